@@ -40,6 +40,10 @@ type Account struct {
 	// KeyHash is the HashAPIKey of the key; the key itself is not stored.
 	KeyHash  [32]byte
 	Disabled bool
+	// FromFile reports whether a bootstrap file lists the account, or did when it was
+	// saved last. Such an account is disabled once the file no longer lists it. False for
+	// accounts that operators or programs made.
+	FromFile bool
 	Surfaces []Surface
 }
 

@@ -102,7 +102,7 @@ func Compare(before, after Definition) Comparison {
 
 // content returns the fields of a definition that Compare compares on their own.
 func content(d Definition) Definition {
-	d.ID, d.Publish, d.LifecycleWebhookURL, d.Nodes = "", nil, "", nil
+	d.ID, d.Publish, d.Retired, d.LifecycleWebhookURL, d.Nodes = "", nil, false, "", nil
 	return d
 }
 

@@ -36,6 +36,9 @@ type Definition struct {
 	LifecycleWebhookURL string `json:"lifecycle_webhook_url,omitempty"`
 	// Publish makes this version the one that new runs execute; nil means true.
 	Publish *bool `json:"publish,omitempty"`
+	// Retired says that the workflow takes no new runs. It belongs to the workflow and not
+	// to the version.
+	Retired bool `json:"retired,omitempty"`
 	// InputSchema is a JSON Schema for the input of a start; nil accepts any.
 	InputSchema Data            `json:"input_schema,omitempty"`
 	Start       NodeID          `json:"start"`
@@ -169,10 +172,10 @@ func (d Definition) Interactive() bool {
 }
 
 // VersionHash returns the SHA-256 of the definition's canonical JSON, in
-// hexadecimal. Equal definitions have equal hashes. ID, Publish and
+// hexadecimal. Equal definitions have equal hashes. ID, Publish, Retired and
 // LifecycleWebhookURL are not part of the content.
 func (d Definition) VersionHash() string {
-	d.ID, d.Publish, d.LifecycleWebhookURL = "", nil, ""
+	d.ID, d.Publish, d.Retired, d.LifecycleWebhookURL = "", nil, false, ""
 	raw, err := json.Marshal(d)
 	if err != nil {
 		// A definition is plain data: only a Data that is not JSON fails.

@@ -22,6 +22,7 @@ func TestVersionHashNamesTheContent(t *testing.T) {
 		same   bool
 	}{
 		{"publish", func(d *verification.Definition) { d.Publish = &no }, true},
+		{"retirement", func(d *verification.Definition) { d.Retired = true }, true},
 		{"webhook", func(d *verification.Definition) { d.LifecycleWebhookURL = "https://app.example/hooks" }, true},
 		{"name", func(d *verification.Definition) { d.Name = "Other" }, false},
 		{"id", func(d *verification.Definition) { d.ID = workflowID }, true},

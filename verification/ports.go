@@ -31,6 +31,7 @@ type Store interface { //nolint:interfacebloat // the ports are small; this is a
 	RescreenStore
 	WorkflowStore
 	TenantStore
+	TenantLister
 	IdempotencyStore
 	DeliveryStore
 }
@@ -169,6 +170,15 @@ type TenantStore interface {
 	// SaveAccount creates or replaces an account. It returns ErrConflict if
 	// another tenant has that client id.
 	SaveAccount(ctx context.Context, a Account) error
+}
+
+// TenantLister lists tenants and accounts, for operators and bootstrap files.
+type TenantLister interface {
+	// Tenants returns all tenants in the order of their ids. Their logos have no content.
+	Tenants(ctx context.Context) ([]Tenant, error)
+	// Accounts returns the accounts of a tenant in the order of their client ids; none for
+	// an unknown tenant.
+	Accounts(ctx context.Context, t TenantID) ([]Account, error)
 }
 
 // IdempotencyStore keeps idempotency keys and their requests for

@@ -28,7 +28,9 @@ type Workflow struct {
 	LatestHash          string
 	Versions            int // the number of versions
 	LifecycleWebhookURL string
-	CreatedAt           time.Time
+	// Retired reports whether the workflow takes no new runs. Runs that have started go on.
+	Retired   bool
+	CreatedAt time.Time
 	// Revision counts the changes, 1 for the first.
 	Revision int
 }
@@ -84,6 +86,18 @@ func (w Workflow) WithoutWebhook() (Workflow, error) {
 	return w, nil
 }
 
+// ErrRetired is returned when a retired workflow is to start a run. It is an ErrConflict.
+var ErrRetired error = Conflict("workflow", "the workflow is retired: it takes no new runs")
+
+// Retire returns the workflow as a retired one, or as one that is not.
+func (w Workflow) Retire(retired bool) Workflow {
+	if w.Retired != retired {
+		w.Retired = retired
+		w.Revision++
+	}
+	return w
+}
+
 // ValidateWebhookURL returns ErrInvalid unless address is an absolute http(s) URL
 // of at most 2048 characters, without spaces, control characters, user information or
 // fragment.
@@ -126,6 +140,7 @@ func (w Workflow) Apply(d Definition, now time.Time) (next Workflow, added *Vers
 	if next.Current() == next.LatestHash {
 		next = next.showing(d)
 	}
+	next.Retired = d.Retired
 	if d.LifecycleWebhookURL != "" && d.LifecycleWebhookURL != w.LifecycleWebhookURL {
 		if w.LifecycleWebhookURL != "" {
 			return Workflow{}, nil, false, Conflict("workflow",

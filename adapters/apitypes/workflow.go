@@ -13,6 +13,7 @@ type Workflow struct {
 	RunTTLSeconds         int64                   `json:"run_ttl_seconds"`
 	AbandonTimeoutSeconds int64                   `json:"abandon_timeout_seconds"`
 	LifecycleWebhookURL   string                  `json:"lifecycle_webhook_url,omitempty"`
+	Retired               bool                    `json:"retired,omitzero"` // it takes no new runs
 	CreatedAt             Timestamp               `json:"created_at"`
 }
 
@@ -27,6 +28,6 @@ func NewWorkflow(w verification.Workflow) Workflow {
 	return Workflow{
 		ID: w.ID, Name: w.Name, Description: w.Description, Published: w.PublishedHash != "",
 		RunTTLSeconds: w.RunTTLSeconds, AbandonTimeoutSeconds: w.AbandonTimeoutSeconds,
-		LifecycleWebhookURL: w.LifecycleWebhookURL, CreatedAt: Timestamp{w.CreatedAt},
+		LifecycleWebhookURL: w.LifecycleWebhookURL, Retired: w.Retired, CreatedAt: Timestamp{w.CreatedAt},
 	}
 }

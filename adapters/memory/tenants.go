@@ -3,7 +3,9 @@
 package memory
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -49,4 +51,31 @@ func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
 		rows[a.ClientID] = a
 		return nil
 	})
+}
+
+// Tenants returns all tenants in the order of their ids.
+func (s *Store) Tenants(ctx context.Context) (all []verification.Tenant, err error) {
+	err = s.tenants.read(ctx, func() error {
+		for _, t := range s.tenants.rows {
+			t.Logo.Content = nil
+			all = append(all, t)
+		}
+		return nil
+	})
+	slices.SortFunc(all, func(a, b verification.Tenant) int { return cmp.Compare(a.ID, b.ID) })
+	return all, err
+}
+
+// Accounts returns the accounts of a tenant in the order of their client ids.
+func (s *Store) Accounts(ctx context.Context, t verification.TenantID) (all []verification.Account, err error) {
+	err = s.accounts.read(ctx, func() error {
+		for _, a := range s.accounts.rows {
+			if a.Tenant == t {
+				all = append(all, a)
+			}
+		}
+		return nil
+	})
+	slices.SortFunc(all, func(a, b verification.Account) int { return cmp.Compare(a.ClientID, b.ClientID) })
+	return all, err
 }

@@ -21,6 +21,7 @@ type Host struct {
 	Name      string   // of the machine
 	Roles     []string `bun:",array"` // of the process, such as api or worker
 	Version   string
+	Bootstrap string    // the hash of its bootstrap file; empty without one
 	StartedAt time.Time // by the clock of the host
 	// SeenAt is the time of the last heartbeat, by the clock of the database, and
 	// Alive reports whether that is less than a minute ago. SaveHost ignores
@@ -43,7 +44,7 @@ func (r hostRow) host() Host {
 // SaveHost records a heartbeat of a host. Call it every few seconds, so that
 // operators see the host.
 func (s *Store) SaveHost(ctx context.Context, h Host) error {
-	if !storable(h.ID, h.Name, h.Version) || !storable(h.Roles...) {
+	if !storable(h.ID, h.Name, h.Version, h.Bootstrap) || !storable(h.Roles...) {
 		return notStorable("host")
 	}
 	h.Roles = append([]string{}, h.Roles...) // an empty list for nil
@@ -72,6 +73,46 @@ func (s *Store) removeDeadHosts(ctx context.Context) error {
 	err := s.querier().exec(ctx, noTenant, s.db.NewDelete().Model((*hostRow)(nil)).
 		Where("seen_at < clock_timestamp() - make_interval(secs => ?)", deadHostLife.Seconds()).String())
 	return translate("remove dead hosts", err)
+}
+
+// AppliedFile is a bootstrap file that was applied to the database.
+type AppliedFile struct {
+	Hash string `bun:",pk"` // of what the file says
+	// AppliedAt is the time at which the file became the newest, by the clock of the
+	// database. SaveAppliedFile ignores it.
+	AppliedAt time.Time
+	Names     string // JSON: the names of what the file lists
+}
+
+// appliedFileRow is a row of verifyd.applied_files.
+type appliedFileRow struct {
+	bun.BaseModel `bun:"table:verifyd.applied_files,alias:f"`
+	AppliedFile
+}
+
+func (r appliedFileRow) file() AppliedFile {
+	r.AppliedAt = r.AppliedAt.UTC()
+	return r.AppliedFile
+}
+
+// maxAppliedFiles is the maximum number of files that are remembered.
+const maxAppliedFiles = 100
+
+// AppliedFiles returns the last 100 bootstrap files that were applied, the newest first.
+func (s *Store) AppliedFiles(ctx context.Context) ([]AppliedFile, error) {
+	all, err := selectAll(ctx, s.querier(), noTenant, s.db.NewSelect().Model((*appliedFileRow)(nil)).
+		OrderExpr("applied_at DESC, hash").Limit(maxAppliedFiles).String(), appliedFileRow.file)
+	return all, translate("list the applied files", err)
+}
+
+// SaveAppliedFile makes a bootstrap file the newest one that was applied.
+func (s *Store) SaveAppliedFile(ctx context.Context, f AppliedFile) error {
+	if !storable(f.Hash, f.Names) {
+		return notStorable("bootstrap file")
+	}
+	err := s.querier().exec(ctx, noTenant, s.db.NewInsert().Model(&appliedFileRow{AppliedFile: f}).Value("applied_at", "clock_timestamp()").
+		On("CONFLICT (hash) DO UPDATE").Set("applied_at = excluded.applied_at, names = excluded.names").String())
+	return translate("save the applied file", err)
 }
 
 // sharedRow is a row of verifyd.shared_values.

@@ -21,7 +21,7 @@ func TestHostsAreListedWhileTheySendHeartbeats(t *testing.T) {
 	s := openAt(t, url, postgres.Options{SingleHost: true})
 	ctx := t.Context()
 	started := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
-	one := postgres.Host{ID: "00000000-0000-7000-8000-000000000001", Name: "one", Roles: []string{"api", "worker"}, Version: "v1", StartedAt: started}
+	one := postgres.Host{ID: "00000000-0000-7000-8000-000000000001", Name: "one", Roles: []string{"api", "worker"}, Version: "v1", Bootstrap: "hash", StartedAt: started}
 	two := postgres.Host{ID: "00000000-0000-7000-8000-000000000002", Name: "two", Roles: []string{"api"}, Version: "v2", StartedAt: started}
 	gone := postgres.Host{ID: "00000000-0000-7000-8000-000000000003", Name: "gone", StartedAt: started}
 	old := postgres.Host{ID: "00000000-0000-7000-8000-000000000004", Name: "old", StartedAt: started}
@@ -44,6 +44,26 @@ func TestHostsAreListedWhileTheySendHeartbeats(t *testing.T) {
 	must(t, s.SaveHost(ctx, two))
 	if got, err = s.Hosts(ctx); err != nil || !got[1].Alive {
 		t.Errorf("after a heartbeat the hosts are %+v, %v; want two alive", got, err)
+	}
+}
+
+func TestTheFileThatWasAppliedLastIsTheNewest(t *testing.T) {
+	s := openAt(t, pgtest.Database(t), postgres.Options{SingleHost: true})
+	one, two := postgres.AppliedFile{Hash: "one", Names: `{"lists": []}`}, postgres.AppliedFile{Hash: "two", Names: "{}"}
+	for _, step := range []struct{ save, newest, before postgres.AppliedFile }{{save: one, newest: one}, {two, two, one}, {one, one, two}} {
+		must(t, s.SaveAppliedFile(t.Context(), step.save))
+		got, err := s.AppliedFiles(t.Context())
+		must(t, err)
+		want := []postgres.AppliedFile{step.newest}
+		if step.before.Hash != "" {
+			want = append(want, step.before)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(postgres.AppliedFile{}, "AppliedAt")); diff != "" {
+			t.Errorf("after %s the files differ (-want +got):\n%s", step.save.Hash, diff)
+		}
+		if since := time.Since(got[0].AppliedAt); since < -time.Minute || since > time.Minute {
+			t.Errorf("%s was applied %s ago, want now", got[0].Hash, since)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // work as a known one. For an unknown one, client_id is empty.
 const selectAccount = `
 SELECT coalesce(a.client_id, '') AS client_id, coalesce(a.tenant_id::text, '') AS tenant_id, coalesce(a.key_hash, '') AS key_hash,
-    coalesce(a.disabled, false) AS disabled, coalesce(a.surfaces, '{}') AS surfaces
+    coalesce(a.disabled, false) AS disabled, coalesce(a.surfaces, '{}') AS surfaces, coalesce(a.from_file, false) AS from_file
 FROM (VALUES (1)) AS one LEFT JOIN verifyd.accounts a ON a.client_id = $1`
 
 // tenantRow is a row of verifyd.tenants.
@@ -72,10 +72,11 @@ type accountRow struct {
 	KeyHash  []byte
 	Disabled bool
 	Surfaces []string `bun:",array"`
+	FromFile bool
 }
 
 func (r accountRow) account() verification.Account {
-	a := verification.Account{ClientID: r.ClientID, Tenant: r.TenantID, Disabled: r.Disabled}
+	a := verification.Account{ClientID: r.ClientID, Tenant: r.TenantID, Disabled: r.Disabled, FromFile: r.FromFile}
 	copy(a.KeyHash[:], r.KeyHash)
 	for _, surface := range r.Surfaces {
 		a.Surfaces = append(a.Surfaces, verification.Surface(surface))
@@ -176,7 +177,7 @@ func (s *Store) Accounts(ctx context.Context, t verification.TenantID) ([]verifi
 // SaveAccount creates or replaces an account, or returns ErrConflict when another
 // tenant has its client id.
 func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
-	r := accountRow{ClientID: a.ClientID, TenantID: a.Tenant, KeyHash: a.KeyHash[:], Disabled: a.Disabled, Surfaces: []string{}}
+	r := accountRow{ClientID: a.ClientID, TenantID: a.Tenant, KeyHash: a.KeyHash[:], Disabled: a.Disabled, Surfaces: []string{}, FromFile: a.FromFile}
 	for _, surface := range a.Surfaces {
 		r.Surfaces = append(r.Surfaces, string(surface))
 	}

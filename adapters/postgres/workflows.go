@@ -31,6 +31,7 @@ type workflowRow struct {
 	Latest                string
 	Versions              int
 	LifecycleWebhookURL   string
+	Retired               bool
 	CreatedAt             time.Time
 	Revision              int
 }
@@ -40,7 +41,7 @@ func (r workflowRow) workflow() verification.Workflow {
 		ID: r.ID, Slug: r.Slug, Name: r.Name, Description: r.Description,
 		RunTTLSeconds: r.RunTTLSeconds, AbandonTimeoutSeconds: r.AbandonTimeoutSeconds,
 		PublishedHash: r.Published, LatestHash: r.Latest, Versions: r.Versions,
-		LifecycleWebhookURL: r.LifecycleWebhookURL, CreatedAt: r.CreatedAt.UTC(), Revision: r.Revision,
+		LifecycleWebhookURL: r.LifecycleWebhookURL, Retired: r.Retired, CreatedAt: r.CreatedAt.UTC(), Revision: r.Revision,
 	}
 }
 
@@ -134,7 +135,7 @@ func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w ver
 		TenantID: t, ID: w.ID, Slug: w.Slug, Name: w.Name, Description: w.Description,
 		RunTTLSeconds: w.RunTTLSeconds, AbandonTimeoutSeconds: w.AbandonTimeoutSeconds,
 		Published: w.PublishedHash, Latest: w.LatestHash, Versions: w.Versions,
-		LifecycleWebhookURL: w.LifecycleWebhookURL, CreatedAt: w.CreatedAt, Revision: w.Revision,
+		LifecycleWebhookURL: w.LifecycleWebhookURL, Retired: w.Retired, CreatedAt: w.CreatedAt, Revision: w.Revision,
 	}
 	if !storable(w.Slug, w.Name, w.Description, w.PublishedHash, w.LatestHash, w.LifecycleWebhookURL) {
 		return notStorable("workflow")

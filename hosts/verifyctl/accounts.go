@@ -35,10 +35,11 @@ type accountJSON struct {
 	APIKey   string                 `json:"api_key,omitempty"` // a new key
 	Disabled bool                   `json:"disabled"`
 	Surfaces []verification.Surface `json:"surfaces"`
+	FromFile bool                   `json:"from_file"` // a bootstrap file lists it, or did
 }
 
 func newAccountJSON(a verification.Account) accountJSON {
-	return accountJSON{ClientID: a.ClientID, TenantID: a.Tenant, Disabled: a.Disabled, Surfaces: append([]verification.Surface{}, a.Surfaces...)}
+	return accountJSON{ClientID: a.ClientID, TenantID: a.Tenant, Disabled: a.Disabled, Surfaces: append([]verification.Surface{}, a.Surfaces...), FromFile: a.FromFile}
 }
 
 type accountList struct {
@@ -53,7 +54,7 @@ func (c accountList) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		return printList(s, c.JSON, mapSlice(all, newAccountJSON), "CLIENT_ID DISABLED SURFACES")
+		return printList(s, c.JSON, mapSlice(all, newAccountJSON), "CLIENT_ID DISABLED SURFACES FROM_FILE")
 	})
 }
 
@@ -158,6 +159,7 @@ func (c accountChange) set(ctx context.Context, s *session, disabled bool) error
 		}
 		if a.Disabled != disabled {
 			a.Disabled = disabled
+			a.FromFile = a.FromFile && disabled // a file that does not list it leaves it alone from now on
 			if err := db.SaveAccount(ctx, a); err != nil {
 				return err
 			}

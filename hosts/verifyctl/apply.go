@@ -12,11 +12,13 @@ import (
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/internal/bootstrap"
+	"github.com/verifyd/verifyd/verification"
 )
 
 type applyFile struct {
 	File string `arg:"" help:"Bootstrap file, in YAML or JSON."`
 	databaseFlag
+	DryRun    bool     `help:"Print what would change, and change nothing."`
 	Providers []string `placeholder:"NAME" default:"sandbox,sandbox_2" variable:"VERIFYD_PROVIDERS" help:"Providers of the hosts beside the offline checks and those of the file (default sandbox and sandbox_2). A check with another provider is a problem."`
 	jsonFlag
 }
@@ -41,12 +43,26 @@ func (c applyFile) Run(ctx context.Context, s *session) error {
 			providers.All[name] = unsupported{}
 		}
 	}
+	hash, err := bootstrap.Hash(file)
+	if err != nil {
+		return err
+	}
 	return c.with(ctx, s, func(db *database) error {
-		e, err := s.engine(db, providers)
+		to, made := db.Store, s.noteSecret
+		if c.DryRun {
+			to, made = bootstrap.DryRun(to), func(verification.Tenant) {}
+		}
+		e, err := s.engine(&database{Store: to}, providers)
 		if err != nil {
 			return err
 		}
-		done, err := bootstrap.Apply(ctx, file, e, db, s.noteSecret)
+		done, err := bootstrap.Apply(ctx, file, e, to, made)
+		if err == nil && !c.DryRun {
+			err = bootstrap.Record(ctx, db, hash, bootstrap.NamesOf(file, providers))
+		}
+		if c.DryRun {
+			s.note("nothing was changed: this is what applying the file would do")
+		}
 		if printed := printList(s, c.JSON, done, "KIND NAME OUTCOME WORKFLOW_ID VERSION_HASH"); printed != nil {
 			return errors.Join(err, printed)
 		}

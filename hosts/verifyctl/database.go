@@ -19,13 +19,11 @@ import (
 )
 
 // operations are the methods of a database that only operators need.
-type operations interface { //nolint:interfacebloat // it is one store
+type operations interface {
 	cli.KeyStore
-	Tenants(ctx context.Context) ([]verification.Tenant, error)
-	Accounts(ctx context.Context, t verification.TenantID) ([]verification.Account, error)
 	Health(ctx context.Context, now func() time.Time) (postgres.Health, error)
 	CheckCounts(ctx context.Context) ([]string, error)
-	Hosts(ctx context.Context) ([]postgres.Host, error)
+	bootstrap.Ledger
 	RunTenants(ctx context.Context, id verification.RunID) ([]verification.TenantID, error)
 }
 

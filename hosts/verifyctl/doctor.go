@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -95,6 +96,7 @@ func (s *session) examine(ctx context.Context, url string, counts bool) []findin
 			"see verifyctl webhook list --state failed; then run verifyctl webhook redeliver --all-failed"),
 		rescreening(passes, s.clock.Now()),
 	}
+	found = append(found, s.bootstrap(ctx, db, hosts)...)
 	if counts {
 		found = append(found, totals(ctx, db)...)
 	}
@@ -242,6 +244,54 @@ func rescreening(passes []verification.RescreenPass, now time.Time) finding {
 		return ok(check, "completed runs are being screened again against "+strings.Join(running, ", "))
 	}
 	return ok(check, "no completed run waits to be screened again")
+}
+
+// bootstrap compares the database and the live hosts with the newest bootstrap file.
+func (s *session) bootstrap(ctx context.Context, db *database, hosts []postgres.Host) (all []finding) {
+	const check = "bootstrap"
+	applied, err := db.AppliedFiles(ctx)
+	if err != nil {
+		return []finding{failed(check, postgres.Explain(err).Error(), "retry")}
+	}
+	if len(applied) == 0 {
+		return []finding{ok(check, "no bootstrap file was applied")}
+	}
+	var old []string
+	for _, h := range hosts {
+		if h.Alive && h.Bootstrap != "" && h.Bootstrap != applied[0].Hash {
+			old = append(old, h.Name)
+		}
+	}
+	if len(old) > 0 {
+		all = append(all, warning(check, fmt.Sprintf("live hosts that do not run with the newest file (%d): %s", len(old), bootstrap.Unlisted{Names: old}),
+			"restart them with the newest file"))
+	}
+	names, err := bootstrap.ParseNames(applied[0].Names)
+	if err != nil {
+		return append(all, failed(check, "the names in the newest file cannot be read", "apply the file again with verifyctl apply"))
+	}
+	unlisted, err := bootstrap.FindUnlisted(ctx, db, names, s.clock.Now())
+	for _, u := range unlisted {
+		all = append(all, warning(check, fmt.Sprintf("%ss that the newest file does not list (%d): %s", u.Kind, len(u.Names), u), unlistedAdvice(u.Kind)))
+	}
+	if err != nil {
+		all = append(all, warning(check, "what the newest file does not list is not known in full: "+postgres.Explain(err).Error(), "retry"))
+	}
+	if len(all) == 0 {
+		return []finding{ok(check, "the newest file lists all that the database knows")}
+	}
+	return all
+}
+
+func unlistedAdvice(k bootstrap.Kind) string {
+	switch k {
+	case bootstrap.KindTenant:
+		return "their accounts still answer: list them in the file, or disable the accounts with verifyctl account disable"
+	case bootstrap.KindWorkflow:
+		return "they take new runs: list them in the file, or retire them with verifyctl workflow retire"
+	case bootstrap.KindAccount, bootstrap.KindProvider, bootstrap.KindList:
+	}
+	return "workflows or live runs need them: list them in the file"
 }
 
 // totals compares the counters with the runs, without a timeout.

@@ -76,6 +76,13 @@ func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.ctl("doctor")
+	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
+	w.ctl("apply testdata/bootstrap.yaml")
+	w.ctl("doctor")
+	r.hosts[0].Bootstrap = r.files[0].Hash
+	w.ctl("apply testdata/fewer.yaml")
+	w.ctl("apply testdata/other.yaml")
+	w.ctl("doctor")
 	golden.Equal(t, "testdata/talks/doctor.txt", w.transcript())
 }
 

@@ -55,6 +55,8 @@ func talkOfApply(w *world) {
 	w.ctl("tenant list")
 	w.ctl("account list")
 	w.ctl("apply testdata/invalid.yaml")
+	w.ctl("apply testdata/bootstrap.yaml --dry-run")
+	w.ctl("account list")
 	w.ctl("apply testdata/bootstrap.yaml")
 	w.ctl("apply testdata/bootstrap.yaml --json")
 	w.ctl("apply testdata/bootstrap.yaml --providers http,offline")
@@ -65,6 +67,14 @@ func talkOfApply(w *world) {
 	w.ctl("tenant list")
 	w.ctl("tenant list --json")
 	w.ctl("account list") // of the only tenant
+	w.ctl("apply testdata/fewer.yaml --dry-run")
+	w.ctl("account list")
+	w.ctl("apply testdata/fewer.yaml")
+	w.ctl("account list")
+	w.ctl("apply testdata/bootstrap.yaml")
+	w.ctl("account enable acme-new") // an operator's account from now on
+	w.ctl("apply testdata/bootstrap.yaml")
+	w.ctl("account list")
 }
 
 func talkOfAccounts(w *world) {
@@ -151,6 +161,11 @@ func talkOfWorkflows(w *world) {
 	w.ctl("workflow versions --tenant TENANT " + string(onboarding))
 	w.ctl("workflow versions --tenant TENANT nothing")
 	w.ctl("workflow versions --tenant TENANT records 000000")
+	w.ctl("workflow retire --tenant TENANT records")
+	w.ctl("workflow retire --tenant TENANT records --json")
+	w.ctl("workflow list --tenant TENANT")
+	w.ctl("workflow unretire --tenant TENANT records")
+	w.ctl("workflow retire --tenant TENANT nothing")
 	w.ctl("workflow list --tenant TENANT --limit 0")
 	w.ctl("workflow list --tenant TENANT --offset=-1")
 }

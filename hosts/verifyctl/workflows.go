@@ -26,6 +26,8 @@ type workflowCommands struct {
 	List     workflowList     `cmd:"" help:"List the workflows of a tenant."`
 	Versions workflowVersions `cmd:"" help:"List the versions of a workflow, or print one."`
 	Publish  workflowPublish  `cmd:"" help:"Publish a version, so that new runs execute it."`
+	Retire   workflowRetire   `cmd:"" help:"Retire a workflow, so that it takes no new runs."`
+	Unretire workflowUnretire `cmd:"" help:"Let a retired workflow take new runs again."`
 }
 
 type workflowValidate struct {
@@ -149,7 +151,7 @@ func (c workflowList) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		return printPage(s, c.JSON, found, newWorkflowJSON, "ID WORKFLOW NAME VERSIONS PUBLISHED VERSION_HASH LIFECYCLE_WEBHOOK_URL")
+		return printPage(s, c.JSON, found, newWorkflowJSON, "ID WORKFLOW NAME VERSIONS PUBLISHED RETIRED VERSION_HASH LIFECYCLE_WEBHOOK_URL")
 	})
 }
 
@@ -183,6 +185,46 @@ func (c workflowPublish) Run(ctx context.Context, s *session) error {
 			s.noteBootstrap("workflow " + w.Slug)
 		}
 		return s.say(c.JSON, newWorkflowJSON(w), "%s: new runs execute %s", oneLine(w.Slug), short(w.PublishedHash))
+	})
+}
+
+type workflowRetire struct{ workflowRetirement }
+
+func (c workflowRetire) Run(ctx context.Context, s *session) error { return c.set(ctx, s, true) }
+
+type workflowUnretire struct{ workflowRetirement }
+
+func (c workflowUnretire) Run(ctx context.Context, s *session) error { return c.set(ctx, s, false) }
+
+// workflowRetirement is what retire and unretire share.
+type workflowRetirement struct {
+	Workflow string `arg:"" help:"The workflow: its stable name or its id."`
+	tenantFlags
+	jsonFlag
+}
+
+func (c workflowRetirement) set(ctx context.Context, s *session, retired bool) error {
+	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
+		before, err := db.workflow(ctx, t.ID, c.Workflow)
+		if err != nil {
+			return err
+		}
+		e, err := s.engine(db, bootstrap.Providers{})
+		if err != nil {
+			return err
+		}
+		w, err := e.Retire(ctx, t.ID, before.ID, retired)
+		if err != nil {
+			return err
+		}
+		if w.Retired != before.Retired {
+			s.noteBootstrap("workflow " + w.Slug)
+		}
+		state := "takes new runs"
+		if retired {
+			state = "takes no new runs; its runs go on"
+		}
+		return s.say(c.JSON, newWorkflowJSON(w), "%s: %s", oneLine(w.Slug), state)
 	})
 }
 

@@ -30,58 +30,17 @@ const tenant = enginetest.Tenant
 type remembered struct {
 	*memory.Store
 
-	mu       sync.Mutex
-	tenants  map[verification.TenantID]bool
-	accounts map[string]bool
-	keys     []byte
-	health   postgres.Health
-	counts   []string
-	hosts    []postgres.Host
-	broken   error // what Health and CheckCounts answer
+	mu     sync.Mutex
+	keys   []byte
+	health postgres.Health
+	counts []string
+	hosts  []postgres.Host
+	files  []postgres.AppliedFile // the newest first
+	broken error                  // what Health and CheckCounts answer
 }
 
 func newRemembered() *remembered {
-	return &remembered{Store: memory.New(), tenants: map[verification.TenantID]bool{}, accounts: map[string]bool{}}
-}
-
-func (r *remembered) SaveTenant(ctx context.Context, t verification.Tenant) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.tenants[t.ID] = true
-	return r.Store.SaveTenant(ctx, t)
-}
-
-func (r *remembered) SaveAccount(ctx context.Context, a verification.Account) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.accounts[a.ClientID] = true
-	return r.Store.SaveAccount(ctx, a)
-}
-
-func (r *remembered) Tenants(ctx context.Context) (all []verification.Tenant, err error) {
-	for id := range r.tenants {
-		t, err := r.Tenant(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, t)
-	}
-	slices.SortFunc(all, func(a, b verification.Tenant) int { return strings.Compare(string(a.ID), string(b.ID)) })
-	return all, nil
-}
-
-func (r *remembered) Accounts(ctx context.Context, t verification.TenantID) (all []verification.Account, err error) {
-	for id := range r.accounts {
-		a, err := r.Account(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if a.Tenant == t {
-			all = append(all, a)
-		}
-	}
-	slices.SortFunc(all, func(a, b verification.Account) int { return strings.Compare(a.ClientID, b.ClientID) })
-	return all, nil
+	return &remembered{Store: memory.New()}
 }
 
 func (r *remembered) SigningKeys(_ context.Context, fresh func() ([]byte, error)) (_ []byte, err error) {
@@ -98,6 +57,15 @@ func (r *remembered) Health(context.Context, func() time.Time) (postgres.Health,
 }
 
 func (r *remembered) Hosts(context.Context) ([]postgres.Host, error) { return r.hosts, nil }
+
+func (r *remembered) AppliedFiles(context.Context) ([]postgres.AppliedFile, error) {
+	return r.files, nil
+}
+
+func (r *remembered) SaveAppliedFile(_ context.Context, f postgres.AppliedFile) error {
+	r.files = append([]postgres.AppliedFile{f}, slices.DeleteFunc(r.files, func(g postgres.AppliedFile) bool { return g.Hash == f.Hash })...)
+	return nil
+}
 
 func (r *remembered) RunTenants(ctx context.Context, id verification.RunID) (found []verification.TenantID, err error) {
 	all, err := r.Tenants(ctx)

@@ -13,12 +13,20 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
+// Store is what applying a file reads and writes beside the workflows.
+type Store interface {
+	verification.TenantStore
+	verification.TenantLister
+}
+
 // Apply applies a file and returns a change for each of its entries, in the order of
-// the file. After an error it returns the changes until then, which remain applied.
+// the file. After the accounts of a tenant come the accounts that an earlier file listed
+// and this one does not: Apply disables them. A tenant that the file does not list keeps
+// its accounts. After an error Apply returns the changes until then, which remain applied.
 // It calls made for each tenant for which it generated a webhook secret. The error
 // joins the problems of all workflows, each a *definition.Diagnostics.
 func Apply(
-	ctx context.Context, b definition.Bootstrap, e *engine.Engine, tenants verification.TenantStore, made func(verification.Tenant),
+	ctx context.Context, b definition.Bootstrap, e *engine.Engine, tenants Store, made func(verification.Tenant),
 ) ([]Change, error) {
 	var done []Change
 	var problems error
@@ -34,6 +42,11 @@ func Apply(
 				return done, errors.Join(problems, err)
 			}
 			done = append(done, Change{Tenant: t.Tenant.ID, Kind: KindAccount, Name: a.ClientID, Outcome: outcome})
+		}
+		disabled, err := disableUnlisted(ctx, tenants, t)
+		done = append(done, disabled...)
+		if err != nil {
+			return done, errors.Join(problems, err)
 		}
 		for _, w := range t.Workflows {
 			applied, err := e.Apply(ctx, t.Tenant.ID, w.Definition)
@@ -66,6 +79,7 @@ func changeOf(t verification.TenantID, a engine.Applied) Change {
 }
 
 func saveAccount(ctx context.Context, tenants verification.TenantStore, a verification.Account) (Outcome, error) {
+	a.FromFile = true
 	known, err := tenants.Account(ctx, a.ClientID)
 	there := err == nil
 	switch {
@@ -80,7 +94,28 @@ func saveAccount(ctx context.Context, tenants verification.TenantStore, a verifi
 	return written(there), nil
 }
 
+// disableUnlisted disables the accounts of a tenant that an earlier file listed and this
+// one does not.
+func disableUnlisted(ctx context.Context, tenants Store, t definition.Tenant) (done []Change, _ error) {
+	all, err := tenants.Accounts(ctx, t.Tenant.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read the accounts of tenant %s: %w", t.Tenant.ID, err)
+	}
+	for _, a := range all {
+		listed := slices.ContainsFunc(t.Accounts, func(b verification.Account) bool { return b.ClientID == a.ClientID })
+		if listed || a.Disabled || !a.FromFile {
+			continue
+		}
+		a.Disabled = true
+		if err := tenants.SaveAccount(ctx, a); err != nil {
+			return done, fmt.Errorf("disable account %s: %w", a.ClientID, err)
+		}
+		done = append(done, Change{Tenant: t.Tenant.ID, Kind: KindAccount, Name: a.ClientID, Outcome: Disabled})
+	}
+	return done, nil
+}
+
 func sameAccount(a, b verification.Account) bool {
 	surfaces := slices.Equal(a.Surfaces, b.Surfaces)
-	return a.Tenant == b.Tenant && a.KeyHash == b.KeyHash && a.Disabled == b.Disabled && surfaces
+	return a.Tenant == b.Tenant && a.KeyHash == b.KeyHash && a.Disabled == b.Disabled && a.FromFile == b.FromFile && surfaces
 }

@@ -56,20 +56,32 @@ type bench struct {
 	store  *counting
 	engine *engine.Engine
 	told   []string // generated secrets
+	dry    bool     // nothing is written
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	store := &counting{Store: memory.New()}
+	return newBenchOn(t, &counting{Store: memory.New()})
+}
+
+func newBenchOn(t *testing.T, store *counting) *bench {
+	t.Helper()
+	b := &bench{t: t, store: store}
+	b.engine = newEngine(t, store)
+	return b
+}
+
+func newEngine(t *testing.T, store verification.Store) *engine.Engine {
+	t.Helper()
 	e, err := engine.New(engine.Ports{
 		Store:       store,
-		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System{}.Sleep)},
+		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System{}.Sleep), "sandbox_2": sandbox.New(clock.System{}.Sleep)},
 		Expressions: expression.New(), Links: enginetest.Links{}, Clock: clock.System{}, NewID: enginetest.SeededIDs(1),
 	}, engine.Options{Passive: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &bench{t: t, store: store, engine: e}
+	return e
 }
 
 // apply applies a file and returns a line for each change.
@@ -80,7 +92,12 @@ func (b *bench) apply(text string) ([]string, error) {
 		b.t.Fatal(err)
 	}
 	b.store.writes, b.told = 0, nil
-	changes, err := bootstrap.Apply(b.t.Context(), read, b.engine, b.store, func(t verification.Tenant) { b.told = append(b.told, t.WebhookSecret) })
+	e, to := b.engine, verification.Store(b.store)
+	if b.dry {
+		to = bootstrap.DryRun(to)
+		e = newEngine(b.t, to)
+	}
+	changes, err := bootstrap.Apply(b.t.Context(), read, e, to, func(t verification.Tenant) { b.told = append(b.told, t.WebhookSecret) })
 	lines := make([]string, 0, len(changes))
 	for _, c := range changes {
 		lines = append(lines, strings.Join([]string{string(c.Kind), c.Name, string(c.Outcome)}, " "))
@@ -208,5 +225,89 @@ func TestAnAccountOfAnotherTenantIsAConflict(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"tenant Bank created", "account bank created"}, done); diff != "" {
 		t.Errorf("changes differ (-want +got):\n%s", diff)
+	}
+}
+
+func (b *bench) account(client string) verification.Account {
+	b.t.Helper()
+	a, err := b.store.Account(b.t.Context(), client)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return a
+}
+
+const readerLine = "      - {client_id: reader, api_key: another-key-for-local-use, surfaces: [runs]}\n"
+
+func TestAnAccountThatLeavesTheFileIsDisabled(t *testing.T) {
+	b := newBench(t)
+	if _, err := b.apply(simple); err != nil {
+		t.Fatal(err)
+	}
+	byHand := verification.Account{ClientID: "by-hand", Tenant: bank, Surfaces: verification.Surfaces()}
+	if err := b.store.Store.SaveAccount(t.Context(), byHand); err != nil {
+		t.Fatal(err)
+	}
+	less := strings.Replace(simple, readerLine, "", 1)
+	b.mustApply(less, "tenant Bank unchanged", "account bank unchanged", "account reader disabled", "workflow simple unchanged")
+	if !b.account("reader").Disabled || b.account("bank").Disabled || b.account("by-hand").Disabled {
+		t.Error("want reader disabled, and neither bank nor the account that no file made")
+	}
+	b.mustApply(less, "tenant Bank unchanged", "account bank unchanged", "workflow simple unchanged")
+	b.mustApply(simple, "tenant Bank unchanged", "account bank unchanged", "account reader changed", "workflow simple unchanged")
+	if b.account("reader").Disabled {
+		t.Error("the account is in the file again and stays disabled")
+	}
+}
+
+func TestATenantWithoutAccountsInTheFileHasNone(t *testing.T) {
+	b := newBench(t)
+	if _, err := b.apply(simple); err != nil {
+		t.Fatal(err)
+	}
+	none := "tenants:\n  - {id: 0191f3c0-0000-7000-8000-00000000000b, name: Bank}\n"
+	b.mustApply(none, "tenant Bank unchanged", "account bank disabled", "account reader disabled")
+}
+
+func TestATenantThatLeavesTheFileKeepsItsAccounts(t *testing.T) {
+	b := newBench(t)
+	if _, err := b.apply(simple); err != nil {
+		t.Fatal(err)
+	}
+	b.mustApply("tenants:\n  - {id: 0191f3c0-0000-7000-8000-00000000000c, name: Bench}\n", "tenant Bench created")
+	if b.account("reader").Disabled {
+		t.Error("the account of a tenant that the file does not list is disabled")
+	}
+}
+
+func TestAFileAdoptsAnAccountThatItLists(t *testing.T) {
+	b := newBench(t)
+	byHand := verification.Account{
+		ClientID: "reader", Tenant: bank, KeyHash: verification.HashAPIKey("another-key-for-local-use"), Surfaces: []verification.Surface{verification.SurfaceRuns},
+	}
+	if err := b.store.Store.SaveAccount(t.Context(), byHand); err != nil {
+		t.Fatal(err)
+	}
+	b.mustApply(simple, "tenant Bank created", "account bank created", "account reader changed", "workflow simple created")
+	b.mustApply(strings.Replace(simple, readerLine, "", 1), "tenant Bank unchanged", "account bank unchanged", "account reader disabled", "workflow simple unchanged")
+}
+
+func TestADryRunReturnsTheChangesAndWritesNothing(t *testing.T) {
+	b := newBench(t)
+	changed := strings.Replace(strings.Replace(simple, readerLine, "", 1), "name: Simple", "name: Simpler", 1)
+	for _, step := range []struct {
+		text string
+		want []string
+	}{
+		{simple, []string{"tenant Bank created", "account bank created", "account reader created", "workflow simple created"}},
+		{changed, []string{"tenant Bank unchanged", "account bank unchanged", "account reader disabled", "workflow simple changed"}},
+	} {
+		dry := newBenchOn(t, &counting{Store: b.store.Store})
+		dry.dry = true
+		dry.mustApply(step.text, step.want...)
+		if dry.store.writes != 0 {
+			t.Errorf("a dry run wrote %d times", dry.store.writes)
+		}
+		b.mustApply(step.text, step.want...)
 	}
 }

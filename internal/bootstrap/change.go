@@ -33,6 +33,8 @@ const (
 	Created   Outcome = "created"
 	Changed   Outcome = "changed"
 	Unchanged Outcome = "unchanged"
+	// Disabled is the outcome of an account that the file no longer lists.
+	Disabled Outcome = "disabled"
 )
 
 // written returns the outcome of writing an entry that existed before, or not.

@@ -1266,6 +1266,122 @@ func (mock *TenantStoreMock) TenantCalls() []struct {
 	return calls
 }
 
+// Ensure, that TenantListerMock does implement verification.TenantLister.
+// If this is not the case, regenerate this file with moq.
+var _ verification.TenantLister = &TenantListerMock{}
+
+// TenantListerMock is a mock implementation of verification.TenantLister.
+//
+//	func TestSomethingThatUsesTenantLister(t *testing.T) {
+//
+//		// make and configure a mocked verification.TenantLister
+//		mockedTenantLister := &TenantListerMock{
+//			AccountsFunc: func(ctx context.Context, t verification.TenantID) ([]verification.Account, error) {
+//				panic("mock out the Accounts method")
+//			},
+//			TenantsFunc: func(ctx context.Context) ([]verification.Tenant, error) {
+//				panic("mock out the Tenants method")
+//			},
+//		}
+//
+//		// use mockedTenantLister in code that requires verification.TenantLister
+//		// and then make assertions.
+//
+//	}
+type TenantListerMock struct {
+	// AccountsFunc mocks the Accounts method.
+	AccountsFunc func(ctx context.Context, t verification.TenantID) ([]verification.Account, error)
+
+	// TenantsFunc mocks the Tenants method.
+	TenantsFunc func(ctx context.Context) ([]verification.Tenant, error)
+
+	// calls tracks calls to the methods.
+	calls struct {
+		// Accounts holds details about calls to the Accounts method.
+		Accounts []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+		}
+		// Tenants holds details about calls to the Tenants method.
+		Tenants []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+		}
+	}
+	lockAccounts sync.RWMutex
+	lockTenants  sync.RWMutex
+}
+
+// Accounts calls AccountsFunc.
+func (mock *TenantListerMock) Accounts(ctx context.Context, t verification.TenantID) ([]verification.Account, error) {
+	if mock.AccountsFunc == nil {
+		panic("TenantListerMock.AccountsFunc: method is nil but TenantLister.Accounts was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		T   verification.TenantID
+	}{
+		Ctx: ctx,
+		T:   t,
+	}
+	mock.lockAccounts.Lock()
+	mock.calls.Accounts = append(mock.calls.Accounts, callInfo)
+	mock.lockAccounts.Unlock()
+	return mock.AccountsFunc(ctx, t)
+}
+
+// AccountsCalls gets all the calls that were made to Accounts.
+// Check the length with:
+//
+//	len(mockedTenantLister.AccountsCalls())
+func (mock *TenantListerMock) AccountsCalls() []struct {
+	Ctx context.Context
+	T   verification.TenantID
+} {
+	var calls []struct {
+		Ctx context.Context
+		T   verification.TenantID
+	}
+	mock.lockAccounts.RLock()
+	calls = mock.calls.Accounts
+	mock.lockAccounts.RUnlock()
+	return calls
+}
+
+// Tenants calls TenantsFunc.
+func (mock *TenantListerMock) Tenants(ctx context.Context) ([]verification.Tenant, error) {
+	if mock.TenantsFunc == nil {
+		panic("TenantListerMock.TenantsFunc: method is nil but TenantLister.Tenants was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+	}{
+		Ctx: ctx,
+	}
+	mock.lockTenants.Lock()
+	mock.calls.Tenants = append(mock.calls.Tenants, callInfo)
+	mock.lockTenants.Unlock()
+	return mock.TenantsFunc(ctx)
+}
+
+// TenantsCalls gets all the calls that were made to Tenants.
+// Check the length with:
+//
+//	len(mockedTenantLister.TenantsCalls())
+func (mock *TenantListerMock) TenantsCalls() []struct {
+	Ctx context.Context
+} {
+	var calls []struct {
+		Ctx context.Context
+	}
+	mock.lockTenants.RLock()
+	calls = mock.calls.Tenants
+	mock.lockTenants.RUnlock()
+	return calls
+}
+
 // Ensure, that IdempotencyStoreMock does implement verification.IdempotencyStore.
 // If this is not the case, regenerate this file with moq.
 var _ verification.IdempotencyStore = &IdempotencyStoreMock{}

@@ -23,6 +23,7 @@ type ports struct {
 	verification.WorkQueue
 	verification.WorkflowStore
 	verification.TenantStore
+	verification.TenantLister
 	verification.IdempotencyStore
 	verification.DeliveryStore
 	verification.ReviewQueue
@@ -33,7 +34,7 @@ type ports struct {
 
 // replace returns s, with other ports where change sets them.
 func replace(s verification.Store, change func(*ports)) verification.Store {
-	p := ports{s, s, s, s, s, s, s, s, s, s}
+	p := ports{s, s, s, s, s, s, s, s, s, s, s}
 	change(&p)
 	return p
 }

@@ -29,6 +29,7 @@ func idleRunner() (*runner, *mock.WorkQueueMock) {
 		verification.WorkQueue
 		verification.WorkflowStore
 		verification.TenantStore
+		verification.TenantLister
 		verification.IdempotencyStore
 		verification.DeliveryStore
 		verification.ReviewQueue
@@ -171,6 +172,7 @@ func TestTheLeaseOfARunThatWaitsIsNotRenewed(t *testing.T) {
 		verification.RunStore
 		verification.WorkflowStore
 		verification.TenantStore
+		verification.TenantLister
 	}{RunStore: &mock.RunStoreMock{
 		AppendFunc: func(context.Context, verification.TenantID, verification.RunID, int, verification.Commit) error {
 			return nil

@@ -30,7 +30,7 @@ type StartRequest struct {
 // waits.
 //
 // Errors: ErrInvalid naming the fields, ErrNotFound for the workflow,
-// ErrConflict when it has no version, ErrKeyReused and ErrInFlight for the
+// ErrConflict when it has no version, ErrRetired when it is retired, ErrKeyReused and ErrInFlight for the
 // idempotency key.
 func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (verification.RunView, error) {
 	w, fresh, err := e.workflow(ctx, workflowKey{t, id})
@@ -90,7 +90,10 @@ func (e *Engine) begin(
 	ctx context.Context, t verification.TenantID, w verification.Workflow, run verification.RunID,
 	mine verification.IdempotencyRecord, r StartRequest,
 ) (verification.RunView, error) {
-	if w.Current() == "" {
+	switch {
+	case w.Retired:
+		return verification.RunView{}, verification.ErrRetired
+	case w.Current() == "":
 		return verification.RunView{}, verification.Conflict("workflow", "the workflow has no version to run")
 	}
 	program, err := e.program(ctx, programKey{t, w.ID, w.Current()})

@@ -180,6 +180,12 @@ func (e *Engine) Publish(ctx context.Context, t verification.TenantID, id verifi
 	})
 }
 
+// Retire makes a workflow retired, so that it takes no new runs, or, if retired is false,
+// makes it take runs again. Runs that have started go on.
+func (e *Engine) Retire(ctx context.Context, t verification.TenantID, id verification.WorkflowID, retired bool) (verification.Workflow, error) {
+	return e.rewriteWorkflow(ctx, t, id, func(w verification.Workflow) (verification.Workflow, error) { return w.Retire(retired), nil })
+}
+
 // provider returns a provider of a tenant by its name, nil if there is none. own
 // reports whether it belongs to this tenant alone.
 func (e *Engine) provider(t verification.TenantID, name string) (p verification.Provider, own bool) {

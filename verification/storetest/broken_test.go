@@ -29,6 +29,7 @@ type broken struct {
 	*mock.WorkQueueMock
 	*mock.WorkflowStoreMock
 	*mock.TenantStoreMock
+	*mock.TenantListerMock
 	*mock.IdempotencyStoreMock
 	*mock.DeliveryStoreMock
 	*mock.DocumentStoreMock
@@ -60,6 +61,7 @@ func (s stores) broken(change breakage) *broken {
 		&mock.TenantStoreMock{
 			AccountFunc: s.Account, SaveAccountFunc: s.SaveAccount, LogoFunc: s.Logo, SaveTenantFunc: s.SaveTenant, TenantFunc: s.Tenant,
 		},
+		&mock.TenantListerMock{TenantsFunc: s.Tenants, AccountsFunc: s.Accounts},
 		&mock.IdempotencyStoreMock{
 			ClaimIdempotencyKeyFunc: s.ClaimIdempotencyKey, IdempotencyRecordFunc: s.IdempotencyRecord,
 			ReleaseIdempotencyKeyFunc: s.ReleaseIdempotencyKey, SettleIdempotencyKeyFunc: s.SettleIdempotencyKey,

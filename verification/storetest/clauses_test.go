@@ -80,7 +80,7 @@ func TestEverySuiteRunsAlone(t *testing.T) {
 		"runs": func(s verification.Store) storetest.Ports {
 			return storetest.Ports{RunStore: s, WorkQueue: s, WorkflowStore: s}
 		},
-		"tenants":          func(s verification.Store) storetest.Ports { return storetest.Ports{TenantStore: s} },
+		"tenants":          func(s verification.Store) storetest.Ports { return storetest.Ports{TenantStore: s, TenantLister: s} },
 		"idempotency keys": func(s verification.Store) storetest.Ports { return storetest.Ports{IdempotencyStore: s} },
 		"deliveries":       func(s verification.Store) storetest.Ports { return storetest.Ports{DeliveryStore: s, RunStore: s} },
 		"reviews": func(s verification.Store) storetest.Ports {

@@ -54,7 +54,7 @@ func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 		{"runs", runnable && given.WorkQueue != nil && given.WorkflowStore != nil, runs()},
 		{"work", runnable && given.WorkQueue != nil, work()},
 		{"workflows", given.WorkflowStore != nil, workflows()},
-		{"tenants", given.TenantStore != nil, tenants()},
+		{"tenants", given.TenantStore != nil && given.TenantLister != nil, tenants()},
 		{"idempotency keys", given.IdempotencyStore != nil, idempotency()},
 		{"documents", given.DocumentStore != nil, documents()},
 		{"deliveries", runnable && given.DeliveryStore != nil, deliveries()},
@@ -94,6 +94,7 @@ type Ports struct {
 	verification.WorkQueue
 	verification.WorkflowStore
 	verification.TenantStore
+	verification.TenantLister
 	verification.IdempotencyStore
 	verification.DeliveryStore
 	verification.DocumentStore
@@ -105,7 +106,7 @@ type Ports struct {
 
 func portsOf(s verification.Store) Ports {
 	return Ports{
-		RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, IdempotencyStore: s, DeliveryStore: s,
+		RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, TenantLister: s, IdempotencyStore: s, DeliveryStore: s,
 		ReviewQueue: s, ClaimStore: s, MeasureStore: s, RescreenStore: s,
 	}
 }

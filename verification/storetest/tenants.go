@@ -3,6 +3,9 @@
 package storetest
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -15,6 +18,7 @@ func tenants() []clause {
 		{"an unknown tenant is not found", "TenantStore.Tenant: or ErrNotFound", unknownTenant},
 		{"an account is returned as it was saved", "TenantStore.SaveAccount: creates or replaces an account", accountIsReturned},
 		{"an unknown account is not found", "TenantStore.Account: or ErrNotFound", unknownAccount},
+		{"tenants and accounts are listed in order", "TenantLister: in the order of their ids, in the order of their client ids", tenantsInOrder},
 		{"a client id belongs to one tenant", "TenantStore.SaveAccount: returns ErrConflict if another tenant has that client id", clientOfOneTenant},
 	}
 }
@@ -31,7 +35,7 @@ func tenant(id verification.TenantID) verification.Tenant {
 func account(client string, of verification.TenantID) verification.Account {
 	return verification.Account{
 		ClientID: client, Tenant: of, KeyHash: verification.HashAPIKey("the key of " + client), Disabled: true,
-		Surfaces: []verification.Surface{verification.SurfaceSignals, verification.SurfaceRuns},
+		Surfaces: []verification.Surface{verification.SurfaceSignals, verification.SurfaceRuns}, FromFile: true,
 	}
 }
 
@@ -123,11 +127,36 @@ func accountIsReturned(t *trial) {
 	for _, v := range []verification.Account{a, b, c} {
 		t.hasAccount(v)
 	}
-	a.KeyHash, a.Disabled, a.Surfaces = verification.HashAPIKey("another key"), false, verification.Surfaces()
+	a.KeyHash, a.Disabled, a.Surfaces, a.FromFile = verification.HashAPIKey("another key"), false, verification.Surfaces(), false
 	t.saveAccount(a)
 	for _, v := range []verification.Account{a, b, c} {
 		t.hasAccount(v)
 	}
+}
+
+func tenantsInOrder(t *trial) {
+	none, err := t.store.Accounts(t.ctx, ours)
+	t.ok("Accounts(an unknown tenant)", err)
+	same(t, "the number of accounts of an unknown tenant", len(none), 0)
+	var want []verification.Tenant
+	for _, id := range []verification.TenantID{theirs, ours} {
+		saved := tenant(id)
+		t.saveTenant(saved)
+		saved.Logo.Content = nil
+		want = append(want, saved)
+	}
+	slices.SortFunc(want, func(a, b verification.Tenant) int { return cmp.Compare(a.ID, b.ID) })
+	listed, err := t.store.Tenants(t.ctx)
+	t.ok("Tenants", err)
+	same(t, "the tenants", listed, want)
+	b, c, a := account("client-b", ours), account("client-c", theirs), account("Client-a", ours)
+	b.FromFile = false
+	for _, v := range []verification.Account{b, c, a} {
+		t.saveAccount(v)
+	}
+	of, err := t.store.Accounts(t.ctx, ours)
+	t.ok("Accounts", err)
+	same(t, "the accounts", of, []verification.Account{a, b})
 }
 
 func unknownAccount(t *trial) {

@@ -40,7 +40,7 @@ func workflow(n int) verification.Workflow {
 	return verification.Workflow{
 		ID: workflowID(n), Slug: fmt.Sprintf("onboarding-%d", n), Name: oddText, Description: oddText,
 		RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, PublishedHash: "first", LatestHash: "second", Versions: 2,
-		LifecycleWebhookURL: "https://app.example/hooks?a=1&b=2", CreatedAt: instant(time.Duration(n) * tick), Revision: 1,
+		LifecycleWebhookURL: "https://app.example/hooks?a=1&b=2", Retired: true, CreatedAt: instant(time.Duration(n) * tick), Revision: 1,
 	}
 }
 
@@ -53,7 +53,7 @@ func version(n int) verification.Version {
 		Definition: verification.Definition{
 			Workflow: "onboarding", ID: onboarding, Name: oddText, Description: oddText,
 			RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, ReviewDueMinutes: 240, FourEyes: true, LifecycleWebhookURL: "https://app.example/hooks",
-			Publish: &publish, InputSchema: data, Start: "consent",
+			Publish: &publish, Retired: true, InputSchema: data, Start: "consent",
 			Nodes: map[verification.NodeID]verification.Node{
 				"consent": {Type: verification.NodeConsent, Label: oddText, Next: "details", Signal: "agreed", Text: oddText, LabelIn: translated, TextIn: translated, OnDeclined: "done"},
 				"details": {Type: verification.NodeCustomerInput, Optional: true, Next: "pan", Fields: verification.InputFields{

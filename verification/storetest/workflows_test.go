@@ -292,6 +292,29 @@ func tenantBreaches() []breach {
 				return sound.Account(ctx, strings.ToLower(id))
 			}
 		}},
+		{"tenants and accounts are listed in order", "Tenants comes with the logos", func(b *broken, sound stores) {
+			b.TenantsFunc = func(ctx context.Context) ([]verification.Tenant, error) {
+				all, err := sound.Tenants(ctx)
+				for i := range all {
+					all[i].Logo, _ = sound.Logo(ctx, all[i].ID)
+				}
+				return all, err
+			}
+		}},
+		{"tenants and accounts are listed in order", "Accounts lists the last one first", func(b *broken, sound stores) {
+			b.AccountsFunc = func(ctx context.Context, t tenantID) ([]verification.Account, error) {
+				all, err := sound.Accounts(ctx, t)
+				slices.Reverse(all)
+				return all, err
+			}
+		}},
+		{"an account is returned as it was saved", "Account forgets that a file lists it", func(b *broken, sound stores) {
+			b.AccountFunc = func(ctx context.Context, id string) (verification.Account, error) {
+				a, err := sound.Account(ctx, id)
+				a.FromFile = false
+				return a, err
+			}
+		}},
 		{"a client id belongs to one tenant", "SaveAccount hands it over", func(b *broken, sound stores) {
 			b.SaveAccountFunc = func(ctx context.Context, a verification.Account) error {
 				err := sound.SaveAccount(ctx, a)

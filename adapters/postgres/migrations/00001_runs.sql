@@ -1,5 +1,5 @@
 -- All tables but those of River. Every row belongs to a tenant, except those of hosts,
--- shared_values and rescreen_passes. An index begins with tenant_id, unless it is of client ids or
+-- applied_files, shared_values and rescreen_passes. An index begins with tenant_id, unless it is of client ids or
 -- of what a host does for all tenants, such as the sweep.
 
 -- +goose Up
@@ -24,7 +24,8 @@ CREATE TABLE verifyd.accounts (
     tenant_id uuid NOT NULL,
     key_hash  bytea NOT NULL,
     disabled  boolean NOT NULL,
-    surfaces  text[] NOT NULL
+    surfaces  text[] NOT NULL,
+    from_file boolean NOT NULL DEFAULT false
 );
 CREATE INDEX accounts_by_tenant ON verifyd.accounts (tenant_id, client_id);
 
@@ -40,6 +41,7 @@ CREATE TABLE verifyd.workflows (
     latest                  text NOT NULL,
     versions                integer NOT NULL,
     lifecycle_webhook_url   text NOT NULL,
+    retired                 boolean NOT NULL DEFAULT false,
     created_at              timestamptz NOT NULL,
     revision                integer NOT NULL
 );
@@ -362,9 +364,17 @@ CREATE TABLE verifyd.hosts (
     name       text NOT NULL,
     roles      text[] NOT NULL,
     version    text NOT NULL,
+    bootstrap  text NOT NULL, -- the hash of its file in applied_files; empty for none
     started_at timestamptz NOT NULL,
     seen_at    timestamptz NOT NULL
 ) WITH (fillfactor = 50);
+
+-- The bootstrap files that were applied. The one that was applied last is the newest.
+CREATE TABLE verifyd.applied_files (
+    hash       text COLLATE "C" PRIMARY KEY,
+    applied_at timestamptz NOT NULL,
+    names      text NOT NULL -- JSON: what the file lists
+);
 
 -- Row-level security: a transaction sees the rows of the tenants in the setting
 -- verifyd.tenant, a comma-separated list, or 'all'. Without the setting it sees none.
@@ -391,7 +401,7 @@ $$;
 -- +goose StatementEnd
 
 -- +goose Down
-DROP TABLE verifyd.hosts, verifyd.shared_values, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.rescreen_passes,
+DROP TABLE verifyd.applied_files, verifyd.hosts, verifyd.shared_values, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.rescreen_passes,
     verifyd.screened_runs, verifyd.measures,
     verifyd.measure_log, verifyd.review_counts, verifyd.reviews, verifyd.run_months, verifyd.run_counts, verifyd.runs,
     verifyd.run_events, verifyd.workflow_versions, verifyd.workflows, verifyd.accounts, verifyd.tenants;

@@ -4,7 +4,9 @@ package server
 
 import (
 	"context"
+	"errors"
 	"os"
+	"time"
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	boot "github.com/verifyd/verifyd/internal/bootstrap"
@@ -38,10 +40,26 @@ func (o *opened) readBootstrap(s settings, env *environment, p *problems) *defin
 }
 
 // apply applies a bootstrap file. It changes only what differs from the file, and logs
-// each webhook secret that it generates.
-func (h *host) apply(ctx context.Context, b definition.Bootstrap) error {
+// what it changes in a database. It changes nothing there if live hosts run with a newer
+// file.
+func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Providers) (err error) {
+	db := h.storage.database
+	if db != nil {
+		if h.me.Bootstrap, err = boot.Hash(b); err != nil {
+			return err
+		}
+		newer, err := boot.Newer(ctx, db, h.me.Bootstrap)
+		if err != nil {
+			return err
+		}
+		if newer.Hash != "" {
+			h.log.Warn("the bootstrap file was not applied: live hosts run with a newer one; verifyctl apply makes this one the newest",
+				"newer_applied_at", newer.AppliedAt)
+			return nil
+		}
+	}
 	made := func(t verification.Tenant) {
-		if h.storage.database != nil {
+		if db != nil {
 			h.log.Info("generated a webhook secret for a tenant; verifyctl webhook secret prints it", "tenant", t.ID, "name", t.Name)
 		} else {
 			h.log.Warn("generated a webhook secret that cannot be read; set webhook_secret in the bootstrap file", "tenant", t.ID, "name", t.Name)
@@ -50,6 +68,42 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap) error {
 	if h.demo != nil {
 		made = func(verification.Tenant) {}
 	}
-	_, err := boot.Apply(ctx, b, h.engine, h.storage, made)
-	return err
+	changes, err := boot.Apply(ctx, b, h.engine, h.storage, made)
+	if db == nil {
+		return err
+	}
+	for _, c := range changes {
+		switch c.Outcome {
+		case boot.Unchanged:
+		case boot.Disabled:
+			h.log.Warn("disabled an account that the bootstrap file no longer lists", "tenant", c.Tenant, "client_id", c.Name)
+		case boot.Created, boot.Changed:
+			h.log.Info("applied the bootstrap file", "tenant", c.Tenant, "kind", c.Kind, "name", c.Name, "outcome", c.Outcome)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	// The host says first that it is alive: then a host with an older file finds both.
+	if err := db.SaveHost(ctx, h.me); err != nil {
+		return err
+	}
+	h.closing = append(h.closing, func() { h.leave(db) })
+	return boot.Record(ctx, db, h.me.Bootstrap, boot.NamesOf(b, p))
+}
+
+// unlistedTimeout bounds the search for what the bootstrap file does not list.
+const unlistedTimeout = time.Minute
+
+// nameUnlisted logs what the database knows and the bootstrap file does not list.
+func (h *host) nameUnlisted(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, unlistedTimeout)
+	defer cancel()
+	found, err := boot.FindUnlisted(ctx, h.storage, h.names, time.Now())
+	for _, u := range found {
+		h.log.Warn("the bootstrap file does not list what the database knows", "kind", u.Kind, "count", len(u.Names), "names", u.String())
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		h.log.Warn("what the bootstrap file does not list is not known in full", "error", err)
+	}
 }

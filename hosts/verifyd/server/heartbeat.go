@@ -38,6 +38,15 @@ func heartbeat(ctx context.Context, db *postgres.Store, h postgres.Host, log *sl
 	bounded(func(ctx context.Context) error { return db.RemoveHost(ctx, h.ID) })
 }
 
+// leave removes the row of a host that stops before its heartbeats begin, or has stopped.
+func (h *host) leave(db *postgres.Store) {
+	ctx, cancel := context.WithTimeout(context.Background(), heartbeatTimeout)
+	defer cancel()
+	if err := db.RemoveHost(ctx, h.me.ID); err != nil {
+		h.log.Debug("host not removed", "host", h.me.ID, "error", err)
+	}
+}
+
 func (h *host) self(startedAt time.Time) postgres.Host {
 	name, err := os.Hostname()
 	if err != nil {

@@ -37,8 +37,10 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 		})
 	}
 	if db := h.storage.database; db != nil {
-		self := h.self(time.Now())
-		background.Go(func() { heartbeat(working, db, self, h.log) })
+		background.Go(func() { heartbeat(working, db, h.me, h.log) })
+		if h.names.Tenants != nil {
+			background.Go(func() { h.nameUnlisted(working) })
+		}
 	}
 	api, admin, vendor := h.server(h.api.handler), h.server(h.admin.handler), h.server(h.vendor.handler)
 	api.RegisterOnShutdown(func() { close(h.stopping) })

@@ -60,6 +60,8 @@ type host struct {
 	admin      listener
 	health     *health
 	build      cli.Build
+	me         postgres.Host // this host, as the database lists it
+	names      boot.Names    // of the bootstrap file; empty without one
 	demo       *demo         // nil unless the host serves the demo
 	vendor     listener      // of the demo; without a listener unless the host serves it
 	stopping   chan struct{} // closed when requests are no longer accepted: streams end then
@@ -137,6 +139,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 			h.abandon()
 		}
 	}()
+	h.me = h.self(time.Now())
 	limitMemory(memlimit.FromCgroup, h.log)
 	clk, manual := newClock(s)
 	o, err := h.open(ctx, env, added, clk)
@@ -196,9 +199,10 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 		return nil, o.warnings, err
 	}
 	if o.bootstrap != nil {
-		if err = h.apply(ctx, *o.bootstrap); err != nil {
+		if err = h.apply(ctx, *o.bootstrap, o.providers); err != nil {
 			return nil, o.warnings, err
 		}
+		h.names = boot.NamesOf(*o.bootstrap, o.providers)
 	}
 	pages, err := journey.Handler(h.engine, h.log)
 	if err != nil {

@@ -1,0 +1,36 @@
+// Applying a file without writing anything.
+
+package bootstrap
+
+import (
+	"context"
+	"errors"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// DryRun returns a store that reads s and writes nothing: Apply on it, with an engine on
+// it, returns the changes that it would make.
+func DryRun(s verification.Store) verification.Store { return dryRun{s} }
+
+type dryRun struct{ verification.Store }
+
+// SaveTenant implements verification.TenantStore.
+func (dryRun) SaveTenant(context.Context, verification.Tenant) error { return nil }
+
+// SaveAccount implements verification.TenantStore.
+func (d dryRun) SaveAccount(ctx context.Context, a verification.Account) error {
+	known, err := d.Account(ctx, a.ClientID)
+	switch {
+	case errors.Is(err, verification.ErrNotFound):
+		return nil
+	case err == nil && known.Tenant != a.Tenant:
+		return verification.Conflict("account", "another tenant has that client id")
+	}
+	return err
+}
+
+// SaveWorkflow implements verification.WorkflowStore.
+func (dryRun) SaveWorkflow(context.Context, verification.TenantID, verification.Workflow, *verification.Version) error {
+	return nil
+}
