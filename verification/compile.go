@@ -3,6 +3,7 @@
 package verification
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,18 +26,21 @@ type Program struct {
 // provider, and an empty list none. described has the descriptions of providers by
 // name: the `with` of a check, and what expressions read of its data, must agree with
 // that of its provider. If anything is wrong, the error is an ErrInvalid whose Fields
-// list every problem by its path, such as "nodes.pan.on_failed", sorted by path.
+// list every problem by its path, such as "nodes.pan.on_failed", sorted by path. The size
+// of the definition is checked first, and nothing else if it is too large. Compile
+// returns the error of ctx soon after ctx ends.
 func Compile(
-	id WorkflowID, version Version, l ExpressionCompiler, providers []string, described map[string]ProviderDescription,
+	ctx context.Context, id WorkflowID, version Version, l ExpressionCompiler,
+	providers []string, described map[string]ProviderDescription,
 ) (Program, error) {
 	v := &validator{def: version.Definition, described: described}
-	if v.fields(providers); !v.incomplete {
-		v.graph()
-	}
-	if version.Definition.expressions() > maxExpressions {
+	if !v.limits() {
 		return Program{}, v.err()
 	}
-	return v.compile(id, version, l)
+	if v.fields(ctx, providers); !v.incomplete {
+		v.graph()
+	}
+	return v.compile(ctx, id, version, l)
 }
 
 // Restore compiles a version that was validated when it was saved. It does not
@@ -44,7 +48,7 @@ func Compile(
 // break older runs.
 func Restore(id WorkflowID, version Version, l ExpressionCompiler) (Program, error) {
 	v := &validator{def: version.Definition}
-	return v.compile(id, version, l)
+	return v.compile(context.Background(), id, version, l)
 }
 
 // Node returns a node of the definition, and whether there is one.
@@ -78,22 +82,24 @@ func (p Program) Progress(r Run) (done, total int) {
 	return done, total
 }
 
-func (v *validator) compile(id WorkflowID, version Version, l ExpressionCompiler) (Program, error) {
+func (v *validator) compile(ctx context.Context, id WorkflowID, version Version, l ExpressionCompiler) (Program, error) {
 	p := Program{
 		Workflow: id, Version: version,
 		conditions: map[NodeID][]Condition{},
 		templates:  map[NodeID]Template{},
 		patterns:   map[NodeID]map[string]Pattern{},
 	}
-	v.texts(l, &p)
+	if err := v.texts(ctx, l, &p); err != nil {
+		return Program{}, err
+	}
 	if len(v.problems) > 0 {
 		return Program{}, v.err()
 	}
 	return p, nil
 }
 
-// texts compiles every expression, pattern and schema.
-func (v *validator) texts(l ExpressionCompiler, p *Program) {
+// texts compiles every expression, pattern and schema. It returns the error of ctx.
+func (v *validator) texts(ctx context.Context, l ExpressionCompiler, p *Program) error {
 	if v.def.InputSchema != nil {
 		schema, err := l.Schema(v.def.InputSchema)
 		if err != nil {
@@ -106,40 +112,55 @@ func (v *validator) texts(l ExpressionCompiler, p *Program) {
 		n := v.def.Nodes[id]
 		switch n.Type {
 		case NodeBranch:
-			d := v.declarations(id)
-			p.conditions[id] = make([]Condition, len(n.Rules))
-			for i, r := range n.Rules {
-				if r.When == "" {
-					continue // already reported
-				}
-				c, err := compiled(d, func(d Declarations) (Condition, error) { return l.Condition(r.When, d) })
-				if err != nil {
-					v.textProblem(fmt.Sprintf("%s.rules[%d].when", nodePath(id), i), err)
-					continue
-				}
-				p.conditions[id][i] = c
-			}
+			v.conditions(ctx, id, n, l, p)
 		case NodeCheck:
-			t, err := compiled(v.declarations(id), func(d Declarations) (Template, error) {
-				with := n.With
-				switch {
-				case with == nil && d.With == nil:
-					return nil, nil //nolint:nilnil // there is no template
-				case with == nil:
-					with = Data("{}")
-				}
-				return l.Template(with, d)
-			})
-			if err != nil {
-				v.textProblem(nodePath(id)+".with", err)
-			}
-			if n.With != nil {
-				p.templates[id] = t
-			}
+			v.template(id, n, l, p)
 		case NodeCustomerInput:
 			p.patterns[id] = v.patterns(nodePath(id), n.Fields, l)
 		case NodeConsent, NodeReview, NodeEnd:
 		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *validator) conditions(ctx context.Context, id NodeID, n Node, l ExpressionCompiler, p *Program) {
+	d := v.declarations(id)
+	p.conditions[id] = make([]Condition, len(n.Rules))
+	for i, r := range n.Rules {
+		if r.When == "" || ctx.Err() != nil {
+			continue // already reported
+		}
+		c, err := compiled(d, func(d Declarations) (Condition, error) { return l.Condition(r.When, d) })
+		if err != nil {
+			v.textProblem(fmt.Sprintf("%s.rules[%d].when", nodePath(id), i), err)
+			continue
+		}
+		p.conditions[id][i] = c
+	}
+}
+
+func (v *validator) template(id NodeID, n Node, l ExpressionCompiler, p *Program) {
+	if n.With == nil && v.described[n.Provider].With == nil && v.described[n.Fallback].With == nil {
+		return
+	}
+	t, err := compiled(v.declarations(id), func(d Declarations) (Template, error) {
+		with := n.With
+		switch {
+		case with == nil && d.With == nil:
+			return nil, nil //nolint:nilnil // there is no template
+		case with == nil:
+			with = Data("{}")
+		}
+		return l.Template(with, d)
+	})
+	if err != nil {
+		v.textProblem(nodePath(id)+".with", err)
+	}
+	if n.With != nil {
+		p.templates[id] = t
 	}
 }
 

@@ -18,7 +18,7 @@ func TestValidDefinitionsCompile(t *testing.T) {
 		"a loop with a review step": refusal(), "every optional field": declared,
 		"an end alone": define("done", nodes{"done": endNode()}),
 	} {
-		p, err := verification.Compile(workflowID, verification.Version{Number: 7, Definition: d}, newLanguage(), nil, nil)
+		p, err := verification.Compile(t.Context(), workflowID, verification.Version{Number: 7, Definition: d}, newLanguage(), nil, nil)
 		if err != nil || p.Workflow != workflowID || p.Version.Number != 7 {
 			t.Errorf("%s: Compile = %+v, %v", name, p.Version, err)
 		}
@@ -62,7 +62,7 @@ func TestCompileReportsTheProblemsOfEveryText(t *testing.T) {
 	}
 	for name, make := range map[string]func() (verification.Program, error){
 		"Compile": func() (verification.Program, error) {
-			return verification.Compile(workflowID, verification.Version{Definition: d}, newLanguage(), nil, nil)
+			return verification.Compile(t.Context(), workflowID, verification.Version{Definition: d}, newLanguage(), nil, nil)
 		},
 		"Restore": func() (verification.Program, error) {
 			return verification.Restore(workflowID, verification.Version{Definition: d}, newLanguage())
@@ -83,7 +83,7 @@ func TestBrokenEdgesLeadToNoOtherProblems(t *testing.T) {
 	pan := d.Nodes["pan"]
 	pan.Next = "gaet"
 	d.Nodes["pan"] = pan
-	_, err := verification.Compile(workflowID, verification.Version{Definition: d}, newLanguage(), nil, nil)
+	_, err := verification.Compile(t.Context(), workflowID, verification.Version{Definition: d}, newLanguage(), nil, nil)
 	want := []verification.FieldError{{Name: "nodes.pan.next", Message: `there is no node "gaet"; did you mean gate?`}}
 	if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
@@ -139,7 +139,7 @@ func TestLargeDefinitionsCompile(t *testing.T) {
 		check.Key, check.With = "check", verification.Data(`{"number":"${pan}"}`)
 		n[verification.NodeID(fmt.Sprintf("n%d", i))] = check
 	}
-	if _, err := verification.Compile(workflowID, verification.Version{Definition: define("n0", n)}, newLanguage(), nil, nil); err != nil {
+	if _, err := verification.Compile(t.Context(), workflowID, verification.Version{Definition: define("n0", n)}, newLanguage(), nil, nil); err != nil {
 		t.Error(err)
 	}
 }

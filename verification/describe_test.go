@@ -85,7 +85,7 @@ func TestExpressionsAreCheckedAgainstEachProviderOfACheck(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := &recorder{seen: map[string][]verification.Declarations{}}
-			_, err := verification.Compile(workflowID, verification.Version{Definition: describedLadder()}, r, nil, row.described)
+			_, err := verification.Compile(t.Context(), workflowID, verification.Version{Definition: describedLadder()}, r, nil, row.described)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,7 +140,7 @@ func TestEveryProblemOfAWithIsReported(t *testing.T) {
 		},
 	}
 	d := single(nil) // its check has no with: it is checked as an empty one
-	_, err := verification.Compile(workflowID, verification.Version{Definition: d}, r, nil, described)
+	_, err := verification.Compile(t.Context(), workflowID, verification.Version{Definition: d}, r, nil, described)
 	want := []verification.FieldError{
 		{Name: "nodes.pan.with", Message: "joined: is odd"},
 		{Name: "nodes.pan.with.numbr", Message: "unknown field"},
@@ -157,7 +157,7 @@ func TestADescriptionThatIsNotValidIsAProblem(t *testing.T) {
 		"backup":   {With: verification.Data(`{}`), Data: verification.Data(`"odd"`)},
 	}
 	r := &recorder{seen: map[string][]verification.Declarations{}, schemas: []string{`"odd"`}}
-	_, err := verification.Compile(workflowID, verification.Version{Definition: describedLadder()}, r, nil, described)
+	_, err := verification.Compile(t.Context(), workflowID, verification.Version{Definition: describedLadder()}, r, nil, described)
 	const message = "the provider describes itself with a schema that is not valid: the schema is odd"
 	want := []verification.FieldError{
 		{Name: "nodes.face.provider", Message: message}, // the first check in the order of names

@@ -1,6 +1,7 @@
 package verification_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -136,7 +137,7 @@ type tester interface {
 func compile(t tester, d verification.Definition) verification.Program {
 	t.Helper()
 	v := verification.Version{Number: 3, Hash: d.VersionHash(), Definition: d}
-	p, err := verification.Compile(workflowID, v, newLanguage(), nil, nil)
+	p, err := verification.Compile(context.Background(), workflowID, v, newLanguage(), nil, nil)
 	if err != nil {
 		t.Fatalf("Compile: %v", err)
 	}

@@ -111,6 +111,6 @@ func (v *validator) rescreen(at string, n Node) {
 	case !d.Rescreens:
 		v.problem(at, "the provider %q does not screen completed runs again", n.Provider)
 	case d.Lists != nil && !slices.Contains(d.Lists, list):
-		v.problem(at+".list", "there is no list %q%s", list, suggestion(list, d.Lists))
+		v.problem(at+".list", "there is no list %q%s", list, v.hint(func() string { return suggestion(list, d.Lists) }))
 	}
 }

@@ -116,7 +116,7 @@ func TestEveryProblemOfARescreen(t *testing.T) {
 			d := screening("pan")
 			edit("pan", row.change)(&d)
 			anything := &recorder{seen: map[string][]verification.Declarations{}}
-			_, err := verification.Compile(workflowID, verification.Version{Definition: d}, anything, nil, described)
+			_, err := verification.Compile(t.Context(), workflowID, verification.Version{Definition: d}, anything, nil, described)
 			if row.message == "" {
 				if err != nil {
 					t.Error(err)
@@ -130,7 +130,7 @@ func TestEveryProblemOfARescreen(t *testing.T) {
 		})
 	}
 	unknown := map[string]verification.ProviderDescription{"registry": {Rescreens: true}}
-	if _, err := verification.Compile(workflowID, verification.Version{Definition: screening("pan")}, newLanguage(), nil, unknown); err != nil {
+	if _, err := verification.Compile(t.Context(), workflowID, verification.Version{Definition: screening("pan")}, newLanguage(), nil, unknown); err != nil {
 		t.Errorf("with lists that are not known: %v, want no problem", err)
 	}
 }

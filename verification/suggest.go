@@ -4,28 +4,31 @@ package verification
 
 import "strings"
 
+// longest is the maximum number of bytes of a name for which a suggestion is looked for.
+const longest = 64
+
 // Nearest returns the known name with the fewest edits from name: letters left
 // out, added, changed, or swapped with the next. Case, spaces, dashes and underscores do
 // not count, and a known name that continues name after an underscore is one edit away.
 // Nearest returns the empty string if all names are more than two edits away, or more
 // than one per four letters (one in a name of fewer).
 func Nearest[S ~string](name string, known []S) string {
-	const longest = 64
 	if len(name) > longest {
 		return ""
 	}
 	best, fewest := "", 3
 	plain := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(name))
+	bare := strings.ReplaceAll(plain, "_", "")
 	for _, k := range known {
 		candidate := string(k)
 		n := fewest
 		switch apart := len(plain) - len(candidate); {
-		case strings.ReplaceAll(plain, "_", "") == strings.ReplaceAll(candidate, "_", ""):
+		case bare == strings.ReplaceAll(candidate, "_", ""):
 			n = 0
 		case strings.HasPrefix(candidate, plain+"_"):
 			n = 1
 		case -fewest < apart && apart < fewest:
-			n = edits(plain, candidate)
+			n = edits(plain, candidate, fewest)
 		}
 		if n < fewest && n*4 <= max(len(candidate), 4) {
 			best, fewest = candidate, n
@@ -54,17 +57,25 @@ func suggestion(name string, known []string) string {
 	return hint
 }
 
-// edits returns the number of edits from a to b.
-func edits(a, b string) int {
-	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	var beforeThat []int
-	for i := 1; i <= len(a); i++ {
-		beforeThat, before, row = before, row, make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
+// edits returns the number of edits from a to b, or limit if there are more. Their lengths
+// differ by less than limit, and neither is longer than longest+3. Prefixes whose lengths differ by more than limit do not count:
+// each is at least limit edits from the other.
+func edits(a, b string, limit int) int {
+	var rows [3][longest + 4]int
+	for i := range len(a) + 1 {
+		row, before, beforeThat := &rows[i%3], &rows[(i+2)%3], &rows[(i+1)%3]
+		first, last := max(0, i-limit), min(len(b), i+limit)
+		if first > 0 {
+			row[first-1] = limit
+		}
+		if last < len(b) {
+			row[last+1] = limit
+		}
+		for j := first; j <= last; j++ {
+			if i == 0 || j == 0 {
+				row[j] = max(i, j)
+				continue
+			}
 			change := 1
 			if a[i-1] == b[j-1] {
 				change = 0
@@ -75,7 +86,7 @@ func edits(a, b string) int {
 			}
 		}
 	}
-	return row[len(b)]
+	return min(rows[len(a)%3][len(b)], limit)
 }
 
 // joined returns the names separated by commas, for a message.

@@ -4,6 +4,7 @@ package verification
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -12,9 +13,11 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of a definition.
+// MaxNodes is the maximum number of nodes of a definition.
+const MaxNodes = 500
+
+// The other bounds of a definition.
 const (
-	maxNodes      = 500
 	maxSeconds    = 10 * 366 * 24 * 3600 // of any time limit: ten years
 	maxReviewDue  = 366 * 24 * 60        // minutes: a year
 	maxTimeout    = 600                  // seconds of one call of a provider
@@ -26,6 +29,8 @@ const (
 	// maxExpressions bounds the conditions and ${...} of all nodes, each of which
 	// takes memory as long as the workflow is in use.
 	maxExpressions = 1000
+	// maxSuggestions bounds the wrong names for which a similar name is looked for.
+	maxSuggestions = 100
 )
 
 // validator collects the problems of one definition.
@@ -36,6 +41,9 @@ type validator struct {
 	// checked.
 	incomplete bool
 	back       map[NodeID][]NodeID // the reversed edges; made when first needed
+	sorted     []NodeID            // the nodes in a stable order; made when first needed
+	// suggested counts the names for which a suggestion was looked for.
+	suggested int
 	// described has the descriptions of providers, by name.
 	described map[string]ProviderDescription
 }
@@ -68,12 +76,36 @@ func (v *validator) within(path string, n, minimum, maximum float64) {
 		"must be %s to %s", formatNumber(minimum), formatNumber(maximum))
 }
 
+// nodeCount is the message about a wrong number of nodes.
+const nodeCount = "must have 1 to %d nodes"
+
 // names returns the nodes in a stable order.
-func (v *validator) names() []NodeID { return slices.Sorted(maps.Keys(v.def.Nodes)) }
+func (v *validator) names() []NodeID {
+	if v.sorted == nil {
+		v.sorted = slices.Sorted(maps.Keys(v.def.Nodes))
+	}
+	return v.sorted
+}
+
+// hint returns what suggest returns for a wrong name, and the empty string after
+// maxSuggestions calls.
+func (v *validator) hint(suggest func() string) string {
+	if v.suggested++; v.suggested > maxSuggestions {
+		return ""
+	}
+	return suggest()
+}
+
+// limits checks the size of the definition. Nothing else is checked if it returns false.
+func (v *validator) limits() bool {
+	return v.check("nodes", len(v.def.Nodes) <= MaxNodes, nodeCount, MaxNodes) &&
+		v.check("nodes", v.def.expressions() <= maxExpressions,
+			"must have at most %d conditions and ${...} together", maxExpressions)
+}
 
 // fields checks everything that does not depend on other nodes' edges. If
 // providers is nil, any provider is allowed.
-func (v *validator) fields(providers []string) {
+func (v *validator) fields(ctx context.Context, providers []string) {
 	d := v.def
 	v.check("workflow", validSlug(d.Workflow),
 		"must be 1 to 64 lower-case letters, digits, - or _, beginning with a letter or digit")
@@ -90,14 +122,15 @@ func (v *validator) fields(providers []string) {
 		v.check("lifecycle_webhook_url", ValidateWebhookURL(d.LifecycleWebhookURL) == nil,
 			"must be an absolute http(s) URL without user information or fragment")
 	}
-	v.edges(v.check("nodes", len(d.Nodes) > 0 && len(d.Nodes) <= maxNodes, "must have 1 to %d nodes", maxNodes))
+	v.edges(v.check("nodes", len(d.Nodes) > 0, nodeCount, MaxNodes))
 	v.target("start", d.Start, true)
 	for _, id := range v.names() {
+		if ctx.Err() != nil {
+			return
+		}
 		v.node(id, d.Nodes[id], providers)
 	}
 	v.labels()
-	v.check("nodes", d.expressions() <= maxExpressions,
-		"must have at most %d conditions and ${...} together", maxExpressions)
 }
 
 func validSlug(s string) bool {
@@ -166,8 +199,11 @@ func (v *validator) target(path string, to NodeID, required bool, routes ...Node
 	case to == TargetNext:
 		v.edges(v.check(path, false, "must be a node: next is for on_declined, on_failed and on_unavailable"))
 	default:
-		_, ok := v.def.Nodes[to]
-		v.edges(v.check(path, ok, "there is no node %q%s", to, DidYouMean(string(to), append(v.names(), routes...))))
+		if _, ok := v.def.Nodes[to]; !v.edges(ok) {
+			v.problem(path, "there is no node %q%s", to, v.hint(func() string {
+				return DidYouMean(string(to), slices.Concat(v.names(), routes))
+			}))
+		}
 	}
 }
 
@@ -201,7 +237,7 @@ func (v *validator) provider(at string, n Node, providers []string) {
 		if providers == nil || slices.Contains(providers, name) {
 			return
 		}
-		v.problem(path, "there is no provider %q%s", name, suggestion(name, providers))
+		v.problem(path, "there is no provider %q%s", name, v.hint(func() string { return suggestion(name, providers) }))
 	}
 	v.check(at+".key", n.Key == "" || validName(n.Key),
 		"must be a lower-case letter followed by letters, digits or _")

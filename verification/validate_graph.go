@@ -2,31 +2,36 @@
 
 package verification
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // graph checks that every node is reachable from the start and can reach an end, and
 // that every loop has a customer or review step. The caller has checked that every
 // edge leads to a known node.
 func (v *validator) graph() {
-	reached := append(v.def.reach(v.def.Start, nil), v.def.Start)
+	reached := setOf(v.def.reach(v.def.Start, nil), v.def.Start)
 	var ends []NodeID
 	for id, n := range v.def.Nodes {
 		if n.Type == NodeEnd {
 			ends = append(ends, id)
 		}
 	}
-	ending := append(v.ancestors(ends...), ends...)
+	ending := setOf(v.ancestors(ends...), ends...)
 	for _, id := range v.names() {
-		if !slices.Contains(reached, id) {
+		if !reached[id] {
 			v.problem(nodePath(id), "no path leads here from the start")
 			continue
 		}
-		v.check(nodePath(id), slices.Contains(ending, id), "no path leads from here to an end")
+		v.check(nodePath(id), ending[id], "no path leads from here to an end")
 	}
 	v.loops()
+}
+
+func setOf(nodes []NodeID, more ...NodeID) map[NodeID]bool {
+	set := make(map[NodeID]bool, len(nodes)+len(more))
+	for _, id := range slices.Concat(nodes, more) {
+		set[id] = true
+	}
+	return set
 }
 
 // ancestors returns the nodes from which a path of at least one edge leads to one of
@@ -46,32 +51,75 @@ func (v *validator) ancestors(targets ...NodeID) []NodeID {
 // loops finds loops without a customer or review step: a run could stay in such a
 // loop for ever.
 func (v *validator) loops() {
-	waits := func(id NodeID) bool {
-		switch v.def.Nodes[id].Type {
-		case NodeConsent, NodeCustomerInput, NodeReview:
-			return true
+	onward := map[NodeID][]NodeID{} // the edges between nodes at which no run waits
+	for id, n := range v.def.Nodes {
+		switch n.Type {
 		case NodeCheck, NodeBranch, NodeEnd:
+			onward[id] = n.Targets()
+		case NodeConsent, NodeCustomerInput, NodeReview:
 		}
-		return false
 	}
-	reported := map[NodeID]bool{}
-	for _, id := range v.names() {
-		if waits(id) || reported[id] {
+	for _, group := range components(v.names(), onward) {
+		if id := group[0]; len(group) > 1 || slices.Contains(onward[id], id) {
+			slices.Sort(group)
+			v.problem(nodePath(group[0]), "a loop must have a customer or review step on it: %s", joined(group))
+		}
+	}
+}
+
+// components returns the strongly connected components of the graph of the nodes that
+// have an entry in next, by Tarjan's algorithm. It does not recurse: a path may be as long
+// as the definition.
+func components(nodes []NodeID, next map[NodeID][]NodeID) (found [][]NodeID) {
+	type visit struct {
+		node NodeID
+		edge int // the next edge to follow
+	}
+	index, low, open := map[NodeID]int{}, map[NodeID]int{}, map[NodeID]bool{}
+	var stack []NodeID
+	var path []visit
+	enter := func(id NodeID) {
+		index[id] = len(index)
+		low[id], open[id] = index[id], true
+		stack, path = append(stack, id), append(path, visit{node: id})
+	}
+	for _, root := range nodes {
+		if _, seen := index[root]; seen || next[root] == nil {
 			continue
 		}
-		onward := v.def.reach(id, waits)
-		if !slices.Contains(onward, id) {
-			continue
-		}
-		loop := []string{string(id)}
-		for _, other := range v.names() {
-			if other != id && slices.Contains(onward, other) && slices.Contains(v.def.reach(other, waits), id) {
-				reported[other] = true
-				loop = append(loop, string(other))
+		for enter(root); len(path) > 0; {
+			at := &path[len(path)-1]
+			if id := at.node; at.edge < len(next[id]) {
+				to := next[id][at.edge]
+				at.edge++
+				switch _, seen := index[to]; {
+				case !seen && next[to] != nil:
+					enter(to)
+				case open[to]:
+					low[id] = min(low[id], index[to])
+				}
+				continue
 			}
+			id := at.node
+			if path = path[:len(path)-1]; len(path) > 0 {
+				above := path[len(path)-1].node
+				low[above] = min(low[above], low[id])
+			}
+			if low[id] != index[id] {
+				continue
+			}
+			first := len(stack) - 1
+			for stack[first] != id {
+				first--
+			}
+			group := slices.Clone(stack[first:])
+			for _, member := range group {
+				open[member] = false
+			}
+			stack, found = stack[:first], append(found, group)
 		}
-		v.problem(nodePath(id), "a loop must have a customer or review step on it: %s", strings.Join(loop, ", "))
 	}
+	return found
 }
 
 // declarations returns what expressions at a node may read: the steps on some
@@ -80,10 +128,7 @@ func (v *validator) loops() {
 // providers; others follow if there are any.
 func (v *validator) declarations(at NodeID) []Declarations {
 	d := Declarations{Input: v.def.InputSchema, Steps: map[NodeID]StepDeclaration{}}
-	before := map[NodeID]bool{}
-	for _, id := range v.ancestors(at) {
-		before[id] = true
-	}
+	before := setOf(v.ancestors(at))
 	for id, n := range v.def.Nodes {
 		if n.IsStep() {
 			d.Steps[id] = StepDeclaration{

@@ -31,7 +31,7 @@ func edit(id verification.NodeID, change func(n *verification.Node)) func(*verif
 // problemsOf compiles a definition with the providers registry and backup.
 func problemsOf(t testing.TB, d verification.Definition) []verification.FieldError {
 	t.Helper()
-	_, err := verification.Compile(workflowID, verification.Version{Definition: d}, newLanguage(), []string{"backup", "registry"}, nil)
+	_, err := verification.Compile(t.Context(), workflowID, verification.Version{Definition: d}, newLanguage(), []string{"backup", "registry"}, nil)
 	if err == nil {
 		return nil
 	}

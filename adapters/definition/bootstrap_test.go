@@ -103,7 +103,7 @@ func TestProblemsOfAnInlineWorkflowAreExplainedInItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := b.Tenants[0].Workflows[0]
-	_, cause := verification.Compile("", verification.Version{Definition: d.Definition}, lenient{}, nil, nil)
+	_, cause := verification.Compile(t.Context(), "", verification.Version{Definition: d.Definition}, lenient{}, nil, nil)
 	const want = "b.yaml:5:9: tenants[0].workflows[0].name: is required"
 	if got := fmt.Sprint(d.Explain(cause)); got != want {
 		t.Errorf("explained %q, want %q", got, want)

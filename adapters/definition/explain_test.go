@@ -37,7 +37,7 @@ nodes:
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, cause := verification.Compile("", verification.Version{Definition: d.Definition}, lenient{}, nil, nil)
+	_, cause := verification.Compile(t.Context(), "", verification.Version{Definition: d.Definition}, lenient{}, nil, nil)
 	explained := d.Explain(cause)
 	want := `workflows/w.yaml:2:1: name: is required
 workflows/w.yaml:3:1: start: there is no node "nowhere"
@@ -166,7 +166,7 @@ func TestAProblemInsideAStringIsExplainedAtItsCharacter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, cause := verification.Compile("", verification.Version{Definition: d.Definition}, exclamations{}, nil, nil)
+	_, cause := verification.Compile(t.Context(), "", verification.Version{Definition: d.Definition}, exclamations{}, nil, nil)
 	var found *definition.Diagnostics
 	if !errors.As(d.Explain(cause), &found) {
 		t.Fatalf("the error is %v, want Diagnostics", cause)
@@ -219,7 +219,7 @@ nodes:
 		t.Fatal(err)
 	}
 	described := map[string]verification.ProviderDescription{"registry": {With: verification.Data(`{"type":"object"}`)}}
-	_, cause := verification.Compile("", verification.Version{Definition: d.Definition}, misspelt{}, nil, described)
+	_, cause := verification.Compile(t.Context(), "", verification.Version{Definition: d.Definition}, misspelt{}, nil, described)
 	want := `w.yaml:9:5: nodes.pan.with.number: is required
 w.yaml:10:7: nodes.pan.with.numbr: unknown field; did you mean number?
 w.yaml:12:23: nodes.pan.with.holder.names[1]: must be a string`

@@ -46,7 +46,7 @@ func FuzzReadWorkflow(f *testing.F) {
 		}
 		// Compile does not panic, and its problems have positions.
 		version := verification.Version{Definition: d.Definition}
-		if _, err := verification.Compile("", version, ends{}, nil, nil); err != nil {
+		if _, err := verification.Compile(t.Context(), "", version, ends{}, nil, nil); err != nil {
 			checkDiagnostics(t, d.Explain(err))
 		}
 	})

@@ -26,6 +26,8 @@ type tree struct {
 	entries []entry // of a mapping, as written, without duplicates
 	items   []*tree // of a sequence
 	source  string  // of the root: the text of the file
+	// index has the places of the entries by their names. It is made when first needed.
+	index map[string]int
 }
 
 // entry is one field of an object. It begins at its name.
@@ -36,10 +38,14 @@ type entry struct {
 }
 
 func (t *tree) entry(name string) (entry, bool) {
-	for _, e := range t.entries {
-		if e.name == name {
-			return e, true
+	if t.index == nil {
+		t.index = make(map[string]int, len(t.entries))
+		for i, e := range t.entries {
+			t.index[e.name] = i
 		}
+	}
+	if i, ok := t.index[name]; ok {
+		return t.entries[i], true
 	}
 	return entry{}, false
 }
@@ -149,7 +155,9 @@ func (p path) String() string {
 // if it is not plain.
 func quotedName(name string) string {
 	const limit = 64
-	plain := matches(name, `[\w$-]+`)
+	plain := name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && r != '$' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
 	if runes := []rune(name[:min(len(name), 4*limit+4)]); len(runes) > limit {
 		name = string(runes[:limit]) + "..."
 	}

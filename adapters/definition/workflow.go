@@ -19,6 +19,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -50,13 +51,24 @@ func ReadWorkflow(file string, raw []byte) (Document, error) {
 // root if the file cannot be parsed.
 func readWorkflow(file string, raw []byte, f *form, d *diagnostics) Document {
 	doc := Document{File: file, location: location{file: file, root: parse(file, raw, d)}}
-	if doc.root != nil {
+	if doc.root != nil && !tooManyNodes(file, doc.root, d) {
 		before := len(d.list)
 		if f.check(file, doc.root, d); len(d.list) == before {
 			doc.Definition = decode(file, doc.root, nil, d)
 		}
 	}
 	return doc
+}
+
+// tooManyNodes reports a definition above the limit of nodes, of which nothing else is
+// examined.
+func tooManyNodes(file string, root *tree, d *diagnostics) bool {
+	nodes, _ := root.entry("nodes")
+	if nodes.value == nil || len(nodes.value.entries) <= verification.MaxNodes {
+		return false
+	}
+	d.add(file, nodes.at, path{"nodes"}, fmt.Sprintf("must have 1 to %d nodes", verification.MaxNodes))
+	return true
 }
 
 // decode decodes a workflow whose form is right. base is its path in the file.

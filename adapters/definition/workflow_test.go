@@ -78,7 +78,7 @@ func TestExamplesCompile(t *testing.T) {
 	for _, file := range examples(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			d := load(t, file)
-			_, err := verification.Compile(d.Definition.ID, verification.Version{Number: 1, Definition: d.Definition}, lenient{}, nil, nil)
+			_, err := verification.Compile(t.Context(), d.Definition.ID, verification.Version{Number: 1, Definition: d.Definition}, lenient{}, nil, nil)
 			if err != nil {
 				t.Error(d.Explain(err))
 			}

@@ -22,11 +22,13 @@ const (
 // leaves out steps that cannot have run.
 func (c *Compiler) shapesOf(d verification.Declarations) *shapes {
 	p := &shapes{Provider: c.base.CELTypeProvider(), objects: map[string]*shape{}}
-	steps := map[string]*shape{}
-	for id, step := range d.Steps {
-		if step.MayPrecede {
-			steps[string(id)] = p.step(nameSteps+"."+string(id), step, c.declared(step.Data))
+	steps := p.object(nameSteps, map[string]*shape{})
+	steps.unread = func(name string) *shape {
+		step := d.Steps[verification.NodeID(name)]
+		if !step.MayPrecede {
+			return nil
 		}
+		return p.step(nameSteps+"."+name, step, c.declared(step.Data))
 	}
 	input := anyObject()
 	if schema := c.declared(d.Input); schema != nil {
@@ -39,7 +41,7 @@ func (c *Compiler) shapesOf(d verification.Declarations) *shapes {
 		nameRun: p.object(nameRun, map[string]*shape{
 			"id": text(36), "reference_id": text(0), "started_at": scalar(cel.TimestampType),
 		}),
-		nameSteps: p.object(nameSteps, steps),
+		nameSteps: steps,
 	}}
 	return p
 }

@@ -21,6 +21,7 @@ type shape struct {
 	path       string // of an object with known fields
 	fields     map[string]*shape
 	properties map[string]*jsonschema.Schema // those of an input that no expression has read yet
+	unread     func(name string) *shape      // makes a field that no expression has read yet; nil if there is none
 	open       bool                          // the object may have other fields, too
 	items      *shape                        // of a list
 	limit      uint64                        // maximum characters of a string or items of a list; 0 if unknown
@@ -75,6 +76,12 @@ func (p *shapes) field(object *shape, name string) *shape {
 	if schema := object.properties[name]; schema != nil {
 		object.fields[name] = p.ofSchema(pathTo(object.path, name), schema, 0)
 		return object.fields[name]
+	}
+	if object.unread != nil {
+		if made := object.unread(name); made != nil {
+			object.fields[name] = made
+			return made
+		}
 	}
 	if object.open {
 		return anything()

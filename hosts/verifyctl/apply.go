@@ -29,7 +29,7 @@ func (c applyFile) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	file, err := definition.ReadBootstrap(c.File, raw, os.ReadFile, s.getenv)
+	file, err := bootstrap.Read(ctx, c.File, raw, os.ReadFile, s.getenv)
 	if err != nil {
 		return s.printProblems(err)
 	}

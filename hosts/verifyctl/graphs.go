@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -36,8 +37,8 @@ func (w workflowGraph) format() string {
 	return "mermaid"
 }
 
-func (w workflowGraph) Run(s *session) error {
-	def, problems, err := readWorkflow(w.File)
+func (w workflowGraph) Run(ctx context.Context, s *session) error {
+	def, problems, err := readWorkflow(ctx, w.File)
 	if err != nil {
 		return err
 	}
@@ -66,8 +67,8 @@ func (w workflowGraph) Run(s *session) error {
 
 // readWorkflow returns the definition of a file and its problems, nil for none. The
 // definition has no nodes if the file cannot be parsed.
-func readWorkflow(file string) (verification.Definition, *definition.Diagnostics, error) {
-	def, err := compile(file, nil)
+func readWorkflow(ctx context.Context, file string) (verification.Definition, *definition.Diagnostics, error) {
+	def, err := compile(ctx, file, nil)
 	var problems *definition.Diagnostics
 	if err != nil && !errors.As(err, &problems) {
 		return def, nil, err
@@ -93,10 +94,10 @@ type differenceJSON struct {
 }
 
 // Run prints what differs on stdout.
-func (w workflowDiff) Run(s *session) error {
+func (w workflowDiff) Run(ctx context.Context, s *session) error {
 	var defs []verification.Definition
 	for _, file := range []string{w.Before, w.After} {
-		def, problems, err := readWorkflow(file)
+		def, problems, err := readWorkflow(ctx, file)
 		switch {
 		case err != nil:
 			return err

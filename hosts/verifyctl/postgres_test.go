@@ -20,6 +20,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
 	os.Exit(pgtest.Main(m, func(ctx context.Context, url string) error {
 		_, err := postgres.Migrate(ctx, url)
 		return err

@@ -53,7 +53,7 @@ func (w workflowValidate) Run(ctx context.Context, s *session) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		_, err := compile(file, w.Providers)
+		_, err := compile(ctx, file, w.Providers)
 		var problems *definition.Diagnostics
 		switch {
 		case err == nil:
@@ -91,7 +91,7 @@ func builtIn() map[string]verification.Provider {
 // compile reads and compiles a workflow file. If the file has problems, the error is a
 // *definition.Diagnostics; the definition is empty if the file cannot be parsed. Checks
 // may use the built-in providers and those of the list; nil allows every provider.
-func compile(file string, providers []string) (verification.Definition, error) {
+func compile(ctx context.Context, file string, providers []string) (verification.Definition, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		return verification.Definition{}, err
@@ -105,7 +105,7 @@ func compile(file string, providers []string) (verification.Definition, error) {
 		providers = slices.Concat(providers, slices.Sorted(maps.Keys(known)))
 	}
 	version := verification.Version{Number: 1, Hash: def.VersionHash(), Definition: def}
-	_, err = verification.Compile(def.ID, version, expression.New(), providers, verification.Descriptions(known))
+	_, err = verification.Compile(ctx, def.ID, version, expression.New(), providers, verification.Descriptions(known))
 	return def, doc.Explain(err)
 }
 

@@ -222,7 +222,7 @@ func TestTheWorkflowsOfAFilledDatabaseCompile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := verification.Compile(w.ID, v, expression.New(), []string{"sandbox"}, nil); err != nil {
+		if _, err := verification.Compile(t.Context(), w.ID, v, expression.New(), []string{"sandbox"}, nil); err != nil {
 			t.Errorf("workflow %s: %v", w.Slug, err)
 		}
 	}

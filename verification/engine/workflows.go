@@ -135,7 +135,7 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 		own.Rescreens = false
 		described[name] = own
 	}
-	if _, err := verification.Compile(d.ID, version, e.ports.Expressions, names, described); err != nil {
+	if _, err := verification.Compile(ctx, d.ID, version, e.ports.Expressions, names, described); err != nil {
 		return Applied{}, err
 	}
 	for attempt := 1; ; attempt++ { // at most maxSaves

@@ -15,7 +15,7 @@ import (
 
 // readBootstrap reads the bootstrap file, or that of the demo for a host in memory without
 // one. It returns nil for a host on a database without one, and after a problem.
-func (o *opened) readBootstrap(s settings, env *environment, p *problems) *definition.Bootstrap {
+func (o *opened) readBootstrap(ctx context.Context, s settings, env *environment, p *problems) *definition.Bootstrap {
 	file, open := s.Bootstrap, os.ReadFile
 	switch {
 	case o.demo != nil:
@@ -28,7 +28,7 @@ func (o *opened) readBootstrap(s settings, env *environment, p *problems) *defin
 		p.wrap("bootstrap", err)
 		return nil
 	}
-	b, err := definition.ReadBootstrap(file, raw, open, env.get)
+	b, err := boot.Read(ctx, file, raw, open, env.get)
 	if err != nil {
 		p.other(err)
 		return nil

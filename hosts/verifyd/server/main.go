@@ -21,6 +21,7 @@ import (
 func Main(options ...Option) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // net/http logs there what handlers already report
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr, options...)
 	stop()
 	if err != nil && !errors.Is(err, errHelp) {

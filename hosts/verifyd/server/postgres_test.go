@@ -26,6 +26,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		server.Main()
+		return
+	}
 	os.Exit(pgtest.Main(browser.Tests{M: m}, func(ctx context.Context, url string) error {
 		_, err := postgres.Migrate(ctx, url)
 		return err

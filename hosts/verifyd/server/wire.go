@@ -124,7 +124,7 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 		o.demo = &demo{vendorAddr: h.vendor.Addr().String(), token: rand.Text(), hook: rand.Text()}
 		h.demo, h.vendor.handler = o.demo, &demofiles.Vendor{Token: o.demo.token, Hook: o.demo.hook, Clock: clk, Log: h.log}
 	}
-	o.bootstrap = o.readBootstrap(s, env, &p)
+	o.bootstrap = o.readBootstrap(ctx, s, env, &p)
 	o.makeProviders(s, env, added, clk, &p)
 	return o, p.err()
 }
