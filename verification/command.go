@@ -95,6 +95,9 @@ type GiveVerdict struct {
 	// Seq is the RunDetail.Seq that the reviewer saw: ErrConflict is returned if the run
 	// has changed since then. 0 accepts every one.
 	Seq int
+	// Claim is the claim of the run, zero for none: ErrClaimed is returned to a reviewer
+	// while another person holds it.
+	Claim Claim
 	// Request is the id of a request with an idempotency key; empty for none.
 	// Delivering the same request again changes nothing.
 	Request string
@@ -107,6 +110,7 @@ type ReturnProposal struct {
 	By       string // the reviewer's name
 	Identity string // as in GiveVerdict; required
 	Seq      int    // as in GiveVerdict
+	Claim    Claim  // as in GiveVerdict
 }
 
 // RecordHits records hits that a later version of a list has for a check of a completed

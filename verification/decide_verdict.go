@@ -23,6 +23,9 @@ func ValidateNotes(s string) error {
 var (
 	// ErrRunChanged is returned if the run does not have the Seq that the reviewer saw.
 	ErrRunChanged error = Conflict("run", "the run has changed since the reviewer saw it")
+	// ErrClaimed is returned to a reviewer while another person has claimed the run.
+	ErrClaimed error = Conflict("review",
+		"another reviewer has claimed the run; wait until they release it or their claim ends, or take it over in the console")
 	// ErrNoPerson is returned when an API client gives a verdict that needs two reviewers.
 	ErrNoPerson error = Conflict("run", "the verdict needs two reviewers; each of them must send the access token of a person")
 	// ErrOwnProposal is returned to the reviewer who has proposed a verdict.
@@ -43,6 +46,9 @@ func (d *decision) verdict(c GiveVerdict) error {
 		return InvalidField("signal", "payload.decision", `must be "approve" or "reject"`)
 	}
 	if err := ValidateNotes(c.Notes); err != nil {
+		return err
+	}
+	if err := d.checkClaim(c.Claim, Person{Identity: clean(c.Identity), Name: clean(c.By)}); err != nil {
 		return err
 	}
 	if err := d.checkSeq(c.Seq); err != nil {
@@ -103,6 +109,9 @@ func (d *decision) returnProposal(c ReturnProposal) error {
 	if err := ValidateNotes(c.Notes); err != nil {
 		return err
 	}
+	if err := d.checkClaim(c.Claim, Person{Identity: identity, Name: clean(c.By)}); err != nil {
+		return err
+	}
 	if err := d.checkSeq(c.Seq); err != nil {
 		return err
 	}
@@ -113,6 +122,15 @@ func (d *decision) returnProposal(c ReturnProposal) error {
 		return ErrNoPerson
 	}
 	d.add(ProposalReturned{Node: d.run.Wait.Node, Notes: c.Notes, By: clean(c.By), Identity: identity})
+	return nil
+}
+
+// checkClaim returns ErrClaimed if a person acts on a run that another person has claimed.
+// An API client is not a person: it needs no claim.
+func (d *decision) checkClaim(c Claim, who Person) error {
+	if who.Identity != "" && c.HeldAt(d.now) && !c.IsOf(who) {
+		return ErrClaimed
+	}
 	return nil
 }
 

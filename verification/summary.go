@@ -29,6 +29,7 @@ type Summary struct {
 
 	Ended       Status    // the terminal status of the history; empty while live
 	CompletedAt time.Time // zero while live
+	Outcome     string    // of the end node of a completed run; empty for none
 	Error       *RunError
 
 	Verdict Decision // the newest; empty for none
@@ -47,7 +48,7 @@ func (r *Run) outline() Summary {
 	s := Summary{
 		ID: r.ID, Workflow: r.Started.Workflow, ReferenceID: r.Started.ReferenceID,
 		StartedAt: r.StartedAt, ExpiresAt: r.Deadline(),
-		Ended: r.Ended, CompletedAt: r.CompletedAt, Error: r.Error,
+		Ended: r.Ended, CompletedAt: r.CompletedAt, Outcome: r.Outcome, Error: r.Error,
 		Verdict: r.Verdict.Decision,
 	}
 	switch r.Wait.Kind {

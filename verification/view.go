@@ -15,6 +15,7 @@ type RunView struct {
 	Status      Status
 	StartedAt   time.Time
 	CompletedAt time.Time // zero until terminal
+	Outcome     string    // of the end node of a completed run; empty for none
 	Action      *Action   // nil unless a live run waits on a human
 	Error       *RunError // of a failed or expired run
 }
@@ -79,7 +80,7 @@ const (
 func (s Summary) View(now time.Time) RunView {
 	v := RunView{
 		ID: s.ID, WorkflowID: s.Workflow, ReferenceID: s.ReferenceID,
-		Status: s.StatusAt(now), StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Error: s.Error,
+		Status: s.StatusAt(now), StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Outcome: s.Outcome, Error: s.Error,
 	}
 	if e, overdue := s.expiry(now); overdue {
 		v.CompletedAt, v.Error = s.ExpiresAt, &e.Error

@@ -6,14 +6,16 @@ import "github.com/verifyd/verifyd/verification"
 
 // Run is a run as lists show it.
 type Run struct {
-	ID             verification.RunID      `json:"id"`
-	WorkflowID     verification.WorkflowID `json:"workflow_id"`
-	ReferenceID    string                  `json:"reference_id"`
-	Status         verification.Status     `json:"status"`
-	StartedAt      Timestamp               `json:"started_at"`
-	CompletedAt    Timestamp               `json:"completed_at"` // null until the run ends
-	ActionRequired *verification.Action    `json:"action_required"`
-	Error          *verification.RunError  `json:"error"`
+	ID          verification.RunID      `json:"id"`
+	WorkflowID  verification.WorkflowID `json:"workflow_id"`
+	ReferenceID string                  `json:"reference_id"`
+	Status      verification.Status     `json:"status"`
+	StartedAt   Timestamp               `json:"started_at"`
+	CompletedAt Timestamp               `json:"completed_at"` // null until the run ends
+	// Outcome is that of the end node of a completed run. It is left out if there is none.
+	Outcome        string                 `json:"outcome,omitempty"`
+	ActionRequired *verification.Action   `json:"action_required"`
+	Error          *verification.RunError `json:"error"`
 }
 
 // RunDetail is a single run.
@@ -45,7 +47,7 @@ type Event struct {
 func NewRun(v verification.RunView) Run {
 	return Run{
 		ID: v.ID, WorkflowID: v.WorkflowID, ReferenceID: v.ReferenceID, Status: v.Status,
-		StartedAt: Timestamp{v.StartedAt}, CompletedAt: Timestamp{v.CompletedAt},
+		StartedAt: Timestamp{v.StartedAt}, CompletedAt: Timestamp{v.CompletedAt}, Outcome: v.Outcome,
 		ActionRequired: v.Action, Error: v.Error,
 	}
 }

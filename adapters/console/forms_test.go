@@ -184,6 +184,7 @@ func TestAClaimWithANoteSaysThatTheRunHasChanged(t *testing.T) {
 	form := append(formOf(t, asha.get(path), path+"/verdict"), "notes", "Fine by me.")
 	const changed = "a reviewer has acted on this run since you opened it"
 	wants(t, asha.post(path+"/claim", form...), http.StatusOK, "Fine by me.", "!"+changed)
+	wants(t, asha.post(path+"/release"), http.StatusSeeOther)
 	d.propose(run, "ravi", "ravi")
 	wants(t, asha.post(path+"/claim", form...), http.StatusOK, "Fine by me.", changed)
 }

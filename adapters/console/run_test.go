@@ -3,6 +3,7 @@
 package console_test
 
 import (
+	"errors"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -496,7 +497,7 @@ func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verific
 	return []byte("the report of " + r.Run.ReferenceID), nil
 }
 
-func TestAProposalLeavesTheClaimOfAColleague(t *testing.T) {
+func TestAClaimEndsWithAProposalOfItsHolder(t *testing.T) {
 	d := serve(t)
 	w := waiting("Four eyes", "Look.")
 	w.FourEyes = true
@@ -506,16 +507,15 @@ func TestAProposalLeavesTheClaimOfAColleague(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, by := range []struct{ identity, holder string }{{"asha", "ravi"}, {"ravi", ""}} {
-		if by.identity == "ravi" { // who holds the claim, and sends the proposal back
-			err = d.Engine.ReturnProposal(t.Context(), tenant, run, verification.ReturnProposal{By: by.identity, Identity: by.identity})
-		} else {
-			_, err = d.Engine.GiveVerdict(t.Context(), tenant, run, engine.VerdictRequest{
-				Decision: verification.DecisionApprove, By: by.identity, Identity: by.identity,
-			})
-		}
-		if err != nil {
-			t.Fatal(err)
+	for _, by := range []struct {
+		identity, holder string
+		want             error
+	}{{"asha", "ravi", verification.ErrClaimed}, {"ravi", "", nil}} {
+		_, err = d.Engine.GiveVerdict(t.Context(), tenant, run, engine.VerdictRequest{
+			Decision: verification.DecisionApprove, By: by.identity, Identity: by.identity,
+		})
+		if !errors.Is(err, by.want) {
+			t.Fatalf("the verdict of %s = %v, want %v", by.identity, err, by.want)
 		}
 		entry, err := d.Engine.Review(t.Context(), tenant, run)
 		if err != nil || entry.Claim.By != by.holder {

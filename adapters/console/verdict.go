@@ -160,10 +160,6 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 	if err != nil {
 		return err
 	}
-	if claim.By != "" && !claim.IsOf(s.Person()) {
-		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("verdict.taken", isolate(claim.Name))}
-		return c.showRun(w, r, s, http.StatusConflict, kept)
-	}
 	decision := r.PostForm.Get("decision")
 	message, err := c.decide(r.Context(), s, id, decision, kept)
 	switch {
@@ -171,6 +167,9 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 		return c.done(w, "/runs/"+string(id)+queueFilterOf(r.URL.Query()).Query(), message, isolate(r.PostForm.Get("reference")))
 	case err == nil:
 		return c.next(w, r, s, id, message)
+	case errors.Is(err, verification.ErrClaimed):
+		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("verdict.taken", isolate(claim.Name))}
+		return c.showRun(w, r, s, http.StatusConflict, kept)
 	case errors.Is(err, verification.ErrConflict), errors.Is(err, verification.ErrNotOpen):
 		kept.Changed = errors.Is(err, verification.ErrRunChanged)
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say(refusalOf(err))}

@@ -127,6 +127,16 @@ func TestTheSignalsRouteAcceptsAnAccessToken(t *testing.T) {
 	a.do(http.MethodPost, signal, body, "x-api-key: wrong", "Authorization: Bearer good").is(401, wrongCredentials)
 	a.do(http.MethodPost, signal, body, "x-api-key:", "Authorization: Bearer good").is(401, missingCredentials)
 
+	claim := engine.ClaimRequest{By: "asha", Name: "Asha"}
+	if _, err := a.Engine.Claim(t.Context(), enginetest.Tenant, id, claim); err != nil {
+		t.Fatal(err)
+	}
+	a.do(http.MethodPost, signal, body, bearer("Bearer good")...).is(409, `{"error":"Conflict","message":"Another reviewer has claimed the run; `+
+		`wait until they release it or their claim ends, or take it over in the console.","code":409}`)
+	if err := a.Engine.ReleaseClaim(t.Context(), enginetest.Tenant, id, "asha"); err != nil {
+		t.Fatal(err)
+	}
+
 	a.do(http.MethodPost, signal, body, bearer("bearer good")...).is(200, `{"ok":true,"result":"signal_delivered","decision":"approve"}`)
 	if by, want := verdictBy(t, a, id), (verification.Person{Identity: "https://id.example#7", Name: "ravi"}); by != want {
 		t.Errorf("the verdict was given by %q, want %q", by, want)

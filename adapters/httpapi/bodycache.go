@@ -60,7 +60,7 @@ func (a *api) encodeDetail(ref verification.RunRef, d verification.RunDetail) (e
 // sameDetail does what reflect.DeepEqual would do, in a fraction of the time.
 func sameDetail(a, b verification.RunDetail) bool {
 	return a.Seq == b.Seq && a.ID == b.ID && a.WorkflowID == b.WorkflowID && a.ReferenceID == b.ReferenceID &&
-		a.Status == b.Status && a.StartedAt.Equal(b.StartedAt) && a.CompletedAt.Equal(b.CompletedAt) &&
+		a.Status == b.Status && a.StartedAt.Equal(b.StartedAt) && a.CompletedAt.Equal(b.CompletedAt) && a.Outcome == b.Outcome &&
 		samePointed(a.Action, b.Action) && samePointed(a.Error, b.Error) &&
 		a.Decision == b.Decision && a.Notes == b.Notes && a.ResolvedAt.Equal(b.ResolvedAt) && slices.Equal(a.Flags, b.Flags) &&
 		a.Proposal == b.Proposal &&

@@ -99,6 +99,21 @@ func TestRunShapes(t *testing.T) {
 	a.golden("runs", "/v1/runs?limit=3&offset=1")
 }
 
+// An outcome is shown with the run, in lists and in the report, and only where there is one.
+func TestOutcomesAreShownWithTheRun(t *testing.T) {
+	a := newAPI(t, setup{})
+	d := simple()
+	d.Nodes["done"] = verification.Node{Type: verification.NodeEnd, Outcome: "approved"}
+	id := a.started(d).ID
+	a.goldenRun("outcome", id)
+	a.do(http.MethodGet, "/v1/runs?limit=1", "").says(200, `"completed_at":"2026-01-05T09:00:00Z","outcome":"approved","action_required":null`)
+	a.Provider.On("pan_verification", enginetest.Fail(nil))
+	failed := a.started(d).ID
+	if got := a.do(http.MethodGet, "/v1/runs/"+string(failed), ""); strings.Contains(string(got.Body), "outcome") {
+		t.Errorf("a run that failed has an outcome: %s", got.Body)
+	}
+}
+
 func TestAStartReturnsTheListShape(t *testing.T) {
 	a := newAPI(t, setup{})
 	w := a.Apply(journey())

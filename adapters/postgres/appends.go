@@ -151,7 +151,7 @@ func (p *pendingAppend) summaryArgs() ([]any, error) {
 	in := s.IntervalAt(time.Time{}) // before any of its deadlines
 	return []any{
 		orNull(s.AbandonAt), string(s.Waiting), s.Signal, int32(s.WaitNumber), string(s.Ended), orNull(s.CompletedAt),
-		failure, string(s.Verdict), s.Flagged, string(in.Status), string(in.Decision), orNull(in.Until),
+		failure, string(s.Verdict), s.Flagged, string(in.Status), string(in.Decision), orNull(in.Until), s.Outcome,
 	}, nil
 }
 

@@ -32,11 +32,11 @@ WITH input AS MATERIALIZED (
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[],
         $6::uuid[], $7::int[], $8::text[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[],
         $12::text[], $13::text[], $14::int[], $15::text[], $16::timestamptz[], $17::text[], $18::text[], $19::bool[],
-        $20::text[], $21::text[], $22::timestamptz[], $23::timestamptz[], $24::timestamptz[], $25::bool[]) WITH ORDINALITY
+        $20::text[], $21::text[], $22::timestamptz[], $23::timestamptz[], $24::timestamptz[], $25::bool[], $26::text[]) WITH ORDINALITY
     AS i (tenant_id, run_id, seq, next_seq, events,
         workflow_id, workflow_revision, reference_id, started_at, expires_at, abandon_at,
         waiting, signal, wait, ended, completed_at, error, verdict, flagged,
-        status, decision, status_until, advance_at, announce_at, leased, ord)
+        status, decision, status_until, advance_at, announce_at, leased, outcome, ord)
 ), current AS MATERIALIZED (
     SELECT * FROM input i
     WHERE i.workflow_revision = 0 OR i.workflow_revision = (SELECT w.revision FROM verifyd.workflows w
@@ -56,10 +56,10 @@ const groupQueue = `queued AS (
 // if all were appended, else one for each that was, see measureArgs.
 const groupMeasured = `measured AS (
     INSERT INTO verifyd.measure_log (tenant_id, measures)
-    SELECT m.tenant_id, m.measures FROM unnest($27::uuid[], $28::text[]) AS m (tenant_id, measures)
+    SELECT m.tenant_id, m.measures FROM unnest($28::uuid[], $29::text[]) AS m (tenant_id, measures)
     WHERE (SELECT count(*) FROM appended) = cardinality($1)
     UNION ALL
-    SELECT i.tenant_id, i.measures FROM unnest($1::uuid[], $2::uuid[], $26::text[]) AS i (tenant_id, run_id, measures)
+    SELECT i.tenant_id, i.measures FROM unnest($1::uuid[], $2::uuid[], $27::text[]) AS i (tenant_id, run_id, measures)
     JOIN appended k USING (tenant_id, run_id)
     WHERE (SELECT count(*) FROM appended) < cardinality($1) AND i.measures <> ''
 )`
@@ -72,9 +72,10 @@ const startGroup = groupInput + `, appended AS (
     RETURNING tenant_id, run_id
 ), summarized AS (
     INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
-        waiting, signal, wait, ended, completed_at, error, verdict, flagged, status, decision, status_until)
+        waiting, signal, wait, ended, completed_at, error, verdict, flagged, status, decision, status_until, outcome)
     SELECT i.tenant_id, i.run_id, i.workflow_id, i.reference_id, i.started_at, i.expires_at, i.abandon_at,
-        i.waiting, i.signal, i.wait, i.ended, i.completed_at, i.error, i.verdict, i.flagged, i.status, i.decision, i.status_until
+        i.waiting, i.signal, i.wait, i.ended, i.completed_at, i.error, i.verdict, i.flagged, i.status, i.decision, i.status_until,
+        i.outcome
     FROM input i JOIN appended k USING (tenant_id, run_id)
     RETURNING tenant_id, id AS run_id
 ), ` + groupQueue + `
@@ -93,7 +94,7 @@ const changeGroup = groupInput + `, appended AS (
 ), summarized AS (
     UPDATE verifyd.runs r SET abandon_at = i.abandon_at, waiting = i.waiting, signal = i.signal, wait = i.wait,
         ended = i.ended, completed_at = i.completed_at, error = i.error, verdict = i.verdict, flagged = i.flagged,
-        status = i.status, decision = i.decision, status_from = NULL, status_until = i.status_until
+        status = i.status, decision = i.decision, status_from = NULL, status_until = i.status_until, outcome = i.outcome
     FROM input i JOIN appended k USING (tenant_id, run_id)
     WHERE r.tenant_id = i.tenant_id AND r.id = i.run_id
     RETURNING r.tenant_id, r.id AS run_id
@@ -231,7 +232,7 @@ func summariesArgs(group []*pendingAppend) ([]any, error) {
 	waiting, signals, waits := texts(), texts(), make([]int32, n)
 	ended, completed, errs, verdicts, flagged := texts(), times(), texts(), texts(), make([]bool, n)
 	statuses, decisions, until := texts(), texts(), times()
-	advance, announce, leased := times(), times(), make([]bool, n)
+	advance, announce, leased, outcomes := times(), times(), make([]bool, n), texts()
 	for i, p := range group {
 		s := p.commit.Summary
 		var err error
@@ -246,12 +247,13 @@ func summariesArgs(group []*pendingAppend) ([]any, error) {
 		ended[i], completed[i], verdicts[i], flagged[i] = string(s.Ended), orNull(s.CompletedAt), string(s.Verdict), s.Flagged
 		statuses[i], decisions[i], until[i] = string(in.Status), string(in.Decision), orNull(in.Until)
 		advance[i], announce[i], leased[i] = orNull(p.commit.AdvanceAt), orNull(p.commit.AnnounceAt), p.commit.Leased
+		outcomes[i] = s.Outcome
 	}
 	measures, err := measureArgs(group)
 	return slices.Concat(historyArgs(group), []any{
 		workflows, revisions, references, started, expires, abandon,
 		waiting, signals, waits, ended, completed, errs, verdicts, flagged,
-		statuses, decisions, until, advance, announce, leased,
+		statuses, decisions, until, advance, announce, leased, outcomes,
 	}, measures), err
 }
 

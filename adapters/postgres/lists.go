@@ -42,6 +42,7 @@ type runRow struct {
 	Wait        int
 	Ended       verification.Status
 	CompletedAt time.Time `bun:",nullzero"`
+	Outcome     string
 	Error       string
 	Verdict     verification.Decision
 	Flagged     bool
@@ -55,7 +56,7 @@ func (r runRow) summary() (verification.Summary, error) {
 		ID: r.ID, Workflow: r.WorkflowID, ReferenceID: r.ReferenceID,
 		StartedAt: r.StartedAt.UTC(), ExpiresAt: utc(r.ExpiresAt), AbandonAt: utc(r.AbandonAt),
 		Waiting: r.Waiting, Signal: r.Signal, WaitNumber: r.Wait,
-		Ended: r.Ended, CompletedAt: utc(r.CompletedAt), Verdict: r.Verdict, Flagged: r.Flagged,
+		Ended: r.Ended, CompletedAt: utc(r.CompletedAt), Outcome: r.Outcome, Verdict: r.Verdict, Flagged: r.Flagged,
 	}
 	if r.Error != "" {
 		s.Error = &verification.RunError{}

@@ -86,13 +86,13 @@ SELECT $1::uuid, $2::uuid, $3::int, $4::int, $5::text WHERE `
 // The statements that follow write the summary of the run, see summaryArgs.
 const (
 	insertRun = `INSERT INTO verifyd.runs (tenant_id, id, abandon_at, waiting, signal, wait, ended, completed_at,
-    error, verdict, flagged, status, decision, status_until, workflow_id, reference_id, started_at, expires_at)
+    error, verdict, flagged, status, decision, status_until, outcome, workflow_id, reference_id, started_at, expires_at)
 SELECT $1::uuid, $2::uuid, $3::timestamptz, $4::text, $5::text, $6::int, $7::text, $8::timestamptz,
-    $9::text, $10::text, $11::bool, $12::text, $13::text, $14::timestamptz, $15::uuid, $16::text, $17::timestamptz, $18::timestamptz
+    $9::text, $10::text, $11::bool, $12::text, $13::text, $14::timestamptz, $15::text, $16::uuid, $17::text, $18::timestamptz, $19::timestamptz
 WHERE ` + ifAppended
 
 	updateRun = `UPDATE verifyd.runs SET abandon_at = $3, waiting = $4, signal = $5, wait = $6, ended = $7, completed_at = $8,
-    error = $9, verdict = $10, flagged = $11, status = $12, decision = $13, status_from = NULL, status_until = $14
+    error = $9, verdict = $10, flagged = $11, status = $12, decision = $13, status_from = NULL, status_until = $14, outcome = $15
 WHERE tenant_id = $1 AND id = $2 AND ` + ifAppended
 )
 

@@ -224,7 +224,7 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 		}
 		for table, columns := range map[string]string{
 			"run_events":  "run_id, seq, next_seq, events",
-			"runs":        "id, workflow_id, reference_id, started_at, expires_at, abandon_at, waiting, signal, wait, ended, completed_at, error, verdict, flagged, status, decision, status_until",
+			"runs":        "id, workflow_id, reference_id, started_at, expires_at, abandon_at, waiting, signal, wait, ended, completed_at, outcome, error, verdict, flagged, status, decision, status_until",
 			"work":        "run_id, kind, due_at, workflow_id, leased, lease_id IS NULL, attempt, lost_leases",
 			"reviews":     "run_id, n, cause, workflow_id, reference_id, since, due_at, until, shown",
 			"measure_log": "count(*) > 0",

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -66,6 +67,18 @@ func (e *Engine) ReleaseClaim(ctx context.Context, t verification.TenantID, id v
 		return verification.InvalidField("review", "by", "is required")
 	}
 	return e.ports.Store.ReleaseClaim(ctx, t, id, by)
+}
+
+// claimBeside returns the claim of a run on which a person acts; zero for none.
+func (e *Engine) claimBeside(ctx context.Context, ref verification.RunRef, identity string) (verification.Claim, error) {
+	if keyOf(identity) == "" || e.external {
+		return verification.Claim{}, nil
+	}
+	entry, err := e.Review(ctx, ref.Tenant, ref.Run)
+	if errors.Is(err, verification.ErrNotFound) {
+		err = nil
+	}
+	return entry.Claim, err
 }
 
 // endClaim ends the claim that a reviewer has of a run, which still needs a verdict after

@@ -45,7 +45,9 @@ type SignalResult struct {
 
 // GiveVerdict records a verdict on a run that is parked on review, which then
 // continues, or on a run that is over. The reviewer's claim of the run ends. ErrNotOpen
-// is returned for any other run, ErrKeyReused and ErrInFlight for the idempotency key.
+// is returned for any other run, ErrKeyReused and ErrInFlight for the idempotency key, and
+// ErrClaimed, an ErrConflict, to a reviewer while another person has claimed the run. Claims
+// are not looked up within a caller's transaction.
 //
 // If the workflow has four_eyes, the first verdict is a proposal. Another reviewer confirms
 // it with the same decision, or sends it back with the other one. ErrNoPerson is returned
@@ -58,8 +60,12 @@ func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id ve
 	}
 	return e.once(ctx, t, v.IdempotencyKey, fingerprint, func(request string) (SignalResult, error) {
 		s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
+		claim, err := e.claimBeside(ctx, s.ref, v.Identity)
+		if err != nil {
+			return SignalResult{}, err
+		}
 		before, err := e.command(ctx, s, verification.GiveVerdict{
-			Decision: v.Decision, Notes: v.Notes, By: v.By, Identity: v.Identity, Seq: v.Seq, Request: request,
+			Decision: v.Decision, Notes: v.Notes, By: v.By, Identity: v.Identity, Seq: v.Seq, Claim: claim, Request: request,
 		})
 		if err != nil {
 			return SignalResult{}, err
@@ -90,12 +96,15 @@ func verdictResult(r verification.SignalReceipt) string {
 
 // ReturnProposal sends the proposed verdict of a run back, so that any reviewer may
 // propose one again. The reviewer who proposed it may send it back, too. ErrNoProposal is
-// returned if no verdict is proposed, ErrNoPerson without an identity, and ErrRunChanged
-// for another Seq. Each is an ErrConflict.
+// returned if no verdict is proposed, ErrNoPerson without an identity, ErrRunChanged for
+// another Seq, and ErrClaimed as by GiveVerdict. Each is an ErrConflict.
 func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.ReturnProposal) error {
 	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
-	_, err := e.command(ctx, s, c)
-	if err == nil {
+	var err error
+	if c.Claim, err = e.claimBeside(ctx, s.ref, c.Identity); err != nil {
+		return err
+	}
+	if _, err = e.command(ctx, s, c); err == nil {
 		e.endClaim(ctx, s, c.Identity)
 	}
 	return err

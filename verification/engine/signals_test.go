@@ -187,6 +187,59 @@ func TestTheReviewOfARunIsItsOwn(t *testing.T) {
 	}
 }
 
+func TestAReviewerObeysTheClaimOfAnother(t *testing.T) {
+	k := enginetest.New(t)
+	d := onboarding()
+	d.FourEyes = true
+	w := k.Apply(d)
+	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
+	k.Submit(run.ID, "consent_submitted", consent())
+	claim := func(by string) {
+		t.Helper()
+		if _, err := k.Engine.Claim(t.Context(), enginetest.Tenant, run.ID, engine.ClaimRequest{By: by, Name: by}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	give := func(by string, key string) error {
+		_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, engine.VerdictRequest{
+			Decision: verification.DecisionApprove, By: by, Identity: by, IdempotencyKey: key,
+		})
+		return err
+	}
+	claim("asha")
+	if err := give("ravi", ""); !errors.Is(err, verification.ErrClaimed) || !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("a verdict beside the claim of another = %v, want ErrClaimed", err)
+	}
+	if err := give("asha", "first"); err != nil {
+		t.Errorf("a verdict of the one who has claimed the run = %v", err)
+	}
+	claim("ravi")
+	err := k.Engine.ReturnProposal(t.Context(), enginetest.Tenant, run.ID, verification.ReturnProposal{By: "asha", Identity: "asha"})
+	if !errors.Is(err, verification.ErrClaimed) {
+		t.Errorf("sending a proposal back beside the claim of another = %v, want ErrClaimed", err)
+	}
+	if err := give("asha", "first"); err != nil {
+		t.Errorf("a repetition beside the claim of another = %v, want the first result", err)
+	}
+	k.Advance(verification.ClaimTTL)
+	if err := give("bela", ""); err != nil {
+		t.Errorf("a verdict after the claim has ended = %v", err)
+	}
+}
+
+func TestAProgramNeedsNoClaim(t *testing.T) {
+	k := enginetest.New(t)
+	run := start(k, onboarding())
+	k.Submit(run.ID, "consent_submitted", consent())
+	if _, err := k.Engine.Claim(t.Context(), enginetest.Tenant, run.ID, engine.ClaimRequest{By: "asha", Name: "asha"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove, By: "acme"})
+	if err != nil {
+		t.Errorf("a verdict by an API client = %v", err)
+	}
+}
+
 func TestAClaimNeedsAPerson(t *testing.T) {
 	k := enginetest.New(t)
 	run := start(k, onboarding())

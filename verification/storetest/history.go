@@ -143,7 +143,7 @@ func proposed(node verification.NodeID) verification.Fact {
 	return verification.VerdictProposed{Node: node, Decision: verification.DecisionReject, Notes: oddText, By: oddText, Identity: oddText}
 }
 
-func completed() verification.Fact { return verification.Completed{Node: "done"} }
+func completed() verification.Fact { return verification.Completed{Node: "done", Outcome: "done"} }
 
 func failed() verification.Fact {
 	return verification.Failed{Node: "pan", Cause: "status 502", Error: verification.RunError{

@@ -88,6 +88,7 @@ CREATE TABLE verifyd.runs (
     wait         integer NOT NULL,
     ended        text NOT NULL,
     completed_at timestamptz,
+    outcome      text NOT NULL DEFAULT '',
     error        text NOT NULL, -- JSON; empty for none
     verdict      text NOT NULL,
     flagged      boolean NOT NULL,
