@@ -86,7 +86,14 @@ func newLanguage() language {
 			return false, nil, fmt.Errorf("the step %s has not run", node)
 		}
 	}
-	return language{
+	more := func(node verification.NodeID) condition { // of its last visit
+		return func(s verification.Scope) (bool, map[string]any, error) {
+			i := slices.IndexFunc(s.Steps, func(step verification.Step) bool { return step.Node == node })
+			is := s.Steps[i].Data.Map()["more"] == true
+			return is, map[string]any{"more": is}, nil
+		}
+	}
+	l := language{
 		conditions: map[string]condition{
 			"review wanted": asks("review"),
 			"again wanted":  asks("again"),
@@ -124,6 +131,10 @@ func newLanguage() language {
 			},
 		},
 	}
+	for _, node := range []verification.NodeID{"owner", "n0", "n1", "n2", "n3"} {
+		l.conditions["more at "+string(node)] = more(node)
+	}
+	return l
 }
 
 // tester is the part of testing.T that rapid.T has, too.

@@ -20,6 +20,7 @@ func consistent(t tester, j *journey) {
 	statusesPartition(t, j)
 	summaryAgrees(t, j)
 	queueAgrees(t, j)
+	flagsStay(t, j)
 	reportAgrees(t, j)
 	historyFolds(t, j)
 	movesFollowRoutes(t, j)
@@ -173,7 +174,7 @@ func reportAgrees(t tester, j *journey) {
 			continue
 		}
 		needing++
-		if !flagged[c.NodeID] || d.Decision.Verdict() {
+		if open := !d.Status.Terminal() && c.CompletedAt.IsZero(); !flagged[c.NodeID] || d.Decision.Verdict() && !open {
 			t.Errorf("the card %s needs review; flagged: %v, decision: %q", c.NodeID, flagged[c.NodeID], d.Decision)
 		}
 	}
@@ -182,19 +183,21 @@ func reportAgrees(t tester, j *journey) {
 	}
 	stepsHaveCards(t, j, carded)
 	if d.Status.Terminal() {
+		printTellsNoVerdict(t, j)
 		later := verification.MakeReport(j.run.ID, j.history, j.now.Add(1000*time.Hour))
 		equal(t, "the report in later times", later, r)
 	}
 }
 
 // stepsHaveCards: a run that is over has a card for every step that it reached
-// and no check that is outstanding; a live one has a card for every step that it
-// does not wait on, and for the review step that it is parked on.
+// and no check that is outstanding; a live one has a card for every step that it has
+// finished once, for each flagged one, and for the review step that it is parked on.
 func stepsHaveCards(t tester, j *journey, carded map[verification.NodeID]bool) {
 	t.Helper()
 	d, live := j.detail(), j.run.AsOf(j.now)
 	for _, s := range live.Steps {
-		want := s.Node != live.Wait.Node || live.Wait.Kind == verification.WaitReview
+		flagged := slices.ContainsFunc(d.Flags, func(f verification.Flag) bool { return f.NodeID == s.Node })
+		want := s.Node != live.Wait.Node || live.Wait.Kind == verification.WaitReview || flagged || s.Visits > 1
 		if carded[s.Node] != want {
 			t.Errorf("the step %s has a card: %t, want %t in a run that is %s", s.Node, carded[s.Node], want, d.Status)
 		}

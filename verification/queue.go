@@ -87,8 +87,8 @@ func (r Run) Review() (Review, bool) {
 		v.Flags[i].Reason = shortened(v.Flags[i].Reason, maxReviewReason)
 	}
 	for _, s := range r.Steps {
-		if s.flagged() {
-			v.Causes = append(v.Causes, s.causes()...)
+		for _, c := range s.causes() {
+			v.Causes = append(v.Causes, c.Cause)
 		}
 	}
 	if v.Proposed != DecisionNone {

@@ -28,7 +28,8 @@ type Report struct {
 	Cards    []Card // in execution order
 	Error    *RunError
 
-	// Flags, Decision, Notes, ResolvedAt, Proposal and Run.Outcome are never printed.
+	// Flags, Decision, Notes, ResolvedAt, Proposal and Run.Outcome are zero in a printed
+	// report, see MakePrint.
 	Flags      []Flag
 	Decision   Decision // empty for none
 	Notes      string
@@ -48,8 +49,8 @@ type ReportRun struct {
 	Status      Status
 	StartedAt   time.Time
 	CompletedAt time.Time // zero until terminal
-	// Outcome is that of the end node; empty for none. A verdict may have led there,
-	// so it is never printed.
+	// Outcome is that of the end node; empty for none. A verdict may have led there, so a
+	// printed report does not have it.
 	Outcome string
 }
 
@@ -68,19 +69,25 @@ type ReportSummary struct {
 	NeedsReview int `json:"needs_review"`
 }
 
-// Card is one step on a report: a finished one, the review step that a live run
-// is parked on, or the step at which a run ended.
+// Card is one step on a report: a finished one, a flagged one, the review step that a live
+// run is parked on, or the step at which a run ended. It shows the last visit of the step;
+// while a live run visits a step again, the last one that is finished.
 type Card struct {
 	NodeID      NodeID
 	Type        NodeType
 	Key         string // of a check; else empty
 	Label       string
 	Status      CardStatus
-	Reason      string // may be empty
-	StartedAt   time.Time
+	Reason      string    // may be empty
+	StartedAt   time.Time // of the first visit
 	CompletedAt time.Time // zero while unfinished
-	Dispatches  int       // of a check; else 0
+	Dispatches  int       // of a check, over all visits; else 0
 	Data        Data
+	// Visits are the visits before the one that the card shows, oldest first, 100 at most.
+	// VisitsOmitted counts the others: visits that are not flagged are left out first, and
+	// then the oldest.
+	Visits        []CardVisit `json:",omitempty"`
+	VisitsOmitted int         `json:",omitzero"`
 	// Rescreened are the hits that later versions of a list had, oldest first. They are
 	// never printed; the reason says that there are some.
 	Rescreened []HitsFound
@@ -100,7 +107,32 @@ const (
 
 // MakeReport returns the report of a history at a given time.
 func MakeReport(id RunID, history []Event, now time.Time) Report {
-	r := Fold(id, history)
+	return makeReport(id, history, now, Run.Decision)
+}
+
+// MakePrint returns the report of a history as it is printed: of a verdict it shows only
+// that the run went on. Its cards are those of a run without a verdict, a card of a review
+// has no completion time, and the fields that are never printed are zero.
+func MakePrint(id RunID, history []Event, now time.Time) Report {
+	r := makeReport(id, history, now, func(Run) Decision { return DecisionNone })
+	r.Flags, r.Notes, r.ResolvedAt, r.Proposal, r.Run.Outcome = nil, "", time.Time{}, Verdict{}, ""
+	for i := range r.Cards {
+		c := &r.Cards[i]
+		if c.Rescreened = nil; c.Type != NodeReview {
+			continue
+		}
+		c.CompletedAt = time.Time{}
+		for j := range c.Visits {
+			c.Visits[j].CompletedAt = time.Time{}
+		}
+	}
+	return r
+}
+
+// makeReport returns the report of a history at a given time. The verdict that settles the
+// cards is the decision that decide returns.
+func makeReport(id RunID, history []Event, now time.Time, decide func(Run) Decision) Report {
+	r, earlier := foldVisits(id, history)
 	if e, overdue := r.expiry(now); overdue {
 		r = r.Evolve(e)
 		history = append(history[:len(history):len(history)], e)
@@ -117,16 +149,25 @@ func MakeReport(id RunID, history []Event, now time.Time) Report {
 		},
 		Error:    view.Error,
 		Flags:    r.Flags(),
-		Decision: r.Decision(),
+		Decision: decide(r),
 		Proposal: r.Proposal,
 		Digest:   digest(history),
 	}
 	report.Notes, report.ResolvedAt = r.resolution()
 	for _, s := range r.Steps {
-		if !s.finished() && s.Type != NodeReview && r.Ended == "" {
-			continue // a live run waits on it
+		ends := earlier[s.Node]
+		if r.Ended == "" && !s.finished() && s.Type != NodeReview { // a live run waits on it
+			n := len(ends)
+			switch {
+			case n > 0:
+				last := ends[n-1]
+				s.Status, s.Data, s.CompletedAt, s.unavailable, ends = last.Status, last.Data, last.CompletedAt, last.unavailable, ends[:n-1]
+			case !s.flagged():
+				continue
+			}
 		}
 		c := r.card(s, report.Decision)
+		c.Visits, c.VisitsOmitted = r.cardVisits(ends, report.Decision)
 		report.Cards = append(report.Cards, c)
 		switch c.Status {
 		case CardOK:
@@ -140,39 +181,59 @@ func MakeReport(id RunID, history []Event, now time.Time) Report {
 	return report
 }
 
-// card returns the card of a step. A verdict settles only flagged steps. It
-// settles an unfinished one only if it was given after the end of the run.
+// card returns the card of a step without its earlier visits. A verdict adds a sentence to
+// the reason if it settles the step.
 func (r Run) card(s Step, d Decision) Card {
 	c := Card{
-		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label, Reason: s.flagReason(),
-		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.Data,
+		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label,
+		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(),
 		Rescreened: s.Rescreened,
 	}
-	if s.Type == NodeReview {
-		c.Data = nil // the report shows the verdict beside the cards and never prints it
-	}
-	stopped := r.Ended != "" && !s.finished()
-	if stopped {
-		c.Reason = strings.TrimPrefix(c.Reason+" "+unfinishedSentence, " ")
-	}
-	settled := s.flagged() && (s.finished() || r.Verdict.Node == "")
+	c.Status, c.Reason = r.cardStatus(s, d)
 	switch {
-	case settled && d == DecisionApprove:
-		c.Status, c.Reason = CardOK, c.Reason+" "+approvedSentence
-	case settled && d == DecisionReject:
-		c.Status, c.Reason = CardFailed, c.Reason+" "+rejectedSentence
-	case stopped:
-		c.Status = CardFailed
-	case s.flagged():
-		c.Status = CardNeedsReview
-	case s.Type == NodeCheck && s.Status == StepFailed && s.unavailable:
-		c.Status, c.Reason = CardFailed, "The source gave no answer."
-	case s.Type == NodeCheck && s.Status == StepFailed:
-		c.Status, c.Reason = CardFailed, "The check did not pass."
-	default:
-		c.Status = CardOK
+	case r.settles(s) && d == DecisionApprove:
+		c.Reason += " " + approvedSentence
+	case r.settles(s) && d == DecisionReject:
+		c.Reason += " " + rejectedSentence
 	}
 	return c
+}
+
+// settles reports whether the verdict settles a step: it is flagged and finished, or the
+// verdict was given after the end of the run.
+func (r Run) settles(s Step) bool {
+	return s.flagged() && (s.finished() || r.Verdict.Node == "")
+}
+
+// cardStatus returns the status of a card, and its reason without the verdict.
+func (r Run) cardStatus(s Step, d Decision) (status CardStatus, reason string) {
+	reason = s.flagReason()
+	stopped := r.Ended != "" && !s.finished()
+	if stopped {
+		reason = strings.TrimPrefix(reason+" "+unfinishedSentence, " ")
+	}
+	switch {
+	case r.settles(s) && d == DecisionApprove:
+		return CardOK, reason
+	case r.settles(s) && d == DecisionReject, stopped:
+		return CardFailed, reason
+	case s.flagged():
+		return CardNeedsReview, reason
+	case s.Type == NodeCheck && s.Status == StepFailed && s.unavailable:
+		return CardFailed, "The source gave no answer."
+	case s.Type == NodeCheck && s.Status == StepFailed:
+		return CardFailed, "The check did not pass."
+	}
+	return CardOK, reason
+}
+
+// shown returns the data of a step for a report, which shows the verdict of a review beside
+// the cards.
+func (s Step) shown() Data {
+	if s.Type == NodeReview {
+		return nil
+	}
+	return s.Data
 }
 
 // digest returns the SHA-256 of the history: the JSON of each event on a line.

@@ -130,12 +130,12 @@ func TestAReportHasCardsOfFinishedStepsOfReviewsAndOfTheStepWhereARunEnded(t *te
 		{"a dispatch is out", checked(t), []verification.NodeID{"consent"}},
 		{"cancelled while a dispatch is out", checked(t).cancel(), []verification.NodeID{"consent", "pan"}},
 		{"broken at a check", checked(t).do(verification.Abort{Node: "pan"}), []verification.NodeID{"consent", "pan"}},
-		{"a third dispatch is out", four().noResult(false).redispatch().noResult(false).redispatch(), nil},
+		{"a third dispatch is out", four().noResult(false).redispatch().noResult(false).redispatch(), []verification.NodeID{"pan"}},
 		{"parked on review", onReview(t), []verification.NodeID{"consent", "pan", "review"}},
 		{"cancelled on review", onReview(t).cancel(), []verification.NodeID{"consent", "pan", "review"}},
 		{"failed", checked(t).fail(), []verification.NodeID{"consent", "pan"}},
-		{"back at the customer", begin(t, loop(), "").submit(`{"pan":"x"}`).fail(), []verification.NodeID{"pan"}},
-		{"checking again", begin(t, loop(), "").submit(`{"pan":"x"}`).fail().submit(`{"pan":"y"}`), []verification.NodeID{"details"}},
+		{"back at the customer", begin(t, loop(), "").submit(`{"pan":"x"}`).fail(), []verification.NodeID{"details", "pan"}},
+		{"checking again", begin(t, loop(), "").submit(`{"pan":"x"}`).fail().submit(`{"pan":"y"}`), []verification.NodeID{"details", "pan"}},
 	} {
 		var got []verification.NodeID
 		for _, card := range c.j.report().Cards {
@@ -197,6 +197,35 @@ func TestReportOfARunInProgressShowsItsFinishedSteps(t *testing.T) {
 	if r.Run.Status != verification.StatusInProgress || !r.Run.CompletedAt.IsZero() || r.Error != nil || len(r.Digest) != 64 {
 		t.Errorf("report = %+v", r)
 	}
+}
+
+func TestAPrintedReportTellsNoVerdict(t *testing.T) {
+	onPaper := func(j *journey) verification.Report {
+		r := verification.MakePrint(j.run.ID, j.history, j.now)
+		r.Digest = ""
+		return r
+	}
+	completed := begin(t, single(nil), "").result(verification.OutcomePassed, `{"source_ok":false}`)
+	before := onPaper(completed)
+	if c := before.Cards[0]; c.Status != verification.CardNeedsReview || c.Reason != "The source could not vouch for the answer." {
+		t.Errorf("the printed card is %s: %q, want the flag", c.Status, c.Reason)
+	}
+	equal(t, "the printed report after the verdict", onPaper(completed.after(time.Minute).approve("private")), before)
+	equal(t, "the printed report after another verdict", onPaper(completed.after(time.Minute).reject("")), before)
+
+	stopped := checked(t).cancel()
+	before = onPaper(stopped)
+	equal(t, "the printed report of a cancelled run after a verdict", onPaper(stopped.approve("")), before)
+
+	approved := onPaper(onReview(t).after(time.Minute).approve("private"))
+	review := approved.Cards[2]
+	if review.Status != verification.CardNeedsReview || !review.CompletedAt.IsZero() || review.Data != nil || review.Reason != "The workflow asks for a manual review." {
+		t.Errorf("the printed card of the review is %+v, want neither verdict nor time", review)
+	}
+	if approved.Flags != nil || approved.Decision != "" || approved.Notes != "" || !approved.ResolvedAt.IsZero() {
+		t.Errorf("the printed report has %v, %q, %q, %v", approved.Flags, approved.Decision, approved.Notes, approved.ResolvedAt)
+	}
+	equal(t, "the printed report after a rejection", onPaper(onReview(t).after(time.Minute).reject("")), approved)
 }
 
 func TestTheOutcomeOfTheEndNodeIsOnTheReport(t *testing.T) {

@@ -19,12 +19,20 @@ type Flag struct {
 	Reason string `json:"reason"`
 }
 
-// flagReasons are the fields of a step's data that flag it.
+// flagReasons say what flags a visit of a step: fields of its data, or that it recovered.
 type flagReasons struct {
-	sourceNotOK, analysisNotOK, optedOut, geoNotOK, noConsent bool
+	sourceNotOK, analysisNotOK, optedOut, geoNotOK, noConsent, recovered bool
 }
 
 func (f flagReasons) any() bool { return f != flagReasons{} }
+
+// join returns the reasons of f and g.
+func (f flagReasons) join(g flagReasons) flagReasons {
+	return flagReasons{
+		f.sourceNotOK || g.sourceNotOK, f.analysisNotOK || g.analysisNotOK, f.optedOut || g.optedOut,
+		f.geoNotOK || g.geoNotOK, f.noConsent || g.noConsent, f.recovered || g.recovered,
+	}
+}
 
 // flagReasonsOf returns the flag reasons in a step's data. Only the values that
 // the rule names count: a source_ok that is not a boolean flags nothing. See
@@ -62,9 +70,10 @@ func (r Run) Flags() []Flag {
 	return flags
 }
 
-// flagged reports whether a reviewer must look at the step.
+// flagged reports whether a reviewer must look at the step: what flagged one visit flags
+// the step for good.
 func (s Step) flagged() bool {
-	return s.Type == NodeReview || s.flags.any() || s.Recovered || s.Dispatches >= flaggedDispatches ||
+	return s.Type == NodeReview || s.flags.any() || s.earlier.any() || s.Dispatches >= flaggedDispatches ||
 		len(s.Rescreened) > 0
 }
 
@@ -76,11 +85,14 @@ func (s Step) flagReason() string {
 	}
 	var sentences []string
 	for _, c := range s.causes() {
-		if c == CauseReviewStep && s.Reason != "" {
+		switch {
+		case c.Cause == CauseReviewStep && s.Reason != "":
 			sentences = append(sentences, s.Reason)
-			continue
+		case c.earlier:
+			sentences = append(sentences, c.EarlierSentence())
+		default:
+			sentences = append(sentences, c.Sentence())
 		}
-		sentences = append(sentences, c.Sentence())
 	}
 	return strings.Join(sentences, " ")
 }
@@ -143,24 +155,37 @@ func (c Cause) Sentence() string {
 	return ""
 }
 
+// EarlierSentence returns the sentence of a cause that holds for an earlier visit of a
+// step, and not for the last one.
+func (c Cause) EarlierSentence() string {
+	first, rest, _ := strings.Cut(c.Sentence(), " ")
+	return "On an earlier visit, " + strings.ToLower(first) + " " + rest
+}
+
+// stepCause is a cause of the flag of a step.
+type stepCause struct {
+	Cause
+	earlier bool // it does not hold for the last visit that is finished
+}
+
 // causes returns why the step is flagged, in the order of Causes; none if it is not.
-func (s Step) causes() (causes []Cause) {
+func (s Step) causes() (causes []stepCause) {
 	for _, c := range []struct {
-		cause Cause
-		holds bool
+		cause         Cause
+		last, earlier bool // whether it holds for the last visit, and for one before
 	}{
-		{CauseReviewStep, s.Type == NodeReview},
-		{CauseSource, s.flags.sourceNotOK},
-		{CauseAnalysis, s.flags.analysisNotOK},
-		{CauseOptedOut, s.flags.optedOut},
-		{CauseLocation, s.flags.geoNotOK},
-		{CauseConsent, s.flags.noConsent},
-		{CauseRecovered, s.Recovered},
-		{CauseDispatches, s.Dispatches >= flaggedDispatches},
-		{CauseRescreened, len(s.Rescreened) > 0},
+		{CauseReviewStep, s.Type == NodeReview, false},
+		{CauseSource, s.flags.sourceNotOK, s.earlier.sourceNotOK},
+		{CauseAnalysis, s.flags.analysisNotOK, s.earlier.analysisNotOK},
+		{CauseOptedOut, s.flags.optedOut, s.earlier.optedOut},
+		{CauseLocation, s.flags.geoNotOK, s.earlier.geoNotOK},
+		{CauseConsent, s.flags.noConsent, s.earlier.noConsent},
+		{CauseRecovered, s.flags.recovered, s.earlier.recovered},
+		{CauseDispatches, s.Dispatches >= flaggedDispatches, false},
+		{CauseRescreened, len(s.Rescreened) > 0, false},
 	} {
-		if c.holds {
-			causes = append(causes, c.cause)
+		if c.last || c.earlier {
+			causes = append(causes, stepCause{c.cause, !c.last})
 		}
 	}
 	return causes

@@ -154,21 +154,6 @@ func TestStepThatFailedOnAnEarlierVisitHasRecovered(t *testing.T) {
 	}
 }
 
-func TestLaterVisitReplacesTheFlagsOfTheEarlier(t *testing.T) {
-	j := begin(t, refusal(), "").submit(`{"consent_status":"declined"}`).reject("ask once more")
-	step, _ := j.run.Step("consent")
-	if step.Visits != 2 || step.Data != nil || step.Status != verification.StepRunning || !step.CompletedAt.IsZero() {
-		t.Fatalf("step = %+v, want a second visit with nothing known yet", step)
-	}
-	if flags := j.detail().Flags; len(flags) != 1 || flags[0].NodeID != "review" {
-		t.Errorf("reviews = %+v, want the review step alone: consent is open to the customer again", flags)
-	}
-	j.submit(consents).pass()
-	if flags := j.detail().Flags; len(flags) != 1 || flags[0].NodeID != "review" {
-		t.Errorf("reviews = %+v, want the review step alone: consent was given in the end", flags)
-	}
-}
-
 func TestReviewStepIsFlaggedOnceReached(t *testing.T) {
 	for _, c := range []struct {
 		name string

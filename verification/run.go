@@ -86,10 +86,13 @@ type Step struct {
 	// Rescreened are the hits that later versions of a list had, oldest first.
 	Rescreened []HitsFound
 
-	failedBefore bool // on an earlier visit
+	failedBefore bool // on an earlier visit, and no visit has passed since
 	unavailable  bool // on the last visit
 	reached      int  // the length of the history when the last visit began
-	flags        flagReasons
+	overcome     int  // the Failures that a result came after
+	// flags are of the last visit that is finished, and earlier those of all visits before
+	// it. If the run ends before a visit is finished, all of them are in earlier.
+	flags, earlier flagReasons
 }
 
 // Verdict is a reviewer's decision on a run.
@@ -377,9 +380,14 @@ func (r *Run) judged(f VerdictRecorded, at time.Time) {
 // is accepted any more. A proposed verdict is dropped, because it was for the live run.
 func (r *Run) ended(s Status, cause *RunError, at time.Time) {
 	for _, step := range r.Steps {
-		if step.Type == NodeCheck && !step.finished() {
-			r.withStep(step.Node, func(s *Step) { s.Status = StepFailed })
+		if step.finished() {
+			continue
 		}
+		r.withStep(step.Node, func(s *Step) {
+			if s.flag(flagReasons{}); s.Type == NodeCheck {
+				s.Status = StepFailed
+			}
+		})
 	}
 	r.Wait, r.Proposal = Wait{}, Verdict{}
 	r.Ended, r.CompletedAt, r.Error = s, at, cause
@@ -391,7 +399,7 @@ func (r *Run) reach(s Step) {
 		r.withStep(s.Node, func(old *Step) {
 			old.failedBefore = old.failedBefore || old.Type == NodeCheck && old.Status == StepFailed
 			old.Visits++
-			old.Status, old.Data, old.flags, old.CompletedAt = StepRunning, nil, flagReasons{}, time.Time{}
+			old.Status, old.Data, old.CompletedAt = StepRunning, nil, time.Time{}
 			old.Reason, old.VisitedAt, old.reached, old.Dispatches = s.Reason, s.StartedAt, r.Seq, s.Dispatches
 		})
 		return
@@ -419,14 +427,20 @@ func (s *Step) answer(f ResultRecorded, at time.Time) {
 	if f.Passed {
 		status = StepPassed
 	}
-	s.Recovered = s.Recovered || s.Failures > 0 || (f.Passed && s.failedBefore)
+	recovered := s.Failures > s.overcome || f.Passed && s.failedBefore
 	s.finish(status, f.Data, at)
+	s.flags.recovered, s.overcome = recovered, s.Failures
+	s.Recovered, s.failedBefore = s.Recovered || recovered, s.failedBefore && !f.Passed
 }
 
 // finished reports whether the last visit of the step is over.
 func (s Step) finished() bool { return !s.CompletedAt.IsZero() }
 
 func (s *Step) finish(status StepStatus, d Data, at time.Time) {
-	s.Status, s.Data, s.CompletedAt, s.flags = status, d, at, flagReasonsOf(d)
-	s.unavailable = false
+	s.Status, s.Data, s.CompletedAt, s.unavailable = status, d, at, false
+	s.flag(flagReasonsOf(d))
 }
+
+// flag replaces the flags of the last visit, and keeps the old ones as those of an earlier
+// visit.
+func (s *Step) flag(f flagReasons) { s.earlier, s.flags = s.earlier.join(s.flags), f }

@@ -21,16 +21,20 @@ type TimelineEntry struct {
 	Label    string // of the step; for a branch, its node
 	Provider string // of a dispatch
 	Number   int    // of a dispatch
+	Visit    int    // of a line that begins a later visit of its step: 2 for the second visit; else 0
 	Field    string // of an upload; for hits, the list
 	Workflow string // of a start, with Version
 	Version  int
-	Text     string    // a cause, a reason, an outcome, notes, an error, or the names of hits; may be empty
-	By       string    // the reviewer; may be empty
-	Next     time.Time // of the next dispatch or poll; zero for none
-	When     string    // of a branch: the condition that held; empty for else
-	To       NodeID    // of a branch
-	ToLabel  string    // the label of To if it is a step that the run reached; else To
-	Values   Data      // of a branch: the values that its conditions read
+	// Text is a cause, a reason, an outcome, notes, an error, or the names of hits. Of an
+	// answer or a result of a step that was visited more than once, it says what flags the
+	// visit. It may be empty.
+	Text    string
+	By      string    // the reviewer; may be empty
+	Next    time.Time // of the next dispatch or poll; zero for none
+	When    string    // of a branch: the condition that held; empty for else
+	To      NodeID    // of a branch
+	ToLabel string    // the label of To if it is a step that the run reached; else To
+	Values  Data      // of a branch: the values that its conditions read
 }
 
 // TimelineKind says what happened.
@@ -39,8 +43,8 @@ type TimelineKind string
 // The kinds of lines.
 const (
 	TimelineStarted     TimelineKind = "started"
-	TimelineDispatched  TimelineKind = "dispatched"  // the first dispatch of the step
-	TimelineRetried     TimelineKind = "retried"     // a further dispatch of the step: a retry, its fallback, or another visit
+	TimelineDispatched  TimelineKind = "dispatched"  // the first dispatch of a visit
+	TimelineRetried     TimelineKind = "retried"     // a further dispatch of the visit: a retry or the fallback
 	TimelinePending     TimelineKind = "pending"     // the provider has no result yet
 	TimelineCalledBack  TimelineKind = "called_back" // the vendor called back without a result: the provider is polled
 	TimelinePollFailed  TimelineKind = "poll_failed"
@@ -73,7 +77,7 @@ const (
 
 // Timeline returns the lines of a history, oldest first.
 func Timeline(history []Event) []TimelineEntry {
-	t := timeline{steps: map[NodeID]Step{}}
+	t := timeline{steps: map[NodeID]Step{}, visits: map[NodeID]int{}}
 	for _, s := range Fold("", history).Steps {
 		t.steps[s.Node] = s
 	}
@@ -85,6 +89,7 @@ func Timeline(history []Event) []TimelineEntry {
 
 type timeline struct {
 	steps   map[NodeID]Step
+	visits  map[NodeID]int // so far
 	entries []TimelineEntry
 }
 
@@ -125,11 +130,10 @@ func (t *timeline) entry(f Fact) TimelineEntry {
 	case Started:
 		return TimelineEntry{Kind: TimelineStarted, Workflow: f.WorkflowName, Version: f.Version}
 	case Dispatched:
-		kind := TimelineDispatched
-		if f.Dispatch > 1 {
-			kind = TimelineRetried
+		if f.Visit > t.visits[f.Node] {
+			return TimelineEntry{Kind: TimelineDispatched, Node: f.Node, Provider: f.Provider, Number: f.Dispatch, Visit: t.arrive(f.Node)}
 		}
-		return TimelineEntry{Kind: kind, Node: f.Node, Provider: f.Provider, Number: f.Dispatch}
+		return TimelineEntry{Kind: TimelineRetried, Node: f.Node, Provider: f.Provider, Number: f.Dispatch}
 	case ResultPending:
 		return TimelineEntry{Kind: TimelinePending, Node: f.Node, Next: f.PollAt}
 	case CallbackReceived:
@@ -138,21 +142,21 @@ func (t *timeline) entry(f Fact) TimelineEntry {
 		return TimelineEntry{Kind: TimelinePollFailed, Node: f.Node, Text: f.Cause, Next: f.PollAt}
 	case ResultRecorded:
 		if f.Passed {
-			return TimelineEntry{Kind: TimelinePassed, Node: f.Node}
+			return TimelineEntry{Kind: TimelinePassed, Node: f.Node, Text: t.flags(f.Node, f.Data)}
 		}
-		return TimelineEntry{Kind: TimelineNotPassed, Node: f.Node}
+		return TimelineEntry{Kind: TimelineNotPassed, Node: f.Node, Text: t.flags(f.Node, f.Data)}
 	case DispatchFailed:
 		return TimelineEntry{Kind: TimelineNoResult, Node: f.Node, Text: f.Cause, Next: f.RetryAt}
 	case ResultUnavailable:
-		return TimelineEntry{Kind: TimelineUnavailable, Node: f.Node}
+		return TimelineEntry{Kind: TimelineUnavailable, Node: f.Node, Text: t.flags(f.Node, f.Data)}
 	case CustomerAwaited:
-		return TimelineEntry{Kind: TimelineAwaited, Node: f.Node}
+		return TimelineEntry{Kind: TimelineAwaited, Node: f.Node, Visit: t.arrive(f.Node)}
 	case JourneyOpened:
 		return TimelineEntry{Kind: TimelineOpened, Node: f.Node}
 	case DocumentUploaded:
 		return TimelineEntry{Kind: TimelineUploaded, Node: f.Node, Field: f.Field}
 	case CustomerSubmitted:
-		return TimelineEntry{Kind: t.submission(f), Node: f.Node}
+		return TimelineEntry{Kind: t.submission(f), Node: f.Node, Text: t.flags(f.Node, f.Data)}
 	case BranchTaken:
 		kind := TimelineBranched
 		if f.When == "" {
@@ -160,7 +164,7 @@ func (t *timeline) entry(f Fact) TimelineEntry {
 		}
 		return TimelineEntry{Kind: kind, Node: f.Node, When: f.When, To: f.Next, ToLabel: t.label(f.Next), Values: f.Values}
 	case ReviewAsked:
-		return TimelineEntry{Kind: TimelineReview, Node: f.Node, Text: f.Reason}
+		return TimelineEntry{Kind: TimelineReview, Node: f.Node, Text: f.Reason, Visit: t.arrive(f.Node)}
 	case VerdictRecorded:
 		kind := TimelineApproved
 		if f.Decision == DecisionReject {
@@ -191,6 +195,23 @@ func (t *timeline) entry(f Fact) TimelineEntry {
 		return TimelineEntry{Kind: TimelineCancelled}
 	}
 	return TimelineEntry{}
+}
+
+// arrive counts a visit of a step. It returns the number of a later visit; 0 of the first.
+func (t *timeline) arrive(node NodeID) int {
+	if t.visits[node]++; t.visits[node] == 1 {
+		return 0
+	}
+	return t.visits[node]
+}
+
+// flags returns what the data of a visit flags, if the step was visited more than once;
+// else its card says it.
+func (t *timeline) flags(node NodeID, d Data) string {
+	if t.steps[node].Visits < 2 {
+		return ""
+	}
+	return Step{flags: flagReasonsOf(d)}.flagReason()
 }
 
 // submission returns the kind of a customer's answer.

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -35,6 +37,9 @@ func TestTheTimelineOfEveryRecordedHistory(t *testing.T) {
 				if text != "" {
 					fmt.Fprintf(&b, " | %s", text)
 				}
+			}
+			if e.Visit > 0 {
+				fmt.Fprintf(&b, " | visit %d", e.Visit)
 			}
 			if !e.Next.IsZero() {
 				fmt.Fprintf(&b, " | next %s", e.Next.Format("15:04:05"))
@@ -82,6 +87,24 @@ func TestRepeatedEventsAreOneLine(t *testing.T) {
 	}
 	if next := got[1].Next; !next.Equal(at.Add(3 * time.Second)) {
 		t.Errorf("the next poll is at %s, want that of the last event", next)
+	}
+}
+
+func TestTheTimelineTellsVisitsApart(t *testing.T) {
+	j := begin(t, owners(), "").submit(`{"more":true}`).result(verification.OutcomePassed, hit).
+		submit(`{}`).noResult(false).redispatch().pass()
+	var lines []string
+	for _, e := range verification.Timeline(j.history)[1:] {
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %d %s", e.Kind, e.Node, e.Visit, e.Text)))
+	}
+	want := []string{
+		"awaited owner 0", "submitted owner 0", "dispatched list 0",
+		"passed list 0 The analysis could not be completed with confidence.", "branched more 0",
+		"awaited owner 2", "submitted owner 0", "dispatched list 2", "no_result list 0 timeout", "retried list 0", "passed list 0",
+		"else more 0", "completed  0",
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 }
 

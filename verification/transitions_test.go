@@ -248,6 +248,14 @@ func decisionTransitions() []transition {
 			checked, func(j *journey) { j.result(verification.OutcomePassed, `{"source_ok":false}`) }, unresolved,
 		},
 		{
+			"null", "result of a check", "the run completes, an earlier visit of a step is flagged", "review",
+			"also if the last visit is not flagged",
+			func(t *testing.T) *journey {
+				return begin(t, owners(), "").submit(`{"more":true}`).result(verification.OutcomePassed, hit).submit(`{}`)
+			},
+			func(j *journey) { j.pass() }, unresolved,
+		},
+		{
 			"null", "result of a check", "the run parks on review", "review", "status `in_progress`",
 			func(t *testing.T) *journey { return begin(t, desk(), wantsOne).submit(consents) },
 			func(j *journey) { j.pass() }, unresolved,

@@ -41,8 +41,23 @@ type Card struct {
 	CompletedAt Timestamp               `json:"completed_at,omitzero"`
 	Dispatches  int                     `json:"dispatches"`
 	Data        verification.Data       `json:"data,omitzero"`
+	// Visits are the visits before the one of the data, oldest first; VisitsOmitted counts
+	// those that are left out.
+	Visits        []CardVisit `json:"visits,omitempty"`
+	VisitsOmitted int         `json:"visits_omitted,omitzero"`
 	// Rescreened are the hits that later versions of a list had.
 	Rescreened []verification.HitsFound `json:"rescreened,omitempty"`
+}
+
+// CardVisit is an earlier visit of a step.
+type CardVisit struct {
+	Visit       int                     `json:"visit"` // 1 for the first
+	Status      verification.CardStatus `json:"status"`
+	Reason      string                  `json:"reason,omitempty"`
+	StartedAt   Timestamp               `json:"started_at"`
+	CompletedAt Timestamp               `json:"completed_at,omitzero"`
+	Dispatches  int                     `json:"dispatches"`
+	Data        verification.Data       `json:"data,omitzero"`
 }
 
 // NewReport converts a report.
@@ -64,6 +79,16 @@ func newCard(c verification.Card) Card {
 	return Card{
 		NodeID: c.NodeID, Type: c.Type, Key: c.Key, Label: c.Label, Status: c.Status, Reason: c.Reason,
 		StartedAt: Timestamp{c.StartedAt}, CompletedAt: Timestamp{c.CompletedAt}, Dispatches: c.Dispatches, Data: c.Data,
-		Rescreened: c.Rescreened,
+		Visits: newVisits(c.Visits), VisitsOmitted: c.VisitsOmitted, Rescreened: c.Rescreened,
 	}
+}
+
+func newVisits(all []verification.CardVisit) (visits []CardVisit) {
+	for _, v := range all {
+		visits = append(visits, CardVisit{
+			Visit: v.Number, Status: v.Status, Reason: v.Reason,
+			StartedAt: Timestamp{v.StartedAt}, CompletedAt: Timestamp{v.CompletedAt}, Dispatches: v.Dispatches, Data: v.Data,
+		})
+	}
+	return visits
 }

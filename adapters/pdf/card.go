@@ -40,11 +40,12 @@ func (l *layout) card(n int, c verification.Card) section {
 		blocks = append(blocks, l.cardReason(c.Reason, t)...)
 	}
 	if c.Type != verification.NodeReview { // the data of a review is its verdict, which is not printed
-		if table := l.cardData(c, t); len(table) > 0 {
+		if table := l.cardData(c.Data, c.DataSchema, t); len(table) > 0 {
 			blocks[len(blocks)-1].keep = true
 			blocks = append(blocks, table...)
 		}
 	}
+	blocks = append(blocks, l.cardVisits(c, t)...)
 	blocks[len(blocks)-1].keep = true
 	foot := newBlock(2, filled(cardBar, t.dark), bordered(contentWidth-cardBar-hairline, border.Bottom, inkLine), filled(hairline, inkLine))
 	foot.keep = true
@@ -108,6 +109,10 @@ func (l *layout) cardFacts(c verification.Card, t tone) []block {
 		// verdict, which is not printed.
 		facts = [][2]string{facts[0], facts[2], facts[3]}
 	}
+	if earlier := len(c.Visits) + c.VisitsOmitted; earlier > 0 {
+		last := typeset.Thousands(earlier + 1)
+		facts = append(facts, [2]string{"Visits", last + "; here is visit " + last})
+	}
 	const columns, gap = 3, 3.0
 	width := cardWidth / columns
 	blocks := []block{}
@@ -120,6 +125,9 @@ func (l *layout) cardFacts(c verification.Card, t tone) []block {
 		for _, fact := range row {
 			parts, end := l.fact(fact[0], fact[1], 0, top, width-gap)
 			cols, bottom = append(cols, column(width, parts...)), max(bottom, end)
+		}
+		for len(cols) < columns {
+			cols = append(cols, column(width))
 		}
 		blocks = append(blocks, cardRow(t, bottom+1.3, cols...))
 	}
@@ -146,8 +154,63 @@ func (l *layout) cardReason(reason string, t tone) []block {
 	return append(blocks, cardRow(t, 1.6, column(cardWidth)))
 }
 
-func (l *layout) cardData(c verification.Card, t tone) []block {
-	entries, more := rowsOf(c.Data, c.DataSchema, limitRows)
+// visitLines is how many lines of data a visit without data counts as.
+const visitLines = 4
+
+// cardVisits are the earlier visits of a step, the newest first: the number, status and
+// times of each, its reason and its data.
+func (l *layout) cardVisits(c verification.Card, t tone) []block {
+	var blocks []block
+	more := c.VisitsOmitted
+	for i, v := range slices.Backward(c.Visits) {
+		if l.linesLeft -= visitLines; l.linesLeft <= 0 {
+			more += i + 1
+			break
+		}
+		blocks = append(blocks, l.visitHeading(v, len(c.Visits)+c.VisitsOmitted+1, t))
+		if strings.TrimSpace(v.Reason) != "" {
+			_, own := cardStatus(v.Status)
+			blocks = append(blocks, l.cardReason(v.Reason, tone{t.dark, own.pale})...)
+		}
+		if table := l.cardData(v.Data, c.DataSchema, t); c.Type != verification.NodeReview && len(table) > 0 {
+			blocks[len(blocks)-1].keep = true
+			blocks = append(blocks, table...)
+		}
+	}
+	if more > 0 {
+		text := newParagraph(0, 1.6, styleKey(), l.set(typeset.Thousands(more)+
+			" more earlier visits of this step are not printed here.", limitName, styleKey(), cardWidth)...)
+		blocks = append(blocks, cardRow(t, text.bottom()+1, column(cardWidth, text)))
+	}
+	return blocks
+}
+
+// visitHeading is the strip with the number, the times and the status of a visit, of so many.
+func (l *layout) visitHeading(v verification.CardVisit, of int, t tone) block {
+	const above, height, badgeWidth = 2.4, 7.2, 36.0
+	word, own := cardStatus(v.Status)
+	name := l.word("Visit "+typeset.Thousands(v.Number)+" of "+typeset.Thousands(of), styleStrong())
+	facts := "Started " + timestamp(v.StartedAt)
+	if !v.CompletedAt.IsZero() {
+		facts += "   Completed " + timestamp(v.CompletedAt)
+	}
+	if v.Dispatches > 0 {
+		facts += fmt.Sprintf("   Dispatches %d", v.Dispatches)
+	}
+	baseline := above + height/2 + 1.1
+	parts := []core.Component{
+		newParagraph(0, baseline-styleStrong().Ascent(), styleStrong(), name),
+		newParagraph(name.Width+3, baseline-styleKey().Ascent(), styleKey(), l.word(facts, styleKey())),
+	}
+	b := cardRow(t, above+height+1.2,
+		bordered(cardWidth-badgeWidth, border.Top, inkMuted, parts...),
+		bordered(badgeWidth, border.Top, inkMuted, l.newBadge(badgeWidth, above+(height-5)/2, word, own, 1)))
+	b.keep = true
+	return b
+}
+
+func (l *layout) cardData(d verification.Data, s verification.DataSchema, t tone) []block {
+	entries, more := rowsOf(d, s, limitRows)
 	if len(entries) == 0 {
 		return nil
 	}
@@ -226,7 +289,7 @@ func cardStatus(s verification.CardStatus) (string, tone) {
 	case verification.CardFailed:
 		return "FAILED", toneBad()
 	case verification.CardNeedsReview:
-		return "NEEDS REVIEW", toneCaution()
+		return "FLAGGED", toneCaution() // also after a verdict, of which nothing is printed
 	}
 	return "UNKNOWN", toneNeutral()
 }

@@ -134,7 +134,7 @@ func (l *layout) summary(s verification.ReportSummary) block {
 		count int
 		word  string
 		tone  tone
-	}{{s.OK, "OK", toneGood()}, {s.Failed, "Failed", toneBad()}, {s.NeedsReview, "Needs review", toneCaution()}} {
+	}{{s.OK, "OK", toneGood()}, {s.Failed, "Failed", toneBad()}, {s.NeedsReview, "Flagged", toneCaution()}} {
 		if i > 0 {
 			cols = append(cols, column(gap))
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -201,12 +202,7 @@ func (r shownRun) print(s *session, history []verification.Event, events bool) e
 	if len(r.Cards) > 0 {
 		fmt.Fprintln(s.stdout)
 		names := []string{"CARD", "TYPE", "STATUS", "DISPATCHES", "STARTED_AT", "COMPLETED_AT", "REASON"}
-		err = s.table(names, mapSlice(r.Cards, func(c apitypes.Card) []string {
-			return []string{
-				string(c.NodeID), string(c.Type), string(c.Status), strconv.Itoa(c.Dispatches),
-				c.StartedAt.String(), c.CompletedAt.String(), c.Reason,
-			}
-		}))
+		err = s.table(names, slices.Concat(mapSlice(r.Cards, cardRows)...))
 	}
 	if err != nil || !events {
 		return err
@@ -215,4 +211,19 @@ func (r shownRun) print(s *session, history []verification.Event, events bool) e
 	return s.table([]string{"AT", "EVENT", "DESCRIPTION"}, mapSlice(history, func(e verification.Event) []string {
 		return []string{e.At.UTC().Format("2006-01-02T15:04:05.000Z"), e.Kind(), describe(e.Fact)}
 	}))
+}
+
+// cardRows returns the row of a card, and below it a row of each earlier visit of its step.
+func cardRows(c apitypes.Card) [][]string {
+	row := func(name string, status verification.CardStatus, dispatches int, from, to apitypes.Timestamp, reason string) []string {
+		return []string{name, string(c.Type), string(status), strconv.Itoa(dispatches), from.String(), to.String(), reason}
+	}
+	rows := [][]string{row(string(c.NodeID), c.Status, c.Dispatches, c.StartedAt, c.CompletedAt, c.Reason)}
+	for _, v := range c.Visits {
+		rows = append(rows, row(fmt.Sprintf("%s, visit %d", c.NodeID, v.Visit), v.Status, v.Dispatches, v.StartedAt, v.CompletedAt, v.Reason))
+	}
+	if c.VisitsOmitted > 0 {
+		rows = append(rows, []string{fmt.Sprintf("%s, %d more visits", c.NodeID, c.VisitsOmitted), string(c.Type), "", "", "", "", ""})
+	}
+	return rows
 }

@@ -19,6 +19,9 @@ func Bootstrap() ([]byte, error) { return files.ReadFile("testdata/bootstrap.yam
 // Conversations returns the conversations of this package.
 func Conversations() (fs.FS, error) { return fs.Sub(files, "testdata") }
 
+// List returns the list that the screening of a host searches under the name fictional.
+func List() ([]byte, error) { return files.ReadFile("testdata/fictional.csv") }
+
 // Names returns the names that conversations use for the workflows and the tenant of
 // the bootstrap file.
 func Names() map[string]string {
@@ -27,6 +30,6 @@ func Names() map[string]string {
 		"acme":       id + "aa",
 		"onboarding": id + "01", "records": id + "02", "reviewed": id + "03", "located": id + "04", "twice": id + "05",
 		"lenient": id + "06", "draft": id + "07", "hooked": id + "08", "broken": id + "09", "strict": id + "0a", "late": id + "0b", "four_eyes": id + "0c",
-		"foreign": id + "f1", "retired": id + "f2",
+		"owners": id + "0d", "foreign": id + "f1", "retired": id + "f2",
 	}
 }

@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,6 +25,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
+	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/internal/scenario"
@@ -83,8 +86,10 @@ func newHost(t testing.TB, store verification.Store) scenario.Host {
 	server := httptest.NewUnstartedServer(nil)
 	h.url = "http://" + server.Listener.Addr().String()
 	e, err := engine.New(engine.Ports{
-		Store:       store,
-		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(h.clock.Sleep)},
+		Store: store,
+		Providers: map[string]verification.Provider{
+			"sandbox": sandbox.New(h.clock.Sleep), screening.ProviderName: screening.NewProvider(lists(t), h.clock.Now),
+		},
 		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: h.clock,
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Printer: printer, Notifier: notifier{},
 	}, engine.Options{PublicURL: h.url, StartWait: 50 * time.Millisecond})
@@ -95,6 +100,18 @@ func newHost(t testing.TB, store verification.Store) scenario.Host {
 	server.Start()
 	t.Cleanup(server.Close)
 	return h
+}
+
+// lists returns the list of the conversations.
+func lists(t testing.TB) *screening.Lists {
+	t.Helper()
+	raw, err := scenario.List()
+	check(t, err)
+	all, err := screening.Open(t.Context(), []screening.Source{{
+		Name: "fictional", Path: "list.csv", Files: fstest.MapFS{"list.csv": {Data: raw}}, Format: screening.Format{Type: screening.OpenSanctions},
+	}}, screening.Options{Log: slog.New(slog.DiscardHandler)})
+	check(t, err)
+	return all
 }
 
 func bootstrap(t testing.TB, e *engine.Engine, store verification.TenantStore) {

@@ -137,10 +137,11 @@ func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef) (h ru
 // PrintReport prints the report of a terminal run. ErrConflict is returned for a live
 // run.
 func (e *Engine) PrintReport(ctx context.Context, t verification.TenantID, id verification.RunID) ([]byte, error) {
-	report, err := e.Report(ctx, t, id)
+	h, err := e.history(ctx, verification.RunRef{Tenant: t, Run: id})
 	if err != nil {
 		return nil, err
 	}
+	report := verification.MakePrint(id, h.events, h.at)
 	if !report.Run.Status.Terminal() {
 		return nil, verification.Conflict("run", "the run is "+string(report.Run.Status)+"; its report is printed once it is over")
 	}

@@ -1,0 +1,91 @@
+package pdf_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// visit is an earlier visit of a step of the sample.
+func visit(number int, status verification.CardStatus, reason, data string) verification.CardVisit {
+	return verification.CardVisit{
+		Number: number, Status: status, Reason: reason, StartedAt: at(100 * number), CompletedAt: at(100*number + 3),
+		Dispatches: 1, Data: verification.Data(data),
+	}
+}
+
+// looped is the sample with a check whose first visit had a hit.
+func looped() verification.Report {
+	r := sample()
+	r.Summary = verification.ReportSummary{OK: 4, NeedsReview: 1}
+	c := &r.Cards[3]
+	c.Label, c.Status, c.Dispatches = "Sanctions screening", verification.CardNeedsReview, 3
+	c.Reason = "On an earlier visit, the analysis could not be completed with confidence."
+	c.Data = verification.Data(`{"analysis_ok":true,"list":"fictional","name":"Asha Rao"}`)
+	c.Visits = []verification.CardVisit{
+		visit(1, verification.CardNeedsReview, "The analysis could not be completed with confidence.",
+			`{"analysis_ok":false,"list":"fictional","name":"Viktor Zamoyskov","hits":[{"id":"fictional-001","score":0.993}]}`),
+		visit(2, verification.CardFailed, "The check did not pass.", `{"analysis_ok":true,"list":"fictional","name":"Li Wei"}`),
+	}
+	return r
+}
+
+func TestEarlierVisitsArePrintedBelowTheLast(t *testing.T) {
+	doc := render(t, plain(t), looped())
+	check(t, doc)
+	got, at := text(t, doc), 0
+	for _, want := range []string{
+		"Sanctions screening", "Visits\n3; here is visit 3", "Asha Rao", "Visit 2 of 3\n", "FAILED", "The check did not pass.", "Li Wei",
+		"Visit 1 of 3\n", "FLAGGED", "The analysis could not be completed with confidence.", "fictional-001",
+	} {
+		i := strings.Index(got[at:], want)
+		if i < 0 {
+			t.Fatalf("the document does not show %q after the things before it:\n%s", want, got)
+		}
+		at += i
+	}
+}
+
+func TestVisitsThatAreNotPrintedAreCounted(t *testing.T) {
+	r := looped()
+	r.Cards[3].VisitsOmitted = 1700
+	if got := text(t, render(t, plain(t), r)); !strings.Contains(got, "1,700 more earlier visits") || !strings.Contains(got, "1,703; here is visit 1,703") {
+		t.Errorf("the document does not count the visits that the report leaves out:\n%s", got)
+	}
+	r = sample()
+	for i := range r.Cards {
+		for n := range 100 {
+			r.Cards[i].Visits = append(r.Cards[i].Visits, visit(n+1, verification.CardOK, "", string(object(20, "field", "value"))))
+		}
+	}
+	if got := text(t, render(t, plain(t), r)); !strings.Contains(got, "more earlier visits of this step are not printed here") {
+		t.Error("a document of 500 visits with 20 values each is printed as a whole")
+	}
+}
+
+// The history is that of a flagged run that completed, and got a verdict after it.
+func TestThePrintedReportIsTheSameAfterAVerdict(t *testing.T) {
+	history := []verification.Event{
+		{At: at(0), Fact: verification.Started{WorkflowName: "Onboarding", Version: 1, ReferenceID: "person-1"}},
+		{At: at(1), Fact: verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "registry", Dispatch: 1, Visit: 1}},
+		{At: at(2), Fact: verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"source_ok":false}`)}},
+		{At: at(2), Fact: verification.Completed{Node: "done", Outcome: "approved"}},
+	}
+	printed := func(history []verification.Event) []byte {
+		r := verification.MakePrint("0191f3c0-7a11-7c2e-9b52-6f0a4c1d2e3f", history, at(9))
+		r.Digest = sample().Digest // it is over the history, so it differs
+		return render(t, plain(t), r)
+	}
+	before := printed(history)
+	for _, d := range []verification.Decision{verification.DecisionApprove, verification.DecisionReject} {
+		after := printed(append(history[:4:4], verification.Event{At: at(3), Fact: verification.VerdictRecorded{Decision: d, Notes: "private"}}))
+		if !bytes.Equal(before, after) {
+			t.Errorf("the document shows something of the verdict %s:\n%s", d, text(t, after))
+		}
+	}
+	if got := text(t, before); !strings.Contains(got, "FLAGGED") || strings.Contains(got, "reviewer") || strings.Contains(got, "approved") {
+		t.Errorf("the document shows\n%s", got)
+	}
+}
