@@ -34,7 +34,8 @@ type settings struct {
 	Calls               int           `default:"1024" help:"Maximum number of provider calls in flight; one provider may use half of them, one tenant a quarter."`
 	OIDCIssuer          string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer of reviewers: with a client id they sign in to the console there, with an audience the signals route also accepts its tokens."`
 	OIDCAudience        string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have on the signals route; without it the route accepts none."`
-	OIDCTenant          string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
+	OIDCTenantClaim     string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
+	OIDCTenant          string        `name:"oidc-tenant" placeholder:"ID" help:"Id of the tenant of all reviewers of the issuer, for a company with one tenant: tokens need no claim then, and a token with another tenant is refused."`
 	OIDCReviewer        string        `name:"oidc-reviewer-claim" default:"email" help:"Claim with the reviewer's name, which others see; without it the name is the subject."`
 	OIDCSubject         string        `name:"oidc-subject-claim" placeholder:"NAME" help:"Claim that identifies a reviewer, the same in every token of the person: oid for Entra ID; without it sub. Required if an audience and a client id are set and differ."`
 	OIDCClientID        string        `name:"oidc-client-id" placeholder:"NAME" help:"Client id of the console at the issuer; with it, reviewers sign in to the console there."`
@@ -185,7 +186,7 @@ const minTenantDocumentBytes = verification.MaxDocumentBytes + 1<<20
 
 func (s settings) checkOIDC(p *problems) {
 	if s.OIDCIssuer == "" {
-		for _, flag := range []struct{ name, value string }{{"oidc-audience", s.OIDCAudience}, {"oidc-client-id", s.OIDCClientID}} {
+		for _, flag := range []struct{ name, value string }{{"oidc-audience", s.OIDCAudience}, {"oidc-client-id", s.OIDCClientID}, {"oidc-tenant", s.OIDCTenant}} {
 			if flag.value != "" {
 				p.add(flag.name, "also needs %s", cli.Setting("oidc-issuer"))
 			}
@@ -199,6 +200,9 @@ func (s settings) checkOIDC(p *problems) {
 	if s.OIDCSubject == "" && s.OIDCClientID != "" && s.OIDCAudience != "" && s.OIDCClientID != s.OIDCAudience {
 		p.add("oidc-subject-claim", "is required if %s and %s differ: name the claim that is the same in the tokens of both, oid for Entra ID, sub for most others",
 			cli.Setting("oidc-client-id"), cli.Setting("oidc-audience"))
+	}
+	if _, err := verification.ParseTenantID(s.OIDCTenant); s.OIDCTenant != "" && err != nil {
+		p.add("oidc-tenant", "must be the id of a tenant, a UUID")
 	}
 	if s.OIDCSecret != "" && s.OIDCClientID == "" {
 		p.add("oidc-client-secret", "also needs %s", cli.Setting("oidc-client-id"))
