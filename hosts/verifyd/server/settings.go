@@ -32,6 +32,7 @@ type settings struct {
 	StartWait           time.Duration `default:"2s" help:"Maximum time that a start waits for its run to need the customer or to end."`
 	Workers             int           `default:"16" help:"Maximum number of runs executed at once."`
 	Calls               int           `default:"1024" help:"Maximum number of provider calls in flight; one provider may use half of them, one tenant a quarter."`
+	ProviderWait        time.Duration `default:"1h" help:"How long a run waits for a host that has the provider or the list of its next check; after that the check is unavailable."`
 	OIDCIssuer          string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer of reviewers: with a client id they sign in to the console there, with an audience the signals route also accepts its tokens."`
 	OIDCAudience        string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have on the signals route; without it the route accepts none."`
 	OIDCTenantClaim     string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
@@ -156,6 +157,9 @@ func (s settings) check(p *problems) {
 	}
 	between(p, "workers", s.Workers, 1, 10000)
 	between(p, "calls", s.Calls, 1, 100000)
+	if s.ProviderWait < 0 {
+		p.add("provider-wait", "must be at least 0s")
+	}
 	s.checkOIDC(p)
 	if s.ConsoleSession < time.Minute || s.ConsoleSession > 7*24*time.Hour {
 		p.add("console-session", "must be 1m to 168h")
