@@ -121,7 +121,7 @@ func TestARollingChangeOfFilesFailsNoRun(t *testing.T) {
 				old = startOld()
 				current = startNew()
 				runs = append(start(old), start(current)...)
-			default: // the version of the old file, which is published again, gets no runs
+			default:
 				current = startNew()
 				runs = append(start(current), start(current)...)
 				old = startOld()
