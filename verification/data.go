@@ -4,7 +4,6 @@ package verification
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,15 +15,15 @@ import (
 // the object itself.
 const MaxDepth = 32
 
-// Data is a recorded JSON object: compact, valid Unicode without NUL, with
-// numbers that fit a float64. Inside strings <, > and & are escaped, so that it
-// keeps its bytes when it is embedded in another JSON text. nil means none. Data
-// is immutable and may be shared.
+// Data is a recorded JSON object: compact, valid Unicode without NUL. Its numbers are
+// as they were written, and ParseNumber takes each of them. Inside strings <, > and &
+// are escaped, so that it keeps its bytes when it is embedded in another JSON text. nil
+// means none. Data is immutable and may be shared.
 type Data []byte
 
 // NewData encodes v; nil and an empty map give nil. It fails with ErrInvalid if
-// the object nests deeper than MaxDepth, contains a NUL character, or cannot be
-// encoded.
+// the object nests deeper than MaxDepth, contains a NUL character or a number that
+// ParseNumber refuses, or cannot be encoded.
 func NewData(v map[string]any) (Data, error) {
 	if len(v) == 0 {
 		return nil, nil
@@ -56,8 +55,12 @@ func ParseData(raw []byte) (Data, error) {
 	case !utf8.ValidString(text):
 		return refuse("it must be valid UTF-8", nil)
 	}
-	if message := checkJSON(text); message != "" {
+	message, number := checkJSON(text)
+	switch {
+	case message != "" && number < 0:
 		return refuse(message, nil)
+	case message != "" && json.Valid([]byte(text)):
+		return nil, InvalidField("data", pathAt(text, number), message)
 	}
 	// The encoder compacts the text, checks it, and escapes what any other
 	// encoder of this package would escape later.
@@ -68,12 +71,20 @@ func ParseData(raw []byte) (Data, error) {
 	return d, nil
 }
 
-// Map decodes the object; numbers become float64. A nil Data gives an empty map.
+// Map decodes the object. A number becomes a float64 if that has the same digits, and
+// else stays a json.Number: see ParseNumber. A nil Data gives an empty map.
 func (d Data) Map() map[string]any {
 	m := map[string]any{}
-	if len(d) > 0 {
-		// Recorded data is valid JSON; otherwise the map stays empty.
+	// Recorded data is valid JSON; otherwise the map stays empty.
+	switch {
+	case len(d) == 0:
+	case d.short():
 		_ = json.Unmarshal(d, &m)
+	default:
+		numbers := json.NewDecoder(strings.NewReader(string(d)))
+		numbers.UseNumber()
+		_ = numbers.Decode(&m)
+		plainNumbers(m)
 	}
 	return m
 }
@@ -125,21 +136,22 @@ func (d Data) replaced(texts map[string]string) Data {
 }
 
 // checkJSON returns why a JSON text cannot be stored; empty if it can. It checks
-// what the decoder does not: the nesting, the escapes and the numbers.
-func checkJSON(text string) string {
+// what the decoder does not: the nesting, the escapes and the numbers. number is the
+// index of the number at fault, or -1.
+func checkJSON(text string) (message string, number int) {
 	depth := 0
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '{' || c == '[':
 			if depth++; depth > MaxDepth {
-				return fmt.Sprintf("it must not nest deeper than %d", MaxDepth)
+				return fmt.Sprintf("it must not nest deeper than %d", MaxDepth), -1
 			}
 		case c == '}' || c == ']':
 			depth--
 		case c == '"':
 			end, message := checkString(text, i+1)
 			if message != "" {
-				return message
+				return message, -1
 			}
 			i = end
 		case c == '-' || c >= '0' && c <= '9':
@@ -147,13 +159,64 @@ func checkJSON(text string) string {
 			for end < len(text) && strings.IndexByte("+-.eE0123456789", text[end]) >= 0 {
 				end++
 			}
-			if _, err := strconv.ParseFloat(text[i:end], 64); errors.Is(err, strconv.ErrRange) {
-				return "it must not contain a number beyond the range of a float64"
+			if _, message := parseNumber(text[i:end]); message != "" {
+				return message, i
 			}
 			i = end - 1
 		}
 	}
-	return ""
+	return "", -1
+}
+
+// pathAt returns the path of the value at an index of a valid JSON object.
+func pathAt(text string, index int) string {
+	type level struct {
+		name string
+		item int // -1 in an object
+	}
+	var levels []level
+	tokens, named := json.NewDecoder(strings.NewReader(text)), false
+	tokens.UseNumber()
+	for int(tokens.InputOffset()) <= index {
+		token, err := tokens.Token()
+		if err != nil {
+			break // unreachable: the index is inside
+		}
+		delimiter, _ := token.(json.Delim)
+		if delimiter == '}' || delimiter == ']' {
+			levels = levels[:len(levels)-1]
+			continue
+		}
+		if len(levels) > 0 {
+			switch last := &levels[len(levels)-1]; {
+			case last.item >= 0:
+				last.item++
+			case !named:
+				last.name, _ = token.(string)
+				named = true
+				continue
+			}
+			named = false
+		}
+		switch delimiter {
+		case '{':
+			levels = append(levels, level{item: -1})
+		case '[':
+			levels = append(levels, level{})
+		}
+	}
+	path := ""
+	for i, l := range levels {
+		switch {
+		case l.item > 0:
+			path += "[" + strconv.Itoa(l.item-1) + "]"
+		case i > 0 && path != "":
+			path += "." + l.name
+		default:
+			path = l.name
+		}
+	}
+	return path
 }
 
 // checkString checks the escapes of the string that begins at i, and returns the

@@ -22,8 +22,8 @@ func TestParseDataTakesObjects(t *testing.T) {
 		{"white space inside", "{ \"a\" :\n[1, 2] }\n", `{"a":[1,2]}`},
 		{"the order of names", `{"b":1,"a":2}`, `{"b":1,"a":2}`},
 		{"numbers as they are", `{"a":1.50,"b":1e2,"c":-0,"d":12345678901234567890}`, `{"a":1.50,"b":1e2,"c":-0,"d":12345678901234567890}`},
-		{"the largest number", `{"a":-1.7976931348623157e308}`, `{"a":-1.7976931348623157e308}`},
-		{"a number too small to tell from zero", `{"a":1e-999}`, `{"a":1e-999}`},
+		{"the largest whole numbers", `{"a":-9223372036854775808,"b":18446744073709551615}`, `{"a":-9223372036854775808,"b":18446744073709551615}`},
+		{"the smallest number", `{"a":5e-324,"b":0e-999,"c":-0.0}`, `{"a":5e-324,"b":0e-999,"c":-0.0}`},
 		{"an escaped backslash before u0000", `{"a":"\\u0000"}`, `{"a":"\\u0000"}`},
 		{"a surrogate pair", `{"a":"\ud83d\uDE00"}`, `{"a":"\ud83d\uDE00"}`},
 		{"braces and digits in a string", `{"a":"{[1e999","b":"\"{"}`, `{"a":"{[1e999","b":"\"{"}`},
@@ -43,6 +43,8 @@ func TestParseDataTakesObjects(t *testing.T) {
 	}
 }
 
+const tooManyBits = "must be a whole number of at most 64 bits to keep its digits: send it as a string"
+
 func TestParseDataRefusesTheRest(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 32) + `{}` + strings.Repeat(`}`, 32)
 	for _, c := range []struct{ name, raw, want string }{
@@ -61,8 +63,12 @@ func TestParseDataRefusesTheRest(t *testing.T) {
 		{"half a pair and text", `{"a":"\ud83dxyzabc"}`, "it must not contain half of a surrogate pair"},
 		{"half a pair and another escape", `{"a":"\ud83d\u0041"}`, "it must not contain half of a surrogate pair"},
 		{"the second half alone", `{"a":"\ude00"}`, "it must not contain half of a surrogate pair"},
-		{"a number out of range", `{"a":1e999}`, "it must not contain a number beyond the range of a float64"},
-		{"a number out of range below", `{"a":[-1e309]}`, "it must not contain a number beyond the range of a float64"},
+		{"a number out of range", `{"a":1e999}`, "invalid: a: " + tooManyBits},
+		{"a number out of range below", `{"a":[-1e309]}`, "invalid: a[0]: " + tooManyBits},
+		{"one more than 64 bits", `{"x":1,"a":{"b":[{},[1],{"c d":"12","e":18446744073709551616}]}}`, "invalid: a.b[2].e: " + tooManyBits},
+		{"one less than 64 bits", `{"a":[[1],2,[3,-9223372036854775809]]}`, "invalid: a[2][1]: " + tooManyBits},
+		{"a number too small to tell from zero", `{"a":{},"b":1e-999}`, "invalid: b: must not be a number that a float64 cannot tell from zero: send it as a string"},
+		{"a number without end", `{"a":0.` + strings.Repeat("1", 99) + `}`, "invalid: a: must be a number of at most 100 characters: send it as a string"},
 		{"a raw NUL", "{\"a\":\"\x00\"}", "it must be valid JSON"},
 		{"two objects", `{}{}`, "it must be valid JSON"},
 		{"cut off", `{"a":`, "it must be valid JSON"},

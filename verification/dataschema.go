@@ -39,6 +39,9 @@ func (fs InputFields) DataSchema(language string) DataSchema {
 		if f.Upload() {
 			documents[f.Name] = s
 		}
+		if f.Integer {
+			s["type"] = "integer"
+		}
 		var choices []any
 		for _, o := range f.Options {
 			choices = append(choices, map[string]any{"const": o.Value, "title": o.Label})

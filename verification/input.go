@@ -37,6 +37,7 @@ type InputField struct {
 	// AutoComplete is the autofill token of HTML for the page, such as "name".
 	AutoComplete string   `json:"autocomplete,omitempty"`
 	MaxLength    int      `json:"max_length,omitempty"` // in characters; 0 means 1000, textarea 10000
+	Integer      bool     `json:"integer,omitempty"`    // number: the answer must be whole
 	Min          *float64 `json:"-"`                    // number: min
 	Max          *float64 `json:"-"`                    // number: max
 	// MinDate and MaxDate are the min and max of a date field: a date as YYYY-MM-DD,

@@ -71,11 +71,25 @@ func TestFieldAcceptsValuesOfItsType(t *testing.T) {
 		},
 		{
 			"number with a great bound",
-			verification.InputField{Type: verification.FieldNumber, Max: number(1e21)},
-			[]string{`1e21`},
-			map[string]string{`1e22`: "must be at most 1e+21"},
+			verification.InputField{Type: verification.FieldNumber, Min: number(-1 << 53), Max: number(1 << 63)},
+			[]string{`9223372036854775807`, `9223372036854775808`, `-9007199254740992`, `9007199254740993.5`},
+			map[string]string{
+				`9223372036854775809`: "must be at most 9223372036854775808", `-9007199254740993`: "must be at least -9007199254740992",
+			},
 		},
-		{"number without bounds", field(verification.FieldNumber), []string{`-1e300`, `1e300`}, nil},
+		{
+			"number with the greatest bounds",
+			verification.InputField{Type: verification.FieldNumber, Min: number(1 << 53), Max: number(1 << 64)},
+			[]string{`18446744073709551615`, `9007199254740993`},
+			map[string]string{`9007199254740991`: "must be at least 9007199254740992"},
+		},
+		{"number without bounds", field(verification.FieldNumber), []string{`-9223372036854775808`, `18446744073709551615`, `0.1`}, nil},
+		{
+			"whole number",
+			verification.InputField{Type: verification.FieldNumber, Integer: true},
+			[]string{`9007199254740993`, `-1`, `1.0`, `1e3`, `-0`},
+			map[string]string{`1.5`: "must be a whole number", `5.0000000000000000001`: "must be a whole number", `true`: "must be a number"},
+		},
 		{
 			"date", field(verification.FieldDate),
 			[]string{`"2024-02-29"`, `"1900-01-01"`},

@@ -52,12 +52,11 @@ func appendValue(b []byte, v any, depth int) (_ []byte, ok bool) {
 	case int:
 		return strconv.AppendInt(b, int64(v), 10), true
 	case float64:
-		size := math.Abs(v) // json.Marshal gives others an exponent
-		return strconv.AppendFloat(b, v, 'f', -1, 64), size == 0 || size >= 1e-6 && size < 1e21
+		size := math.Abs(v) // json.Marshal gives smaller ones an exponent
+		return strconv.AppendFloat(b, v, 'f', -1, 64), size == 0 || size >= 1e-6 && size < firstInexact
 	case json.Number:
-		raw, err := json.Marshal(v)
-		_, outside := v.Float64()
-		return append(b, raw...), err == nil && outside == nil
+		_, message := parseNumber(string(v))
+		return append(b, v...), message == ""
 	case string:
 		return appendEscaped(b, v)
 	case []any:

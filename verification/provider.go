@@ -2,10 +2,7 @@
 
 package verification
 
-import (
-	"errors"
-	"time"
-)
+import "time"
 
 // CheckRequest is the request for one check.
 type CheckRequest struct {
@@ -18,7 +15,7 @@ type CheckRequest struct {
 	Dispatch    int    // the number of the dispatch for this step, 1 for the first
 	// IdempotencyKey is the same at every call for this dispatch.
 	IdempotencyKey string
-	With           map[string]any // the `with` object of the node, rendered
+	With           map[string]any // the `with` object of the node, rendered; its numbers are as Data.Map has them
 	Input          Data           // the run's input
 	// CallbackURL is where the vendor may report the result of this dispatch. It is
 	// empty unless the provider is a CallbackReceiver.
@@ -93,30 +90,6 @@ func Permanent(err error) error {
 }
 
 type permanentError struct{ err error }
-
-// Lacking marks an error as one of this process alone: it lacks what the next step of a
-// run needs, such as a list or knowledge of a part of the definition, and another host
-// may have it. The engine leaves the run to other hosts; see Options.ProviderWait of the
-// engine. Lacking(nil) is nil.
-func Lacking(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &lackingError{err}
-}
-
-// LackingOf returns the error in the chain of err that Lacking has marked; nil for none.
-func LackingOf(err error) error {
-	if found, ok := errors.AsType[*lackingError](err); ok {
-		return found
-	}
-	return nil
-}
-
-type lackingError struct{ err error }
-
-func (e *lackingError) Error() string { return e.err.Error() }
-func (e *lackingError) Unwrap() error { return e.err }
 
 func (e *permanentError) Error() string   { return e.err.Error() }
 func (e *permanentError) Unwrap() error   { return e.err }

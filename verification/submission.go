@@ -6,7 +6,6 @@ import (
 	"math"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -137,15 +136,7 @@ func (f InputField) check(v any, pattern Pattern, now time.Time) string {
 		}
 		return f.checkText(s, pattern, now)
 	case FieldNumber:
-		n, ok := v.(float64)
-		switch {
-		case !ok:
-			return "must be a number"
-		case f.Min != nil && n < *f.Min:
-			return "must be at least " + formatNumber(*f.Min)
-		case f.Max != nil && n > *f.Max:
-			return "must be at most " + formatNumber(*f.Max)
-		}
+		return f.checkNumber(v)
 	case FieldCheckbox:
 		checked, ok := v.(bool)
 		switch {
@@ -162,6 +153,22 @@ func (f InputField) check(v any, pattern Pattern, now time.Time) string {
 		}
 	case FieldLocation:
 		return checkLocation(v)
+	}
+	return ""
+}
+
+func (f InputField) checkNumber(v any) string {
+	n, ok := numberOf(v)
+	_, fraction := n.(float64)
+	switch {
+	case !ok:
+		return "must be a number"
+	case f.Integer && fraction:
+		return "must be a whole number"
+	case f.Min != nil && compareNumber(n, *f.Min) < 0:
+		return "must be at least " + formatNumber(*f.Min)
+	case f.Max != nil && compareNumber(n, *f.Max) > 0:
+		return "must be at most " + formatNumber(*f.Max)
 	}
 	return ""
 }
@@ -252,13 +259,13 @@ func checkLocation(v any) string {
 			return form
 		}
 	}
-	lat, okLat := loc["latitude"].(float64)
-	lon, okLon := loc["longitude"].(float64)
+	lat, okLat := nearest(loc["latitude"])
+	lon, okLon := nearest(loc["longitude"])
 	if !okLat || !okLon || math.Abs(lat) > 90 || math.Abs(lon) > 180 {
 		return form
 	}
 	if accuracy, given := loc["accuracy"]; given {
-		if metres, ok := accuracy.(float64); !ok || metres < 0 {
+		if metres, ok := nearest(accuracy); !ok || metres < 0 {
 			return form
 		}
 	}
@@ -273,9 +280,9 @@ func (f InputField) inside(v any) bool {
 	if !ok || loc["denied"] == true {
 		return false
 	}
-	lat, _ := loc["latitude"].(float64)
-	lon, _ := loc["longitude"].(float64)
-	metres, _ := loc["accuracy"].(float64)
+	lat, _ := nearest(loc["latitude"])
+	lon, _ := nearest(loc["longitude"])
+	metres, _ := nearest(loc["accuracy"])
 	for _, a := range f.Within {
 		if distanceKM(a.Latitude, a.Longitude, lat, lon)+metres/1000 <= a.RadiusKM {
 			return true
@@ -291,13 +298,4 @@ func distanceKM(lat1, lon1, lat2, lon2 float64) float64 {
 	sinLon := math.Sin((lon2 - lon1) * degree / 2)
 	h := sinLat*sinLat + math.Cos(lat1*degree)*math.Cos(lat2*degree)*sinLon*sinLon
 	return 2 * earthKM * math.Asin(math.Min(1, math.Sqrt(h)))
-}
-
-// formatNumber formats a number without an exponent unless it is very large.
-func formatNumber(f float64) string {
-	form := byte('f')
-	if math.Abs(f) >= 1e15 {
-		form = 'g'
-	}
-	return strconv.FormatFloat(f, form, -1, 64)
 }

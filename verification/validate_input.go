@@ -52,6 +52,7 @@ func (v *validator) inputField(path string, f InputField) {
 	if minOK && maxOK && f.Min != nil && f.Max != nil {
 		v.check(path+".max", *f.Min <= *f.Max, "must not be below min")
 	}
+	v.check(path+".integer", !f.Integer || f.Type == FieldNumber, "is for fields of the type number")
 	v.dateLimits(path, f)
 	v.length(path+".pattern_message", f.PatternMessage, 0, maxLabel)
 	v.check(path+".autocomplete", autoCompletes(f.AutoComplete),

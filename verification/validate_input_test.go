@@ -65,6 +65,7 @@ func TestEveryProblemOfAField(t *testing.T) {
 		{"min above max", bounds(2, 1), "f.max", "must not be below min"},
 		{"an infinite min", bounds(math.Inf(-1), 1), "f.min", "must be a finite number"},
 		{"a max that is not a number", bounds(0, math.NaN()), "f.max", "must be a finite number"},
+		{"a whole text", text(func(f *field) { f.Integer = true }), "f.integer", "is for fields of the type number"},
 		{"a date limit of a number", field{Name: "f", Type: verification.FieldNumber, MaxDate: "today"}, "f.max", "must be a number"},
 		{"a first date of a number", field{Name: "f", Type: verification.FieldNumber, MinDate: "today"}, "f.min", "must be a number"},
 		{"a date limit without a sign", field{Name: "f", Type: verification.FieldDate, MaxDate: "18y"}, "f.max", dateLimit},

@@ -143,7 +143,7 @@ func (r *dataReader) value(s verification.DataSchema) (v dataField, shown bool, 
 			v.Text, v.Unit, v.Ours = r.message("data.empty"), "", true
 		}
 	case json.Number:
-		v.Text, v.Unit = t.String(), s.Unit()
+		v.Text, v.Unit = verification.Digits(t), s.Unit()
 	default:
 		v.Text, v.Ours = r.message("data.none"), true
 	}

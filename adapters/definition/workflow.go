@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -93,9 +94,35 @@ func decode(file string, t *tree, base path, d *diagnostics) verification.Defini
 	for id, n := range def.Nodes {
 		report(canonicalData(&n.With), "nodes", string(id), "with")
 		n.Fields = inOrder(n.Fields, t, id)
+		for _, f := range n.Fields {
+			for _, limit := range []string{"min", "max"} {
+				report(exactLimit(t, "nodes", string(id), "fields", f.Name, limit), "nodes", string(id), "fields", f.Name, limit)
+			}
+		}
 		def.Nodes[id] = n
 	}
 	return def
+}
+
+// exactLimit returns an error if the value at a path is a whole number that a limit of a
+// field, a float64, cannot hold.
+func exactLimit(t *tree, steps ...string) error {
+	_, value, _ := t.locate(steps)
+	written, ok := value.scalar.(json.Number)
+	if !ok {
+		return nil
+	}
+	exact := new(big.Float)
+	switch n, _ := verification.ParseNumber(written); n := n.(type) {
+	case int64:
+		exact.SetInt64(n)
+	case uint64:
+		exact.SetUint64(n)
+	}
+	if _, accuracy := exact.Float64(); accuracy != big.Exact {
+		return errors.New("cannot be kept exactly: give a number of at most 15 digits")
+	}
+	return nil
 }
 
 // inOrder puts the fields of a node in the order of the file.

@@ -80,6 +80,14 @@ func (e *expression) failed(err error, r *reading) error {
 	if _, ok := errors.AsType[interpreter.EvalCancelledError](err); ok {
 		return errors.New("the expression costs more than the limit allows")
 	}
+	if errors.Is(err, errDigits) {
+		for _, read := range e.reads {
+			if n, err := r.find(read.path); err == nil && types.IsError(numberVal(n)) {
+				return fmt.Errorf("%s %w", read.text, errDigits)
+			}
+		}
+		return fmt.Errorf("a number %w", errDigits)
+	}
 	id := int64(noNode)
 	if failure, ok := errors.AsType[*types.Err](err); ok {
 		id = failure.NodeID()

@@ -8,6 +8,7 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/env"
+	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 )
@@ -54,13 +55,18 @@ const noNode = -1
 
 func newEnvironment() (*cel.Env, error) {
 	var excluded []*env.Function
-	for _, name := range arithmetic() {
+	for _, name := range append(arithmetic(), overloads.TypeConvertInt, overloads.TypeConvertUint, overloads.TypeConvertDouble, overloads.TypeConvertString) {
 		excluded = append(excluded, &env.Function{Name: name})
 	}
 	operators, err := mixedArithmetic()
 	if err != nil {
 		return nil, err
 	}
+	converting, err := conversions()
+	if err != nil {
+		return nil, err
+	}
+	operators = append(operators, converting...)
 	opts := []cel.EnvOption{
 		cel.StdLib(cel.StdLibSubset(&env.LibrarySubset{ExcludeFunctions: excluded})),
 		cel.OptionalTypes(),

@@ -86,6 +86,9 @@ type absentError struct{ message string }
 
 func (e *absentError) Error() string { return e.message }
 
+// Absent tells a missing value from any other reason for an error.
+func (*absentError) Absent() bool { return true }
+
 // missing returns the error for a path, given that of the object it goes through.
 func missing(object, path, name string) error {
 	if object == nameSteps {

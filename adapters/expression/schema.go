@@ -21,8 +21,7 @@ const schemaURL = "schema:///schema.json"
 // schemas beyond the bounds are errors.
 func (*Compiler) Schema(text verification.Data) (s verification.Schema, err error) {
 	defer recovered(&err)
-	// Decode numbers as float64: the library would expand a json.Number such as
-	// 1e999999999 to all its digits.
+	// Map bounds a json.Number, which the library expands to all its digits.
 	document := text.Map()
 	if err := new(schemaSize).check(document, 0); err != nil {
 		return nil, err

@@ -92,7 +92,7 @@ func TestTheWorkOfACheckIsBounded(t *testing.T) {
 		{list(`{"items":{"type":"object"}}`), of(300_000, `1`), tooLong},
 		{list(`{"items":{"type":"object"}}`), of(150_000, `1`), "must be an object"},
 		{list(`{"items":{"required":[` + each(1000, `"f@"`) + `]}}`), of(20_000, `{}`), tooLong},
-		{list(`{"items":{"multipleOf":1e-300}}`), of(100_000, `1e300`), tooLong},
+		{list(`{"items":{"multipleOf":1e-300}}`), of(100_000, `1e15`), tooLong},
 		{list(`{"items":{"pattern":"(x{0,20}){0,40}y"}}`), `{"l":["` + strings.Repeat("x", 500_000) + `"]}`, tooLong},
 		{list(`{"patternProperties":{"(x{0,20}){0,40}y":true}}`), `{"l":{"` + strings.Repeat("x", 500_000) + `":1}}`, tooLong},
 		{list(`{"items":{"format":"ipv4"}}`), of(500, `"`+strings.Repeat("x", 2000)+`"`), "must be an IPv4 address"},

@@ -2,7 +2,11 @@
 
 package expression
 
-import "github.com/santhosh-tekuri/jsonschema/v6"
+import (
+	"encoding/json"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
 
 // The library that checks values takes no context and has no limits. So a dry
 // run counts its steps first: a step takes about 20 ns and keeps about 5 bytes
@@ -52,7 +56,7 @@ func (m *meter) apply(s *jsonschema.Schema, value any, depth int) {
 		m.list(s, v, depth)
 	case string:
 		m.left -= p.text + len(v)*p.textBytes/textScale
-	case float64:
+	case float64, json.Number:
 		m.left -= p.number
 	}
 	m.all(p.same, value, depth)
@@ -163,7 +167,7 @@ func compareSteps(value any) int {
 		}
 	case string:
 		steps += len(v) / 64
-	case float64:
+	case float64, json.Number:
 		steps += stepsPerNumber
 	}
 	return steps

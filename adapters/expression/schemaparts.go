@@ -4,6 +4,7 @@ package expression
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -161,7 +162,7 @@ func partOf(s *jsonschema.Schema) *schemaPart {
 func (p *schemaPart) compares(value any) {
 	steps := compareSteps(value)
 	switch value.(type) {
-	case float64:
+	case float64, json.Number:
 		p.number += steps
 	case string:
 		p.text += steps
@@ -180,7 +181,7 @@ func (p *schemaPart) accepts(value any) bool {
 	switch value.(type) {
 	case bool:
 		name = "boolean"
-	case float64:
+	case float64, json.Number:
 		if slices.Contains(p.types, "integer") {
 			return true
 		}

@@ -3,6 +3,7 @@
 package expression
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -161,6 +162,10 @@ func (a adapter) NativeToValue(v any) ref.Val {
 	switch v := v.(type) {
 	case float64:
 		return types.Double(v)
+	case json.Number:
+		return numberOf(v)
+	case []any:
+		return types.NewDynamicList(a, v)
 	case string:
 		return types.String(v)
 	case bool:

@@ -154,15 +154,26 @@ func (l list) render(r *rendering) (any, error) {
 }
 
 func (f filled) render(r *rendering) (any, error) {
-	v, err := f.evaluate(r.reading)
-	var p any
-	if err == nil {
-		p, err = r.value(v, 1)
-	}
+	p, err := f.plain(r)
 	if err != nil {
 		return nil, located(f.path, err)
 	}
 	return p, nil
+}
+
+// plain returns the value of the expression. If that is a path only, its numbers are as
+// they were written.
+func (f filled) plain(r *rendering) (any, error) {
+	v, err := f.evaluate(r.reading)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := f.paths[f.tree.Expr().ID()]; ok {
+		if written, err := r.find(p); err == nil {
+			return r.value(written, 1)
+		}
+	}
+	return r.value(v, 1)
 }
 
 // located adds the path of an expression in its object, if it has one, to an error.

@@ -19,9 +19,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// maxExact: every whole number from -maxExact to maxExact is exact in a float64.
-const maxExact = 1 << 53
-
 // errTooLarge is returned for a value or a text beyond maxValue.
 var errTooLarge = fmt.Errorf("the value is larger than %d bytes", maxValue)
 
@@ -29,9 +26,9 @@ var errTooLarge = fmt.Errorf("the value is larger than %d bytes", maxValue)
 // what JSON needs, with the separators.
 const valueSize = 2
 
-// converter makes plain JSON values: nil, bool, float64, string, []any and
-// map[string]any. A whole number outside ±maxExact stays an int64 or a uint64. The
-// containers that it returns are new. It fails once the values need more than the bytes
+// converter makes plain JSON values: nil, bool, float64, json.Number, string, []any and
+// map[string]any, with numbers as verification.Data.Map has them. The containers that it
+// returns are new. It fails once the values need more than the bytes
 // left.
 type converter struct{ left int }
 
@@ -66,12 +63,12 @@ func (c *converter) value(v any, depth int) (any, error) {
 			return nil, errors.New("the value is not a finite number")
 		}
 	case int64:
-		if x >= -maxExact && x <= maxExact {
-			v = float64(x)
+		if v = float64(x); x <= -firstInexact || x >= firstInexact {
+			v = json.Number(strconv.FormatInt(x, 10))
 		}
 	case uint64:
-		if x <= maxExact {
-			v = float64(x)
+		if v = float64(x); x >= firstInexact {
+			v = json.Number(strconv.FormatUint(x, 10))
 		}
 	case time.Time:
 		v = x.UTC().Format(time.RFC3339Nano)
@@ -80,12 +77,18 @@ func (c *converter) value(v any, depth int) (any, error) {
 	case []byte:
 		v = base64.StdEncoding.EncodeToString(x)
 	}
-	text, _ := v.(string)
-	if err := c.spend(len(text)); err != nil {
+	text := 0
+	switch v := v.(type) {
+	case string:
+		text = len(v)
+	case json.Number:
+		text = len(v)
+	}
+	if err := c.spend(text); err != nil {
 		return nil, err
 	}
 	switch v.(type) {
-	case nil, bool, string, float64, int64, uint64:
+	case nil, bool, string, float64, json.Number:
 		return v, nil
 	}
 	return c.container(v, depth)

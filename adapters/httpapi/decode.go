@@ -224,7 +224,12 @@ func (d *decoder) data(path string, to *verification.Data) error {
 	}
 	*to, err = verification.ParseData(raw)
 	if invalid, ok := errors.AsType[*verification.Error](err); ok {
-		d.add(path, strings.TrimPrefix(invalid.Message, "it "))
+		for _, field := range invalid.Fields {
+			d.add(join(path, field.Name), field.Message)
+		}
+		if len(invalid.Fields) == 0 {
+			d.add(path, strings.TrimPrefix(invalid.Message, "it "))
+		}
 		return nil
 	}
 	return err

@@ -3,8 +3,10 @@
 package journey
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -55,10 +57,17 @@ func valueOf(field verification.InputField, f form, c catalog) (value any, given
 		if text == "" {
 			return nil, false
 		}
+		if thousands, fraction, two := twoReadings(text); two {
+			f.problems[field.Name] = fmt.Sprintf(c.Message("number.two_readings"), thousands, fraction)
+			return text, true
+		}
 		n, message := readNumber(text)
 		if message != "" {
 			f.problems[field.Name] = c.Message(message)
 			return text, true
+		}
+		if whole, _, _ := strings.Cut(string(n), "."); field.Integer && strings.Trim(string(n)[len(whole):], ".0") == "" {
+			return json.Number(whole), true
 		}
 		return n, true
 	case verification.FieldPhone, verification.FieldDate:
@@ -80,8 +89,8 @@ func locationOf(l location) (value any, given bool) {
 		if text == "" {
 			continue
 		}
-		n, message := readNumber(text)
-		if message != "" {
+		n := json.Number(text) // as the script of the page wrote it
+		if _, err := verification.ParseNumber(n); err != nil {
 			return text, true // refused by the engine
 		}
 		coordinates[name] = n
@@ -89,22 +98,44 @@ func locationOf(l location) (value any, given bool) {
 	return coordinates, true
 }
 
+// twoReadings reports whether people read a number in two ways: 1.250 has a point for
+// thousands in some countries, and one for decimals in others. It returns both, written so
+// that each has one reading.
+func twoReadings(s string) (thousands, fraction string, two bool) {
+	s = strings.NewReplacer("−", "-", "+", "").Replace(asciiDigits(s))
+	if !regexp.MustCompile(`^-?[1-9]\d{0,2}\.\d{3}$`).MatchString(s) {
+		return "", "", false
+	}
+	if fraction = strings.TrimRight(s, "0"); fraction == s {
+		fraction += "0" // four decimals are no thousands
+	}
+	return strings.Replace(s, ".", "", 1), strings.TrimSuffix(fraction, "."), true
+}
+
 // readNumber parses a number in digits of any script with at most one decimal point.
 // Separators may group its digits where the number then has only one meaning: in threes,
-// as in 1,234,567, or as in 12,34,567. message is the key of its problem, or empty.
-func readNumber(s string) (n float64, message string) {
+// as in 1,234,567, or as in 12,34,567. The languages of the pages group with commas. The
+// number has all its digits. message is the key of its problem, or empty.
+func readNumber(s string) (n json.Number, message string) {
 	s = strings.NewReplacer("−", "-", "٫", ".", "٬", ",", "،", ",", "’", "'", "\u00a0", " ", "\u202f", " ").Replace(asciiDigits(s))
 	if regexp.MustCompile(`^[+-]?([1-9]\d{0,2}((,\d{3})+|('\d{3})+|( \d{3})+)|[1-9]\d?(,\d\d)+,\d{3})(\.\d*)?$`).MatchString(s) {
 		s = strings.NewReplacer(",", "", "'", "", " ", "").Replace(s)
 	}
 	if strings.ContainsAny(s, ",' ") {
-		return 0, "number.separator"
+		return "", "number.separator"
 	}
-	n, err := strconv.ParseFloat(s, 64)
-	if err != nil || strings.Trim(s, "+-.0123456789") != "" { // no exponent, no hexadecimal, no Inf
-		return 0, "number.form"
+	parts := regexp.MustCompile(`^([+-]?)0*(\d*)(\.\d*)?$`).FindStringSubmatch(s) // no exponent
+	if parts == nil || !strings.ContainsAny(s, "0123456789") {
+		return "", "number.form"
 	}
-	return n, ""
+	text := cmp.Or(parts[2], "0") + strings.TrimSuffix(parts[3], ".")
+	if parts[1] == "-" && strings.Trim(text, "0.") != "" {
+		text = "-" + text
+	}
+	if _, err := verification.ParseNumber(json.Number(text)); err != nil {
+		return "", "number.long"
+	}
+	return json.Number(text), ""
 }
 
 // asciiDigits replaces the decimal digits of every script with 0 to 9.

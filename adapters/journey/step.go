@@ -89,6 +89,9 @@ func viewOf(field verification.InputField, f form) fieldView {
 		w.InputType, w.InputMode, w.AutoFill = "tel", "tel", "tel"
 	case verification.FieldNumber:
 		w.InputMode = "decimal" // type=number would drop what it cannot parse
+		if field.Integer {
+			w.InputMode = "numeric"
+		}
 	case verification.FieldDate:
 		w.InputType = "date"
 	case verification.FieldCheckbox:

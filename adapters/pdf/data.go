@@ -5,6 +5,7 @@ package pdf
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -140,6 +141,9 @@ func (f *flattener) scalar(key string, s verification.DataSchema) (entry, error)
 		return entry{key, "empty", true}, nil
 	}
 	value := s.Choice(token.String())
+	if token.Kind() == '0' {
+		value = verification.Digits(json.Number(value))
+	}
 	if unit := s.Unit(); unit != "" {
 		value += " " + unit
 	}

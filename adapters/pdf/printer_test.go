@@ -81,7 +81,9 @@ func TestAllElseIsPrinted(t *testing.T) {
 		{"card started", func(r *verification.Report) { r.Cards[2].StartedAt = at(59 - 3) }, "2026-11-20T09:14:59Z"},
 		{"card completed", func(r *verification.Report) { r.Cards[2].CompletedAt = at(7200) }, "2026-11-20T11:14:03Z"},
 		{"dispatches", func(r *verification.Report) { r.Cards[2].Dispatches = 99 }, "Dispatches\n99"},
-		{"data", func(r *verification.Report) { r.Cards[2].Data = verification.Data(`{"a":{"b":1e3}}`) }, "a.b\n1e3"},
+		{"data", func(r *verification.Report) {
+			r.Cards[2].Data = verification.Data(`{"a":{"b":1.2345678901234568e+16}}`)
+		}, "a.b\n12345678901234568"},
 		{"digest", func(r *verification.Report) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -47,7 +47,6 @@ type runner struct {
 	notices     intake
 	receivers   receivers
 	rescreening rescreening
-	left        leftRuns
 	handover    []verification.RunRef // to be released to other hosts
 	active      int                   // jobs and notices that have a goroutine
 	rounds      int                   // of the loop, under way
@@ -67,7 +66,6 @@ func newRunner(e *Engine) *runner {
 		advances:    newIntake(verification.WorkAdvance, jobs, max(1, jobs/tenantShare)),
 		notices:     newIntake(verification.WorkAnnounce, maxNotices, tenantNotices),
 		receivers:   receivers{},
-		left:        leftRuns{},
 		rescreening: newRescreening(e.ports.Providers),
 	}
 	r.calls.OnWait(r.clock.Leave, r.clock.Enter)

@@ -63,7 +63,7 @@ func version(n int) verification.Version {
 					},
 					{Name: "d", Type: verification.FieldDate, MinDate: "1900-01-31", MaxDate: "-18y"},
 					{Name: "i", Type: verification.FieldImage, Camera: verification.CameraFront},
-					{Name: "a", Type: verification.FieldNumber, Min: &low, Max: &high},
+					{Name: "a", Type: verification.FieldNumber, Integer: true, Min: &low, Max: &high},
 					{Name: "m", Type: verification.FieldSelect, Options: []verification.Option{{Value: "b", Label: oddText, LabelIn: translated}, {Value: "a"}}},
 					{Name: "f", Type: verification.FieldFile, Accept: []string{"image/png", "application/pdf"}},
 					{Name: "l", Type: verification.FieldLocation, Within: []verification.Area{{Latitude: 19.07, Longitude: 72.87, RadiusKM: 500}}},
