@@ -39,7 +39,7 @@ func Explain(err error, timeout time.Duration) (Failure, string) {
 	)
 	switch {
 	case errors.Is(err, errAddress):
-		return Blocked, "its address is private or reserved"
+		return Blocked, "its address is private or reserved, and --allow-private-networks is not set"
 	case errors.Is(err, errPort):
 		return Blocked, "its port is not allowed"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late) && late.Timeout():
@@ -62,7 +62,7 @@ func Explain(err error, timeout time.Duration) (Failure, string) {
 const maxRetryAfter = 24 * time.Hour
 
 // RetryAfter parses a Retry-After header: seconds, or an HTTP date. The time is at
-// most 24 hours after now. It is not ok if the value is missing or invalid, or
+// from now to 24 hours after it. It is not ok if the value is missing or invalid, or
 // if the time has passed.
 func RetryAfter(value string, now time.Time) (at time.Time, ok bool) {
 	value = strings.TrimSpace(value)
@@ -81,5 +81,5 @@ func RetryAfter(value string, now time.Time) (at time.Time, ok bool) {
 	if at.After(latest) {
 		at = latest
 	}
-	return at.UTC().Truncate(time.Microsecond), at.After(now)
+	return at.UTC().Truncate(time.Microsecond), !at.Before(now)
 }

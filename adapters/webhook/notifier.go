@@ -106,7 +106,7 @@ func (n *Notifier) Notify(ctx context.Context, notice verification.Notice) error
 	if r.class == ClassGone {
 		return &verification.RetryError{Cause: r.err}
 	}
-	if at, ok := transport.RetryAfter(r.retryAfter, ended); ok {
+	if at, ok := transport.RetryAfter(r.retryAfter, ended); ok && at.After(ended) {
 		return &verification.RetryError{At: at, Cause: r.err}
 	}
 	return r.err

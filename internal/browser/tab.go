@@ -43,20 +43,14 @@ type Tab struct {
 	options Options
 }
 
-// Open opens an empty tab, whose profile is empty, too. The test must not use it after its end.
+// Open opens an empty tab.
 func (b *Browser) Open(tb testing.TB, o Options) *Tab {
 	tb.Helper()
-	w, once := b.window(), b.program.shell && o.NoCamera
-	tb.Cleanup(func() {
-		if once || tb.Failed() {
-			w.close()
-			return
-		}
-		b.reuse(w)
-	})
-	t := &Tab{ctx: w.ctx, tb: tb}
+	ctx, leave := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
+	tb.Cleanup(leave)
+	t := &Tab{ctx: ctx, tb: tb}
 	t.Emulate(o)
-	if once { // no later test gets the window: the script stays in it
+	if b.program.shell && o.NoCamera {
 		t.try("deny the camera", func(ctx context.Context) error {
 			return call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: refuseCamera})
 		})

@@ -35,7 +35,7 @@ providers:
     request: {path: /checks, headers: {Idempotency-Key: "${request.idempotency_key}"}, json: {}}
     response:
       passed: response.body.result == 'VALID'
-      data: {order: {value: response.body.order, type: integer, required: true}}
+      data: {order: {value: response.body.order, type: integer}}
 `
 
 // orders is a vendor that takes an order for each idempotency key and leaves the first

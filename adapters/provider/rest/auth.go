@@ -3,12 +3,14 @@
 package rest
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -107,7 +109,7 @@ func (c *compiler) oauth(o oauth2Config, client *http.Transport, timeout time.Du
 			Scopes: o.Scopes, EndpointParams: params,
 		},
 		client: &http.Client{
-			Transport: client, Timeout: timeout,
+			Transport: strictTokens{client}, Timeout: timeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		turn: make(chan struct{}, 1),
@@ -154,6 +156,39 @@ func (t *tokens) drop(token string) {
 	}
 }
 
+// strictTokens refuses a response whose JSON has no clear meaning.
+type strictTokens struct{ http.RoundTripper }
+
+// maxToken is the maximum length of the response of a token endpoint in bytes.
+const maxToken = 1 << 20
+
+// RoundTrip implements http.RoundTripper.
+func (s strictTokens) RoundTrip(r *http.Request) (*http.Response, error) {
+	got, err := s.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	defer got.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(got.Body, maxToken))
+	if err != nil {
+		return nil, err
+	}
+	text, fault := readable(got.Header, raw)
+	if fault != "" {
+		return nil, &unclearError{got.StatusCode, fault}
+	}
+	got.Body = io.NopCloser(bytes.NewReader(text))
+	return got, nil
+}
+
+// unclearError is a response of a token endpoint whose JSON has no clear meaning.
+type unclearError struct {
+	status int
+	fault  string
+}
+
+func (e *unclearError) Error() string { return fmt.Sprintf("responded with %d: %s", e.status, e.fault) }
+
 // tokenError is a failed request for a token. The text of its cause may have the
 // response.
 type tokenError struct{ cause error }
@@ -165,6 +200,9 @@ func (e *tokenError) Unwrap() error { return e.cause }
 // response says what the endpoint responded, and whether the next response will be the
 // same; empty if the request failed.
 func (e *tokenError) response() (text string, final bool) {
+	if unclear, ok := errors.AsType[*unclearError](e.cause); ok {
+		return unclear.Error(), false
+	}
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](e.cause); ok && refused.Response != nil {
 		s := refused.Response.StatusCode
 		return fmt.Sprintf("responded with %d", s), s < 500 && s != http.StatusTooManyRequests && s != http.StatusRequestTimeout

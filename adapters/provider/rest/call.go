@@ -71,38 +71,40 @@ func (p *Provider) exchange(
 		return result, noRetry, f
 	}
 	result, err = e.response.result(a, vars)
+	undecided, is := errors.AsType[*undecidedError](err)
 	switch {
 	case err == nil && result.Outcome == verification.OutcomePending:
-		result.PollAfter = max(p.every, p.retryAfter(a.header))
+		later, _ := p.retryAfter(a.header)
+		result.PollAfter = max(p.every, later)
 		return result, 0, nil
 	case err == nil:
 		return result, 0, nil
-	case !errors.Is(err, errUndecided):
+	case !is:
 		return result, noRetry, verification.Permanent(p.statusError(a.status, err.Error()))
 	}
-	err = p.classify(a, err)
-	wait = p.retryAfter(a.header)
-	if (a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable) && wait > 0 && wait <= maxShortWait {
+	err = p.classify(a, undecided)
+	wait, given := p.retryAfter(a.header)
+	if (a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable) && given && wait <= maxShortWait {
 		return result, wait, err
 	}
 	return result, noRetry, err
 }
 
 // classify returns the error for a response for which no condition holds.
-func (p *Provider) classify(a vendorResponse, why error) error {
+func (p *Provider) classify(a vendorResponse, why *undecidedError) error {
 	switch s := a.status; {
 	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s >= 500:
-		err := p.statusError(s, "")
-		if wait := p.retryAfter(a.header); wait > 0 {
+		err := p.statusError(s, why.fault)
+		if wait, ok := p.retryAfter(a.header); ok && wait > 0 {
 			return &verification.RetryError{At: p.opt.Now().Add(wait), Cause: err}
 		}
 		return err
 	case s >= 300 && s < 400:
 		return verification.Permanent(p.statusError(s, "redirects are not followed"))
 	case s >= 400:
-		return verification.Permanent(p.statusError(s, ""))
-	case a.body == nil:
-		why = fmt.Errorf("its body is null or not JSON, and %w", why)
+		return verification.Permanent(p.statusError(s, why.fault))
+	case a.body == nil && why.fault == "":
+		return verification.Permanent(p.statusError(s, "its body is null or not JSON, and "+why.Error()))
 	}
 	return verification.Permanent(p.statusError(a.status, why.Error()))
 }
@@ -145,7 +147,7 @@ func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef
 	if err != nil {
 		return vendorResponse{}, err
 	}
-	return vendorResponse{got.StatusCode, got.Header, decodeBody(raw)}, nil
+	return newResponse(got.StatusCode, got.Header, raw), nil
 }
 
 func (p *Provider) request(ctx context.Context, r *request, run verification.RunRef, vars map[string]any) (*http.Request, error) {
@@ -213,18 +215,16 @@ func (p *Provider) failure(err error) *failure {
 	}
 }
 
-// retryAfter returns the wait of a Retry-After header, 0 for none. A date counts from
-// the date of the response, if it has one, so that the clocks need not agree.
-func (p *Provider) retryAfter(h http.Header) time.Duration {
+// retryAfter returns the wait of a Retry-After header, which may be 0, and whether there is
+// one. A date counts from the date of the response, if it has one, so that the clocks need
+// not agree.
+func (p *Provider) retryAfter(h http.Header) (time.Duration, bool) {
 	now, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
 		now = p.opt.Now()
 	}
 	at, ok := transport.RetryAfter(h.Get("Retry-After"), now)
-	if !ok {
-		return 0
-	}
-	return at.Sub(now)
+	return max(0, at.Sub(now)), ok
 }
 
 // pause waits before the next request, and for its turn. It returns false if ctx ends

@@ -234,14 +234,15 @@ func (c *compiler) fixed(path, s string) string {
 	return text
 }
 
-// expression compiles an expression over a response; nil for an empty text.
-func (c *compiler) expression(path, text, kind string) value {
+// expression compiles an expression over a response, and returns the paths that it reads;
+// nil for an empty text.
+func (c *compiler) expression(path, text, kind string) (eval value, reads []string) {
 	if text == "" {
-		return nil
+		return nil, nil
 	}
-	eval, _, err := c.opt.Expressions.Expression(text, kind, c.responseVars())
+	eval, reads, err := c.opt.Expressions.Expression(text, kind, c.responseVars())
 	c.refuse(path, err)
-	return eval
+	return eval, reads
 }
 
 func (c *compiler) describe(d config, p *Provider) verification.ProviderDescription {
@@ -253,7 +254,7 @@ func (c *compiler) describe(d config, p *Provider) verification.ProviderDescript
 		for _, name := range slices.Sorted(maps.Keys(r.Data)) {
 			f := r.Data[name]
 			properties[name] = f.schema()
-			if f.Required && always {
+			if !f.Optional && always {
 				required = append(required, name)
 			}
 		}

@@ -74,7 +74,7 @@ type (
 		Type     string `json:"type"`
 		Label    string `json:"label"`
 		Unit     string `json:"unit"`
-		Required bool   `json:"required"`
+		Optional bool   `json:"optional"`
 	}
 	pollConfig struct {
 		requestConfig
@@ -109,6 +109,7 @@ func decode(declaration verification.Data) (c config, err error) {
 	c.Limits = defaultLimits()
 	d := json.NewDecoder(bytes.NewReader(declaration))
 	d.DisallowUnknownFields()
+	d.UseNumber()
 	return c, d.Decode(&c)
 }
 

@@ -50,6 +50,11 @@ func (c *compiler) request(at string, r requestConfig, method string, vars map[s
 	if !strings.HasPrefix(r.Path, "/") || strings.ContainsAny(r.Path, "?#") {
 		c.problem(joined(at, "path"), "must begin with / and have no ? or #: put parameters into query")
 	}
+	for segment := range strings.SplitSeq(r.Path, "/") {
+		if plain, err := url.PathUnescape(segment); err == nil && (plain == "." || plain == "..") {
+			c.problem(joined(at, "path"), "must not have the segment "+segment)
+		}
+	}
 	compiled := &request{
 		method: method, path: c.text(joined(at, "path"), r.Path, url.PathEscape, vars),
 		query: c.pairs(joined(at, "query"), r.Query, vars), headers: c.pairs(joined(at, "headers"), r.Headers, vars),

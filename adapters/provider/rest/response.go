@@ -3,7 +3,6 @@
 package rest
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -26,19 +25,21 @@ type response struct {
 }
 
 type condition struct {
-	name    string
-	outcome verification.CheckOutcome
-	holds   value
+	name     string
+	outcome  verification.CheckOutcome
+	holds    value
+	byStatus bool // it reads the status of the response, so it may hold for any
 }
 
 type dataField struct {
 	name, kind string
-	required   bool
+	optional   bool
 	value      value
 }
 
 func (c *compiler) response(at string, r responseConfig) *response {
-	compiled := &response{handle: c.expression(joined(at, "handle"), r.Handle, "")}
+	handle, _ := c.expression(joined(at, "handle"), r.Handle, "")
+	compiled := &response{handle: handle}
 	for _, one := range []struct {
 		outcome verification.CheckOutcome
 		text    string
@@ -46,8 +47,9 @@ func (c *compiler) response(at string, r responseConfig) *response {
 		{verification.OutcomePending, r.Pending}, {verification.OutcomePassed, r.Passed}, {verification.OutcomeFailed, r.Failed},
 	} {
 		name := joined(at, string(one.outcome))
-		if holds := c.expression(name, one.text, "boolean"); holds != nil {
-			compiled.conditions = append(compiled.conditions, condition{name, one.outcome, holds})
+		if holds, reads := c.expression(name, one.text, "boolean"); holds != nil {
+			byStatus := slices.Contains(reads, "response.status") || slices.Contains(reads, "response")
+			compiled.conditions = append(compiled.conditions, condition{name, one.outcome, holds, byStatus})
 		}
 	}
 	if r.Passed == "" && r.Failed == "" && r.Pending == "" {
@@ -55,9 +57,8 @@ func (c *compiler) response(at string, r responseConfig) *response {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Data)) {
 		f := r.Data[name]
-		compiled.data = append(compiled.data, dataField{
-			name, f.Type, f.Required, c.expression(joined(at, "data", name, "value"), f.Value, f.Type),
-		})
+		value, _ := c.expression(joined(at, "data", name, "value"), f.Value, f.Type)
+		compiled.data = append(compiled.data, dataField{name, f.Type, f.Optional, value})
 	}
 	return compiled
 }
@@ -76,7 +77,8 @@ func (f dataConfig) schema() map[string]any {
 type vendorResponse struct {
 	status int
 	header http.Header
-	body   any // nil if it is not JSON
+	body   any    // nil if it is not JSON
+	fault  string // why the body has no clear meaning, so that no condition holds; may be empty
 }
 
 // variable returns the response as expressions see it.
@@ -88,21 +90,41 @@ func (a vendorResponse) variable() map[string]any {
 	return map[string]any{"status": float64(a.status), "headers": headers, "body": a.body}
 }
 
-// errUndecided is returned for a response for which no condition holds.
-var errUndecided = errors.New("no condition of response holds")
+// undecidedError is returned for a response for which no condition holds.
+type undecidedError struct {
+	why   string // which condition cannot be evaluated; may be empty
+	fault string // what is wrong whatever the status; may be empty
+}
+
+func (e *undecidedError) Error() string {
+	switch {
+	case e.fault != "":
+		return e.fault
+	case e.why != "":
+		return "no condition of response holds: " + e.why
+	}
+	return "no condition of response holds"
+}
 
 // result returns the result that a response means, and adds the response to vars. If no
-// condition holds, the error wraps errUndecided and says which condition could not be
-// evaluated. Any other error is one of the handle or of the data.
+// condition holds, the error is an undecidedError. Any other error is one of the handle
+// or of the data.
 func (r *response) result(a vendorResponse, vars map[string]any) (verification.CheckResult, error) {
 	vars["response"] = a.variable()
-	var first error // of a condition that cannot be evaluated
+	undecided := &undecidedError{fault: a.fault}
+	if a.fault != "" {
+		return verification.CheckResult{}, undecided
+	}
 	for _, c := range r.conditions {
 		v, err := c.holds(vars)
-		if err != nil && first == nil {
-			first = fmt.Errorf("%w: %s: %w", errUndecided, c.name, err)
+		if err != nil && undecided.why == "" {
+			undecided.why = c.name + ": " + err.Error()
 		}
-		if holds, _ := v.(bool); !holds {
+		switch holds, _ := v.(bool); {
+		case !holds:
+			continue
+		case !c.byStatus && (a.status < 200 || a.status > 299):
+			undecided.fault = cmp.Or(undecided.fault, c.name+" holds for 2xx only, because it does not read response.status")
 			continue
 		}
 		result := verification.CheckResult{Outcome: c.outcome}
@@ -113,7 +135,7 @@ func (r *response) result(a vendorResponse, vars map[string]any) (verification.C
 		}
 		return result, err
 	}
-	return verification.CheckResult{}, cmp.Or(first, errUndecided)
+	return verification.CheckResult{}, undecided
 }
 
 func (r *response) handleOf(vars map[string]any) (string, error) {
@@ -127,17 +149,19 @@ func (r *response) handleOf(vars map[string]any) (string, error) {
 	return textOf(v)
 }
 
-// dataOf returns the data. A field without a value is left out unless it is required.
+// dataOf returns the data. Every field must have a value unless it is optional.
 func (r *response) dataOf(vars map[string]any) (map[string]any, error) {
 	data := make(map[string]any, len(r.data))
 	for _, f := range r.data {
 		v, err := f.value(vars)
+		var missing interface{ Absent() bool }
+		absent := err == nil && v == nil || errors.As(err, &missing) && missing.Absent()
 		switch {
-		case err != nil && f.required:
+		case absent && f.optional:
+		case err != nil:
 			return nil, fmt.Errorf("data.%s: %w", f.name, err)
-		case err == nil && v == nil && f.required:
+		case absent:
 			return nil, fmt.Errorf("data.%s: it has no value", f.name)
-		case err != nil || v == nil:
 		case !isKind(v, f.kind):
 			return nil, fmt.Errorf("data.%s: it is not a %s", f.name, f.kind)
 		default:
@@ -157,47 +181,14 @@ func isKind(v any, kind string) bool {
 		is = "boolean"
 	case float64:
 		return kind == "" || kind == "number" || kind == "integer" && v == math.Trunc(v)
-	case int64, uint64:
-		return kind == "" || kind == "number" || kind == "integer"
+	case json.Number:
+		n, err := verification.ParseNumber(v)
+		_, fraction := n.(float64)
+		return err == nil && (kind == "" || kind == "number" || kind == "integer" && !fraction)
 	case []any:
 		is = "array"
 	case map[string]any:
 		is = "object"
 	}
 	return kind == "" || kind == is
-}
-
-// decodeBody decodes a JSON body; nil if it is not one JSON value. A whole number
-// keeps its digits if a float64 does not have them.
-func decodeBody(raw []byte) any {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil || d.More() {
-		return nil
-	}
-	return plain(v)
-}
-
-func plain(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if i, err := v.Int64(); err == nil && (i > 1<<53 || i < -1<<53) {
-			return i
-		}
-		f, err := v.Float64()
-		if err != nil {
-			return nil
-		}
-		return f
-	case map[string]any:
-		for name, field := range v {
-			v[name] = plain(field)
-		}
-	case []any:
-		for i, item := range v {
-			v[i] = plain(item)
-		}
-	}
-	return v
 }

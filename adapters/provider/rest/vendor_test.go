@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -139,6 +140,13 @@ func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "overloaded":
 		w.Header().Set("Retry-After", "120")
 		say(503, `{"message":"`+canary+`"}`)
+	case "again":
+		if n == 1 {
+			w.Header().Set("Retry-After", "0")
+			say(503, `{}`)
+			return
+		}
+		say(200, valid)
 	case "broken":
 		if n <= 2 {
 			say(500, "oops "+canary)
@@ -176,6 +184,15 @@ func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	case "text":
 		say(200, "<html>"+canary)
+	case "body": // what the request says
+		var wanted struct{ Number string }
+		_ = json.Unmarshal([]byte(one.Body), &wanted)
+		status, text, _ := strings.Cut(wanted.Number, " ")
+		code, _ := strconv.Atoi(status)
+		kind, text, _ := strings.Cut(text, "|")
+		w.Header().Set("Content-Type", kind)
+		raw, _ := base64.StdEncoding.DecodeString(text)
+		say(code, string(raw))
 	case "odd":
 		say(200, `{"result":"MAYBE","person":"`+canary+`"}`)
 	case "wrong":
@@ -193,6 +210,8 @@ func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		token := v.tokens
 		v.mu.Unlock()
 		say(200, `{"access_token":"`+canary+"-"+strconv.Itoa(token)+`","token_type":"bearer","expires_in":3600}`)
+	case "token_twice":
+		say(200, `{"access_token":"`+canary+`-a","access_token":"`+canary+`-b","token_type":"bearer"}`)
 	case "no_token":
 		say(400, `{"error":"invalid_client","error_description":"`+canary+`"}`)
 	case "oauth":
@@ -293,8 +312,8 @@ func (v *remote) declaration(changes map[string]any) verification.Data {
 			"failed":  "response.status == 200 && response.body.result == 'INVALID'",
 			"handle":  "response.body.id",
 			"data": map[string]any{
-				"name_match": map[string]any{"value": "response.body.score", "type": "number", "label": "Match", "unit": "of 1", "required": true},
-				"registered": map[string]any{"value": "response.body.name", "type": "string"},
+				"name_match": map[string]any{"value": "response.body.score", "type": "number", "label": "Match", "unit": "of 1"},
+				"registered": map[string]any{"value": "response.body.name", "type": "string", "optional": true},
 			},
 		},
 		"poll": map[string]any{"path": "/${with.scenario}/result/${handle}", "every_seconds": 0.05},
