@@ -84,8 +84,10 @@ type TakeRequest struct {
 	Lease time.Duration // the work is leased until Now+Lease
 	// Max bounds the pieces of all tenants, MaxPerTenant those of each tenant.
 	Max, MaxPerTenant int
-	// Except lists tenants that are given nothing.
-	Except []TenantID
+	// Except lists tenants that are given nothing, and ExceptRuns runs whose work stays in
+	// the queue. Neither counts toward the limits.
+	Except     []TenantID
+	ExceptRuns []RunRef
 	// After is the tenant that was served last: tenants with higher ids come
 	// first, then the order starts again at the lowest id. Empty starts at the
 	// lowest id.
@@ -107,6 +109,9 @@ type Work struct {
 	// Lost counts the leases that ended since the last append or postponement, except
 	// those that were released: the host died, or could not save its result.
 	Lost int
+	// LeftAt is when a host first left the run to other hosts since the last append,
+	// because it lacked what the next step needs: what the last Release gave. Zero for none.
+	LeftAt time.Time
 	// Lease distinguishes this lease from every other of the same piece.
 	Lease LeaseID
 }

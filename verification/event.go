@@ -430,7 +430,7 @@ func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
 			return f, err
 		}
 	}
-	return nil, errors.New("unknown event type")
+	return nil, Lacking(errors.New("unknown event type"))
 }
 
 // decodeAs returns nil for the name of another type.

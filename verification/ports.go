@@ -76,7 +76,8 @@ type WorkQueue interface {
 	// attempt, unless w.Lease is no longer its lease.
 	Postpone(ctx context.Context, w Work, at time.Time) error
 	// Release ends leases: the work is due again at the given time, and neither an
-	// attempt nor a lost lease is counted. It ignores a piece whose Lease is no longer
+	// attempt nor a lost lease is counted. The pieces have the LeftAt of work from then
+	// on, until the next append. It ignores a piece whose Lease is no longer
 	// its lease. If Lease is empty, the piece is released whichever host holds it.
 	Release(ctx context.Context, work []Work, at time.Time) error
 }

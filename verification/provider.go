@@ -2,7 +2,10 @@
 
 package verification
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // CheckRequest is the request for one check.
 type CheckRequest struct {
@@ -90,6 +93,30 @@ func Permanent(err error) error {
 }
 
 type permanentError struct{ err error }
+
+// Lacking marks an error as one of this process alone: it lacks what the next step of a
+// run needs, such as a list or knowledge of a part of the definition, and another host
+// may have it. The engine leaves the run to other hosts; see Options.ProviderWait of the
+// engine. Lacking(nil) is nil.
+func Lacking(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &lackingError{err}
+}
+
+// LackingOf returns the error in the chain of err that Lacking has marked; nil for none.
+func LackingOf(err error) error {
+	if found, ok := errors.AsType[*lackingError](err); ok {
+		return found
+	}
+	return nil
+}
+
+type lackingError struct{ err error }
+
+func (e *lackingError) Error() string { return e.err.Error() }
+func (e *lackingError) Unwrap() error { return e.err }
 
 func (e *permanentError) Error() string   { return e.err.Error() }
 func (e *permanentError) Unwrap() error   { return e.err }

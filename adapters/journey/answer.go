@@ -33,8 +33,8 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 	if err == nil && f.wait() != j.Step.WaitNumber {
 		err = &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}
 	}
-	mark := ""
-	if err == nil {
+	mark, translate := "", f.values["do"] == "language" // see page.Switches
+	if err == nil && !translate {
 		mark, err = s.deliver(r, v, j, &f)
 	}
 	switch {
@@ -46,6 +46,8 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, v, err)
 	case f.failed():
 		s.write(w, http.StatusUnprocessableEntity, "step", stepPage(v, j, f))
+	case translate:
+		s.write(w, http.StatusOK, "step", stepPage(v, j, f))
 	default:
 		s.redirect(w, v, mark)
 	}

@@ -46,6 +46,22 @@ func TestProblemsAreShownAtTheirFieldsAndAnswersStay(t *testing.T) {
 	}
 }
 
+func TestARefusedFormCanBeReadInAnotherLanguage(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "success"))
+	page := c.post(append(details(), "f.age", "thirty")...)
+	wants(t, page, http.StatusUnprocessableEntity, `<form method="post" id="answers"`, `<button form="answers" formaction="?lang=hi" formnovalidate name="do" value="language"`)
+	// All answers are right now, and yet they are only shown.
+	c.link += "?lang=hi"
+	page = c.post(append(details(), "do", "language")...)
+	wants(t, page, http.StatusOK, `<html lang="hi"`, `value="Asha Rao"`, `formaction="?lang=en"`)
+	if got := s.data(c, "details"); got != "" {
+		t.Errorf("details = %s after the language was changed, want none", got)
+	}
+	onward(t, c.post(details()...))
+}
+
 func TestATextIsNotReadAsZero(t *testing.T) {
 	s, d := serve(t), onboarding()
 	for i := range d.Nodes["details"].Fields {

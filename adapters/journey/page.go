@@ -46,6 +46,7 @@ type visitor struct {
 	chosen string // the language that was chosen on the page; may be empty
 	base   string // the relative path from the page to where the handler is mounted
 	others []web.LanguageLink
+	posted bool // the page answers a post
 	assets *web.Assets
 }
 
@@ -56,9 +57,7 @@ func (s *site) visitor(w http.ResponseWriter, r *http.Request) visitor {
 	}
 	chosen := r.URL.Query().Get("lang")
 	v.catalog = catalog{s.catalogs.Choose(chosen, r.Header)}
-	if r.Method != http.MethodPost { // a link would lose the answers of a post
-		v.others = s.catalogs.Links(v.Catalog, r.URL.Query())
-	}
+	v.others, v.posted = s.catalogs.Links(v.Catalog, r.URL.Query()), r.Method == http.MethodPost
 	if chosen == v.Lang() {
 		v.chosen = chosen
 	}
@@ -98,8 +97,23 @@ func (v visitor) with(mark string) string {
 // Asset returns the URL of a style sheet, script or icon.
 func (v visitor) Asset(name string) string { return v.base + "assets/" + v.assets.Path(name) }
 
-// Others returns the links to the page in the other languages.
-func (v visitor) Others() []web.LanguageLink { return v.others }
+// Others returns the links to the page in the other languages. A page that answers a post
+// has none, because a link would lose the answers.
+func (v visitor) Others() []web.LanguageLink {
+	if v.posted {
+		return nil
+	}
+	return v.others
+}
+
+// Switches returns the other languages of a form that was refused. Their buttons send the
+// answers again, which are shown in the other language and not delivered.
+func (p page) Switches() []web.LanguageLink {
+	if !p.posted || p.Step == nil {
+		return nil
+	}
+	return p.others
+}
 
 // page is the data of a template. The templates call its methods.
 type page struct {

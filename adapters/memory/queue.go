@@ -57,6 +57,7 @@ type piece struct {
 	order    uint64 // of pieces with the same due time
 	attempt  int
 	lost     int
+	left     time.Time
 	leased   bool
 	lease    verification.LeaseID // empty unless the lease was taken from the queue
 }
@@ -79,7 +80,7 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 			p.leased, p.lease = true, lease
 			q.put(p, r.Now.Add(r.Lease))
 			work = append(work, verification.Work{
-				Kind: p.kind, RunRef: p.run, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, Lease: lease,
+				Kind: p.kind, RunRef: p.run, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, LeftAt: p.left, Lease: lease,
 			})
 		}
 		if next = r.Now; !more {
@@ -169,11 +170,24 @@ func (q *queue) scanHeads(kind verification.WorkKind, f func(l *lane, at time.Ti
 // roundRobin returns the first due piece of every lane, then the second, and so on.
 // more reports whether the limits left due pieces behind.
 func roundRobin(lanes []*lane, r verification.TakeRequest) (taken []*piece, more bool) {
+	skipped := map[laneKey]int{}
+	next := func(l *lane, round int) (*piece, bool) {
+		for {
+			p, ok := l.pieces.GetAt(round + skipped[l.laneKey])
+			if !ok || p.due.After(r.Now) {
+				return nil, false
+			}
+			if !slices.Contains(r.ExceptRuns, p.run) {
+				return p, true
+			}
+			skipped[l.laneKey]++
+		}
+	}
 	for round := 0; len(lanes) > 0; round++ {
 		left := lanes[:0:0]
 		for _, l := range lanes {
-			p, ok := l.pieces.GetAt(round)
-			if !ok || p.due.After(r.Now) {
+			p, ok := next(l, round)
+			if !ok {
 				continue
 			}
 			if round >= r.MaxPerTenant || len(taken) >= r.Max {
@@ -228,6 +242,7 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 				p = q.pieces[pieceKey{w.Kind, w.RunRef}]
 			}
 			if p != nil {
+				p.left = w.LeftAt
 				q.release(p, at)
 			}
 		}

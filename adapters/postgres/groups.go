@@ -103,7 +103,7 @@ const changeGroup = groupInput + `, appended AS (
     WHERE w.tenant_id = i.tenant_id AND w.run_id = i.run_id AND (w.kind || '') = 'advance' AND i.advance_at IS NULL
 ), ` + groupQueue + `
     ON CONFLICT (tenant_id, run_id, kind) DO UPDATE SET
-        due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0
+        due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0, left_at = NULL
 ), ` + groupMeasured + `
 SELECT tenant_id, run_id FROM appended`
 

@@ -22,6 +22,9 @@ const (
 	maintainInterval = 5 * time.Second
 	// snooze is how long a job waits after it reached a host that takes no work.
 	snooze = 100 * time.Millisecond
+	// passOn is how long a host that leaves a run passes its wake-up on: other hosts look at
+	// the queue after that time at the latest.
+	passOn = 2 * time.Second
 	// jobLife is how long finished jobs stay in their table.
 	jobLife = 10 * time.Minute
 	// jobTimeout bounds a job. A job of a dead host is rescued after rescueAfter.
@@ -31,11 +34,15 @@ const (
 	stopTimeout = 5 * time.Second
 )
 
-// MembershipOptions are what a Membership needs of its host. All but Log are required.
+// MembershipOptions are what a Membership needs of its host. All but Leaves and Log are
+// required.
 type MembershipOptions struct {
 	// Wake makes the host look at the queue now. It reports whether the host takes work
 	// at all: false if it is passive or closing. Pass Engine.Wake.
 	Wake func() bool
+	// Leaves reports whether the host leaves a run to other hosts. It passes a wake-up for
+	// such a run on to another host for passOn. Pass Engine.Leaves; nil for no run.
+	Leaves func(verification.RunRef) bool
 	// Sweep records the expiry of overdue runs. It is called on one host at a time.
 	// Pass Engine.Sweep.
 	Sweep func(context.Context) error
@@ -61,7 +68,10 @@ func (s *Store) Join(o MembershipOptions) (*Membership, error) {
 	maintain := once(func(ctx context.Context) error { return s.Maintain(ctx, o.Now()) })
 	workers := river.NewWorkers()
 	err := errors.Join(
-		river.AddWorkerSafely(workers, river.WorkFunc(func(context.Context, *river.Job[advanceJob]) error { return snoozeUnless(o.Wake()) })),
+		river.AddWorkerSafely(workers, river.WorkFunc(func(_ context.Context, j *river.Job[advanceJob]) error {
+			left := o.Leaves != nil && o.Leaves(verification.RunRef{Tenant: j.Args.Tenant, Run: j.Args.Run}) && o.Now().Sub(j.CreatedAt) < passOn
+			return snoozeUnless(!left && o.Wake())
+		})),
 		river.AddWorkerSafely(workers, river.WorkFunc(func(context.Context, *river.Job[announceJob]) error { return snoozeUnless(o.Wake()) })),
 		river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[sweepJob]) error { return sweep(ctx) })),
 		river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[maintainJob]) error { return maintain(ctx) })),

@@ -24,7 +24,8 @@ const maxTake = 256
 // cost grows with the number of tenants that have work, not with the backlog.
 const takeWork = `
 WITH RECURSIVE head AS MATERIALIZED (
-    SELECT ctid AS id, tenant_id FROM verifyd.work WHERE kind = $1 AND due_at <= $2 ORDER BY due_at LIMIT 257
+    SELECT ctid AS id, tenant_id FROM verifyd.work
+    WHERE kind = $1 AND due_at <= $2 AND (run_id <> ALL ($9::uuid[]) OR tenant_id <> ALL ($10::uuid[])) ORDER BY due_at LIMIT 257
 ), few AS MATERIALIZED (
     SELECT count(*) <= least($4::int, $5::int) AS yes FROM head
 ), tenants AS (
@@ -36,7 +37,8 @@ WITH RECURSIVE head AS MATERIALIZED (
     SELECT w.id, w.tenant_id, w.round FROM tenants t CROSS JOIN LATERAL (
         SELECT d.id, d.tenant_id, row_number() OVER (ORDER BY d.due_at) AS round FROM (
             SELECT ctid AS id, tenant_id, due_at FROM verifyd.work
-            WHERE kind = $1 AND tenant_id = t.tenant_id AND due_at <= $2 ORDER BY due_at LIMIT 257) AS d
+            WHERE kind = $1 AND tenant_id = t.tenant_id AND due_at <= $2
+                AND (run_id <> ALL ($9::uuid[]) OR tenant_id <> ALL ($10::uuid[])) ORDER BY due_at LIMIT 257) AS d
     ) AS w
     WHERE t.tenant_id <> ALL ($6::uuid[]) AND w.round <= $5::int + 1
 ), ordered AS (
@@ -52,9 +54,9 @@ WITH RECURSIVE head AS MATERIALIZED (
 ), leased AS (
     UPDATE verifyd.work w SET lease_id = $8, leased = true, lost_leases = w.lost_leases + w.leased::int, due_at = $3
     FROM unlocked r WHERE w.ctid = r.id
-    RETURNING w.kind, w.tenant_id, w.run_id, w.workflow_id, w.attempt, w.lost_leases, r.round
+    RETURNING w.kind, w.tenant_id, w.run_id, w.workflow_id, w.attempt, w.lost_leases, w.left_at, r.round
 )
-SELECT l.kind, l.tenant_id::text, l.run_id::text, l.workflow_id::text, l.attempt, l.lost_leases,
+SELECT l.kind, l.tenant_id::text, l.run_id::text, l.workflow_id::text, l.attempt, l.lost_leases, l.left_at,
     (SELECT count(*) FROM picked) > (SELECT count(*) FROM leased)
         OR (SELECT count(*) FROM first) > (SELECT count(*) FROM leased) AS more
 FROM (SELECT 1) AS one LEFT JOIN leased l ON true
@@ -79,21 +81,22 @@ UPDATE verifyd.work w SET due_at = $3 FROM held h WHERE w.ctid = h.id`
 	// releaseWork returns the numbers of the pieces that another transaction locks.
 	releaseWork = `
 WITH leased AS MATERIALIZED (
-    SELECT r.n, r.lease_id, w.id FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) WITH ORDINALITY AS r (tenant_id, run_id, kind, lease_id, n)
+    SELECT r.n, r.lease_id, r.left_at, w.id
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $6::timestamptz[]) WITH ORDINALITY AS r (tenant_id, run_id, kind, lease_id, left_at, n)
     CROSS JOIN LATERAL (
         SELECT ctid AS id FROM verifyd.work
         WHERE tenant_id = r.tenant_id AND run_id = r.run_id AND (kind || '') = r.kind
             AND (r.lease_id IS NULL OR lease_id = r.lease_id)) AS w
 ), unlocked AS MATERIALIZED (
-    SELECT l.n, w.id FROM leased l CROSS JOIN LATERAL (
+    SELECT l.n, l.left_at, w.id FROM leased l CROSS JOIN LATERAL (
         SELECT ctid AS id FROM verifyd.work
         WHERE ctid = l.id AND (l.lease_id IS NULL OR lease_id = l.lease_id) FOR UPDATE SKIP LOCKED) AS w
 ), released AS (
-    UPDATE verifyd.work w SET due_at = $5, lease_id = NULL, leased = false FROM unlocked u WHERE w.ctid = u.id
+    UPDATE verifyd.work w SET due_at = $5, lease_id = NULL, leased = false, left_at = u.left_at FROM unlocked u WHERE w.ctid = u.id
 )
 SELECT n FROM leased EXCEPT SELECT n FROM unlocked`
 
-	releaseOne = `UPDATE verifyd.work SET due_at = $5, lease_id = NULL, leased = false
+	releaseOne = `UPDATE verifyd.work SET due_at = $5, lease_id = NULL, leased = false, left_at = $6
 WHERE tenant_id = $1 AND run_id = $2 AND (kind || '') = $3 AND ($4::uuid IS NULL OR lease_id = $4)`
 
 	finishWork = `DELETE FROM verifyd.work
@@ -120,12 +123,13 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 			return nil, time.Time{}, err
 		}
 	}
+	tenants, runs := uuidsOf(r.ExceptRuns)
 	lease := uuid.New()
 	var more bool
 	var at pgtype.Timestamptz
 	err = s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
 		b.Queue(stmtTake, r.Kind, r.Now, r.Now.Add(r.Lease), min(r.Max, maxTake), min(r.MaxPerTenant, maxTake),
-			except, after, pgtype.UUID{Bytes: lease, Valid: true}).Query(func(rows pgx.Rows) error {
+			except, after, pgtype.UUID{Bytes: lease, Valid: true}, runs, tenants).Query(func(rows pgx.Rows) error {
 			work, more, err = readWork(rows, verification.LeaseID(lease.String()))
 			return err
 		})
@@ -148,7 +152,8 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 func readWork(rows pgx.Rows, lease verification.LeaseID) (work []verification.Work, more bool, err error) {
 	var kind, tenant, run, workflow pgtype.Text
 	var attempt, lost pgtype.Int4
-	_, err = pgx.ForEachRow(rows, []any{&kind, &tenant, &run, &workflow, &attempt, &lost, &more}, func() error {
+	var left pgtype.Timestamptz
+	_, err = pgx.ForEachRow(rows, []any{&kind, &tenant, &run, &workflow, &attempt, &lost, &left, &more}, func() error {
 		if kind.Valid {
 			work = append(work, verification.Work{
 				Kind:     verification.WorkKind(kind.String),
@@ -156,6 +161,9 @@ func readWork(rows pgx.Rows, lease verification.LeaseID) (work []verification.Wo
 				Workflow: verification.WorkflowID(workflow.String),
 				Attempt:  int(attempt.Int32), Lost: int(lost.Int32), Lease: lease,
 			})
+			if left.Valid {
+				work[len(work)-1].LeftAt = left.Time.UTC()
+			}
 		}
 		return nil
 	})
@@ -168,13 +176,19 @@ func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until tim
 	if len(runs) == 0 {
 		return ctx.Err()
 	}
-	tenants, ids := make([]pgtype.UUID, 0, len(runs)), make([]pgtype.UUID, 0, len(runs))
+	tenants, ids := uuidsOf(runs)
+	return s.changeWork(ctx, "renew leases", everyTenant, renewWork, tenants, ids, until)
+}
+
+// uuidsOf returns the ids of runs, without those that are not UUIDs: no run has another id.
+func uuidsOf(runs []verification.RunRef) (tenants, ids []pgtype.UUID) {
+	tenants, ids = make([]pgtype.UUID, 0, len(runs)), make([]pgtype.UUID, 0, len(runs))
 	for _, ref := range runs {
-		if tenant, run, err := keyOf(ref); err == nil { // no run has another id
+		if tenant, run, err := keyOf(ref); err == nil {
 			tenants, ids = append(tenants, tenant), append(ids, run)
 		}
 	}
-	return s.changeWork(ctx, "renew leases", everyTenant, renewWork, tenants, ids, until)
+	return tenants, ids
 }
 
 // Finish removes a piece of work, unless w.Lease is no longer its lease.
@@ -223,6 +237,7 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 	}
 	var tenants, runs, leases []pgtype.UUID
 	var kinds []string
+	var left []pgtype.Timestamptz
 	for _, w := range work {
 		tenant, run, err := keyOf(w.RunRef)
 		var lease pgtype.UUID
@@ -234,20 +249,21 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 		}
 		tenants, runs, leases = append(tenants, tenant), append(runs, run), append(leases, lease)
 		kinds = append(kinds, string(w.Kind))
+		left = append(left, pgtype.Timestamptz{Time: w.LeftAt, Valid: !w.LeftAt.IsZero()})
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	var locked []int
 	err := s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
-		b.Queue(releaseWork, tenants, runs, kinds, leases, at).Query(func(rows pgx.Rows) (err error) {
+		b.Queue(releaseWork, tenants, runs, kinds, leases, at, left).Query(func(rows pgx.Rows) (err error) {
 			locked, err = pgx.CollectRows(rows, pgx.RowTo[int])
 			return err
 		})
 		return nil
 	})
 	for _, n := range locked {
-		err = errors.Join(err, s.querier().execHot(ctx, everyTenant, releaseOne, tenants[n-1], runs[n-1], kinds[n-1], leases[n-1], at))
+		err = errors.Join(err, s.querier().execHot(ctx, everyTenant, releaseOne, tenants[n-1], runs[n-1], kinds[n-1], leases[n-1], at, left[n-1]))
 	}
 	return translate("release work", err)
 }

@@ -64,9 +64,9 @@ func TestTakingWorkReadsNoBacklog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = tx.QueryRow(t.Context(), fmt.Sprintf("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE take('%s', '%s', '%s', %d, %d, '{%s}', '%s', '%s')",
+		err = tx.QueryRow(t.Context(), fmt.Sprintf("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE take('%s', '%s', '%s', %d, %d, '{%s}', '%s', '%s', '{%s}', '{%s}')",
 			r.Kind, r.Now.Format(time.RFC3339), r.Now.Add(r.Lease).Format(time.RFC3339), r.Max, r.MaxPerTenant,
-			strings.Join(except, ","), theirs, uuid.New()), pgx.QueryExecModeSimpleProtocol).Scan(&raw)
+			strings.Join(except, ","), theirs, uuid.New(), uuid.New(), ours), pgx.QueryExecModeSimpleProtocol).Scan(&raw)
 		if err := errors.Join(err, tx.Rollback(t.Context())); err != nil { // the plan was carried out
 			t.Fatal(err)
 		}
@@ -121,11 +121,11 @@ func TestChangingKnownWorkReadsNoBacklog(t *testing.T) {
 	exec("SELECT set_config('verifyd.tenant', 'all', false)")
 	exec("PREPARE hot AS " + postgres.SetTenantHot)
 	args := map[string]string{
-		"renew": "'{%[1]s}', '{%[2]s}', now()", "release": "'{%[1]s}', '{%[2]s}', '{advance}', '{NULL}', now()",
+		"renew": "'{%[1]s}', '{%[2]s}', now()", "release": "'{%[1]s}', '{%[2]s}', '{advance}', '{NULL}', now(), '{NULL}'",
 		"finish": "'%[1]s', '%[2]s', 'advance', gen_random_uuid()", "postpone": "'%[1]s', '%[2]s', 'advance', gen_random_uuid(), now()",
 	}
 	types := map[string]string{
-		"renew": "uuid[], uuid[], timestamptz", "release": "uuid[], uuid[], text[], uuid[], timestamptz",
+		"renew": "uuid[], uuid[], timestamptz", "release": "uuid[], uuid[], text[], uuid[], timestamptz, timestamptz[]",
 		"finish": "uuid, uuid, text, uuid", "postpone": "uuid, uuid, text, uuid, timestamptz",
 	}
 	explain := func(name, run string) (raw []byte) {

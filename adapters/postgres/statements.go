@@ -103,7 +103,7 @@ SELECT $1::uuid, $2::uuid, $3::uuid, $4::text, $5::timestamptz, $6::bool WHERE `
 
 	replaceWork = insertWork + `
 ON CONFLICT (tenant_id, run_id, kind) DO UPDATE SET
-    due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0`
+    due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0, left_at = NULL`
 
 	deleteAdvance = `DELETE FROM verifyd.work
 WHERE tenant_id = $1 AND run_id = $2 AND (kind || '') = 'advance' AND ` + ifAppended

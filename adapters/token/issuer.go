@@ -175,7 +175,7 @@ func (i *Issuer) verify(t unverified, typ, audience string, now time.Time) (Clai
 	if _, err := jws.VerifyCompactFast(k.public, t.raw, k.alg); err != nil {
 		return Claims{}, refused(notOurs, errBadSignature)
 	}
-	claims, err := t.validate(localIssuer, audience, defaultTenantClaim, 0, now)
+	claims, err := t.validate(localIssuer, audience, tenantOf{claim: defaultTenantClaim}, 0, now)
 	if err != nil {
 		return Claims{}, err
 	}

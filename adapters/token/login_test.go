@@ -125,6 +125,33 @@ func TestASignInAtTheIssuerNamesTheReviewer(t *testing.T) {
 	}
 }
 
+func TestOneTenantNeedsNoClaim(t *testing.T) {
+	for name, tt := range map[string]struct {
+		only  verification.TenantID
+		claim any // nil for none
+		want  verification.TenantID
+	}{
+		"the tenant of the issuer":    {aTenant, nil, aTenant},
+		"the same tenant":             {aTenant, string(aTenant), aTenant},
+		"another tenant":              {aTenant, "0191f3c0-0000-7000-8000-0000000000ff", ""},
+		"a claim that is no tenant":   {aTenant, "acme", ""},
+		"a claim that is no text":     {aTenant, 7, ""},
+		"no claim and no such option": {"", nil, ""},
+	} {
+		l := newLogin(t, func(o *token.OIDCOptions) { o.Tenant = tt.only })
+		claims := aPerson()
+		if delete(claims, "tenant"); tt.claim != nil {
+			claims["tenant"] = tt.claim
+		}
+		l.provider.SignIn(claims)
+		attempt, answer := l.begin(t)
+		who, _, err := l.Finish(t.Context(), attempt, answer)
+		if who.Tenant != tt.want || (err == nil) != (tt.want != "") || err != nil && !errors.Is(err, verification.ErrUnauthenticated) {
+			t.Errorf("%s: %q, %v; want %q", name, who.Tenant, err, tt.want)
+		}
+	}
+}
+
 // Two accounts whose names a reader cannot tell apart may be one person.
 func TestNamesThatLookTheSameAreTheSame(t *testing.T) {
 	l := newLogin(t, func(o *token.OIDCOptions) { o.ReviewerClaim = "name" })

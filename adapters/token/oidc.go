@@ -57,6 +57,9 @@ type OIDCOptions struct {
 	// TenantClaim names the claim with the UUID of the reviewer's tenant; empty
 	// means tenant.
 	TenantClaim string
+	// Tenant is the tenant of all reviewers of the issuer: a token needs no claim for it then,
+	// and one that names another tenant is refused. Empty means that each token names its own.
+	Tenant verification.TenantID
 	// ReviewerClaim names the claim with the reviewer's name; empty means email.
 	// If the claim is missing, or is an email that the token says is not
 	// verified, the name is the subject.
@@ -134,7 +137,7 @@ func (o *OIDC) verify(ctx context.Context, t unverified, audience string) (Claim
 	if err != nil {
 		return Claims{}, refused(notOfIssuer, err)
 	}
-	claims, err := t.validate(o.opt.Issuer, audience, o.opt.TenantClaim, maxSkew, o.opt.Now())
+	claims, err := t.validate(o.opt.Issuer, audience, tenantOf{o.opt.TenantClaim, o.opt.Tenant}, maxSkew, o.opt.Now())
 	if err != nil {
 		return Claims{}, err
 	}

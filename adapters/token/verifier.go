@@ -96,9 +96,15 @@ func compact(raw string) bool {
 	return len(parts) == 3 && !strings.ContainsAny(raw, "\r\n") // the decoder skips line breaks
 }
 
+// tenantOf says which tenant a token is for.
+type tenantOf struct {
+	claim string                // with the id of the tenant
+	only  verification.TenantID // of tokens without the claim; any other tenant is refused. Empty for none
+}
+
 // validate checks every claim but the reviewer's name, identity and role, which it leaves empty. A clock
 // may differ from the issuer's by skew.
-func (t unverified) validate(issuer, audience, tenantClaim string, skew time.Duration, now time.Time) (Claims, error) {
+func (t unverified) validate(issuer, audience string, of tenantOf, skew time.Duration, now time.Time) (Claims, error) {
 	err := jwt.Validate(t.claims,
 		jwt.WithClock(jwt.ClockFunc(func() time.Time { return now })),
 		jwt.WithAcceptableSkew(skew),
@@ -121,9 +127,15 @@ func (t unverified) validate(issuer, audience, tenantClaim string, skew time.Dur
 	if expiry.Year() > 9999 {
 		return Claims{}, refused("it is not meant for this", errors.New("its exp is after the year 9999"))
 	}
-	tenant, err := verification.ParseTenantID(t.text(tenantClaim))
-	if err != nil {
+	if of.only != "" && !t.claims.Has(of.claim) {
+		return Claims{Reviewer: verification.Reviewer{Tenant: of.only}, ExpiresAt: expiry.UTC()}, nil
+	}
+	tenant, err := verification.ParseTenantID(t.text(of.claim))
+	switch {
+	case err != nil:
 		return Claims{}, refused("it is not meant for this", errors.New("it names no tenant"))
+	case of.only != "" && tenant != of.only:
+		return Claims{}, refused("it is not meant for this", errors.New("it names another tenant"))
 	}
 	return Claims{Reviewer: verification.Reviewer{Tenant: tenant}, ExpiresAt: expiry.UTC()}, nil
 }

@@ -4,7 +4,8 @@
 // from npm. If that is not possible, the tests fail and say what to do. Tests are
 // skipped only under -short. The browser can reach only this machine.
 //
-// The tests of a package share one browser process. Each tab has its own profile:
+// The tests of a package share one browser process. Each tab has its own profile, and its
+// window is emptied for the next test:
 //
 //	func TestMain(m *testing.M) { os.Exit(browser.Tests{M: m}.Run()) }
 //
@@ -28,6 +29,9 @@ type Browser struct {
 	program program
 	ctx     context.Context
 	release func()
+
+	mu   sync.Mutex
+	free []*window // emptied, the last one first
 }
 
 // waitTimeout bounds everything that a test waits for in a page.
@@ -78,8 +82,9 @@ func Start(tb testing.TB) *Browser {
 }
 
 // unneeded are features of Chromium that no test needs and that take processor time: a
-// process in reserve for the next site, and services that start with each profile.
-const unneeded = "SpareRendererForSitePerProcess,Translate,OptimizationHints,MediaRouter"
+// process in reserve for the next site, another one for menus, and services that start with
+// each profile.
+const unneeded = "SpareRendererForSitePerProcess,PreloadTopChromeWebUI,Translate,OptimizationHints,MediaRouter"
 
 func start(ctx context.Context) (*Browser, error) {
 	p, err := find(ctx)

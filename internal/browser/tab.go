@@ -43,14 +43,20 @@ type Tab struct {
 	options Options
 }
 
-// Open opens an empty tab.
+// Open opens an empty tab, whose profile is empty, too. The test must not use it after its end.
 func (b *Browser) Open(tb testing.TB, o Options) *Tab {
 	tb.Helper()
-	ctx, leave := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
-	tb.Cleanup(leave)
-	t := &Tab{ctx: ctx, tb: tb}
+	w, once := b.window(), b.program.shell && o.NoCamera
+	tb.Cleanup(func() {
+		if once || tb.Failed() {
+			w.close()
+			return
+		}
+		b.reuse(w)
+	})
+	t := &Tab{ctx: w.ctx, tb: tb}
 	t.Emulate(o)
-	if b.program.shell && o.NoCamera {
+	if once { // no later test gets the window: the script stays in it
 		t.try("deny the camera", func(ctx context.Context) error {
 			return call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: refuseCamera})
 		})

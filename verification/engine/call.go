@@ -39,20 +39,25 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 		f.Cause = err.Error()
 		return f
 	}
-	call, err := e.providerCall(w, kind, request)
-	if err != nil {
-		return callResult{command: failed(verification.Permanent(err))}, true
-	}
+	p, _ := e.provider(s.ref.Tenant, w.Provider)
+	call := providerCall(p, w, kind, request)
 	began := e.ports.Clock.Now()
 	command := func(r response[verification.CheckResult]) callResult {
 		data, err := verification.NewData(r.result.Data)
 		if err != nil {
 			err = verification.Permanent(fmt.Errorf("the provider's data cannot be saved: %w", err))
 		}
+		if _, polled := p.(verification.Poller); err == nil && !polled && r.result.Outcome == verification.OutcomePending {
+			err = verification.Permanent(fmt.Errorf("the provider %q returned a pending result and cannot be polled", w.Provider))
+		}
 		err = cmp.Or(r.err, err)
+		lacking := verification.LackingOf(err)
+		if lacking != nil {
+			err = verification.Permanent(err)
+		}
 		e.opt.Observer.ProviderCalled(w.Provider, observedOutcome(r.result.Outcome, err), e.ports.Clock.Now().Sub(began))
 		if err != nil {
-			return callResult{command: failed(err), entered: r.entered}
+			return callResult{command: failed(err), entered: r.entered, lacking: lacking}
 		}
 		return callResult{command: verification.RecordResult{
 			Node: w.Node, Dispatch: w.Dispatch, Outcome: r.result.Outcome, Data: data,
@@ -96,25 +101,17 @@ func (e *Engine) request(ctx context.Context, s *session) (verification.CheckReq
 	return r, err
 }
 
-// providerCall is one call of a method of a provider.
-type providerCall func(context.Context) (verification.CheckResult, error)
-
-func (e *Engine) providerCall(w verification.Wait, kind verification.TaskKind, r verification.CheckRequest) (providerCall, error) {
-	p, _ := e.provider(r.Tenant, w.Provider)
-	if p == nil {
-		return nil, fmt.Errorf("there is no provider %q", w.Provider)
-	}
-	if kind == verification.TaskCheck {
-		return func(ctx context.Context) (verification.CheckResult, error) { return p.Check(ctx, r) }, nil
-	}
-	poller, ok := p.(verification.Poller)
-	if !ok {
-		return nil, fmt.Errorf("the provider %q returned a pending result and cannot be polled", w.Provider)
-	}
-	handle := w.Handle
+// providerCall returns the call of a provider that a task needs. A provider that is polled
+// is a Poller: see lacks.
+func providerCall(
+	p verification.Provider, w verification.Wait, kind verification.TaskKind, r verification.CheckRequest,
+) func(context.Context) (verification.CheckResult, error) {
 	return func(ctx context.Context) (verification.CheckResult, error) {
-		return poller.Poll(ctx, verification.PollRequest{CheckRequest: r, Handle: handle})
-	}, nil
+		if poller, ok := p.(verification.Poller); ok && kind == verification.TaskPoll {
+			return poller.Poll(ctx, verification.PollRequest{CheckRequest: r, Handle: w.Handle})
+		}
+		return p.Check(ctx, r)
+	}
 }
 
 // response is the result of a call. entered says that the timeout called Enter: Leave

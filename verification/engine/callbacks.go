@@ -6,8 +6,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -34,7 +34,8 @@ func (e *Engine) callbackURL(s *session) (string, error) {
 // callback reports, or has the provider polled at once. A callback about a dispatch
 // whose result is no longer outstanding, and a repeated one, changes nothing.
 // ErrNotFound is returned for an invalid token, ErrUnauthenticated when the callback
-// is not from the vendor, ErrInvalid when it cannot be read.
+// is not from the vendor, ErrInvalid when it cannot be read, and ErrUnavailable when this
+// host lacks the provider: the vendor's next attempt may reach a host that has it.
 func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verification.Callback) error {
 	if e.ports.Callbacks == nil {
 		return verification.NotFound("callback")
@@ -50,8 +51,13 @@ func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verificati
 	w := s.run.Wait
 	p, _ := e.provider(s.ref.Tenant, w.Provider)
 	receiver, ok := p.(verification.CallbackReceiver)
-	if w.Number != target.WaitNumber || !ok {
+	if w.Number != target.WaitNumber {
 		return nil
+	}
+	if !ok {
+		e.opt.Observer.RunLeft()
+		e.refused(s, slog.LevelError, fmt.Sprintf("this host has no provider %q that receives callbacks", w.Provider))
+		return verification.Unavailable("callback", "this host cannot read it")
 	}
 	if err := e.loadProgram(ctx, s); err != nil {
 		return err
@@ -84,10 +90,17 @@ func (e *Engine) readCallback(
 	if entered {
 		e.activity.Leave()
 	}
-	if errors.Is(err, verification.ErrInvalid) {
-		e.log.Warn("callback not understood", "run", s.ref.Run, "tenant", s.ref.Tenant, "provider", s.run.Wait.Provider, "error", err)
+	if err != nil {
+		e.refused(s, slog.LevelWarn, err.Error())
 	}
 	return result, err
+}
+
+// refused logs that a callback was not carried out.
+func (e *Engine) refused(s *session, level slog.Level, reason string) {
+	w := s.run.Wait
+	e.lines.write(level, "callback refused", w.Provider, reason,
+		"provider", w.Provider, "node", w.Node, "run", s.ref.Run, "tenant", s.ref.Tenant, "reason", reason)
 }
 
 // callbackCommand returns the command for the result of a callback.

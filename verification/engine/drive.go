@@ -17,6 +17,7 @@ var errNoProgress = errors.New("the run made no progress")
 type callResult struct {
 	command verification.Command // nil before the first call
 	entered bool                 // Enter was called: Leave follows once the command is saved
+	lacking error                // what this host lacks for the call, which another host may make
 	err     error                // ends the driving
 }
 
@@ -45,6 +46,8 @@ func (r *runner) drive(j *job, o callResult) (done bool) {
 			continue
 		case errors.Is(err, errHandOver):
 			j.released = true
+		case verification.LackingOf(err) != nil:
+			r.leave(j, verification.LackingOf(err))
 		case r.base.Err() == nil && j.ctx.Err() == nil:
 			// When the lease ends, the run is taken from the queue again.
 			r.e.log.Error("run not driven", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
@@ -58,6 +61,9 @@ func (r *runner) drive(j *job, o callResult) (done bool) {
 func (r *runner) work(j *job, o callResult) (verification.TaskKind, error) {
 	if o.entered {
 		defer r.clock.Leave()
+	}
+	if o.err == nil && o.lacking != nil && r.leaves(j) {
+		o.err = o.lacking
 	}
 	if o.err != nil {
 		return verification.TaskNone, o.err
@@ -131,11 +137,18 @@ func (r *runner) step(ctx context.Context, j *job, c verification.Command) (veri
 		case verification.TaskWait:
 			return verification.TaskNone, r.wait(j, task.At)
 		case verification.TaskCheck, verification.TaskPoll:
-			if !j.isPoison() {
+			lacking := r.e.lacks(j.ref.Tenant, j.run.Wait)
+			switch w := j.run.Wait; {
+			case j.isPoison():
+				poisoned = true
+				c = verification.Abort{Node: w.Node, Cause: "the hosts that drove the run kept stopping before they saved anything"}
+			case lacking == nil:
 				return task.Kind, nil
+			case r.leaves(j):
+				return verification.TaskNone, lacking
+			default:
+				c = verification.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: true, Cause: lacking.Error()}
 			}
-			poisoned = true
-			c = verification.Abort{Node: j.run.Wait.Node, Cause: "the hosts that drove the run kept stopping before they saved anything"}
 		case verification.TaskRedispatch:
 			c = verification.Redispatch{}
 		}
@@ -183,6 +196,7 @@ func (r *runner) saveStep(j *job, after verification.Run, events []verification.
 	defer j.saving.Unlock()
 	now := r.e.ports.Clock.Now()
 	young := now.UnixNano()-j.leased.Load() < int64(r.e.opt.Lease/renewals)
+	left := r.leaveNext(j.ref, after)
 	historyOnly, err := r.e.save(r.base, &j.session, after, events, lease{held: true, young: young && j.work == nil})
 	if err != nil {
 		return err
@@ -190,6 +204,9 @@ func (r *runner) saveStep(j *job, after verification.Run, events []verification.
 	if !historyOnly {
 		j.work = nil
 		j.leased.Store(now.UnixNano())
+	}
+	if left {
+		j.leased.Store(0)
 	}
 	return nil
 }

@@ -77,6 +77,11 @@ type Options struct {
 	// a store. The expiry of overdue runs is then recorded only by Sweep and by the
 	// requests for these runs. 0 means that no other host uses the store.
 	QueueInterval time.Duration
+	// ProviderWait is how long a run waits for a host that has what its next check needs,
+	// such as its provider or list, once a host without it has come to the check; 0 means
+	// 1 h, a negative value no wait. Such a host leaves the run to other hosts meanwhile.
+	// After the time, the check is unavailable.
+	ProviderWait time.Duration
 	// CacheBytes bounds the folded runs kept in memory, in bytes; 0 means 64 MiB.
 	CacheBytes int
 	// Log receives messages for operators; nil discards them.
@@ -105,6 +110,9 @@ type Observer interface { //nolint:interfacebloat // one method for each metric
 	// RunPoisoned counts a run that was ended because the hosts that drove it
 	// kept stopping before they saved anything.
 	RunPoisoned()
+	// RunLeft counts a run that this host left to other hosts, because it lacks what the
+	// next step needs. A run may be left several times.
+	RunLeft()
 	// RunRescreened counts a completed run that was screened again against a list; outcome
 	// is clear, flagged (it has a new hit) or failed.
 	RunRescreened(list, outcome string)
@@ -125,6 +133,7 @@ type Engine struct {
 	runs        *lru.Cache[verification.RunRef, verification.Run]
 	credentials credentialLimiter
 	watch       *watchers
+	lines       *limitedLog
 	heavy       *fair.Limiter                         // slots for work on large runs, and for calls of Decide that may take long
 	loads       *fair.Limiter                         // slots for reads of runs that are not in the cache
 	large       *lru.Cache[verification.RunRef, bool] // the runs that were found to be large
@@ -174,6 +183,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		runs:        newRunCache(o.CacheBytes),
 		credentials: newCredentialLimiter(),
 		watch:       &watchers{},
+		lines:       newLimitedLog(o.Log, p.Clock.Now),
 		heavy:       fair.NewLimiter(maxHeavy, 1),
 		loads:       fair.NewLimiter(maxLoads, tenantLoads),
 		large:       lru.New[verification.RunRef](maxLarge, 1, func(bool) int { return 1 }),
@@ -236,6 +246,7 @@ func defaults(o *Options) {
 	o.StartWait = cmp.Or(o.StartWait, 2*time.Second)
 	o.Workers = cmp.Or(o.Workers, 16)
 	o.Lease = cmp.Or(o.Lease, 20*time.Second)
+	o.ProviderWait = max(0, cmp.Or(o.ProviderWait, time.Hour))
 	o.Calls = cmp.Or(o.Calls, 1024)
 	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
@@ -258,4 +269,5 @@ func (noop) ProviderCalled(string, string, time.Duration) {}
 func (noop) NoticeSent(string)                            {}
 func (noop) VerdictGiven(time.Duration)                   {}
 func (noop) RunPoisoned()                                 {}
+func (noop) RunLeft()                                     {}
 func (noop) RunRescreened(string, string)                 {}

@@ -167,6 +167,10 @@ func (r *runner) interrupt(ref verification.RunRef) {
 func (r *runner) accept(ctx context.Context, work []verification.Work) error {
 	var extended []verification.RunRef
 	for _, w := range work {
+		if w.Lost > 0 {
+			r.e.log.Warn("run taken over from a host that stopped; a provider may be called twice for one dispatch",
+				"run", w.Run, "tenant", w.Tenant, "lost_leases", w.Lost)
+		}
 		if w.Lost >= maxLostEnding {
 			extended = append(extended, w.RunRef)
 			r.e.log.Error("run could not be driven or ended", "run", w.Run, "tenant", w.Tenant, "lost_leases", w.Lost)

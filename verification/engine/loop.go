@@ -269,6 +269,9 @@ func (r *runner) take(ctx context.Context, i *intake, now time.Time) (next time.
 	r.mu.Lock()
 	req, ok := i.request(now, r.e.opt.Lease)
 	ok = ok && !r.closing
+	if i.kind == verification.WorkAdvance {
+		req.ExceptRuns = r.left.current(now)
+	}
 	r.mu.Unlock()
 	if !ok {
 		return time.Time{}, nil
@@ -288,6 +291,11 @@ func (r *runner) take(ctx context.Context, i *intake, now time.Time) (next time.
 		r.announce(work)
 		return next, nil
 	}
+	r.mu.Lock()
+	if at := r.left.next(); next.IsZero() || !at.IsZero() && at.Before(next) {
+		next = at
+	}
+	r.mu.Unlock()
 	return next, r.accept(ctx, work)
 }
 

@@ -47,6 +47,7 @@ type runner struct {
 	notices     intake
 	receivers   receivers
 	rescreening rescreening
+	left        leftRuns
 	handover    []verification.RunRef // to be released to other hosts
 	active      int                   // jobs and notices that have a goroutine
 	rounds      int                   // of the loop, under way
@@ -66,6 +67,7 @@ func newRunner(e *Engine) *runner {
 		advances:    newIntake(verification.WorkAdvance, jobs, max(1, jobs/tenantShare)),
 		notices:     newIntake(verification.WorkAnnounce, maxNotices, tenantNotices),
 		receivers:   receivers{},
+		left:        leftRuns{},
 		rescreening: newRescreening(e.ports.Providers),
 	}
 	r.calls.OnWait(r.clock.Leave, r.clock.Enter)

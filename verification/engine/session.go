@@ -222,7 +222,7 @@ func (e *Engine) append(ctx context.Context, s *session, after verification.Run,
 	}
 	var reserved *job
 	ends := after.Ended != "" && s.run.Ended == ""
-	if drivable(after.Task(e.now())) {
+	if drivable(after.Task(e.now())) && !e.runner.leaveNext(s.ref, after) {
 		reserved = e.runner.reserve(s.ref)
 	}
 	if _, err := e.save(ctx, s, after, events, lease{held: reserved != nil}); err != nil {
@@ -267,7 +267,7 @@ func (e *Engine) save(
 	switch task := after.Task(now); {
 	case task.Kind == verification.TaskWait:
 		c.AdvanceAt, c.NoWakeup = task.At, e.runner.keeps(task.At, now)
-	case drivable(task) && l.held:
+	case drivable(task) && l.held && e.lacks(s.ref.Tenant, after.Wait) == nil:
 		c.AdvanceAt, c.Leased, c.NoWakeup = now.Add(e.opt.Lease), true, true
 		c.HistoryOnly = l.young && len(c.Measures) == 0 && before.Summary() == c.Summary
 	case drivable(task):
@@ -281,6 +281,7 @@ func (e *Engine) save(
 	}
 	s.run, s.fresh = after, true
 	e.remember(s.ref, after)
+	e.reportFailures(s.ref, before.Wait, events)
 	if before.Seq == 0 {
 		e.opt.Observer.RunStarted()
 	}

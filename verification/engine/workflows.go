@@ -243,6 +243,12 @@ func (e *Engine) program(ctx context.Context, key programKey) (verification.Prog
 	if err != nil {
 		return verification.Program{}, err
 	}
+	if v.Definition.VersionHash() != key.hash { // decoding has dropped what this build does not know
+		return verification.Program{}, &verification.Error{
+			Kind: verification.ErrUnavailable, Subject: "workflow", Message: "this host does not know a part of the version; another host may",
+			Cause: verification.Lacking(errors.New("this build does not know a part of version " + key.hash + " of workflow " + string(key.workflow))),
+		}
+	}
 	p, err := verification.Restore(key.workflow, v, e.ports.Expressions)
 	if err != nil {
 		return verification.Program{}, err

@@ -32,6 +32,7 @@ func leases() []clause {
 		{"leases that end without an append are counted", "verification.Work: Lost counts the leases that ended since the last append or postponement, except those that were released", lostLeases},
 		{"a lost lease of an append counts like one of a Take", "verification.Commit: if a host takes the work at the end of a lease, that counts as one lost lease", lostAppended},
 		{"released work is due at its time with the same counts", "WorkQueue.Release: the work is due again at the given time, and neither an attempt nor a lost lease is counted", workReleased},
+		{"released work says when its run was left, until the next append", "verification.Work: LeftAt is when a host first left the run to other hosts since the last append", leftWork},
 		{"releasing does not move the work that replaced it", release, releasedAfterReplacement},
 		{"work that is gone may be finished and postponed", finish, goneWork},
 	}
@@ -250,6 +251,27 @@ func workReleased(t *trial) {
 	t.releaseWork(instant(2*time.Minute), both...)
 	both, _ = t.take(instant(2*time.Minute), noLimit)
 	same(t, "the number of pieces that were released together", len(both), 2)
+}
+
+func leftWork(t *trial) {
+	s := t.start(ours, 1, instant(0))
+	work := t.takeOne(instant(0))
+	same(t, "when a run that no host left was left", work.LeftAt, time.Time{})
+	work.LeftAt = instant(time.Second)
+	t.releaseWork(instant(time.Minute), work)
+	work = t.takeOne(instant(time.Minute))
+	same(t, "when the run was left", work.LeftAt, instant(time.Second))
+	work = t.takeOne(instant(time.Minute + lease))
+	same(t, "when the run was left, after a lost lease", work.LeftAt, instant(time.Second))
+	t.requeue(ours, s, instant(time.Hour))
+	work = t.takeOne(instant(time.Hour))
+	same(t, "when the run was left, after an append", work.LeftAt, time.Time{})
+	work.LeftAt = instant(time.Hour)
+	t.releaseWork(instant(time.Hour), work)
+	work = t.takeOne(instant(time.Hour))
+	work.LeftAt = time.Time{}
+	t.releaseWork(instant(time.Hour), work)
+	same(t, "when a run was left that a host released without such a time", t.takeOne(instant(time.Hour)).LeftAt, time.Time{})
 }
 
 func releasedAfterReplacement(t *trial) {

@@ -2,6 +2,7 @@ package storetest_test
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -180,6 +181,15 @@ func leaseBreaches() []breach {
 		{"a lost lease of an append counts like one of a Take", "Append knows no leases", appending(func(a *verification.Commit) {
 			a.Leased = false
 		})},
+		{"released work says when its run was left, until the next append", "Release forgets the time", func(b *broken, sound stores) {
+			b.ReleaseFunc = func(ctx context.Context, released []work, at time.Time) error {
+				released = slices.Clone(released)
+				for i := range released {
+					released[i].LeftAt = time.Time{}
+				}
+				return sound.Release(ctx, released, at)
+			}
+		}},
 		{"released work is due at its time with the same counts", "Release does nothing", func(b *broken, _ stores) {
 			b.ReleaseFunc = func(context.Context, []work, time.Time) error { return nil }
 		}},

@@ -16,6 +16,7 @@ func turns() []clause {
 		{"the turns continue after the tenant that was served last", request + "tenants with higher ids come first, then the order starts again at the lowest id", turnsContinue},
 		{"a tenant gets at most MaxPerTenant pieces", request + "MaxPerTenant bounds the pieces of each tenant", maxPerTenant},
 		{"excepted tenants get nothing", request + "Except lists tenants that are given nothing", exceptedTenants},
+		{"excepted runs stay in the queue, and others are taken", request + "ExceptRuns lists runs whose work stays in the queue", exceptedRuns},
 		{"Take returns work of one kind", "WorkQueue.Take: leases due work of one kind", oneKind},
 		{"work names the workflow of its run", "verification.Work: Workflow is the workflow of the run", workflowOfWork},
 	}
@@ -104,6 +105,27 @@ func exceptedTenants(t *trial) {
 			t.failf("the next time = %s, want a later one: only an excepted tenant has due work", next)
 		}
 	}
+}
+
+func exceptedRuns(t *trial) {
+	request := advances(instant(0), 4)
+	for n := range 6 { // they are due first, and are more than Max
+		request.ExceptRuns = append(request.ExceptRuns, t.start(ours, n+1, instant(-time.Minute)).ref(ours))
+	}
+	free, other := t.start(ours, 7, instant(0)).ref(ours), t.start(theirs, 1, instant(0)).ref(theirs)
+	work, next := t.takeKind(request)
+	same(t, "the pieces of each tenant", byTenant(work), map[verification.TenantID]int{ours: 1, theirs: 1})
+	for _, w := range work {
+		if w.RunRef != free && w.RunRef != other {
+			t.failf("Take = %s, want no excepted run", shown(work))
+		}
+	}
+	if !next.After(instant(0)) {
+		t.failf("the next time = %s, want a later one: only excepted runs have due work", next)
+	}
+	request.ExceptRuns = nil
+	work, _ = t.takeKind(request)
+	same(t, "the pieces once no run is excepted", len(work), 4)
 }
 
 func oneKind(t *trial) {

@@ -20,6 +20,9 @@ func turnBreaches() []breach {
 		{"excepted tenants get nothing", "Take knows no exceptions", taking(func(r *verification.TakeRequest) {
 			r.Except = nil
 		}, nil)},
+		{"excepted runs stay in the queue, and others are taken", "Take knows no excepted runs", taking(func(r *verification.TakeRequest) {
+			r.ExceptRuns = nil
+		}, nil)},
 		{"Take returns work of one kind", "Take hands out every kind", func(b *broken, sound stores) {
 			b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) (taken []work, next time.Time, err error) {
 				for _, r.Kind = range []verification.WorkKind{verification.WorkAdvance, verification.WorkAnnounce} {

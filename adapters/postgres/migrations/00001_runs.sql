@@ -317,6 +317,7 @@ CREATE TABLE verifyd.work (
     leased      boolean NOT NULL DEFAULT false,
     lease_id    uuid,                       -- null unless the lease was taken from the queue
     lost_leases integer NOT NULL DEFAULT 0, -- in a row; an append or a postponement sets it to 0
+    left_at     timestamptz,                -- when a host left the run to others; an append sets it to null
     PRIMARY KEY (tenant_id, run_id, kind)
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX work_due_at ON verifyd.work (kind, due_at);

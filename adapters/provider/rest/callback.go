@@ -43,30 +43,43 @@ func (c *compiler) callback(p *Provider, d config) {
 	}
 }
 
-// genuine reports whether a callback is from the vendor. A signature is the
-// HMAC-SHA256 of the body in hexadecimal or base64, with or without "sha256=".
-func (c *callback) genuine(header http.Header, body []byte) bool {
+// forged returns what is wrong with a callback that is not from the vendor, and nothing
+// for a genuine one. A signature is the HMAC-SHA256 of the body in hexadecimal or base64,
+// with or without "sha256=".
+func (c *callback) forged(header http.Header, body []byte) string {
 	given := header.Get(c.header)
-	if !c.signed {
-		return hmac.Equal([]byte(given), []byte(c.secret))
+	switch {
+	case given == "":
+		return "it has no header " + c.header
+	case !c.signed && hmac.Equal([]byte(given), []byte(c.secret)):
+		return ""
+	case !c.signed:
+		return "the value of " + c.header + " does not match"
 	}
 	given = strings.TrimPrefix(given, "sha256=")
 	sum, err := hex.DecodeString(given)
 	if err != nil {
 		if sum, err = base64.StdEncoding.DecodeString(given); err != nil {
-			return false
+			return "the signature in " + c.header + " is neither hexadecimal nor base64"
 		}
 	}
 	mac := hmac.New(sha256.New, []byte(c.secret))
 	mac.Write(body)
-	return hmac.Equal(sum, mac.Sum(nil))
+	if !hmac.Equal(sum, mac.Sum(nil)) {
+		return "the signature in " + c.header + " does not match"
+	}
+	return ""
 }
 
 // ReceiveCallback returns OutcomePending for a genuine callback if the provider can
 // poll. Otherwise the section response says what the callback means.
 func (p *receiver) ReceiveCallback(_ context.Context, r verification.PollRequest, c verification.Callback) (verification.CheckResult, error) {
-	if p.opt.Secret == nil || !p.callback.genuine(c.Header, c.Body) {
-		return verification.CheckResult{}, &verification.Error{Kind: verification.ErrUnauthenticated, Subject: "callback"}
+	problem := "the provider has no secrets"
+	if p.opt.Secret != nil {
+		problem = p.callback.forged(c.Header, c.Body)
+	}
+	if problem != "" {
+		return verification.CheckResult{}, &verification.Error{Kind: verification.ErrUnauthenticated, Subject: "callback", Message: problem}
 	}
 	if p.poll != nil {
 		return verification.CheckResult{Outcome: verification.OutcomePending, Handle: r.Handle}, nil

@@ -142,7 +142,8 @@ func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verifi
 // search searches a list for whom a check screens.
 func (p *Provider) search(w searchWith, name string) (list *List, old bool, hits []Hit, err error) {
 	if list, old = p.lists.List(name, p.now()); list == nil {
-		return nil, false, nil, errors.New(ProviderName + ": with.list: there is no list of this name: the lists are " + orNone(p.lists.Names()))
+		problem := errors.New(ProviderName + ": with.list: there is no list of this name: the lists are " + orNone(p.lists.Names()))
+		return nil, false, nil, verification.Lacking(problem)
 	}
 	if hits, err = list.Search(w.subject(), w.ReviewAt); err != nil {
 		err = fmt.Errorf("%s: with.name: %w", ProviderName, err)

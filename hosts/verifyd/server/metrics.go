@@ -26,6 +26,7 @@ type metrics struct {
 	notices  *prometheus.CounterVec
 	verdicts prometheus.Observer
 	poisoned prometheus.Counter
+	left     prometheus.Counter
 	requests *prometheus.HistogramVec
 	loads    *prometheus.CounterVec
 	entries  *prometheus.GaugeVec
@@ -53,6 +54,7 @@ func newMetrics(build cli.Build) *metrics {
 		notices:  counter("verifyd_notices_total", "Attempts to notify a client that a run is over, by outcome.", "outcome"),
 		verdicts: histogram("verifyd_verdict_seconds", "Verdicts on runs that needed one, by the time since they began to need it.", 15).WithLabelValues(),
 		poisoned: counter("verifyd_runs_poisoned_total", "Runs that were ended because the hosts that executed them kept stopping.").WithLabelValues(),
+		left:     counter("verifyd_runs_left_total", "Times that this host left a run, or a callback, to other hosts, because it lacks what the next step needs.").WithLabelValues(),
 		requests: histogram("verifyd_http_request_seconds", "API requests, by route, method and status.", 0.0005, "route", "method", "status"),
 		rescreen: counter("verifyd_rescreened_runs_total", "Completed runs that this host screened again, by outcome: clear, flagged (a new hit) or failed.", "list", "outcome"),
 		loads:    counter("verifyd_list_loads_total", "Attempts to load a list, by outcome: loaded or failed.", "list", "outcome"),
@@ -94,6 +96,9 @@ func (m *metrics) VerdictGiven(took time.Duration) { m.verdicts.Observe(took.Sec
 
 // RunPoisoned counts a run that was ended because its hosts kept stopping.
 func (m *metrics) RunPoisoned() { m.poisoned.Inc() }
+
+// RunLeft counts a run that this host left to other hosts.
+func (m *metrics) RunLeft() { m.left.Inc() }
 
 // RunRescreened counts a completed run that was screened again.
 func (m *metrics) RunRescreened(list, outcome string) {

@@ -31,11 +31,12 @@ func newReviewers(s settings, keys *token.Keys, now func() time.Time, log *slog.
 		return r, nil
 	}
 	roles, _ := s.roles() // the settings were checked
+	tenant, _ := verification.ParseTenantID(s.OIDCTenant)
 	var err error
 	r.oidc, err = token.NewOIDC(token.OIDCOptions{
 		Issuer: s.OIDCIssuer, Audience: s.OIDCAudience, JWKSURL: s.OIDCKeys,
 		ClientID: s.OIDCClientID, ClientSecret: s.OIDCSecret, Scopes: s.OIDCScopes,
-		TenantClaim: s.OIDCTenant, ReviewerClaim: s.OIDCReviewer, SubjectClaim: s.OIDCSubject, RolesClaim: s.OIDCRolesClaim, Roles: roles,
+		TenantClaim: s.OIDCTenantClaim, Tenant: tenant, ReviewerClaim: s.OIDCReviewer, SubjectClaim: s.OIDCSubject, RolesClaim: s.OIDCRolesClaim, Roles: roles,
 		Now: time.Now, // its tokens expire by the system clock, also under a manual clock
 		Observe: func(keys int, err error) {
 			if err != nil && !errors.Is(err, context.Canceled) {

@@ -32,9 +32,11 @@ type settings struct {
 	StartWait           time.Duration `default:"2s" help:"Maximum time that a start waits for its run to need the customer or to end."`
 	Workers             int           `default:"16" help:"Maximum number of runs executed at once."`
 	Calls               int           `default:"1024" help:"Maximum number of provider calls in flight; one provider may use half of them, one tenant a quarter."`
+	ProviderWait        time.Duration `default:"1h" help:"How long a run waits for a host that has the provider or the list of its next check; after that the check is unavailable."`
 	OIDCIssuer          string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer of reviewers: with a client id they sign in to the console there, with an audience the signals route also accepts its tokens."`
 	OIDCAudience        string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have on the signals route; without it the route accepts none."`
-	OIDCTenant          string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
+	OIDCTenantClaim     string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
+	OIDCTenant          string        `name:"oidc-tenant" placeholder:"ID" help:"Id of the tenant of all reviewers of the issuer, for a company with one tenant: tokens need no claim then, and a token with another tenant is refused."`
 	OIDCReviewer        string        `name:"oidc-reviewer-claim" default:"email" help:"Claim with the reviewer's name, which others see; without it the name is the subject."`
 	OIDCSubject         string        `name:"oidc-subject-claim" placeholder:"NAME" help:"Claim that identifies a reviewer, the same in every token of the person: oid for Entra ID; without it sub. Required if an audience and a client id are set and differ."`
 	OIDCClientID        string        `name:"oidc-client-id" placeholder:"NAME" help:"Client id of the console at the issuer; with it, reviewers sign in to the console there."`
@@ -155,6 +157,9 @@ func (s settings) check(p *problems) {
 	}
 	between(p, "workers", s.Workers, 1, 10000)
 	between(p, "calls", s.Calls, 1, 100000)
+	if s.ProviderWait < 0 {
+		p.add("provider-wait", "must be at least 0s")
+	}
 	s.checkOIDC(p)
 	if s.ConsoleSession < time.Minute || s.ConsoleSession > 7*24*time.Hour {
 		p.add("console-session", "must be 1m to 168h")
@@ -185,7 +190,7 @@ const minTenantDocumentBytes = verification.MaxDocumentBytes + 1<<20
 
 func (s settings) checkOIDC(p *problems) {
 	if s.OIDCIssuer == "" {
-		for _, flag := range []struct{ name, value string }{{"oidc-audience", s.OIDCAudience}, {"oidc-client-id", s.OIDCClientID}} {
+		for _, flag := range []struct{ name, value string }{{"oidc-audience", s.OIDCAudience}, {"oidc-client-id", s.OIDCClientID}, {"oidc-tenant", s.OIDCTenant}} {
 			if flag.value != "" {
 				p.add(flag.name, "also needs %s", cli.Setting("oidc-issuer"))
 			}
@@ -199,6 +204,9 @@ func (s settings) checkOIDC(p *problems) {
 	if s.OIDCSubject == "" && s.OIDCClientID != "" && s.OIDCAudience != "" && s.OIDCClientID != s.OIDCAudience {
 		p.add("oidc-subject-claim", "is required if %s and %s differ: name the claim that is the same in the tokens of both, oid for Entra ID, sub for most others",
 			cli.Setting("oidc-client-id"), cli.Setting("oidc-audience"))
+	}
+	if _, err := verification.ParseTenantID(s.OIDCTenant); s.OIDCTenant != "" && err != nil {
+		p.add("oidc-tenant", "must be the id of a tenant, a UUID")
 	}
 	if s.OIDCSecret != "" && s.OIDCClientID == "" {
 		p.add("oidc-client-secret", "also needs %s", cli.Setting("oidc-client-id"))

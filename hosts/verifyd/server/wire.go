@@ -278,7 +278,7 @@ func (h *host) close() {
 func options(s settings, store *storage, log *slog.Logger, m *metrics) engine.Options {
 	o := engine.Options{
 		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: cmp.Or(s.StartWait, -1), // 0 means no wait here
-		Workers: s.Workers, Calls: s.Calls, Log: log, Observer: m, Passive: !s.has(roleWorker),
+		ProviderWait: cmp.Or(s.ProviderWait, -1), Workers: s.Workers, Calls: s.Calls, Log: log, Observer: m, Passive: !s.has(roleWorker),
 	}
 	if store.shared(s) {
 		o.QueueInterval = poll
