@@ -71,6 +71,9 @@ type Options struct {
 	// With https, cookies are sent over TLS only.
 	URL    string
 	Tokens Tokens
+	// Generation changes with the keys of Tokens: a session that was verified before is then
+	// verified again. nil means that the keys never change.
+	Generation func() uint64
 	// IdentityProvider is where reviewers sign in; with nil they sign in with links only.
 	IdentityProvider IdentityProvider
 	// Session is how long a session that began at the identity provider lasts; 0 means 8 hours.
@@ -125,7 +128,7 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	c := &console{
 		engine: e, opt: o, base: strings.TrimSuffix(u.EscapedPath(), "/"), site: u.Scheme + "://" + u.Host, secure: u.Scheme == "https",
-		origin: http.NewCrossOriginProtection(), gate: newGate(o.Tokens, o.Now),
+		origin: http.NewCrossOriginProtection(), gate: newGate(o),
 	}
 	// A proxy may change the host of a request; the origin is that of the URL.
 	if err := c.origin.AddTrustedOrigin(c.site); err != nil {

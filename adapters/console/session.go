@@ -150,6 +150,7 @@ func (c *console) identify(r *http.Request, s *session) error {
 // so that guesses do not delay a session that was verified before.
 type gate struct {
 	tokens Tokens
+	keys   func() uint64 // the generation of the keys
 	now    func() time.Time
 	slots  *fair.Limiter // for the verification of tokens
 	calls  *fair.Limiter // for calls of the identity provider
@@ -159,6 +160,7 @@ type gate struct {
 type provenSession struct {
 	verification.Reviewer
 	expires time.Time
+	keys    uint64 // the generation with which it was verified
 }
 
 const (
@@ -170,20 +172,24 @@ const (
 	maxProven       = 10_000               // sessions
 )
 
-func newGate(tokens Tokens, now func() time.Time) gate {
+func newGate(o Options) gate {
+	keys := o.Generation
+	if keys == nil {
+		keys = func() uint64 { return 0 }
+	}
 	return gate{
-		tokens: tokens, now: now, slots: fair.NewLimiter(maxUnproven, 0), calls: fair.NewLimiter(maxCalls, maxClientCalls),
+		tokens: o.Tokens, keys: keys, now: o.Now, slots: fair.NewLimiter(maxUnproven, 0), calls: fair.NewLimiter(maxCalls, maxClientCalls),
 		proven: lru.New[[sha256.Size]byte](maxProven, 1, func(provenSession) int { return 1 }),
 	}
 }
 
 // session returns the reviewer of a session token.
 func (g gate) session(ctx context.Context, raw string) (verification.Reviewer, time.Time, error) {
-	hash := sha256.Sum256([]byte(raw))
-	if p, ok := g.proven.Get(hash); ok && g.now().Before(p.expires) {
+	hash, keys := sha256.Sum256([]byte(raw)), g.keys()
+	if p, ok := g.proven.Get(hash); ok && p.keys == keys && g.now().Before(p.expires) {
 		return p.Reviewer, p.expires, nil
 	}
-	var p provenSession
+	p := provenSession{keys: keys}
 	err := try(ctx, g.slots, "", func() (err error) {
 		p.Reviewer, p.expires, err = g.tokens.VerifySession(raw)
 		return err

@@ -107,7 +107,7 @@ func (i *Issuer) issue(typ, audience string, r verification.Reviewer, ttl time.D
 	if err != nil {
 		return "", fmt.Errorf("build a bearer token: %w", err)
 	}
-	k := i.keys.list[0]
+	k := i.keys.set().list[0]
 	header := jws.NewHeaders()
 	if err := errors.Join(header.Set(jws.TypeKey, typ), header.Set(jws.KeyIDKey, k.id)); err != nil {
 		return "", fmt.Errorf("build a bearer token: %w", err)
@@ -167,7 +167,7 @@ func (i *Issuer) verify(t unverified, typ, audience string, now time.Time) (Clai
 		return Claims{}, refused(notOurs, errors.New("its header is not that of such a token"))
 	}
 	kid, _ := t.header.KeyID()
-	k, ok := i.keys.byID[kid]
+	k, ok := i.keys.set().byID[kid]
 	if !ok {
 		return Claims{}, refused(notOurs, errors.New("its key is unknown"))
 	}

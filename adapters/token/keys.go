@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"sync/atomic"
 
 	"github.com/lestrrat-go/jwx/v3/jwa"
 	"github.com/lestrrat-go/jwx/v3/jwk"
@@ -20,11 +22,45 @@ const (
 	maxKeys     = 100
 )
 
-// Keys are the keys that sign and verify. They are immutable and may be shared.
-// Only PrivateJWKS reveals them.
+// Keys are the keys that sign and verify. They may be shared, and Replace replaces them for
+// all who share them. Only PrivateJWKS reveals them.
 type Keys struct {
-	list []*key // the first one signs
-	byID map[string]*key
+	now      atomic.Pointer[keySet]
+	replaced atomic.Uint64 // how often
+}
+
+// keySet is a set of keys. It is immutable.
+type keySet struct {
+	list   []*key // the first one signs
+	byID   map[string]*key
+	byHint map[hint]*key
+}
+
+func (k *Keys) set() *keySet { return k.now.Load() }
+
+// Replace replaces the keys with those of another set, at once for everything that signs or
+// verifies with k.
+func (k *Keys) Replace(by *Keys) {
+	k.now.Store(by.set())
+	k.replaced.Add(1)
+}
+
+// Generation returns a number that changes when the keys are replaced.
+func (k *Keys) Generation() uint64 { return k.replaced.Load() }
+
+// Append returns the keys with those of another set after them. It fails if both have a key.
+func (k *Keys) Append(more *Keys) (*Keys, error) {
+	return newKeys(slices.Concat(k.set().list, more.set().list))
+}
+
+// SigningWith returns the keys with the one with this kid first, so that it signs.
+func (k *Keys) SigningWith(kid string) (*Keys, error) {
+	first, ok := k.set().byID[kid]
+	if !ok {
+		return nil, fmt.Errorf("signing keys: there is no key with the kid %q (there are: %s)", kid, strings.Join(k.IDs(), ", "))
+	}
+	others := slices.DeleteFunc(slices.Clone(k.set().list), func(one *key) bool { return one == first })
+	return newKeys(append([]*key{first}, others...))
 }
 
 // NewKeys returns a set of one new Ed25519 key.
@@ -91,24 +127,29 @@ func splitSet(raw []byte) ([]json.RawMessage, error) {
 }
 
 func newKeys(list []*key) (*Keys, error) {
-	keys := &Keys{list: list, byID: make(map[string]*key, len(list))}
-	hints := make(map[hint]bool, len(list))
+	if len(list) > maxKeys {
+		return nil, fmt.Errorf("signing keys: a JWK set must hold 1 to %d keys", maxKeys)
+	}
+	set := &keySet{list: list, byID: make(map[string]*key, len(list)), byHint: make(map[hint]*key, len(list))}
 	for i, k := range list {
 		switch {
-		case keys.byID[k.id] != nil:
+		case set.byID[k.id] != nil:
 			return nil, fmt.Errorf("signing keys: key %d: another key has the kid %q", i+1, k.id)
-		case hints[k.hint]:
+		case set.byHint[k.hint] != nil:
 			return nil, fmt.Errorf("signing keys: key %d (kid %q): the same key is listed under another kid", i+1, k.id)
 		}
-		keys.byID[k.id], hints[k.hint] = k, true
+		set.byID[k.id], set.byHint[k.hint] = k, k
 	}
+	keys := &Keys{}
+	keys.now.Store(set)
 	return keys, nil
 }
 
 // IDs returns the kids; the first is that of the key that signs.
 func (k *Keys) IDs() []string {
-	ids := make([]string, 0, len(k.list))
-	for _, one := range k.list {
+	list := k.set().list
+	ids := make([]string, 0, len(list))
+	for _, one := range list {
 		ids = append(ids, one.id)
 	}
 	return ids
@@ -118,7 +159,7 @@ func (k *Keys) IDs() []string {
 // storage only.
 func (k *Keys) PrivateJWKS() ([]byte, error) {
 	set := jwk.NewSet()
-	for _, one := range k.list {
+	for _, one := range k.set().list {
 		if err := set.AddKey(one.jwk); err != nil {
 			return nil, fmt.Errorf("write the signing keys: %w", err)
 		}
@@ -129,7 +170,7 @@ func (k *Keys) PrivateJWKS() ([]byte, error) {
 // Format prints only the number of keys, whatever the verb, so that the keys do
 // not reach a log.
 func (k *Keys) Format(s fmt.State, _ rune) {
-	_, _ = io.WriteString(s, fmt.Sprintf("token.Keys(%d)", len(k.list)))
+	_, _ = io.WriteString(s, fmt.Sprintf("token.Keys(%d)", len(k.set().list)))
 }
 
 type publicKey struct {

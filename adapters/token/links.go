@@ -42,19 +42,10 @@ const (
 
 // Links signs and opens the tokens of links and callbacks. It is a
 // verification.LinkSigner and a verification.CallbackSigner.
-type Links struct {
-	first  *key
-	byHint map[hint]*key
-}
+type Links struct{ keys *Keys }
 
 // NewLinks returns a signer that signs with the first of keys.
-func NewLinks(keys *Keys) *Links {
-	l := &Links{first: keys.list[0], byHint: make(map[hint]*key, len(keys.list))}
-	for _, k := range keys.list {
-		l.byHint[k.hint] = k
-	}
-	return l
-}
+func NewLinks(keys *Keys) *Links { return &Links{keys} }
 
 // SignLink returns the token of a link, which is the same at every call.
 // ExpiresAt is truncated to microseconds. SignLink fails for ids that are not
@@ -68,8 +59,9 @@ func (l *Links) SignCallback(t verification.CallbackTarget) (string, error) {
 
 func (l *Links) sign(kind byte, link verification.Link) (string, error) {
 	var b [linkBytes]byte
+	first := l.keys.set().list[0]
 	b[0] = kind
-	copy(b[atHint:], l.first.hint[:])
+	copy(b[atHint:], first.hint[:])
 	if !putUUID(b[atTenant:], string(link.Tenant)) || !putUUID(b[atRun:], string(link.Run)) {
 		return "", fmt.Errorf("sign the link of run %q: tenant and run must be lower-case UUIDs", link.Run)
 	}
@@ -85,7 +77,7 @@ func (l *Links) sign(kind byte, link verification.Link) (string, error) {
 		deadline = link.ExpiresAt.UnixMicro()
 	}
 	binary.BigEndian.PutUint64(b[atDeadline:], uint64(deadline))
-	l.first.seal(b[:])
+	first.seal(b[:])
 	return base64.RawURLEncoding.EncodeToString(b[:]), nil
 }
 
@@ -111,7 +103,7 @@ func (l *Links) open(kind byte, token string) (verification.Link, error) {
 	if n, err := base64.RawURLEncoding.Decode(b[:], []byte(token)); err != nil || n != linkBytes || b[0] != kind {
 		return verification.Link{}, refused
 	}
-	k, ok := l.byHint[hint(b[atHint:atTenant])]
+	k, ok := l.keys.set().byHint[hint(b[atHint:atTenant])]
 	if !ok {
 		return verification.Link{}, refused
 	}

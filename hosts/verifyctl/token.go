@@ -16,7 +16,8 @@ import (
 
 type tokenCommands struct {
 	Issue  tokenIssue  `cmd:"" help:"Issue a dashboard access token, or a link to the console, for a reviewer."`
-	NewKey tokenNewKey `cmd:"" help:"Create a signing key set."`
+	NewKey tokenNewKey `cmd:"" help:"Create a signing key set, or add a key to one."`
+	UseKey tokenUseKey `cmd:"" help:"Let a key of a set sign."`
 }
 
 type tokenIssue struct {
@@ -94,13 +95,58 @@ func (s *session) signingKeys(ctx context.Context, c tokenIssue) (keys *token.Ke
 	return keys, tenant, err
 }
 
-type tokenNewKey struct{}
+type tokenNewKey struct {
+	Append string `placeholder:"FILE" help:"Add the key at the end of this key set, where it verifies and does not sign yet."`
+}
 
-// Run prints the key set on stdout.
-func (tokenNewKey) Run(_ context.Context, s *session) error {
-	set, err := cli.NewKeySet()
+// Run prints the key set on stdout, or the kid of the key that it added to a file.
+func (c tokenNewKey) Run(_ context.Context, s *session) error {
+	added, err := token.NewKeys()
 	if err != nil {
 		return err
 	}
-	return s.json(json.RawMessage(set))
+	if c.Append == "" {
+		set, err := added.PrivateJWKS()
+		if err != nil {
+			return err
+		}
+		return s.json(json.RawMessage(set))
+	}
+	err = changeKeys(c.Append, func(keys *token.Keys) (*token.Keys, error) { return keys.Append(added) })
+	if err != nil {
+		return fmt.Errorf("--append: %w", err)
+	}
+	return s.say(false, nil, "%s", added.IDs()[0])
+}
+
+type tokenUseKey struct {
+	File string `arg:"" help:"Key set of the hosts."`
+	KID  string `arg:"" optional:"" name:"kid" help:"The key. By default the last one."`
+}
+
+// Run moves a key to the front of the set and prints its kid.
+func (c tokenUseKey) Run(_ context.Context, s *session) error {
+	kid := c.KID
+	err := changeKeys(c.File, func(keys *token.Keys) (*token.Keys, error) {
+		if kid == "" {
+			kid = keys.IDs()[len(keys.IDs())-1]
+		}
+		return keys.SigningWith(kid)
+	})
+	if err != nil {
+		return err
+	}
+	return s.say(false, nil, "%s", kid)
+}
+
+// changeKeys replaces the key set of a file.
+func changeKeys(file string, change func(*token.Keys) (*token.Keys, error)) error {
+	keys, err := cli.ReadKeys(file)
+	if err == nil {
+		keys, err = change(keys)
+	}
+	if err == nil {
+		err = cli.WriteKeys(file, keys)
+	}
+	return err
 }

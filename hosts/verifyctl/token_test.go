@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/verifyd/verifyd/adapters/token"
 )
 
@@ -46,6 +48,55 @@ func TestATokenOfANewKeyIsValidForItsTTL(t *testing.T) {
 		issued.Reset()
 		if code := run(t.Context(), bad, bare(&issued, &stderr)); code != exitUsage || issued.Len() > 0 || strings.Count(stderr.String(), "\n") != 1 {
 			t.Errorf("%v = %d, %q, %q; want one line on stderr and exit 2", bad, code, &issued, &stderr)
+		}
+	}
+}
+
+func TestASigningKeyIsRotatedInItsFile(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	ctl := func(args ...string) (string, int) {
+		t.Helper()
+		stdout.Reset()
+		code := run(t.Context(), append([]string{"token"}, args...), bare(&stdout, &stderr))
+		return strings.TrimSuffix(stdout.String(), "\n"), code
+	}
+	set, _ := ctl("new-key")
+	file := filepath.Join(t.TempDir(), "keys.json")
+	if err := os.WriteFile(file, []byte(set), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	kids := func() []string {
+		t.Helper()
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys, err := token.ReadKeys(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return keys.IDs()
+	}
+	first := kids()[0]
+	second, _ := ctl("new-key", "--append", file)
+	if diff := cmp.Diff([]string{first, second}, kids()); diff != "" {
+		t.Errorf("kids after --append (-want +got):\n%s", diff)
+	}
+	if moved, code := ctl("use-key", file); moved != second || code != exitDone {
+		t.Errorf("use-key = %q, %d %s; want %s", moved, code, &stderr, second)
+	}
+	if diff := cmp.Diff([]string{second, first}, kids()); diff != "" {
+		t.Errorf("kids after use-key (-want +got):\n%s", diff)
+	}
+	if _, code := ctl("use-key", file, first); code != exitDone || kids()[0] != first {
+		t.Errorf("use-key %s = %d %s, kids %v", first, code, &stderr, kids())
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the file has the mode %v, %v; want the one that it had", info.Mode(), err)
+	}
+	for _, bad := range [][]string{{"use-key", file, "nobody"}, {"use-key", file + "x"}, {"new-key", "--append", file + "x"}} {
+		if _, code := ctl(bad...); code != exitUsage || len(kids()) != 2 {
+			t.Errorf("%v = %d, kids %v; want exit 2 and no change", bad, code, kids())
 		}
 	}
 }

@@ -20,13 +20,14 @@ import (
 
 // reviewers verifies and issues the tokens of reviewers. It implements console.Tokens.
 type reviewers struct {
+	keys  *token.Keys
 	local *token.Issuer
 	oidc  *token.OIDC // nil without an issuer
 	now   func() time.Time
 }
 
 func newReviewers(s settings, keys *token.Keys, now func() time.Time, log *slog.Logger) (*reviewers, error) {
-	r := &reviewers{local: token.NewIssuer(keys), now: now}
+	r := &reviewers{keys: keys, local: token.NewIssuer(keys), now: now}
 	if s.OIDCIssuer == "" {
 		return r, nil
 	}
@@ -89,7 +90,7 @@ func (r *reviewers) OpenSignInLink(raw string) (verification.SignInLink, error) 
 // as a client. Its live updates end once stopping is closed.
 func (r *reviewers) console(e *engine.Engine, s settings, log *slog.Logger, stopping <-chan struct{}) (http.Handler, error) {
 	o := console.Options{
-		URL: cli.ConsoleURL(s.PublicURL), Tokens: r, Session: s.ConsoleSession, Now: r.now, Log: log, Stopping: stopping,
+		URL: cli.ConsoleURL(s.PublicURL), Tokens: r, Generation: r.keys.Generation, Session: s.ConsoleSession, Now: r.now, Log: log, Stopping: stopping,
 	}
 	if s.OIDCClientID != "" {
 		login, err := token.NewLogin(r.oidc, o.URL+console.CallbackPath, o.URL+console.SignInPath)

@@ -22,6 +22,9 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 	defer stopWork()
 	failed := make(chan error, 5)
 	var background sync.WaitGroup
+	requests, ignore := hangup()
+	defer ignore()
+	background.Go(func() { h.reload(working, requests) })
 	if h.settings.has(roleWorker) {
 		background.Go(func() { h.engine.Serve(working) })
 		<-h.engine.Serving()

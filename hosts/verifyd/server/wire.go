@@ -53,6 +53,7 @@ type host struct {
 	settings   settings
 	log        *slog.Logger
 	storage    *storage
+	keys       *token.Keys // that sign and verify
 	engine     *engine.Engine
 	lists      *screening.Lists
 	membership *postgres.Membership // nil for a host that shares no database or is no worker
@@ -160,6 +161,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 			return nil, o.warnings, err
 		}
 	}
+	h.keys = keys
 	m := newMetrics(h.build)
 	if h.storage.database != nil {
 		m.registry.MustRegister(databaseGauges(h.storage.database, clk.Now))
