@@ -13,15 +13,34 @@ import (
 
 // cardView is one step on the run page.
 type cardView struct {
-	Node      verification.NodeID
-	Label     string
-	Type      string
-	Badge     web.Badge
-	Reason    string
-	At        instant // when the step was completed; when it started if it is not
+	Node   verification.NodeID
+	Label  string
+	Type   string
+	Badge  web.Badge
+	Reason string
+	At     instant // when the step was completed; when it started if it is not
+	cardData
+	// Visits are the earlier visits of the step, the newest first. Visited says how many there
+	// were, and Hidden how many are left out; both are empty for none.
+	Visits          []visitView
+	Visited, Hidden string
+}
+
+// cardData is what a step recorded on one visit.
+type cardData struct {
 	Documents []documentView
 	Table     dataTable
 	More      string // says how many values are left out; empty for none
+}
+
+// visitView is an earlier visit of a step.
+type visitView struct {
+	Title  string
+	Badge  web.Badge
+	Reason string
+	At     instant
+	Open   bool // it has a reason
+	cardData
 }
 
 // documentView is an uploaded file on the run page.
@@ -43,25 +62,57 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 		if !card.CompletedAt.IsZero() {
 			v.At = s.At(card.CompletedAt)
 		}
-		form, hidden := rec.Definition.Nodes[card.NodeID].Fields, map[string]bool{}
-		for _, f := range form {
-			f = f.In(s.Lang())
-			if d, ok := documentOf(card.Data, f.Name, rec.Documents); ok && f.Upload() {
-				hidden[f.Name], hidden["documents"] = true, true
-				label := f.Label
-				if label == "" {
-					label = inWords(f.Name)
-				}
-				v.Documents = append(v.Documents, s.documentView(rec.Report.Run.ID, d, label))
+		v.cardData = s.cardData(rec, card, card.Data)
+		for _, visit := range slices.Backward(card.Visits) {
+			title := s.say("card.visit", visit.Number)
+			data := s.cardData(rec, card, visit.Data)
+			for i := range data.Documents {
+				data.Documents[i].Label += " · " + title
 			}
+			v.Visits = append(v.Visits, visitView{
+				Title: title, Badge: s.cardBadge(visit.Status), Reason: c.sentence(s, visit.Reason),
+				At: s.At(visit.CompletedAt), Open: visit.Reason != "", cardData: data,
+			})
 		}
-		v.Table = tableOf(card.Data, verification.MergeSchemas(form.DataSchema(s.Lang()), card.DataSchema), hidden, s.Message)
-		if v.Table.More > 0 {
-			v.More = s.say("data.more", v.Table.More)
+		if n := len(card.Visits) + card.VisitsOmitted; n > 0 {
+			v.Visited = s.count("card.visits", n)
+		}
+		if card.VisitsOmitted > 0 {
+			v.Hidden = s.count("card.visits.hidden", card.VisitsOmitted)
 		}
 		all = append(all, v)
 	}
 	return all
+}
+
+// allDocuments returns the documents of all visits.
+func (v cardView) allDocuments() []documentView {
+	all := v.Documents
+	for _, visit := range v.Visits {
+		all = slices.Concat(all, visit.Documents)
+	}
+	return all
+}
+
+// cardData returns what a step recorded on one visit.
+func (s session) cardData(rec engine.RunRecord, card verification.Card, data verification.Data) (v cardData) {
+	form, hidden := rec.Definition.Nodes[card.NodeID].Fields, map[string]bool{}
+	for _, f := range form {
+		f = f.In(s.Lang())
+		if d, ok := documentOf(data, f.Name, rec.Documents); ok && f.Upload() {
+			hidden[f.Name], hidden["documents"] = true, true
+			label := f.Label
+			if label == "" {
+				label = inWords(f.Name)
+			}
+			v.Documents = append(v.Documents, s.documentView(rec.Report.Run.ID, d, label))
+		}
+	}
+	v.Table = tableOf(data, verification.MergeSchemas(form.DataSchema(s.Lang()), card.DataSchema), hidden, s.Message)
+	if v.Table.More > 0 {
+		v.More = s.say("data.more", v.Table.More)
+	}
+	return v
 }
 
 // documentOf returns the document that the data of a step names for a field.

@@ -114,6 +114,32 @@ func (d *desk) answered(w verification.Workflow, reference, name string) (verifi
 // suspicious makes the check pan return a score that leads to a review.
 func (d *desk) suspicious() { d.Provider.On("pan", enginetest.Pass(scored(61.5))) }
 
+// looped starts a run that screens two owners, and answers as its customer. The first owner
+// is on the list, and the second is not.
+func (d *desk) looped() verification.RunID {
+	d.t.Helper()
+	w := d.Apply(verification.Definition{
+		Workflow: "owners", Name: "Owners", Start: "owner",
+		Nodes: map[verification.NodeID]verification.Node{
+			"owner": {Type: verification.NodeCustomerInput, Label: "Owner of the company", Next: "list", Fields: verification.InputFields{
+				{Name: "name", Type: verification.FieldText, Label: "Full name"},
+				{Name: "more", Type: verification.FieldCheckbox, Label: "There is another owner"},
+			}},
+			"list": {Type: verification.NodeCheck, Label: "Sanctions screening", Provider: "script", Next: "more"},
+			"more": {Type: verification.NodeBranch, Label: "Another owner?", Rules: []verification.Rule{{When: `steps.owner.data.?more.orValue(false)`, Next: "owner"}}, Else: "done"},
+			"done": {Type: verification.NodeEnd},
+		},
+	})
+	d.Provider.On("list",
+		enginetest.Pass(map[string]any{"analysis_ok": false, "hits": []any{map[string]any{"id": "fictional-001", "name": "Viktor Aleksandrovich Zamoyskov", "score": 0.993}}}),
+		enginetest.Pass(map[string]any{"analysis_ok": true, "hits": []any{}}))
+	run := d.begin(w, "company-1")
+	d.Submit(run, "owner_submitted", map[string]any{"name": "Viktor Zamoyskov", "more": true})
+	d.Advance(time.Minute)
+	d.Submit(run, "owner_submitted", map[string]any{"name": "Asha Rao", "more": false})
+	return run
+}
+
 // fill starts many runs that wait for a verdict.
 func (d *desk) fill(n int) []verification.RunID {
 	d.t.Helper()

@@ -124,7 +124,7 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 	v.Graph = s.runGraph(rec.Definition, rec.History)
 	images := 0
 	for _, card := range v.Cards {
-		for _, d := range card.Documents {
+		for _, d := range card.allDocuments() {
 			if d.Image {
 				images++
 			}

@@ -54,6 +54,26 @@ func TestTheRunPageShowsAllThatIsKnown(t *testing.T) {
 	wants(t, d.as(reviewer(verification.RoleViewer)).get("/runs/"+string(run)), http.StatusOK, "asha-reviewer has claimed this run", "!Approve", "!Take over", "your role cannot give verdicts")
 }
 
+func TestTheRunPageShowsEveryVisitOfALoop(t *testing.T) {
+	d := serve(t)
+	run := d.looped()
+	p := d.as(reviewer(verification.RoleReviewer))
+	page := p.get("/runs/" + string(run))
+	wants(t, page, http.StatusOK,
+		"Needs a verdict", "On an earlier visit, the analysis could not be completed with confidence.",
+		"This is the last visit of the step. There was 1 visit before it.", "Asha Rao", "Viktor Zamoyskov", // both answers
+		"The analysis could not be completed with confidence.", "fictional-001", "0.993", // the hit
+		"Visit 2 of this step", // the timeline
+	)
+	if n := strings.Count(page.body, `<details class="visit" open>`); n != 1 {
+		t.Errorf("%d earlier visits are open, want the one with the hit", n)
+	}
+	if n := strings.Count(page.body, `<details class="visit">`); n != 1 {
+		t.Errorf("%d earlier visits are closed, want the one of the form", n)
+	}
+	wants(t, p.get("/runs/"+string(run)+"?lang=hi"), http.StatusOK, "पहले के एक दौर में विश्लेषण", "दौर 1", "!On an earlier visit")
+}
+
 func TestADocumentIsServedSafelyAndItsViewIsLogged(t *testing.T) {
 	d := serve(t)
 	d.suspicious()
@@ -480,9 +500,12 @@ func TestARunLooksRight(t *testing.T) {
 	n.OnFailed = verification.TargetFail
 	failing.Nodes["pan"] = n
 	failed, _ := d.answered(d.Apply(failing), "case-5", "Noor Khan")
+	looped := d.looped()
 	d.Advance(time.Minute)
 	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{})
-	for state, run := range map[string]verification.RunID{"parked": parked, "taken": taken, "settled": settled, "proposed": proposed, "failed": failed} {
+	for state, run := range map[string]verification.RunID{
+		"parked": parked, "taken": taken, "settled": settled, "proposed": proposed, "failed": failed, "looped": looped,
+	} {
 		d.inspectAll(tab, "run-"+state, "/runs/"+string(run), func() {
 			tab.Wait(`[...document.images].every((i) => i.scrollIntoView() || i.complete)`)
 			browser.Eval[bool](tab, `scrollTo(0, 0), true`)

@@ -36,6 +36,12 @@ type verdictView struct {
 // timelineLine returns the line of an entry.
 func (c *console) timelineLine(s session, e verification.TimelineEntry) timelineLine {
 	l := timelineLine{At: s.At(e.At), Text: s.happened(e), Tone: toneOf(e.Kind), Detail: c.sentence(s, e.Text)}
+	if e.Kind == verification.TimelinePassed && e.Text != "" { // but the visit has a flag
+		l.Tone = web.Warning
+	}
+	if e.Visit > 0 {
+		l.Notes = append(l.Notes, s.say("timeline.visit", e.Visit))
+	}
 	if e.Count > 1 {
 		l.Notes = append(l.Notes, s.say("timeline.times", e.Count, s.At(e.Until).Text))
 	}

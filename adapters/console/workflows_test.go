@@ -120,6 +120,13 @@ func TestWordsOfGraphsAndSentencesOfFlagsHaveMessages(t *testing.T) {
 		if s := c.Sentence(); c != verification.CauseProposal && messages["sentence: "+s] != s {
 			t.Errorf("the sentence of the cause %q has no message", c)
 		}
+		switch s := c.EarlierSentence(); c { //nolint:exhaustive // the others may hold for an earlier visit
+		case verification.CauseReviewStep, verification.CauseDispatches, verification.CauseRescreened, verification.CauseProposal:
+		default:
+			if messages["sentence: "+s] != s {
+				t.Errorf("the sentence %q has no message", s)
+			}
+		}
 	}
 }
 
