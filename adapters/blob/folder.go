@@ -44,7 +44,7 @@ type FolderStore struct {
 var _ verification.DocumentStore = (*FolderStore)(nil)
 
 // Folder opens a folder, creates it if it is missing, and deletes incomplete
-// documents of processes that died. tenantLimit bounds the bytes of one tenant's
+// documents of processes that died, as RemoveIncomplete does. tenantLimit bounds the bytes of one tenant's
 // documents, including those that are being saved; 0 means no limit. Saving beyond
 // the limit, or on a full disk, is ErrUnavailable. If several processes share the
 // folder, each counts again what the others have saved, at most every five minutes.
@@ -57,7 +57,7 @@ func Folder(dir string, tenantLimit int64) (*FolderStore, error) {
 		return nil, fmt.Errorf("open the folder of documents: %w", err)
 	}
 	s := &FolderStore{root: root, quota: newQuota(0, tenantLimit)}
-	if err := s.removeStale(); err != nil {
+	if _, err := s.RemoveIncomplete(context.Background()); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
 	return s, nil

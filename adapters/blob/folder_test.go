@@ -99,6 +99,28 @@ func TestDocumentsOutliveTheProcess(t *testing.T) {
 	}
 }
 
+func TestLeftoversOfACrashAreRemovedWhileOpen(t *testing.T) {
+	dir := t.TempDir()
+	store := folder(t, dir)
+	if _, err := store.SaveDocument(t.Context(), someRun(1), upload(1), bytes.NewReader(somePDF(0))); err != nil {
+		t.Fatal(err)
+	}
+	kept := files(t, dir)
+	draft := filepath.Join(dir, ".incoming", "died") // another process, after this one opened the folder
+	begun := time.Now().Add(-61 * time.Minute)
+	if err := errors.Join(os.Mkdir(draft, 0o700), os.Chtimes(draft, begun, begun)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{1, 0} {
+		if n, err := store.RemoveIncomplete(t.Context()); err != nil || n != want {
+			t.Errorf("RemoveIncomplete = %d, %v; want %d", n, err, want)
+		}
+	}
+	if diff := cmp.Diff(kept, files(t, dir)); diff != "" {
+		t.Errorf("the folder (-want +got):\n%s", diff)
+	}
+}
+
 func TestLeftoversOfACrashAreRemovedAtOpen(t *testing.T) {
 	dir := t.TempDir()
 	d, err := folder(t, dir).SaveDocument(t.Context(), someRun(1), upload(1), bytes.NewReader(somePDF(0)))

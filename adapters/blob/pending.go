@@ -3,6 +3,7 @@
 package blob
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -85,7 +86,7 @@ func (p *pending) commit() error {
 }
 
 // remove moves a stored document to .incoming atomically and then deletes it. If
-// the process dies between the two, Folder deletes it later.
+// the process dies between the two, RemoveIncomplete deletes it later.
 func (p *pending) remove() error {
 	if err := p.root.Rename(p.name, p.path); err != nil {
 		return err
@@ -105,8 +106,8 @@ func (p *pending) sync(folder string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// discard deletes the document unless it is committed. Files that cannot be
-// deleted now are deleted when the folder is opened again.
+// discard deletes the document unless it is committed. RemoveIncomplete
+// deletes files that cannot be deleted now.
 func (p *pending) discard() {
 	if p.path != "" {
 		_ = p.root.RemoveAll(p.path)
@@ -127,29 +128,34 @@ func (p *pending) wrap(err error) error {
 	}
 }
 
-// removeStale deletes pending documents of processes that died.
-func (s *FolderStore) removeStale() error {
-	err := s.root.MkdirAll(incoming, folderMode)
-	if err != nil {
-		return fmt.Errorf("create the folder of incoming documents: %w", err)
+// RemoveIncomplete deletes the incomplete documents of processes that died, and returns how
+// many: those that nobody has written to for an hour. Call it now and then while the process
+// runs; Folder calls it once.
+func (s *FolderStore) RemoveIncomplete(ctx context.Context) (removed int, err error) {
+	if err := s.root.MkdirAll(incoming, folderMode); err != nil {
+		return 0, fmt.Errorf("create the folder of incoming documents: %w", err)
 	}
 	now, err := s.diskTime()
 	if err != nil {
-		return fmt.Errorf("write to the folder of documents: %w", err)
+		return 0, fmt.Errorf("write to the folder of documents: %w", err)
 	}
 	entries, err := fs.ReadDir(s.root.FS(), incoming)
 	if err != nil {
-		return fmt.Errorf("list incoming documents: %w", err)
+		return 0, fmt.Errorf("list incoming documents: %w", err)
 	}
 	for _, entry := range entries {
+		if err := ctx.Err(); err != nil {
+			return removed, err
+		}
 		name := path.Join(incoming, entry.Name())
 		if now.Sub(s.lastWrite(name)) > staleAfter {
 			if err := s.root.RemoveAll(name); err != nil {
-				return fmt.Errorf("remove an incomplete document: %w", err)
+				return removed, fmt.Errorf("remove an incomplete document: %w", err)
 			}
+			removed++
 		}
 	}
-	return nil
+	return removed, nil
 }
 
 // lastWrite returns when a pending document was last written to.

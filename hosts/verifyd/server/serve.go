@@ -25,6 +25,9 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 	requests, ignore := hangup()
 	defer ignore()
 	background.Go(func() { h.reload(working, requests) })
+	if from, ok := h.documents.(incompleteRemover); ok {
+		background.Go(func() { removeIncomplete(working, from, h.log) })
+	}
 	if h.settings.has(roleWorker) {
 		background.Go(func() { h.engine.Serve(working) })
 		<-h.engine.Serving()

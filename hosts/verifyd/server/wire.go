@@ -54,6 +54,7 @@ type host struct {
 	log        *slog.Logger
 	storage    *storage
 	keys       *token.Keys // that sign and verify
+	documents  verification.DocumentStore
 	engine     *engine.Engine
 	lists      *screening.Lists
 	membership *postgres.Membership // nil for a host that shares no database or is no worker
@@ -161,7 +162,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 			return nil, o.warnings, err
 		}
 	}
-	h.keys = keys
+	h.keys, h.documents = keys, o.documents
 	m := newMetrics(h.build)
 	if h.storage.database != nil {
 		m.registry.MustRegister(databaseGauges(h.storage.database, clk.Now))
