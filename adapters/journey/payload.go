@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -89,8 +91,8 @@ func locationOf(l location) (value any, given bool) {
 		if text == "" {
 			continue
 		}
-		n := json.Number(text) // as the script of the page wrote it
-		if _, err := verification.ParseNumber(n); err != nil {
+		n, err := strconv.ParseFloat(text, 64) // the script of the page wrote it
+		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
 			return text, true // refused by the engine
 		}
 		coordinates[name] = n
