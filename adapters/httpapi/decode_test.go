@@ -60,6 +60,10 @@ func TestBodiesAreStrict(t *testing.T) {
 		{"an escaped NUL", `{"reference_id":"a\u0000b"}`, `[{"field":"reference_id","message":"must not contain a NUL character"}]`},
 		{"an escaped NUL inside", `{"reference_id":"p","input":{"a":"\u0000"}}`, `[{"field":"input","message":"must not contain a NUL character"}]`},
 		{"an escaped NUL in a name", `{"reference_id":"p","input":{"\u0000":1}}`, `[{"field":"input","message":"must not contain a NUL character"}]`},
+		{
+			"numbers that would lose digits", `{"reference_id":"p","input":{"a":{"ids":[1,18446744073709551616]},"b":1e-999}}`,
+			`[{"field":"input.a.ids[1]","message":"must be a whole number of at most 64 bits to keep its digits: send it as a string"}]`,
+		},
 		{"deep input", `{"reference_id":"p","input":` + deep(33) + `}`, `[{"field":"input","message":"must not nest deeper than 32"}]`},
 		{"deep rubbish", `{"reference_id":"p","x":` + deep(5000) + `}`, `[{"field":"x","message":"is not a known field"}]`},
 		{"an empty reference", `{"reference_id":""}`, `[{"field":"reference_id","message":"is required"}]`},
