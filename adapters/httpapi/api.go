@@ -24,6 +24,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/go-playground/validator/v10"
 
+	"github.com/verifyd/verifyd/adapters/uploadrate"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/fair"
@@ -49,6 +50,8 @@ type Options struct {
 	// Bearers lets the signals route accept dashboard access tokens; with nil it
 	// accepts only client-id and x-api-key.
 	Bearers Bearers
+	// UploadRates limit the uploads of each tenant; nil gives the API rates of its own.
+	UploadRates *uploadrate.Rates
 	// Observe is called after each request. The route is a pattern such as
 	// /v1/runs/{id}, or "unmatched"; the method is "other" if HTTP does not define it.
 	// Observe must not block.
@@ -83,6 +86,7 @@ type handler func(w *response, r *http.Request, who caller) error
 
 // New returns the handler of the API of an engine.
 func New(e *engine.Engine, o Options) http.Handler {
+	o.UploadRates = cmp.Or(o.UploadRates, uploadrate.New())
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.CacheBytes = cmp.Or(o.CacheBytes, 16<<20)
 	a := &api{
@@ -122,6 +126,7 @@ func New(e *engine.Engine, o Options) http.Handler {
 	get("/v1/runs/{id}", runs, a.readRun)
 	get("/v1/runs/{id}/report.pdf", runs, a.printReport)
 	get("/v1/runs/{id}/documents/{document_id}", rule{surface: verification.SurfaceRuns, noun: "document"}, a.readDocument)
+	post("/v1/runs/{id}/documents", rule{surface: verification.SurfaceSignals, noun: "run"}, a.uploadDocument)
 	post("/v1/runs/{id}/cancel", runs, a.cancelRun)
 
 	signals := rule{surface: verification.SurfaceSignals, noun: "run", bearer: o.Bearers != nil}

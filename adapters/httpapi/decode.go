@@ -64,7 +64,7 @@ func rawBody(w *response, r *http.Request) ([]byte, error) {
 	case errors.As(err, &tooLarge):
 		return nil, errTooLarge
 	case err != nil:
-		return nil, badRequest("the body ended before it was complete")
+		return nil, errCutOff
 	}
 	return body.Bytes(), nil
 }

@@ -4,8 +4,10 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"image"
 	"image/png"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -67,4 +69,81 @@ func TestADocumentIsReadAsItIsStoredAndABrowserRunsNothingInIt(t *testing.T) {
 		}
 		a.do(http.MethodGet, path, "", "client-id: other").says(404, "Not Found")
 	}
+}
+
+// kept counts the documents of a store.
+type kept struct {
+	verification.DocumentStore
+	ids map[string]bool
+}
+
+func (k kept) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
+	saved, err := k.DocumentStore.SaveDocument(ctx, r, d, content)
+	if err == nil {
+		k.ids[saved.ID] = true
+	}
+	return saved, err
+}
+
+func (k kept) RemoveDocument(ctx context.Context, r verification.RunRef, id string) error {
+	delete(k.ids, id)
+	return k.DocumentStore.RemoveDocument(ctx, r, id)
+}
+
+// form returns a form with the files of a field.
+func form(field string, files ...string) string {
+	var b strings.Builder
+	for _, content := range files {
+		b.WriteString("--xx\r\nContent-Disposition: form-data; name=\"" + field + "\"; filename=\"f\"\r\n\r\n" + content + "\r\n")
+	}
+	return b.String() + "--xx--\r\n"
+}
+
+func TestARefusedUploadLeavesNoDocument(t *testing.T) {
+	k := kept{blob.Memory(16<<20, 16<<20), map[string]bool{}}
+	a := newAPI(t, setup{ports: func(p *engine.Ports, _ *engine.Options) {
+		p.Documents, p.Sanitize = k, media.Sanitize
+	}})
+	run := a.started(verification.Definition{
+		Workflow: "uploads", Name: "Uploads", Start: "details",
+		Nodes: map[verification.NodeID]verification.Node{
+			"details": {Type: verification.NodeCustomerInput, Label: "Your documents", Next: "done", Fields: verification.InputFields{
+				{Name: "bill", Type: verification.FieldFile}, {Name: "card", Type: verification.FieldImage},
+			}},
+			"done": {Type: verification.NodeEnd},
+		},
+	})
+	pdf := func(size int) string {
+		const head, tail = "%PDF-1.4\n", "\n%%EOF\n"
+		return head + strings.Repeat(" ", size-len(head)-len(tail)) + tail
+	}
+	path, multipart := "/v1/runs/"+string(run.ID)+"/documents", "Content-Type: multipart/form-data; boundary=xx"
+	for _, row := range []struct {
+		name, body string
+		status     int
+		want       string
+	}{
+		{"nothing", "--xx--\r\n", 400, "the form must have one file"},
+		{"two files", form("bill", pdf(100), pdf(100)), 400, "the form must have one file"},
+		{"a file that is cut off", form("bill", pdf(100))[:120], 400, "ended before it was complete"},
+		{"a form that ends after the file", strings.TrimSuffix(form("bill", pdf(100)), "--xx--\r\n"), 400, "ended before it was complete"},
+		{"a file that is too long", form("bill", pdf(verification.MaxDocumentBytes+1)), 413, "The file must be at most 10 MiB."},
+		{"a form that is too long", form("bill", pdf(verification.MaxDocumentBytes+1<<20)), 413, "The file must be at most 10 MiB."},
+		{"a file that is no image", form("card", pdf(100)), 422, `"field":"payload.card"`},
+		{"a file of no known type", form("bill", "MZ"), 422, `"field":"payload.bill"`},
+		{"an empty file", form("bill", ""), 422, `"field":"payload.bill"`},
+		{"a field of no step", form("other", pdf(100)), 409, "The run does not wait for a file of this field."},
+	} {
+		a.do(http.MethodPost, path, row.body, multipart).says(row.status, row.want)
+		if len(k.ids) != 0 {
+			t.Errorf("after %s there are %d documents, want none", row.name, len(k.ids))
+		}
+	}
+	a.do(http.MethodPost, path, form("bill", pdf(verification.MaxDocumentBytes)), multipart).says(200, `"size":10485760`)
+	a.do(http.MethodPost, path, form("bill", pdf(verification.MaxDocumentBytes-1)), multipart).says(503, "Service Unavailable")
+	if len(k.ids) != 1 {
+		t.Errorf("there are %d documents, want the one that was saved", len(k.ids))
+	}
+	a.do(http.MethodPost, path, form("bill", pdf(100)), multipart, "client-id: other").is(404, noRun)
+	a.do(http.MethodPost, path, "{}").says(415, "multipart/form-data")
 }

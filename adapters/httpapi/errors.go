@@ -5,6 +5,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -48,6 +49,10 @@ var (
 	errMethod    = full(http.StatusMethodNotAllowed, "The route does not take this method.", nil)
 	errMediaType = full(http.StatusUnsupportedMediaType, "The body must be JSON: send Content-Type: application/json.", nil)
 	errTooLarge  = full(http.StatusRequestEntityTooLarge, "The body must be at most 1 MiB.", nil)
+	errNotForm   = full(http.StatusUnsupportedMediaType, "The body must be a form with one file: send Content-Type: multipart/form-data.", nil)
+	errFileSize  = full(http.StatusRequestEntityTooLarge, fmt.Sprintf("The file must be at most %d MiB.", verification.MaxDocumentBytes>>20), nil)
+	errOneFile   = badRequest("the form must have one file, whose part has the name of the field, and nothing else")
+	errCutOff    = badRequest("the body ended before it was complete")
 	errInternal  = full(http.StatusInternalServerError, "The service failed to answer; the error has been logged.", nil)
 )
 

@@ -28,7 +28,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f, err := readForm(w, r, j.Step, func(f form, field verification.InputField, name string, content io.Reader) error {
-		return s.upload(r, v, j, f, field, name, s.rates.reader(r.Context(), j.Tenant.ID, content))
+		return s.upload(r, v, j, f, field, name, s.rates.Reader(r.Context(), j.Tenant.ID, content))
 	})
 	if err == nil && f.wait() != j.Step.WaitNumber {
 		err = &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/verifyd/verifyd/adapters/uploadrate"
 	"github.com/verifyd/verifyd/adapters/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -39,15 +40,19 @@ type site struct {
 	assets   *web.Assets
 	catalogs web.Catalogs
 	origin   *http.CrossOriginProtection
-	rates    *uploadRates
+	rates    *uploadrate.Rates
 }
 
 // Handler returns a handler for {path}/{token} and {path}/assets/, where {path}
 // is the path that it is mounted at. Log lines name the run, and the request id that the
 // caller has set as X-Request-Id on the response. If the ResponseWriter has a method
-// LogRun(verification.RunID), the handler calls it with the run of the request.
-func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
-	s := &site{engine: e, log: log, origin: http.NewCrossOriginProtection(), rates: newUploadRates()}
+// LogRun(verification.RunID), the handler calls it with the run of the request. The rates
+// limit uploads; nil gives the handler rates of its own.
+func Handler(e *engine.Engine, log *slog.Logger, rates *uploadrate.Rates) (http.Handler, error) {
+	if rates == nil {
+		rates = uploadrate.New()
+	}
+	s := &site{engine: e, log: log, origin: http.NewCrossOriginProtection(), rates: rates}
 	var err error
 	if s.catalogs, err = web.ReadCatalogs(messageFiles); err != nil {
 		return nil, err

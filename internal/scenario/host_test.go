@@ -17,10 +17,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/httpapi"
+	"github.com/verifyd/verifyd/adapters/media"
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/adapters/postgres"
@@ -92,6 +94,7 @@ func newHost(t testing.TB, store verification.Store) scenario.Host {
 		},
 		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: h.clock,
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Printer: printer, Notifier: notifier{},
+		Documents: blob.Memory(1<<20, 1<<20), Sanitize: media.Sanitize,
 	}, engine.Options{PublicURL: h.url, StartWait: 50 * time.Millisecond})
 	check(t, err)
 	bootstrap(t, e, store)

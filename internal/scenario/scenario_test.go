@@ -43,11 +43,11 @@ func TestTheServiceKeepsToItsContract(t *testing.T) {
 	}
 	// The tests of adapters/httpapi cover responses that need concurrent clients or a
 	// host that fails, and those of hosts/verifyd cover callbacks, whose tokens only
-	// vendors know. Only the pages of the journey take uploads.
+	// vendors know.
 	unseen := slices.DeleteFunc(r.Unseen(), func(response string) bool {
 		status := response[strings.LastIndex(response, " ")+1:]
 		return slices.Contains([]string{"413", "429", "500", "503"}, status) || response == "POST /v1/workflows/{id}/runs 409" ||
-			strings.HasPrefix(response, "POST /callbacks/") || response == "GET /v1/runs/{id}/documents/{document_id} 200"
+			strings.HasPrefix(response, "POST /callbacks/")
 	})
 	for _, response := range unseen {
 		t.Errorf("no conversation has the documented response %s", response)

@@ -22,10 +22,44 @@ const removeTimeout = 10 * time.Second
 // when that wait is over, ErrInvalid with the field when the file is refused, and
 // ErrUnavailable when the store is full.
 func (e *Engine) UploadDocument(ctx context.Context, j Journey, wait int, field string, content io.Reader) (verification.Document, error) {
+	return e.upload(ctx, j.session, wait, field, content)
+}
+
+// UploadForSignal saves a file for one field of the step that the run waits on, as
+// UploadDocument does for a customer on a journey page. The payload of the step's signal
+// refers to it as {"document_id": Document.ID}. ErrNotFound is returned for an unknown
+// run, ErrConflict when the run does not wait for a file of that field, or no longer does
+// when the file has arrived, ErrInvalid with the field when the file is refused, and
+// ErrUnavailable when the store is full.
+func (e *Engine) UploadForSignal(
+	ctx context.Context, t verification.TenantID, id verification.RunID, field string, content io.Reader,
+) (verification.Document, error) {
+	s, err := e.open(ctx, verification.RunRef{Tenant: t, Run: id})
+	if err == nil {
+		err = e.loadProgram(ctx, s)
+	}
+	if err != nil {
+		return verification.Document{}, err
+	}
+	n, _ := s.program.Node(s.run.Wait.Node)
+	if f, ok := n.Fields.ByName(field); !ok || !f.Upload() || s.run.Wait.Kind != verification.WaitCustomer {
+		return verification.Document{}, errNoFileAwaited
+	}
+	d, err := e.upload(ctx, s, s.run.Wait.Number, field, content)
+	if errors.Is(err, verification.ErrNotOpen) {
+		err = errNoFileAwaited
+	}
+	return d, err
+}
+
+// errNoFileAwaited is returned for an upload that no field of the open step takes.
+var errNoFileAwaited error = verification.Conflict("run", "the run does not wait for a file of this field")
+
+// upload saves a file for a field of the wait with that number.
+func (e *Engine) upload(ctx context.Context, s *session, wait int, field string, content io.Reader) (verification.Document, error) {
 	if e.ports.Documents == nil {
 		return verification.Document{}, verification.Unavailable("document", "uploads are not accepted here")
 	}
-	s := j.session
 	d := verification.Document{ID: e.ports.NewID(), Field: field, CreatedAt: e.now()}
 	accept, err := e.accepts(ctx, s, verification.Upload{WaitNumber: wait, Document: d})
 	if err != nil {

@@ -1,7 +1,7 @@
-// Limits the upload rate of each tenant, so that its uploads do not take the
-// processor and the disk from others.
-
-package journey
+// Package uploadrate limits the upload rate of each tenant, so that its uploads do not
+// take the processor and the disk from others. The journey pages and the API of a host
+// share one limit.
+package uploadrate
 
 import (
 	"context"
@@ -25,19 +25,20 @@ const (
 // that do not upload to one host at the same time.
 const maxRates = 10_000
 
-// uploadRates holds the upload rates of the tenants.
-type uploadRates struct {
+// Rates holds the upload rates of the tenants. It is safe for concurrent use.
+type Rates struct {
 	mu      sync.Mutex // held from Get to Put
 	tenants *lru.Cache[verification.TenantID, *rate.Limiter]
 }
 
-func newUploadRates() *uploadRates {
-	return &uploadRates{tenants: lru.New[verification.TenantID](maxRates, 1, func(*rate.Limiter) int { return 1 })}
+// New returns the rates of a host: 16 MiB/s for each tenant, after 10 MiB at once.
+func New() *Rates {
+	return &Rates{tenants: lru.New[verification.TenantID](maxRates, 1, func(*rate.Limiter) int { return 1 })}
 }
 
-// reader returns a reader of content at the rate of the tenant. Its reads fail
+// Reader returns a reader of content at the rate of the tenant. Its reads fail
 // once ctx ends.
-func (u *uploadRates) reader(ctx context.Context, t verification.TenantID, content io.Reader) io.Reader {
+func (u *Rates) Reader(ctx context.Context, t verification.TenantID, content io.Reader) io.Reader {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	limiter, ok := u.tenants.Get(t)
