@@ -223,7 +223,7 @@ func cardRows(c apitypes.Card) [][]string {
 		rows = append(rows, row(fmt.Sprintf("%s, visit %d", c.NodeID, v.Visit), v.Status, v.Dispatches, v.StartedAt, v.CompletedAt, v.Reason))
 	}
 	if c.VisitsOmitted > 0 {
-		rows = append(rows, []string{fmt.Sprintf("%s, %d more visits", c.NodeID, c.VisitsOmitted), string(c.Type), "", "", "", "", ""})
+		rows = append(rows, []string{fmt.Sprintf("%s, visits left out: %d", c.NodeID, c.VisitsOmitted), string(c.Type), "", "", "", "", ""})
 	}
 	return rows
 }

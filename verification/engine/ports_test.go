@@ -225,8 +225,12 @@ func TestAReportIsPrintedOnceTheRunIsOver(t *testing.T) {
 	if raw, err := k.Engine.PrintReport(t.Context(), enginetest.Tenant, run.ID); err != nil || string(raw) != "completed" {
 		t.Errorf("print = %s, %v; want the printer's bytes", raw, err)
 	}
-	if calls := len(printer.PrintReportCalls()); calls != 1 {
-		t.Errorf("the printer was called %d times, want 1", calls)
+	calls := printer.PrintReportCalls()
+	if len(calls) != 1 {
+		t.Fatalf("the printer was called %d times, want 1", len(calls))
+	}
+	if r := calls[0].R; r.Decision != verification.DecisionNone || r.Flags != nil || r.Summary.NeedsReview == 0 || !r.ResolvedAt.IsZero() {
+		t.Errorf("the printer gets the verdict %q, %+v, %+v", r.Decision, r.Flags, r.Summary)
 	}
 }
 
