@@ -66,7 +66,13 @@ func (w *window) empty(ctx context.Context) error {
 	if tabs != 1 {
 		return fmt.Errorf("the test left %d tabs in the window", tabs)
 	}
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+	// The page leaves itself: if the browser opened the empty page, it would start a new process.
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[string]("location.replace('about:blank'), ''")); err != nil {
+		return err
+	}
+	if err := until(ctx, func() (bool, error) {
+		return chromedp.Run(ctx, chromedp.Evaluate[bool]("location.href === 'about:blank' && document.readyState === 'complete'"))
+	}); err != nil {
 		return err
 	}
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[string]("window.name = ''")); err != nil {
