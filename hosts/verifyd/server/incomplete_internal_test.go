@@ -23,7 +23,7 @@ func TestBrokenUploadsAreRemovedWhileTheHostRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer folder.Close()
+	defer func() { _ = folder.Close() }()
 	draft := filepath.Join(dir, ".incoming", "died")
 	begun := time.Now().Add(-61 * time.Minute)
 	if err := errors.Join(os.Mkdir(draft, 0o700), os.Chtimes(draft, begun, begun)); err != nil {

@@ -182,7 +182,7 @@ func TestTheDemoPrintsANewLinkToTheConsole(t *testing.T) {
 	h := serveHost(t, nil)
 	h.signIn() // with the first link, which works once
 	before := len(h.stderr.String())
-	r, err := http.Get(h.api + "/console") //nolint:noctx // it follows the redirects of a browser
+	r, err := http.Get(h.api + "/console")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestTheDemoPrintsANewLinkToTheConsole(t *testing.T) {
 
 func TestOnlyTheDemoPrintsLinksToTheConsole(t *testing.T) {
 	h := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": writeBootstrap(t, "name,aliases\nIvan Fictional Testov,\n")})
-	r, err := http.Get(h.api + "/console") //nolint:noctx // it follows the redirects of a browser
+	r, err := http.Get(h.api + "/console")
 	if err != nil {
 		t.Fatal(err)
 	}

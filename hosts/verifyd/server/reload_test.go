@@ -52,7 +52,7 @@ func TestSigningKeysAreReloadedOnSIGHUP(t *testing.T) {
 	client := s.signIn()
 	signedIn := func(want bool) {
 		t.Helper()
-		r, err := client.Get(s.api + "/console/session") //nolint:noctx // the client has a timeout
+		r, err := client.Get(s.api + "/console/session")
 		if err != nil {
 			t.Fatal(err)
 		}
