@@ -3,8 +3,8 @@
 package console_test
 
 import (
-	"errors"
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"

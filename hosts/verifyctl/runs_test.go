@@ -19,8 +19,10 @@ func TestEarlierVisitsHaveRowsBelowTheirCard(t *testing.T) {
 		rows = append(rows, [3]string{row[0], row[2], row[len(row)-1]})
 	}
 	want := [][3]string{
-		{"list", "needs_review", "On an earlier visit, ..."}, {"list, visit 1", "needs_review", "A hit."},
-		{"list, visit 3", "ok", ""}, {"list, visits left out: 1", "", ""},
+		{"list", "needs_review", "On an earlier visit, ..."},
+		{"list, visit 1", "needs_review", "A hit."},
+		{"list, visit 3", "ok", ""},
+		{"list, visits left out: 1", "", ""},
 	}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
