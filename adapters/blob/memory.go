@@ -5,6 +5,7 @@ package blob
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"path"
@@ -19,6 +20,7 @@ type MemoryStore struct {
 	quota     *quota
 	mu        sync.RWMutex
 	documents map[string]*stored // by path
+	identity  string
 }
 
 var _ verification.DocumentStore = (*MemoryStore)(nil)
@@ -36,7 +38,7 @@ func Memory(limit, tenantLimit int64) *MemoryStore {
 	if tenantLimit == 0 {
 		tenantLimit = limit / 4
 	}
-	return &MemoryStore{quota: newQuota(limit, tenantLimit), documents: map[string]*stored{}}
+	return &MemoryStore{quota: newQuota(limit, tenantLimit), documents: map[string]*stored{}, identity: "memory-" + rand.Text()}
 }
 
 // SaveDocument implements verification.DocumentStore.

@@ -95,6 +95,16 @@ FROM tenants t CROSS JOIN LATERAL (
     FROM verifyd.deliveries d WHERE d.tenant_id = t.tenant_id AND d.state IN ('pending', 'failed')
 ) AS of_tenant`
 
+// ClockSkew returns how far the clock of the database is ahead of the clock now of the
+// caller, give or take half a round trip.
+func (s *Store) ClockSkew(ctx context.Context, now func() time.Time) (skew time.Duration, err error) {
+	err = s.transact(ctx, noTenant, nil, func(ctx context.Context, tx bun.Tx) (err error) {
+		skew, err = clockSkew(ctx, tx, now)
+		return err
+	})
+	return skew, translate("read the clock of the database", err)
+}
+
 // clockSkew assumes that the database reads its clock halfway between the request
 // and the response.
 func clockSkew(ctx context.Context, tx bun.Tx, now func() time.Time) (time.Duration, error) {

@@ -18,16 +18,19 @@ const deadHostLife = 24 * time.Hour
 // Host is a process on this database, as its heartbeats describe it.
 type Host struct {
 	ID        string   `bun:",pk"` // a UUID, new at each start
-	Name      string   // of the machine
+	Name      string   // of the machine, or as its operator named it
+	Address   string   // where it serves requests
 	Roles     []string `bun:",array"` // of the process, such as api or worker
 	Version   string
 	Bootstrap string    // the hash of its bootstrap file; empty without one
+	Facts     string    // JSON: what the host says about itself; the store does not read it
 	StartedAt time.Time // by the clock of the host
-	// SeenAt is the time of the last heartbeat, by the clock of the database, and
-	// Alive reports whether that is less than a minute ago. SaveHost ignores
-	// both.
-	SeenAt time.Time
-	Alive  bool `bun:",scanonly"`
+	// SeenAt is the time of the last heartbeat, by the clock of the database, and SeenAgo
+	// how many seconds ago that is. Alive reports whether it is less than a minute ago. SaveHost
+	// ignores them.
+	SeenAt  time.Time
+	SeenAgo float64 `bun:",scanonly"`
+	Alive   bool    `bun:",scanonly"`
 }
 
 // hostRow is a row of verifyd.hosts.
@@ -44,12 +47,12 @@ func (r hostRow) host() Host {
 // SaveHost records a heartbeat of a host. Call it every few seconds, so that
 // operators see the host.
 func (s *Store) SaveHost(ctx context.Context, h Host) error {
-	if !storable(h.ID, h.Name, h.Version, h.Bootstrap) || !storable(h.Roles...) {
+	if !storable(h.ID, h.Name, h.Address, h.Version, h.Bootstrap, h.Facts) || !storable(h.Roles...) {
 		return notStorable("host")
 	}
 	h.Roles = append([]string{}, h.Roles...) // an empty list for nil
 	err := s.querier().exec(ctx, noTenant, s.db.NewInsert().Model(&hostRow{Host: h}).Value("seen_at", "clock_timestamp()").
-		On("CONFLICT (id) DO UPDATE").Set("seen_at = excluded.seen_at").String())
+		On("CONFLICT (id) DO UPDATE").Set("seen_at = excluded.seen_at, facts = excluded.facts").String())
 	return translate("save host "+h.ID, err)
 }
 
@@ -63,6 +66,7 @@ func (s *Store) RemoveHost(ctx context.Context, id string) error {
 // their names and starts.
 func (s *Store) Hosts(ctx context.Context) ([]Host, error) {
 	all, err := selectAll(ctx, s.querier(), noTenant, s.db.NewSelect().Model((*hostRow)(nil)).ColumnExpr("h.*").
+		ColumnExpr("extract(epoch FROM clock_timestamp() - seen_at)::float8 AS seen_ago").
 		ColumnExpr("seen_at > clock_timestamp() - make_interval(secs => ?) AS alive", hostTimeout.Seconds()).
 		OrderExpr("name, started_at, id").String(), hostRow.host)
 	return all, translate("list hosts", err)

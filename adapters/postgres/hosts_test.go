@@ -21,7 +21,7 @@ func TestHostsAreListedWhileTheySendHeartbeats(t *testing.T) {
 	s := openAt(t, url, postgres.Options{SingleHost: true})
 	ctx := t.Context()
 	started := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
-	one := postgres.Host{ID: "00000000-0000-7000-8000-000000000001", Name: "one", Roles: []string{"api", "worker"}, Version: "v1", Bootstrap: "hash", StartedAt: started}
+	one := postgres.Host{ID: "00000000-0000-7000-8000-000000000001", Name: "one", Address: "10.0.0.1:8080", Facts: `{"build": "v1"}`, Roles: []string{"api", "worker"}, Version: "v1", Bootstrap: "hash", StartedAt: started}
 	two := postgres.Host{ID: "00000000-0000-7000-8000-000000000002", Name: "two", Roles: []string{"api"}, Version: "v2", StartedAt: started}
 	gone := postgres.Host{ID: "00000000-0000-7000-8000-000000000003", Name: "gone", StartedAt: started}
 	old := postgres.Host{ID: "00000000-0000-7000-8000-000000000004", Name: "old", StartedAt: started}
@@ -35,14 +35,18 @@ func TestHostsAreListedWhileTheySendHeartbeats(t *testing.T) {
 	got, err := s.Hosts(ctx)
 	must(t, err)
 	one.Alive = true
-	if diff := cmp.Diff([]postgres.Host{one, two}, got, cmpopts.IgnoreFields(postgres.Host{}, "SeenAt")); diff != "" {
+	if diff := cmp.Diff([]postgres.Host{one, two}, got, cmpopts.IgnoreFields(postgres.Host{}, "SeenAt", "SeenAgo")); diff != "" {
 		t.Errorf("hosts differ (-want +got):\n%s", diff)
 	}
+	if got[0].SeenAgo < 0 || got[0].SeenAgo > 60 || got[1].SeenAgo < 61 {
+		t.Errorf("the hosts were seen %v s and %v s ago, want now and more than a minute", got[0].SeenAgo, got[1].SeenAgo)
+	}
+	two.Facts = `{"build": "v2"}`
 	if since := time.Since(got[0].SeenAt); since < -time.Minute || since > time.Minute {
 		t.Errorf("one was seen %s ago, want now", since)
 	}
 	must(t, s.SaveHost(ctx, two))
-	if got, err = s.Hosts(ctx); err != nil || !got[1].Alive {
+	if got, err = s.Hosts(ctx); err != nil || !got[1].Alive || got[1].Facts != two.Facts {
 		t.Errorf("after a heartbeat the hosts are %+v, %v; want two alive", got, err)
 	}
 }

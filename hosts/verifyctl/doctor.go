@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/bootstrap"
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -96,6 +97,7 @@ func (s *session) examine(ctx context.Context, url string, counts bool) []findin
 			"see verifyctl webhook list --state failed; then run verifyctl webhook redeliver --all-failed"),
 		rescreening(passes, s.clock.Now()),
 	}
+	found = append(found, hostDifferences(hosts)...)
 	found = append(found, s.bootstrap(ctx, db, hosts)...)
 	if counts {
 		found = append(found, totals(ctx, db)...)
@@ -175,6 +177,10 @@ func alive(all []postgres.Host) finding {
 		return slices.ContainsFunc(living, func(h postgres.Host) bool { return slices.Contains(h.Roles, role) })
 	}
 	message := fmt.Sprintf("%d alive", len(living))
+	late := slices.DeleteFunc(slices.Clone(living), func(h postgres.Host) bool { return h.SeenAgo < lateHeartbeat.Seconds() })
+	for _, h := range late {
+		message += fmt.Sprintf(", %s last seen %s", labelOf(h), seenAgo(h))
+	}
 	if died := len(all) - len(living); died > 0 {
 		message += fmt.Sprintf(", %d died in the last day", died)
 	}
@@ -186,7 +192,58 @@ func alive(all []postgres.Host) finding {
 	case !has("api"):
 		return warning("hosts", message+", none with the role api", "start one with it (VERIFYD_ROLES): the API does not answer")
 	}
+	if len(late) > 0 {
+		return warning("hosts", message, "it has died, or cannot reach the database: read its log; other hosts continue its runs")
+	}
 	return ok("hosts", message)
+}
+
+// lateHeartbeat is the age of a heartbeat at which the next two are late.
+const lateHeartbeat = 25 * time.Second
+
+func labelOf(h postgres.Host) string {
+	if h.Address == "" {
+		return h.Name
+	}
+	return h.Name + " (" + h.Address + ")"
+}
+
+// hostDifferences compares the live hosts with each other, and their clocks with the clock of
+// the database.
+func hostDifferences(all []postgres.Host) (found []finding) {
+	const check = "differences"
+	var compared []cli.ComparedHost
+	for _, h := range all {
+		facts, err := cli.ParseHostFacts(h.Facts)
+		switch {
+		case !h.Alive || h.Facts == "":
+			continue
+		case err != nil:
+			found = append(found, warning(check, labelOf(h)+" says about itself what this verifyctl cannot read", "use the verifyctl of its build"))
+			continue
+		}
+		compared = append(compared, cli.ComparedHost{Label: labelOf(h), Worker: slices.Contains(h.Roles, "worker"), HostFacts: facts})
+		if by := facts.ClockAhead.Round(time.Millisecond); by.Abs() >= cli.MaxClockSkew {
+			direction := "ahead of"
+			if by < 0 {
+				direction = "behind"
+			}
+			judge := warning
+			if by.Abs() >= failSkew {
+				judge = failed
+			}
+			found = append(found, judge("clock", fmt.Sprintf("the clock of %s is %s %s the clock of the database", labelOf(h), by.Abs(), direction),
+				"synchronize the clocks of the hosts and of the database"))
+		}
+	}
+	different := cli.Differences(compared)
+	for _, d := range different {
+		found = append(found, warning(check, d.Message, d.Advice))
+	}
+	if len(compared) > 1 && len(different) == 0 {
+		found = append(found, ok(check, fmt.Sprintf("the %d live hosts have the same providers, lists, keys and settings", len(compared))))
+	}
+	return found
 }
 
 // The clock skew at which hosts disturb each other: a lease lasts 20 s.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -21,6 +22,13 @@ import (
 // sound is a database without problems.
 func sound() postgres.Health {
 	return postgres.Health{ServerVersion: "15.18", Connections: 20, MaxConnections: 100, PendingDeliveries: 2}
+}
+
+// differing gives a host an address and facts.
+func differing(h postgres.Host, address, key string, ahead time.Duration) postgres.Host {
+	h.Address = address
+	h.Facts = cli.HostFacts{Providers: map[string]string{"registry": key}, Keys: []string{key}, PublicURL: "https://id.example", ClockAhead: ahead}.String()
+	return h
 }
 
 func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
@@ -46,6 +54,13 @@ func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 	}
 	w.ctl("host list")
 	w.ctl("host list --json")
+	killed := host("2", true, "api", "worker")
+	killed.SeenAgo = 40
+	r.hosts = []postgres.Host{differing(host("1", true, "api", "worker"), "10.0.0.1:8080", "k1", 3*time.Second), differing(killed, "10.0.0.2:8080", "k2", -2*time.Hour)}
+	w.ctl("doctor")
+	w.ctl("host list")
+	r.hosts = []postgres.Host{differing(host("1", true, "api", "worker"), "10.0.0.1:8080", "k1", 0), differing(host("2", true, "worker"), "10.0.0.2:8080", "k1", time.Second)}
+	w.ctl("doctor")
 	r.hosts = []postgres.Host{host("1", true, "api", "worker")}
 	for _, change := range []func(*postgres.Health){
 		func(*postgres.Health) {},

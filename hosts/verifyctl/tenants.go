@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/postgres"
@@ -56,11 +57,20 @@ type hostList struct {
 type hostJSON struct {
 	ID        string             `json:"id"`
 	Name      string             `json:"name"`
+	Address   string             `json:"address"`
 	Alive     bool               `json:"alive"`
+	LastSeen  seen               `json:"last_seen"`
 	Roles     []string           `json:"roles"`
 	Version   string             `json:"version"`
 	StartedAt apitypes.Timestamp `json:"started_at"`
 	SeenAt    apitypes.Timestamp `json:"seen_at"`
+}
+
+// seen is how long ago something was seen, such as "40 s ago".
+type seen string
+
+func seenAgo(h postgres.Host) seen {
+	return seen(fmt.Sprintf("%.0f s ago", max(0, h.SeenAgo)))
 }
 
 // Run prints every host by name.
@@ -72,10 +82,16 @@ func (c hostList) Run(ctx context.Context, s *session) error {
 		}
 		convert := func(h postgres.Host) hostJSON {
 			return hostJSON{
-				ID: h.ID, Name: h.Name, Alive: h.Alive, Roles: append([]string{}, h.Roles...), Version: h.Version,
+				ID: h.ID, Name: h.Name, Address: h.Address, Alive: h.Alive, LastSeen: seenAgo(h), Roles: append([]string{}, h.Roles...), Version: h.Version,
 				StartedAt: apitypes.Timestamp{Time: h.StartedAt}, SeenAt: apitypes.Timestamp{Time: h.SeenAt},
 			}
 		}
-		return printList(s, c.JSON, mapSlice(all, convert), "NAME ALIVE ROLES VERSION STARTED_AT SEEN_AT ID")
+		if err := printList(s, c.JSON, mapSlice(all, convert), "NAME ADDRESS ALIVE LAST_SEEN ROLES VERSION STARTED_AT ID"); err != nil || c.JSON {
+			return err
+		}
+		for _, f := range hostDifferences(all) {
+			s.note(f.Message + "; " + f.Advice)
+		}
+		return nil
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
@@ -63,7 +64,37 @@ func (c tokenIssue) Run(ctx context.Context, s *session) error {
 		}
 		printed = tokenJSON{Token: raw, ExpiresAt: apitypes.Timestamp{Time: now.Add(c.TTL)}}
 	}
+	if c.DatabaseURL != "" {
+		if err := c.warnOfKey(ctx, s, keys.IDs()[0]); err != nil {
+			s.note("warning: whether a live host has the signing key is not known: " + err.Error())
+		}
+	}
 	return s.say(c.JSON, printed, "%s", printed.Token+printed.Link) // one of them is empty
+}
+
+// warnOfKey warns if hosts are alive and none of them has the key that signed.
+func (c tokenIssue) warnOfKey(ctx context.Context, s *session, key string) error {
+	return c.databaseFlag.with(ctx, s, func(db *database) error {
+		hosts, err := db.Hosts(ctx)
+		if err != nil {
+			return err
+		}
+		known := false
+		for _, h := range hosts {
+			facts, err := cli.ParseHostFacts(h.Facts)
+			if !h.Alive || err != nil || len(facts.Keys) == 0 {
+				continue
+			}
+			if known = true; slices.Contains(facts.Keys, key) {
+				return nil
+			}
+		}
+		if known {
+			s.note("warning: no live host has the signing key " + key + ", so the hosts refuse this with 401; give " +
+				cli.Setting("signing-key-file") + " of the hosts")
+		}
+		return nil
+	})
 }
 
 // signingKeys returns the keys of the file, or those of the database, and the tenant.

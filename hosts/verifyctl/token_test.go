@@ -10,7 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/internal/cli"
 )
 
 func TestATokenOfANewKeyIsValidForItsTTL(t *testing.T) {
@@ -98,5 +100,41 @@ func TestASigningKeyIsRotatedInItsFile(t *testing.T) {
 		if _, code := ctl(bad...); code != exitUsage || len(kids()) != 2 {
 			t.Errorf("%v = %d, kids %v; want exit 2 and no change", bad, code, kids())
 		}
+	}
+}
+
+func TestATokenOfAKeyThatNoHostHasIsWarnedOf(t *testing.T) {
+	w := onMemory(t)
+	r := newRemembered()
+	w.server = r.server()
+	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
+	w.ctl("apply testdata/bootstrap.yaml")
+	issue := func(facts ...cli.HostFacts) (warned bool) {
+		t.Helper()
+		r.hosts = nil
+		for _, f := range facts {
+			r.hosts = append(r.hosts, postgres.Host{ID: "00000000-0000-7000-8000-000000000001", Alive: true, Facts: f.String()})
+		}
+		before := w.said.Len()
+		w.ctl("token issue --tenant Acme --reviewer asha")
+		said := w.said.String()[before:]
+		if !strings.Contains(said, "exit 0") {
+			t.Fatalf("token issue: %s", said)
+		}
+		return strings.Contains(said, "no live host has the signing key")
+	}
+	if issue() {
+		t.Error("a warning without a live host")
+	}
+	stored, err := cli.StoredKeys(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, current := cli.HostFacts{Keys: stored.IDs()}, cli.HostFacts{Keys: []string{"of-a-file"}}
+	if !issue(current, current) {
+		t.Error("no warning although the hosts have other keys")
+	}
+	if issue(current, old) {
+		t.Error("a warning although a live host has the key")
 	}
 }

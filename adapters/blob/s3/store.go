@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"strings"
 
 	"github.com/minio/minio-go/v7"
 
@@ -108,6 +109,34 @@ func (s *Store) RemoveDocument(ctx context.Context, r verification.RunRef, id st
 	}
 	return wrap("remove", name, err)
 }
+
+// Identity returns a text that identifies the bucket and the path in it: every process that
+// uses them gets the same. The first call writes it there.
+func (s *Store) Identity(ctx context.Context) (string, error) {
+	name := path.Join(s.prefix, ".identity")
+	read := func() (string, error) {
+		body, _, _, err := s.client.GetObject(ctx, s.bucket, name, minio.GetObjectOptions{})
+		if err != nil {
+			return "", translate(ctx, err)
+		}
+		raw, err := io.ReadAll(io.LimitReader(body, maxIdentity))
+		return string(raw), errors.Join(err, body.Close())
+	}
+	identity, err := read()
+	if errors.Is(err, verification.ErrNotFound) {
+		fresh := "bucket-" + rand.Text()
+		options := minio.PutObjectOptions{ContentType: "text/plain"}
+		options.SetMatchETagExcept("*")
+		_, err = s.client.PutObject(ctx, s.bucket, name, strings.NewReader(fresh), int64(len(fresh)), "", "", options)
+		if err = translate(ctx, err); err == nil || errors.Is(err, verification.ErrConflict) { // another process was first
+			identity, err = read()
+		}
+	}
+	return identity, wrap("read", ".identity", err)
+}
+
+// maxIdentity bounds the bytes of an identity that are read.
+const maxIdentity = 1000
 
 // find returns the path of a document.
 func (s *Store) find(ctx context.Context, r verification.RunRef, id string) (string, error) {

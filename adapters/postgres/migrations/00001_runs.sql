@@ -366,6 +366,8 @@ CREATE TABLE verifyd.hosts (
     name       text NOT NULL,
     roles      text[] NOT NULL,
     version    text NOT NULL,
+    address    text NOT NULL,
+    facts      text NOT NULL, -- JSON: what the host says about itself
     bootstrap  text NOT NULL, -- the hash of its file in applied_files; empty for none
     started_at timestamptz NOT NULL,
     seen_at    timestamptz NOT NULL

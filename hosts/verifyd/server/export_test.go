@@ -2,7 +2,17 @@
 
 package server
 
-import "io"
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/cli"
+)
 
 var (
 	Run            = run
@@ -18,4 +28,10 @@ const MaxDocumentMemory = maxDocumentMemory
 func ParseSettings(args, environ []string, stdout io.Writer) error {
 	_, err := parse(args, newEnvironment(environ), stdout)
 	return err
+}
+
+// Heartbeat sends heartbeats of a host whose clock is now, and sets skew.
+func Heartbeat(ctx context.Context, db *postgres.Store, id string, now func() time.Time, log *slog.Logger, skew prometheus.Gauge) {
+	h := &host{log: log, me: postgres.Host{ID: id, Name: "late"}, facts: func(context.Context) cli.HostFacts { return cli.HostFacts{} }, skew: skew}
+	h.heartbeat(ctx, db, now)
 }

@@ -3,16 +3,25 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/hosts/verifyd/server"
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/pgtest"
 )
 
@@ -175,5 +184,111 @@ func TestAStartOnAHostThatLacksTheProviderWaits(t *testing.T) {
 	}
 	if waited < 9 {
 		t.Errorf("%d of 10 starts on the host without the provider returned the link of the customer, want all", waited)
+	}
+}
+
+// factsOf waits until n hosts are listed with facts.
+func factsOf(t *testing.T, url string, n int) (all []cli.ComparedHost) {
+	t.Helper()
+	operator, err := postgres.Open(t.Context(), url, postgres.Options{SingleHost: true, MaxConns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer operator.Close()
+	tick, timeout := time.NewTicker(10*time.Millisecond), time.After(time.Minute)
+	defer tick.Stop()
+	for {
+		hosts, err := operator.Hosts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = nil
+		for _, h := range hosts {
+			facts, err := cli.ParseHostFacts(h.Facts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h.Facts != "" {
+				all = append(all, cli.ComparedHost{Label: h.Name + " " + h.Address, Worker: true, HostFacts: facts})
+			}
+		}
+		if len(all) == n {
+			return all
+		}
+		select {
+		case <-tick.C:
+		case <-timeout:
+			t.Fatalf("after a minute the hosts are %+v", hosts)
+		}
+	}
+}
+
+func TestHeartbeatsSayHowHostsDiffer(t *testing.T) {
+	url, calls, folder := pgtest.Database(t), &atomic.Int64{}, t.TempDir()
+	one := serveHost(t, onPostgres(url, "VERIFYD_BOOTSTRAP", newBootstrap(t, calls), "VERIFYD_HOST_NAME", "one",
+		"VERIFYD_PUBLIC_URL", "https://id.example", "VERIFYD_BLOB_DIR", folder))
+	two := serveHost(t, onPostgres(url, "VERIFYD_BOOTSTRAP", "", "VERIFYD_HOST_NAME", "two",
+		"VERIFYD_PUBLIC_URL", "https://id.example", "VERIFYD_BLOB_DIR", folder))
+	hosts := factsOf(t, url, 2)
+	labels := []string{"one " + strings.TrimPrefix(one.api, "http://"), "two " + strings.TrimPrefix(two.api, "http://")}
+	for i, h := range hosts {
+		if h.Label != labels[i] {
+			t.Errorf("host %d = %s, want %s", i, h.Label, labels[i])
+		}
+		if len(h.Keys) != 1 || h.ClockAhead.Abs() > time.Minute || h.Build == "" || !strings.HasPrefix(h.Documents, "folder-") {
+			t.Errorf("the facts of %s are %+v", h.Label, h.HostFacts)
+		}
+	}
+	var got []string
+	for _, d := range cli.Differences(hosts) {
+		got = append(got, d.Message)
+	}
+	want := []string{
+		"the provider bureau is missing on " + labels[1] + "; " + labels[0] + " has it",
+		"the provider registry is missing on " + labels[1] + "; " + labels[0] + " has it",
+		"the list sanctions is missing on " + labels[1] + "; " + labels[0] + " has it",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the differences (-want +got):\n%s", diff)
+	}
+	if strings.Contains(hosts[0].String(), "PRIVATE") || strings.Contains(hosts[0].String(), "token-of-the-vendor") {
+		t.Errorf("the facts have a secret: %s", hosts[0])
+	}
+}
+
+// lastValue is a gauge that remembers its value in whole units.
+type lastValue struct {
+	prometheus.Gauge
+	value atomic.Int64
+}
+
+func (g *lastValue) Set(v float64) { g.value.Store(int64(v)) }
+
+func TestAHostWhoseClockDiffersSaysSo(t *testing.T) {
+	url := pgtest.Database(t)
+	db, err := postgres.Open(t.Context(), url, postgres.Options{SingleHost: true, MaxConns: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var log syncBuffer
+	skew := &lastValue{}
+	ctx, stop := context.WithCancel(t.Context())
+	var beating sync.WaitGroup
+	defer beating.Wait()
+	defer stop()
+	beating.Go(func() {
+		server.Heartbeat(ctx, db, "00000000-0000-7000-8000-000000000001",
+			func() time.Time { return time.Now().Add(2 * time.Hour) }, slog.New(slog.NewTextHandler(&log, nil)), skew)
+	})
+	hosts := factsOf(t, url, 1)
+	if off := hosts[0].ClockAhead - 2*time.Hour; off.Abs() > time.Minute {
+		t.Errorf("the heartbeat says that the clock is %s ahead, want 2 h", hosts[0].ClockAhead)
+	}
+	if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "ahead=") {
+		t.Errorf("the log has %q, want a warning", got)
+	}
+	if got := skew.value.Load(); got < 7100 || got > 7300 {
+		t.Errorf("the metric is %v, want about 7200", got)
 	}
 }

@@ -4,38 +4,109 @@ package server
 
 import (
 	"context"
-	"log/slog"
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/verification"
 )
 
 const (
 	heartbeatEvery   = 10 * time.Second
 	heartbeatTimeout = 5 * time.Second
+	skewLinesEvery   = time.Minute // between two lines in the log about the clock
 )
 
-// heartbeat renews the row of the host until ctx ends, and then removes it. It
-// ignores errors of the database.
-func heartbeat(ctx context.Context, db *postgres.Store, h postgres.Host, log *slog.Logger) {
+// heartbeat renews the row of the host until ctx ends, and then removes it. It compares the
+// clock now with the clock of the database. It ignores errors of the database.
+func (h *host) heartbeat(ctx context.Context, db *postgres.Store, now func() time.Time) {
 	bounded := func(f func(context.Context) error) {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), heartbeatTimeout)
 		defer cancel()
 		if err := f(bounded); err != nil {
-			log.Debug("heartbeat failed", "host", h.ID, "error", err)
+			h.log.Debug("heartbeat failed", "host", h.me.ID, "error", err)
 		}
 	}
+	var warned time.Time
 	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		bounded(func(ctx context.Context) error { return db.SaveHost(ctx, h) })
+		bounded(func(ctx context.Context) error {
+			facts := h.facts(ctx)
+			if h.skew != nil {
+				behind, err := db.ClockSkew(ctx, now)
+				if err != nil {
+					return err
+				}
+				facts.ClockAhead = -behind
+				h.skew.Set(facts.ClockAhead.Seconds())
+				if facts.ClockAhead.Abs() > cli.MaxClockSkew && time.Since(warned) > skewLinesEvery {
+					warned = time.Now()
+					h.log.Warn("the clocks of this host and of the database differ; synchronize them, or runs expire at the wrong time",
+						"ahead", facts.ClockAhead.Round(time.Millisecond))
+				}
+			}
+			me := h.me
+			me.Facts = facts.String()
+			return db.SaveHost(ctx, me)
+		})
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
 		}
 	}
-	bounded(func(ctx context.Context) error { return db.RemoveHost(ctx, h.ID) })
+	bounded(func(ctx context.Context) error { return db.RemoveHost(ctx, h.me.ID) })
+}
+
+// describe returns a function that returns what hosts on one database must have in common.
+func (h *host) describe(s settings, keys *token.Keys, o opened) func(context.Context) cli.HostFacts {
+	facts := cli.HostFacts{
+		Providers: map[string]string{}, Keys: keys.IDs(), PublicURL: s.PublicURL, Build: h.build.String(),
+	}
+	for name := range o.providers.All {
+		facts.Providers[name] = "" // of the program, unless the file declares it
+	}
+	if b := o.bootstrap; b != nil {
+		for _, p := range b.Providers {
+			facts.Providers[p.Name] = hashOf(p.Declaration)
+		}
+		for _, t := range b.Tenants {
+			for _, p := range t.Providers {
+				facts.Providers[string(t.Tenant.ID)+"/"+p.Name] = hashOf(p.Declaration)
+			}
+		}
+	}
+	documents, identifies := o.documents.(interface {
+		Identity(ctx context.Context) (string, error)
+	})
+	return func(ctx context.Context) cli.HostFacts {
+		if facts.Documents == "" && identifies {
+			var err error
+			if facts.Documents, err = documents.Identity(ctx); err != nil {
+				h.log.Warn("the store of uploads cannot be identified", "error", err)
+			}
+		}
+		now := facts
+		now.Lists = map[string]string{}
+		for _, name := range h.lists.Names() {
+			now.Lists[name] = ""
+			if l, _ := h.lists.List(name, time.Now()); l != nil {
+				now.Lists[name] = l.Version
+			}
+		}
+		return now
+	}
+}
+
+// hashOf returns the start of the hash of a declaration, which names its secrets and does
+// not contain them.
+func hashOf(d verification.Data) string {
+	sum := sha256.Sum256(d)
+	return hex.EncodeToString(sum[:6])
 }
 
 // leave removes the row of a host that stops before its heartbeats begin, or has stopped.
@@ -48,9 +119,12 @@ func (h *host) leave(db *postgres.Store) {
 }
 
 func (h *host) self(startedAt time.Time) postgres.Host {
-	name, err := os.Hostname()
-	if err != nil {
-		name = "unknown"
+	name := h.settings.HostName
+	if name == "" {
+		var err error
+		if name, err = os.Hostname(); err != nil {
+			name = "unknown"
+		}
 	}
 	return postgres.Host{ID: newID(), Name: name, Roles: h.settings.Roles, Version: h.build.Version, StartedAt: startedAt}
 }

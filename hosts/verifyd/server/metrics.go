@@ -27,6 +27,7 @@ type metrics struct {
 	verdicts prometheus.Observer
 	poisoned prometheus.Counter
 	left     prometheus.Counter
+	skew     prometheus.Gauge
 	requests *prometheus.HistogramVec
 	loads    *prometheus.CounterVec
 	entries  *prometheus.GaugeVec
@@ -61,6 +62,9 @@ func newMetrics(build cli.Build) *metrics {
 		entries:  gauge("verifyd_list_entries", "Entries of the list in use.", "list"),
 		dates:    gauge("verifyd_list_timestamp_seconds", "When the file of the list in use was changed, in Unix time.", "list"),
 	}
+	m.skew = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "verifyd_clock_skew_seconds", Help: "How far the clock of this host is ahead of the clock of the database.",
+	})
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	made.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "verifyd_build_info", Help: "Always 1; the labels identify the build of this host.",

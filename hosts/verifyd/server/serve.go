@@ -43,7 +43,7 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 		})
 	}
 	if db := h.storage.database; db != nil {
-		background.Go(func() { heartbeat(working, db, h.me, h.log) })
+		background.Go(func() { h.heartbeat(working, db, time.Now) })
 		if h.names.Tenants != nil {
 			background.Go(func() { h.nameUnlisted(working) })
 		}

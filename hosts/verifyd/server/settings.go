@@ -23,6 +23,7 @@ type settings struct {
 	Addr                string        `default:"127.0.0.1:8080" help:"Address of the API, the journey pages and the console; port 0 picks a free port."`
 	AdminAddr           string        `default:"127.0.0.1:8081" help:"Address of /healthz, /readyz and /metrics."`
 	PublicURL           string        `name:"public-url" placeholder:"URL" help:"Base URL of journey links, callbacks and the console (default: http://ADDR)."`
+	HostName            string        `placeholder:"NAME" help:"Name of this host in the list of hosts (default: the name of the machine)."`
 	DatabaseURL         string        `name:"database-url" placeholder:"URL" help:"PostgreSQL, as postgres://user:password@host:5432/name; any number of hosts may share it. Without it, all data is in memory. Use the variable: flags are visible in process lists."`
 	DatabaseConns       int           `name:"database-conns" default:"16" help:"Maximum number of connections to the database."`
 	Migrate             string        `default:"auto" help:"auto: migrate the schema at start, one host at a time. never: refuse to start on an older schema."`

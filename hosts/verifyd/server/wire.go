@@ -19,6 +19,7 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/blob/s3"
@@ -64,10 +65,12 @@ type host struct {
 	health     *health
 	build      cli.Build
 	me         postgres.Host // this host, as the database lists it
-	names      boot.Names    // of the bootstrap file; empty without one
-	demo       *demo         // nil unless the host serves the demo
-	vendor     listener      // of the demo; without a listener unless the host serves it
-	stopping   chan struct{} // closed when requests are no longer accepted: streams end then
+	facts      func(context.Context) cli.HostFacts
+	skew       prometheus.Gauge // of the clock; nil for a manual clock and without a database
+	names      boot.Names       // of the bootstrap file; empty without one
+	demo       *demo            // nil unless the host serves the demo
+	vendor     listener         // of the demo; without a listener unless the host serves it
+	stopping   chan struct{}    // closed when requests are no longer accepted: streams end then
 	closing    []func()
 }
 
@@ -149,6 +152,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	if err != nil {
 		return nil, o.warnings, err
 	}
+	h.me.Address = strings.TrimPrefix(cmp.Or(h.api, h.admin).url(), "http://")
 	if s.PublicURL == "" {
 		s.PublicURL = h.api.url()
 	}
@@ -167,6 +171,10 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	m := newMetrics(h.build)
 	if h.storage.database != nil {
 		m.registry.MustRegister(databaseGauges(h.storage.database, clk.Now))
+		if manual == nil {
+			m.registry.MustRegister(m.skew)
+			h.skew = m.skew
+		}
 	}
 	if h.lists, err = openLists(ctx, s, o.bootstrap, h.log, m); err != nil {
 		return nil, o.warnings, err
@@ -195,6 +203,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	if err != nil {
 		return nil, o.warnings, err
 	}
+	h.facts = h.describe(s, keys, o)
 	m.registry.MustRegister(queueGauges(h.engine))
 	if len(h.lists.Names()) > 0 {
 		m.registry.MustRegister(rescreenGauges(h.engine, clk.Now))

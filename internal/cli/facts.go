@@ -1,0 +1,136 @@
+// What hosts on one database must have in common.
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// HostFacts are what a host says about itself in its heartbeats.
+type HostFacts struct {
+	// Providers are the hashes of the declarations of providers, without secrets, and Lists
+	// the versions of lists, by name. A provider of one tenant has the name TENANT/NAME.
+	Providers map[string]string `json:"providers,omitempty"`
+	Lists     map[string]string `json:"lists,omitempty"`
+	// Keys are the ids of the signing keys. The first one signs.
+	Keys      []string `json:"keys,omitempty"`
+	PublicURL string   `json:"public_url,omitempty"`
+	// Documents identifies the folder or bucket of uploads.
+	Documents string `json:"documents,omitempty"`
+	Build     string `json:"build,omitempty"`
+	// ClockAhead is how far the clock of the host is ahead of the clock of the database.
+	ClockAhead time.Duration `json:"clock_ahead,omitempty"`
+}
+
+// MaxClockSkew is the difference to the clock of the database at which a host warns.
+const MaxClockSkew = 2 * time.Second
+
+// ParseHostFacts parses facts in JSON, such as those of a host of another build. Empty
+// means none.
+func ParseHostFacts(text string) (f HostFacts, err error) {
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &f)
+	}
+	return f, err
+}
+
+// String returns the facts in JSON.
+func (f HostFacts) String() string {
+	raw, err := json.Marshal(f)
+	if err != nil { // it is plain data
+		return ""
+	}
+	return string(raw)
+}
+
+// ComparedHost is a live host for Differences.
+type ComparedHost struct {
+	Label  string // its name and address
+	Worker bool   // it executes runs
+	HostFacts
+}
+
+// Difference is what hosts on one database do not have in common, and what to do.
+type Difference struct{ Message, Advice string }
+
+// Differences compares hosts, and returns one entry for each difference.
+func Differences(hosts []ComparedHost) (all []Difference) {
+	workers := slices.DeleteFunc(slices.Clone(hosts), func(h ComparedHost) bool { return !h.Worker })
+	named := func(noun, differently, advice string, of func(ComparedHost) map[string]string) {
+		names := map[string]bool{}
+		for _, h := range workers {
+			for name := range of(h) {
+				names[name] = true
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			var have, lack []ComparedHost
+			for _, h := range workers {
+				if _, ok := of(h)[name]; ok {
+					have = append(have, h)
+				} else {
+					lack = append(lack, h)
+				}
+			}
+			if len(lack) > 0 {
+				all = append(all, Difference{
+					fmt.Sprintf("%s %s is missing on %s; %s has it", noun, name, labels(lack), labels(have)),
+					"start all hosts with the same bootstrap file; runs that need it are left to the hosts that have it",
+				})
+			}
+			if groups := grouped(have, func(h ComparedHost) string { return of(h)[name] }); len(groups) > 1 {
+				all = append(all, Difference{noun + " " + name + " " + differently + ": " + strings.Join(groups, " against "), advice})
+			}
+		}
+	}
+	named("the provider", "is declared differently", "start all hosts with the same bootstrap file", func(h ComparedHost) map[string]string { return h.Providers })
+	named("the list", "has different versions", "give all hosts the same file; a changed file is loaded within 20 s",
+		func(h ComparedHost) map[string]string { return h.Lists })
+	for _, c := range []struct {
+		message, advice string
+		of              func(ComparedHost) string
+	}{
+		{"the signing keys differ", "give all hosts the same --signing-key-file: a link or token of one host may be refused by others",
+			func(h ComparedHost) string { return strings.Join(h.Keys, " ") }},
+		{"--public-url differs", "give all hosts the same --public-url, under which customers and vendors reach them", func(h ComparedHost) string { return h.PublicURL }},
+		{"the hosts store uploads in different places", "give all hosts the same --blob-dir or --s3-bucket: a host does not find the uploads of others",
+			func(h ComparedHost) string { return h.Documents }},
+		{"the builds differ", "use one build, unless an upgrade is under way", func(h ComparedHost) string { return h.Build }},
+	} {
+		if groups := grouped(hosts, c.of); len(groups) > 1 {
+			all = append(all, Difference{c.message + ": " + strings.Join(groups, " against "), c.advice})
+		}
+	}
+	return all
+}
+
+// labels returns the hosts as a text.
+func labels(hosts []ComparedHost) string {
+	all := make([]string, 0, len(hosts))
+	for _, h := range hosts {
+		all = append(all, h.Label)
+	}
+	return strings.Join(all, ", ")
+}
+
+// grouped returns the hosts with each value, in the order of the hosts.
+func grouped(hosts []ComparedHost, of func(ComparedHost) string) (groups []string) {
+	with := map[string][]ComparedHost{}
+	var values []string
+	for _, h := range hosts {
+		v := of(h)
+		if with[v] == nil {
+			values = append(values, v)
+		}
+		with[v] = append(with[v], h)
+	}
+	for _, v := range values {
+		groups = append(groups, labels(with[v]))
+	}
+	return groups
+}
