@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
@@ -52,6 +53,31 @@ func TestDocumentIsOneObjectSentOnce(t *testing.T) {
 	} {
 		if got := sent[0].Get(key); got != want {
 			t.Errorf("%s = %q, want %q", key, got, want)
+		}
+	}
+}
+
+func TestABucketHasOneIdentity(t *testing.T) {
+	b := newBucket(t)
+	ids := make([]string, 4)
+	var all sync.WaitGroup
+	for i := range ids {
+		s := b.store(t)
+		all.Go(func() {
+			var err error
+			if ids[i], err = s.Identity(t.Context()); err != nil || ids[i] == "" {
+				t.Errorf("Identity = %q, %v", ids[i], err)
+			}
+		})
+	}
+	all.Wait()
+	other, err := newBucket(t).store(t).Identity(t.Context())
+	if err != nil || other == ids[0] {
+		t.Errorf("the identity of another bucket = %q, %v", other, err)
+	}
+	for _, id := range ids {
+		if id != ids[0] {
+			t.Errorf("the identities are %q, want one", ids)
 		}
 	}
 }

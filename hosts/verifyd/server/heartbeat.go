@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
-	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -63,9 +62,9 @@ func (h *host) heartbeat(ctx context.Context, db *postgres.Store, now func() tim
 }
 
 // describe returns a function that returns what hosts on one database must have in common.
-func (h *host) describe(s settings, keys *token.Keys, o opened) func(context.Context) cli.HostFacts {
+func (h *host) describe(s settings, o opened) func(context.Context) cli.HostFacts {
 	facts := cli.HostFacts{
-		Providers: map[string]string{}, Keys: keys.IDs(), PublicURL: s.PublicURL, Build: h.build.String(),
+		Providers: map[string]string{}, PublicURL: s.PublicURL, Build: h.build.String(),
 	}
 	for name := range o.providers.All {
 		facts.Providers[name] = "" // of the program, unless the file declares it
@@ -91,6 +90,7 @@ func (h *host) describe(s settings, keys *token.Keys, o opened) func(context.Con
 			}
 		}
 		now := facts
+		now.Keys = h.keys.IDs() // a signal replaces them
 		now.Lists = map[string]string{}
 		for _, name := range h.lists.Names() {
 			now.Lists[name] = ""

@@ -203,7 +203,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	if err != nil {
 		return nil, o.warnings, err
 	}
-	h.facts = h.describe(s, keys, o)
+	h.facts = h.describe(s, o)
 	m.registry.MustRegister(queueGauges(h.engine))
 	if len(h.lists.Names()) > 0 {
 		m.registry.MustRegister(rescreenGauges(h.engine, clk.Now))
