@@ -19,7 +19,12 @@ type Program struct {
 	templates  map[NodeID]Template
 	patterns   map[NodeID]map[string]Pattern
 	input      Schema
+	warnings   []FieldError
 }
+
+// Warnings returns what Compile found that may be wrong, sorted by path. A Program that
+// Compile returns with an error has only warnings.
+func (p Program) Warnings() []FieldError { return p.warnings }
 
 // Compile validates a version of a workflow and compiles its expressions,
 // patterns and schema. Checks may use the named providers; nil allows any
@@ -33,7 +38,7 @@ func Compile(
 	ctx context.Context, id WorkflowID, version Version, l ExpressionCompiler,
 	providers []string, described map[string]ProviderDescription,
 ) (Program, error) {
-	v := &validator{def: version.Definition, described: described}
+	v := &validator{def: version.Definition, described: described, inspects: true}
 	if !v.limits() {
 		return Program{}, v.err()
 	}
@@ -92,8 +97,10 @@ func (v *validator) compile(ctx context.Context, id WorkflowID, version Version,
 	if err := v.texts(ctx, l, &p); err != nil {
 		return Program{}, err
 	}
+	byPath(v.warnings)
+	p.warnings = v.warnings
 	if len(v.problems) > 0 {
-		return Program{}, v.err()
+		return Program{warnings: v.warnings}, v.err()
 	}
 	return p, nil
 }
@@ -128,17 +135,29 @@ func (v *validator) texts(ctx context.Context, l ExpressionCompiler, p *Program)
 
 func (v *validator) conditions(ctx context.Context, id NodeID, n Node, l ExpressionCompiler, p *Program) {
 	d := v.declarations(id)
-	p.conditions[id] = make([]Condition, len(n.Rules))
+	all := make([][]Condition, len(d)) // of each declarations, by rule
+	for i := range all {
+		all[i] = make([]Condition, len(n.Rules))
+	}
+	p.conditions[id] = all[0]
 	for i, r := range n.Rules {
 		if r.When == "" || ctx.Err() != nil {
 			continue // already reported
 		}
+		path := fmt.Sprintf("%s.rules[%d].when", nodePath(id), i)
 		c, err := compiled(d, func(d Declarations) (Condition, error) { return l.Condition(r.When, d) })
 		if err != nil {
-			v.textProblem(fmt.Sprintf("%s.rules[%d].when", nodePath(id), i), err)
+			v.textProblem(path, err)
 			continue
 		}
-		p.conditions[id][i] = c
+		findings := make([][]Finding, len(d))
+		for k := range d {
+			if inspected, ok := c[k].(Inspected); ok {
+				findings[k] = inspected.Findings(all[k][:i])
+			}
+			all[k][i] = c[k]
+		}
+		v.findings(path, findings)
 	}
 }
 
@@ -158,10 +177,63 @@ func (v *validator) template(id NodeID, n Node, l ExpressionCompiler, p *Program
 	})
 	if err != nil {
 		v.textProblem(nodePath(id)+".with", err)
+		return
 	}
+	findings := make([][]Finding, len(t))
+	for k := range t {
+		if inspected, ok := t[k].(Inspected); ok {
+			findings[k] = inspected.Findings(nil)
+		}
+	}
+	v.findings(nodePath(id)+".with", findings)
 	if n.With != nil {
-		p.templates[id] = t
+		p.templates[id] = t[0]
 	}
+}
+
+// findings reports what was found in a text under each declarations: all that the first
+// ones show, and what all others show. The value of a check with a fallback is a value of
+// either provider.
+func (v *validator) findings(path string, found [][]Finding) {
+	report := func(f Finding) {
+		e := v.located(path, &f.TextError)
+		if f.Certain {
+			v.problems = append(v.problems, e)
+		} else {
+			v.warnings = append(v.warnings, e)
+		}
+	}
+	same := func(f Finding) func(Finding) bool {
+		return func(other Finding) bool { return f.Path == other.Path && f.Character == other.Character }
+	}
+	for _, f := range found[0] {
+		report(f)
+	}
+	if len(found) == 1 {
+		return
+	}
+	for _, f := range found[1] {
+		if slices.ContainsFunc(found[0], same(f)) {
+			continue
+		}
+		everywhere := true
+		for _, others := range found[2:] {
+			i := slices.IndexFunc(others, same(f))
+			everywhere = everywhere && i >= 0
+			f.Certain = f.Certain && i >= 0 && others[i].Certain
+		}
+		if everywhere {
+			report(f)
+		}
+	}
+}
+
+// located returns the problem of a text at a path.
+func (v *validator) located(path string, e *TextError) FieldError {
+	if e.Path != "" && e.Path[0] != '[' {
+		path += "."
+	}
+	return FieldError{Name: path + e.Path, Message: e.Message, Character: e.Character}
 }
 
 // textProblem reports the error of a condition or a template, or each of several.
@@ -177,10 +249,7 @@ func (v *validator) textProblem(path string, err error) {
 		v.problem(path, "%v", err)
 		return
 	}
-	if e.Path != "" && e.Path[0] != '[' {
-		path += "."
-	}
-	v.problems = append(v.problems, FieldError{Name: path + e.Path, Message: e.Message, Character: e.Character})
+	v.problems = append(v.problems, v.located(path, e))
 }
 
 func (v *validator) patterns(at string, fields InputFields, l ExpressionCompiler) map[string]Pattern {

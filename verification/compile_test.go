@@ -117,7 +117,7 @@ func TestExpressionsMayReadStepsThatMayPrecede(t *testing.T) {
 		Steps: map[verification.NodeID]verification.StepDeclaration{
 			"consent": step(verification.NodeConsent, true),
 			"details": {Type: verification.NodeCustomerInput, Fields: details.Fields, Optional: true, MayPrecede: true},
-			"pan":     step(verification.NodeCheck, true),
+			"pan":     {Type: verification.NodeCheck, Key: d.Nodes["pan"].Key, MayPrecede: true},
 			"face":    step(verification.NodeCheck, false),
 			"review":  step(verification.NodeReview, false),
 		},

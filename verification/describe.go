@@ -82,18 +82,16 @@ func (v *validator) describe(d Declarations, at NodeID, fallbacks bool) (_ Decla
 	return d, ok
 }
 
-// compiled returns a text compiled under the first declarations, which do not depend on
-// descriptions, because this is what is stored. It also compiles the text under the
-// others, to find their problems.
-func compiled[T any](all []Declarations, compile func(Declarations) (T, error)) (stored T, err error) {
+// compiled returns a text compiled under each of the declarations. The first ones do not
+// depend on descriptions: what they give is stored. The others are there to find problems.
+func compiled[T any](all []Declarations, compile func(Declarations) (T, error)) ([]T, error) {
+	found := make([]T, len(all))
 	for i, d := range all {
 		c, err := compile(d)
 		if err != nil {
-			return stored, err
+			return nil, err
 		}
-		if i == 0 {
-			stored = c
-		}
+		found[i] = c
 	}
-	return stored, nil
+	return found, nil
 }

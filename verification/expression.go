@@ -15,11 +15,30 @@ type Declarations struct {
 	// With is the JSON Schema of the object that a template makes; nil if any object is
 	// accepted. A condition ignores it.
 	With Data
+	// Inspect says to look for what cannot be meant: the result is then Inspected.
+	Inspect bool
+}
+
+// Inspected is a Condition or a Template in which the compiler looked for what cannot be
+// meant, such as a comparison with a value that the operand never has.
+type Inspected interface {
+	// Findings returns what was found. before has the conditions of the earlier rules of
+	// the same branch.
+	Findings(before []Condition) []Finding
+}
+
+// Finding is something in a condition or a template that cannot be meant.
+type Finding struct {
+	TextError
+	// Certain says that it is a problem of the definition. Otherwise it is a warning.
+	Certain bool
 }
 
 // StepDeclaration is what is known about a step before any run.
 type StepDeclaration struct {
 	Type NodeType
+	// Key is the key of a check.
+	Key string
 	// Fields are those of a customer input. Of its data, an expression may read these,
 	// geo_ok if there is a location, and opted_out if it is optional.
 	Fields   InputFields

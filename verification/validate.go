@@ -37,6 +37,9 @@ const (
 type validator struct {
 	def      Definition
 	problems []FieldError
+	warnings []FieldError
+	// inspects says to look for conditions that cannot be meant.
+	inspects bool
 	// incomplete says that some edge leads nowhere, so that the graph cannot be
 	// checked.
 	incomplete bool
@@ -287,6 +290,10 @@ func (v *validator) labels() {
 
 // err returns every problem that was found, sorted by path.
 func (v *validator) err() error {
-	slices.SortStableFunc(v.problems, func(a, b FieldError) int { return cmp.Compare(a.Name, b.Name) })
+	byPath(v.problems)
 	return &Error{Kind: ErrInvalid, Subject: "workflow", Message: "the definition is not valid", Fields: v.problems}
+}
+
+func byPath(problems []FieldError) {
+	slices.SortStableFunc(problems, func(a, b FieldError) int { return cmp.Compare(a.Name, b.Name) })
 }

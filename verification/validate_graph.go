@@ -127,12 +127,12 @@ func components(nodes []NodeID, next map[NodeID][]NodeID) (found [][]NodeID) {
 // no false problem is reported. The first declarations do without the descriptions of
 // providers; others follow if there are any.
 func (v *validator) declarations(at NodeID) []Declarations {
-	d := Declarations{Input: v.def.InputSchema, Steps: map[NodeID]StepDeclaration{}}
+	d := Declarations{Input: v.def.InputSchema, Steps: map[NodeID]StepDeclaration{}, Inspect: v.inspects}
 	before := setOf(v.ancestors(at))
 	for id, n := range v.def.Nodes {
 		if n.IsStep() {
 			d.Steps[id] = StepDeclaration{
-				Type: n.Type, Fields: n.Fields, Optional: n.Optional, MayPrecede: v.incomplete || before[id],
+				Type: n.Type, Key: n.Key, Fields: n.Fields, Optional: n.Optional, MayPrecede: v.incomplete || before[id],
 			}
 		}
 	}

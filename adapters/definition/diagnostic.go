@@ -175,6 +175,14 @@ func (l location) Explain(err error) error {
 	if len(fields) == 0 {
 		fields = []verification.FieldError{{Message: invalid.Error()}}
 	}
+	found := l.ExplainFields(fields)
+	found.cause = err
+	return found
+}
+
+// ExplainFields returns the position of each problem or warning of a definition, as
+// Explain does.
+func (l location) ExplainFields(fields []verification.FieldError) *Diagnostics {
 	var list []Diagnostic
 	for _, field := range fields {
 		name := strings.TrimSuffix(strings.TrimPrefix(l.base+"."+field.Name, "."), ".")
@@ -184,7 +192,5 @@ func (l location) Explain(err error) error {
 		}
 		list = append(list, Diagnostic{File: l.file, Line: at.line, Column: at.column, Path: name, Message: field.Message})
 	}
-	found := sorted(list, l.file)
-	found.cause = err
-	return found
+	return sorted(list, l.file)
 }

@@ -23,6 +23,9 @@ type node struct {
 	shapes *shapes
 	names  []string // the names that an expression sees
 	steps  map[verification.NodeID]verification.StepDeclaration
+	// inspects says to look for what cannot be meant; found is what was found in templates.
+	inspects bool
+	found    []verification.Finding
 }
 
 type expression struct {
@@ -31,6 +34,7 @@ type expression struct {
 	tree    *ast.AST
 	reads   []read         // the longest paths that it selects
 	paths   map[int64]path // every path, by the id of the node that selects it
+	judged  *judged        // nil unless it was inspected
 }
 
 // read is a path with its text.
@@ -40,7 +44,11 @@ type read struct {
 }
 
 func (c *Compiler) node(d verification.Declarations) (*node, error) {
-	return c.over(c.shapesOf(d), d.Steps)
+	n, err := c.over(c.shapesOf(d), d.Steps)
+	if n != nil {
+		n.inspects = d.Inspect
+	}
+	return n, err
 }
 
 // over returns the compiler of expressions that see the fields of the root shape.
@@ -69,6 +77,9 @@ func (n *node) compile(text string) (*expression, error) {
 	}
 	parsed, issues := n.env.Parse(text)
 	if issues.Err() != nil {
+		if at, hint := unknownOperator(text); hint != "" {
+			return nil, &verification.TextError{Character: at, Message: hint}
+		}
 		return nil, problem(text, issues.Errors()[0])
 	}
 	e := &expression{paths: map[int64]path{}, tree: parsed.NativeRep()}
@@ -82,6 +93,9 @@ func (n *node) compile(text string) (*expression, error) {
 	e.output, e.tree = checked.OutputType(), checked.NativeRep()
 	if err := n.bounded(checked); err != nil {
 		return nil, err
+	}
+	if n.inspects {
+		e.judged = n.judge(e, checked, text)
 	}
 	opts := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost)}
 	if builds(e.tree) {
@@ -112,6 +126,8 @@ func (n *node) check(parsed *cel.Ast, text string, paths map[int64]path) (*cel.A
 			first := refused[issues.Errors()[0].ExprID]
 			if p, ok := paths[first.ExprID]; ok {
 				first.Message = p.String() + ": " + first.Message + n.shapes.suggestion(p)
+			} else if message := n.operandTypes(text, first.ExprID); message != "" {
+				first.Message = message
 			}
 			return nil, problem(text, first)
 		}

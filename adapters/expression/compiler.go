@@ -100,7 +100,7 @@ func (c *Compiler) Template(object verification.Data, d verification.Declaration
 			return nil, err
 		}
 	}
-	return template{root}, nil
+	return template{root, n.found}, nil
 }
 
 // Pattern compiles an RE2 expression of up to 1000 characters.

@@ -18,6 +18,20 @@ import (
 
 type condition struct{ *expression }
 
+// Findings returns what cannot be meant in the condition, which follows others in a branch.
+func (c condition) Findings(before []verification.Condition) []verification.Finding {
+	if c.judged == nil {
+		return nil
+	}
+	earlier := make([]*judged, len(before))
+	for i, b := range before {
+		if b, ok := b.(condition); ok {
+			earlier[i] = b.judged
+		}
+	}
+	return c.judged.findings(earlier)
+}
+
 // Holds evaluates the condition. Seen has the value of every path in the condition
 // that has one.
 func (c condition) Holds(s verification.Scope) (holds bool, seen map[string]any, err error) {

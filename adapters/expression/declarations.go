@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/verifyd/verifyd/verification"
@@ -64,7 +66,7 @@ func (c *Compiler) declared(text verification.Data) *jsonschema.Schema {
 
 func (p *shapes) step(path string, d verification.StepDeclaration, data *jsonschema.Schema) *shape {
 	return p.object(path, map[string]*shape{
-		"status":     text(10),
+		"status":     oneOf(10, textsOf(verification.StepPassed, verification.StepFailed, verification.StepRunning, verification.StepPending)),
 		"passed":     scalar(cel.BoolType),
 		"dispatches": scalar(cel.IntType),
 		"data":       p.stepData(path+".data", d, data),
@@ -74,9 +76,9 @@ func (p *shapes) step(path string, d verification.StepDeclaration, data *jsonsch
 func (p *shapes) stepData(path string, d verification.StepDeclaration, data *jsonschema.Schema) *shape {
 	switch d.Type {
 	case verification.NodeConsent:
-		return p.object(path, map[string]*shape{"consent_status": text(10)})
+		return p.object(path, map[string]*shape{"consent_status": oneOf(10, textsOf("success", "declined"))})
 	case verification.NodeReview:
-		return p.object(path, map[string]*shape{"decision": text(10)})
+		return p.object(path, map[string]*shape{"decision": oneOf(10, textsOf(verification.DecisionApprove, verification.DecisionReject))})
 	case verification.NodeCustomerInput:
 		return p.object(path, p.answers(path, d))
 	case verification.NodeCheck:
@@ -116,9 +118,15 @@ func (p *shapes) answer(path string, f verification.InputField) *shape {
 	case verification.FieldTextarea:
 		return text(longest(f, 10_000))
 	case verification.FieldDate:
-		return text(10)
+		date := text(10)
+		date.date = true
+		return date
 	case verification.FieldSelect:
-		return text(0)
+		var values []string
+		for _, o := range f.Options {
+			values = append(values, o.Value)
+		}
+		return oneOf(0, textsOf(values...))
 	case verification.FieldNumber:
 		return scalar(cel.DoubleType)
 	case verification.FieldCheckbox:
@@ -180,12 +188,33 @@ func (p *shapes) ofSchema(path string, s *jsonschema.Schema, lists int) *shape {
 		object.properties, object.open = s.Properties, open(s)
 		return object
 	default:
-		return anything()
+		return anything().ofEnum(s)
 	}
 	if null {
 		known.cel = cel.NullableType(known.cel)
 	}
-	return known
+	return known.ofEnum(s)
+}
+
+// ofEnum notes which values a schema allows.
+func (s *shape) ofEnum(of *jsonschema.Schema) *shape {
+	switch {
+	case of.Const != nil:
+		s.members = scalarsOf([]any{*of.Const})
+	case of.Enum != nil:
+		s.members = scalarsOf(of.Enum.Values)
+	}
+	s.date = of.Format != nil && of.Format.Name == "date" && s.cel.Kind() == types.StringKind
+	return s
+}
+
+// oneOf returns the shape of a text with one of the values; any if there are none.
+func oneOf(limit uint64, values []ref.Val) *shape {
+	s := text(limit)
+	if len(values) > 0 {
+		s.members = values
+	}
+	return s
 }
 
 // open reports whether an object may have fields that its schema does not name, or may

@@ -62,6 +62,9 @@ func (f *fitting) constant(at string, s *jsonschema.Schema, v any) {
 		if at != "" && problem.Name != "" && problem.Name[0] != '[' {
 			path = at + "." + problem.Name
 		}
+		if text, ok := v.(string); ok && s.Enum != nil {
+			problem.Message += verification.DidYouMean(text, texts(scalarsOf(s.Enum.Values)))
+		}
 		f.problem(path, problem.Message)
 	}
 }

@@ -51,7 +51,7 @@ func TestAWithIsCheckedByItsSchema(t *testing.T) {
 		{`{"number":"abc"}`, []string{"number: does not have the expected form"}},
 		{`{"number":7}`, []string{"number: must be a string"}},
 		{`{"number":"${input.age}"}`, []string{"number: must be a string, not a number"}},
-		{`{"number":"${input.name}","kind":"persn"}`, []string{`kind: must be "person" or "company"`}},
+		{`{"number":"${input.name}","kind":"persn"}`, []string{`kind: must be "person" or "company"; did you mean person?`}},
 		{`{"number":"${input.name}","years":"${input.age} years"}`, []string{"years: must be a whole number, not a string"}},
 		{`{"number":"${input.name}","years":1.5}`, []string{"years: must be a whole number"}},
 		{`{"number":"${input.name}","strict":"${input.nick}"}`, []string{"strict: must be true or false, not a string"}},
@@ -135,10 +135,10 @@ func TestTheDataOfADescribedCheckIsTyped(t *testing.T) {
 		{`steps.pan.?data.?scores.orValue(1.0) < 0.8`, `undefined field 'scores'; did you mean score?`},
 		{`steps.pan.data.address == "x"`, `steps.pan.data.address: undefined field 'address'`},
 		{`steps.pan.data.hits[0].lists == "x"`, `steps.pan.data.hits[0].lists: undefined field 'lists'; did you mean list?`},
-		{`steps.pan.data.score == "high"`, `(double, string)`},
-		{`steps.pan.data.name > 3`, `(string, int)`},
+		{`steps.pan.data.score == "high"`, `steps.pan.data.score is a number, 'high' is a text: == cannot be used with them`},
+		{`steps.pan.data.name > 3`, `steps.pan.data.name is a text, 3 is a number`},
 		{`steps.pan.?data.?score.orValue("none") == "none"`, `orValue`},
-		{`steps.pan.data.source_ok == 1`, `(bool, int)`},
+		{`steps.pan.data.source_ok == 1`, `steps.pan.data.source_ok is true or false, 1 is a number`},
 	} {
 		_, err := language.Condition(row.text, described(panData))
 		switch {

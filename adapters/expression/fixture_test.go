@@ -63,7 +63,7 @@ func declared() verification.Declarations {
 				},
 			},
 			"plain":  {Type: verification.NodeCustomerInput, MayPrecede: true, Fields: verification.InputFields{{Name: "a", Type: verification.FieldText}}},
-			"pan":    {Type: verification.NodeCheck, MayPrecede: true},
+			"pan":    {Type: verification.NodeCheck, Key: "register", MayPrecede: true},
 			"review": {Type: verification.NodeReview, MayPrecede: true},
 			"later":  {Type: verification.NodeCheck},
 		},

@@ -30,17 +30,30 @@ func FuzzCondition(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	s := reached()
+	for _, text := range []string{
+		`steps.details.data.age > 3 || steps.details.data.age <= 3`, `true && 1 < 2`, `input.name in ["a"] && input.name != "b"`,
+		`input.active ? input.age == 1 : !input.active`, `input.nick == null || input.nick < "a"`, `steps.pan.status == "passed"`,
+	} {
+		f.Add(text)
+	}
+	s, d := reached(), declared()
+	d.Inspect = true
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := language.Condition(text, declared())
+		c, err := language.Condition(text, d)
 		if err != nil {
 			oneSentence(t, err)
 			return
 		}
-		_, seen, err := c.Holds(s)
+		found := c.(verification.Inspected).Findings([]verification.Condition{c}) //nolint:forcetypeassert // promised
+		holds, seen, err := c.Holds(s)
 		if err != nil {
 			oneSentence(t, err)
 			return
+		}
+		for _, f := range found {
+			if always := "the condition always holds"; f.Message == always && !holds || f.Message == "the condition never holds" && holds {
+				t.Errorf("%q = %v, and %s", text, holds, f.Message)
+			}
 		}
 		if _, err := json.Marshal(seen); err != nil {
 			t.Errorf("seen %v cannot be recorded: %v", seen, err)

@@ -76,12 +76,25 @@ func (e *inspection) step(x ast.Expr, p path) error {
 	}
 	name := p.keys[0].name
 	switch step, declared := e.steps[verification.NodeID(name)]; {
+	case !declared && len(e.withKey(name)) > 0:
+		return e.problem(x, "there is no step %s; the step with this key is %s", name, strings.Join(e.withKey(name), " or "))
 	case !declared:
 		return e.problem(x, "there is no step %s%s", name, verification.DidYouMean(name, slices.Sorted(maps.Keys(e.steps))))
 	case !step.MayPrecede:
 		return e.problem(x, "the step %s cannot have run before this node", name)
 	}
 	return nil
+}
+
+// withKey returns the steps whose check has a key.
+func (e *inspection) withKey(key string) (names []string) {
+	for name, step := range e.steps {
+		if step.Key == key {
+			names = append(names, string(name))
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func (e *inspection) problem(x ast.Expr, format string, args ...any) error {

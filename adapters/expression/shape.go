@@ -26,6 +26,8 @@ type shape struct {
 	open       bool                          // the object may have other fields, too
 	items      *shape                        // of a list
 	limit      uint64                        // maximum characters of a string or items of a list; 0 if unknown
+	members    []ref.Val                     // all values that there are besides null; nil if they are not known
+	date       bool                          // a text of the form YYYY-MM-DD
 }
 
 func scalar(t *types.Type) *shape { return &shape{cel: t} }

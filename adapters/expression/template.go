@@ -14,7 +14,13 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-type template struct{ root part }
+type template struct {
+	root  part
+	found []verification.Finding
+}
+
+// Findings returns the comparisons in the template that cannot be meant.
+func (t template) Findings([]verification.Condition) []verification.Finding { return t.found }
 
 type rendering struct {
 	*reading
@@ -102,6 +108,12 @@ func (n *node) text(at, s string) (part, error) {
 			return nil, within(at, utf8.RuneCountInString(s[:piece.at])+1, err)
 		}
 		parts = append(parts, filled{at, e})
+		if e.judged != nil {
+			for _, f := range e.judged.found {
+				f.Path, f.Character = at, utf8.RuneCountInString(s[:piece.at])+max(1, f.Character)
+				n.found = append(n.found, f)
+			}
+		}
 	}
 	switch len(parts) {
 	case 0:

@@ -61,7 +61,7 @@ func TestAWrongExpressionOverVariablesIsRefused(t *testing.T) {
 		"response.statu == 200": "undefined field 'statu'",
 		"steps.pan.passed":      "undeclared reference to 'steps'",
 		"handle":                "it must be of type boolean, not string",
-		"handle == 1":           "no matching overload",
+		"handle == 1":           "handle is a text, 1 is a number",
 		"":                      "the expression is empty",
 		"response.":             "Syntax error",
 	} {

@@ -63,6 +63,11 @@ func (c applyFile) Run(ctx context.Context, s *session) error {
 		if c.DryRun {
 			s.note("nothing was changed: this is what applying the file would do")
 		}
+		for _, change := range done {
+			for _, warning := range change.Warnings {
+				s.note("warning: " + warning)
+			}
+		}
 		if printed := printList(s, c.JSON, done, "KIND NAME OUTCOME WORKFLOW_ID VERSION_HASH"); printed != nil {
 			return errors.Join(err, printed)
 		}

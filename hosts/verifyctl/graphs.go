@@ -68,7 +68,8 @@ func (w workflowGraph) Run(ctx context.Context, s *session) error {
 // readWorkflow returns the definition of a file and its problems, nil for none. The
 // definition has no nodes if the file cannot be parsed.
 func readWorkflow(ctx context.Context, file string) (verification.Definition, *definition.Diagnostics, error) {
-	def, err := compile(ctx, file, nil)
+	checked, err := compile(ctx, file, knownHosts{described: verification.Descriptions(builtIn())})
+	def := checked.definition
 	var problems *definition.Diagnostics
 	if err != nil && !errors.As(err, &problems) {
 		return def, nil, err

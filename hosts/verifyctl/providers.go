@@ -36,7 +36,7 @@ type secretsFlag struct {
 	SecretsDir string `placeholder:"DIR" variable:"VERIFYD_SECRETS_DIR" help:"Folder with the secrets, one file per secret, beside the variables VERIFYD_SECRET_NAME."`
 }
 
-func (s *session) readProviders(file string, o rest.Options) (b definition.Bootstrap, made bootstrap.Providers, err error) {
+func (s *session) readProviders(ctx context.Context, file string, o rest.Options) (b definition.Bootstrap, made bootstrap.Providers, err error) {
 	if file == "" {
 		return b, made, errors.New(cli.Setting("bootstrap") + ": required, the bootstrap file of the hosts")
 	}
@@ -44,7 +44,7 @@ func (s *session) readProviders(file string, o rest.Options) (b definition.Boots
 	if err != nil {
 		return b, made, err
 	}
-	if b, err = definition.ReadBootstrap(file, raw, os.ReadFile, s.getenv); err != nil {
+	if b, err = bootstrap.Read(ctx, file, raw, os.ReadFile, s.getenv); err != nil {
 		return b, made, err
 	}
 	o.Expressions, o.Now = expression.New(), s.clock.Now
@@ -70,12 +70,12 @@ type providerJSON struct {
 
 // Run prints the built-in providers, then those of all tenants, then those of each
 // tenant.
-func (c providerList) Run(s *session) error {
+func (c providerList) Run(ctx context.Context, s *session) error {
 	var b definition.Bootstrap
 	var made bootstrap.Providers
 	if c.Bootstrap != "" {
 		var err error
-		if b, made, err = s.readProviders(c.Bootstrap, rest.Options{}); err != nil {
+		if b, made, err = s.readProviders(ctx, c.Bootstrap, rest.Options{}); err != nil {
 			return s.printProblems(err)
 		}
 	}
@@ -116,14 +116,14 @@ type providerValidate struct {
 }
 
 // Run prints the problems on stdout.
-func (c providerValidate) Run(s *session) (err error) {
+func (c providerValidate) Run(ctx context.Context, s *session) (err error) {
 	var o rest.Options
 	if c.CheckSecrets {
 		if o.Secret, err = cli.Secrets(s.getenv, c.SecretsDir); err != nil {
 			return err
 		}
 	}
-	_, _, err = s.readProviders(c.File, o)
+	_, _, err = s.readProviders(ctx, c.File, o)
 	found := []problemJSON{}
 	if err != nil {
 		var failed error
@@ -195,7 +195,7 @@ func (c providerCall) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return fmt.Errorf("--with: must be a JSON object")
 	}
-	b, made, err := s.readProviders(c.Bootstrap, rest.Options{
+	b, made, err := s.readProviders(ctx, c.Bootstrap, rest.Options{
 		Secret: secret, AllowPrivateNetworks: c.AllowPrivate,
 		Trace: func(x rest.Exchange) { out.Requests = append(out.Requests, x) },
 	})

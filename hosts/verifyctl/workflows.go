@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/provider/offline"
+	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
@@ -33,7 +34,10 @@ type workflowCommands struct {
 type workflowValidate struct {
 	Files     []string `arg:"" name:"file" help:"Workflow files, in YAML or JSON."`
 	Providers []string `placeholder:"NAME" help:"Providers of the hosts beside the offline checks. A check with another provider is a problem. By default any provider is allowed."`
-	JSON      bool     `name:"json" help:"Print the problems as a JSON array."`
+	Lists     []string `placeholder:"NAME" help:"Lists of the hosts. A check against another list is a problem. By default any list is allowed."`
+	Bootstrap string   `placeholder:"FILE" help:"Bootstrap file of the hosts: its providers and lists are those that a check may use."`
+	Strict    bool     `help:"Warnings are problems."`
+	JSON      bool     `name:"json" help:"Print the problems and warnings as a JSON array."`
 }
 
 // problemJSON is one problem in the output of validate --json.
@@ -43,30 +47,40 @@ type problemJSON struct {
 	Column  int    `json:"column"` // 0 when unknown
 	Field   string `json:"field"`  // empty for the whole file
 	Message string `json:"message"`
+	Warning bool   `json:"warning,omitempty"`
 }
 
-// Run prints the problems on stdout. It checks all files, even if one cannot be read.
+// Run prints the problems and warnings on stdout. It checks all files, even if one cannot
+// be read.
 func (w workflowValidate) Run(ctx context.Context, s *session) error {
+	hosts, err := w.hosts(ctx, s)
+	if err != nil {
+		return s.printProblems(err)
+	}
 	var unread error
-	found := []problemJSON{}
+	found, failed := []problemJSON{}, false
 	for _, file := range w.Files {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		_, err := compile(ctx, file, w.Providers)
+		checked, err := compile(ctx, file, hosts)
 		var problems *definition.Diagnostics
-		switch {
-		case err == nil:
-			if !w.JSON {
-				fmt.Fprintln(s.stdout, file+": ok")
-			}
-		case errors.As(err, &problems):
-			if !w.JSON {
-				fmt.Fprintln(s.stdout, problems)
-			}
-			found = append(found, problemsOf(problems)...)
-		default:
+		if err != nil && !errors.As(err, &problems) {
 			unread = errors.Join(unread, err)
+			continue
+		}
+		failed = failed || problems != nil || w.Strict && len(checked.warnings) > 0
+		if problems != nil {
+			found = append(found, problemsOf(problems)...)
+		}
+		for _, d := range checked.warnings {
+			found = append(found, problemJSON{File: d.File, Line: d.Line, Column: d.Column, Field: d.Path, Message: d.Message, Warning: !w.Strict})
+		}
+		if !w.JSON {
+			w.print(s, file, checked, problems)
+		}
+		if problems != nil && checked.form {
+			s.note(fmt.Sprintf("%s: %s of form; the meaning was not checked", file, counted(len(problems.List)+problems.More, "problem")))
 		}
 	}
 	if w.JSON {
@@ -74,10 +88,103 @@ func (w workflowValidate) Run(ctx context.Context, s *session) error {
 			return err
 		}
 	}
-	if unread == nil && len(found) > 0 {
+	if unread == nil && failed {
 		return errProblems
 	}
 	return unread
+}
+
+func (w workflowValidate) print(s *session, file string, checked checkedWorkflow, problems *definition.Diagnostics) {
+	if problems != nil {
+		fmt.Fprintln(s.stdout, problems)
+	}
+	for _, d := range checked.warnings {
+		if !w.Strict {
+			d.Message = "warning: " + d.Message
+		}
+		fmt.Fprintln(s.stdout, d)
+	}
+	switch n := len(checked.warnings); {
+	case problems != nil || w.Strict && n > 0:
+	case n > 0:
+		fmt.Fprintf(s.stdout, "%s: ok, with %s\n", file, counted(n, "warning"))
+	default:
+		fmt.Fprintln(s.stdout, file+": ok")
+	}
+}
+
+// counted returns a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// knownHosts is what the hosts of a workflow have.
+type knownHosts struct {
+	providers []string // nil allows every provider
+	described map[string]verification.ProviderDescription
+}
+
+// hosts returns what the flags say about the hosts.
+func (w workflowValidate) hosts(ctx context.Context, s *session) (knownHosts, error) {
+	known := knownHosts{w.Providers, verification.Descriptions(builtIn())}
+	lists := w.Lists
+	if w.Bootstrap != "" {
+		b, made, err := s.readProviders(ctx, w.Bootstrap, rest.Options{})
+		if err != nil {
+			return known, err
+		}
+		if known.providers == nil {
+			known.providers = []string{"sandbox", "sandbox_2"}
+		}
+		add := func(providers map[string]verification.Provider) {
+			for name, d := range verification.Descriptions(providers) {
+				if slices.Contains(known.providers, name) {
+					d = verification.ProviderDescription{} // two tenants have providers of this name
+				}
+				known.providers, known.described[name] = append(known.providers, name), d
+			}
+		}
+		add(made.All)
+		for _, t := range b.Tenants {
+			add(made.Tenant[t.Tenant.ID])
+		}
+		if lists == nil {
+			lists = []string{}
+		}
+		for _, l := range b.Lists {
+			lists = append(lists, l.Name)
+		}
+	}
+	if lists != nil {
+		d, err := withLists(known.described[screening.ProviderName], lists)
+		if err != nil {
+			return known, err
+		}
+		known.described[screening.ProviderName] = d
+	}
+	if known.providers != nil {
+		known.providers = slices.Concat(known.providers, slices.Sorted(maps.Keys(builtIn())))
+	}
+	return known, nil
+}
+
+// withLists returns a description that allows the names of lists only.
+func withLists(d verification.ProviderDescription, lists []string) (verification.ProviderDescription, error) {
+	slices.Sort(lists)
+	d.Lists = lists
+	with := d.With.Map()
+	properties, _ := with["properties"].(map[string]any)
+	list, ok := properties["list"].(map[string]any)
+	if !ok || len(lists) == 0 {
+		return d, nil
+	}
+	list["enum"] = lists
+	text, err := verification.NewData(with)
+	d.With = text
+	return d, err
 }
 
 // builtIn returns the checks that every host has, except the sandbox. Definitions are checked
@@ -88,25 +195,28 @@ func builtIn() map[string]verification.Provider {
 	return checks
 }
 
+// checkedWorkflow is a workflow file that was read and compiled.
+type checkedWorkflow struct {
+	definition verification.Definition // empty if the file has problems of form
+	form       bool                    // the file has problems of form
+	warnings   []definition.Diagnostic
+}
+
 // compile reads and compiles a workflow file. If the file has problems, the error is a
-// *definition.Diagnostics; the definition is empty if the file cannot be parsed. Checks
-// may use the built-in providers and those of the list; nil allows every provider.
-func compile(ctx context.Context, file string, providers []string) (verification.Definition, error) {
+// *definition.Diagnostics.
+func compile(ctx context.Context, file string, hosts knownHosts) (checkedWorkflow, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
-		return verification.Definition{}, err
+		return checkedWorkflow{}, err
 	}
 	doc, err := definition.ReadWorkflow(file, raw)
 	if err != nil {
-		return verification.Definition{}, err
+		return checkedWorkflow{form: true}, err
 	}
-	def, known := doc.Definition, builtIn()
-	if providers != nil {
-		providers = slices.Concat(providers, slices.Sorted(maps.Keys(known)))
-	}
+	def := doc.Definition
 	version := verification.Version{Number: 1, Hash: def.VersionHash(), Definition: def}
-	_, err = verification.Compile(ctx, def.ID, version, expression.New(), providers, verification.Descriptions(known))
-	return def, doc.Explain(err)
+	p, err := verification.Compile(ctx, def.ID, version, expression.New(), hosts.providers, hosts.described)
+	return checkedWorkflow{definition: def, warnings: doc.ExplainFields(p.Warnings()).List}, doc.Explain(err)
 }
 
 func problemsOf(problems *definition.Diagnostics) []problemJSON {

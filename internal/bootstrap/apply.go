@@ -57,7 +57,11 @@ func Apply(
 			case err != nil:
 				return done, errors.Join(problems, fmt.Errorf("apply workflow %s: %w", w.Definition.Workflow, err))
 			default:
-				done = append(done, changeOf(t.Tenant.ID, applied))
+				change := changeOf(t.Tenant.ID, applied)
+				for _, warning := range w.ExplainFields(applied.Warnings).List {
+					change.Warnings = append(change.Warnings, warning.String())
+				}
+				done = append(done, change)
 			}
 		}
 	}

@@ -13,6 +13,8 @@ type Change struct {
 	// Workflow, and VersionHash of its newest version, are set only for a workflow.
 	Workflow    verification.WorkflowID `json:"workflow_id,omitempty"`
 	VersionHash string                  `json:"version_hash,omitempty"`
+	// Warnings say what may be wrong in a workflow, each on a line with its position.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Kind is the kind of an entry.

@@ -24,6 +24,8 @@ type WorkflowDetail struct {
 type Applied struct {
 	Workflow verification.Workflow
 	Changed  bool // the workflow or its versions changed
+	// Warnings say what may be wrong in the definition: see verification.Program.Warnings.
+	Warnings []verification.FieldError
 }
 
 // maxSaves bounds the attempts to change a workflow that other requests change, too.
@@ -135,8 +137,9 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 		own.Rescreens = false
 		described[name] = own
 	}
-	if _, err := verification.Compile(ctx, d.ID, version, e.ports.Expressions, names, described); err != nil {
-		return Applied{}, err
+	program, err := verification.Compile(ctx, d.ID, version, e.ports.Expressions, names, described)
+	if err != nil {
+		return Applied{Warnings: program.Warnings()}, err
 	}
 	for attempt := 1; ; attempt++ { // at most maxSaves
 		w, err := e.store.Workflow(ctx, t, d.ID)
@@ -145,7 +148,7 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 		}
 		next, added, changed, err := w.Apply(d, e.now())
 		if err != nil || !changed {
-			return Applied{Workflow: w}, err
+			return Applied{Workflow: w, Warnings: program.Warnings()}, err
 		}
 		if added != nil {
 			// A version equal to an earlier one is not saved again.
@@ -159,7 +162,7 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 		}
 		err = e.ports.Store.SaveWorkflow(ctx, t, next, added)
 		if err == nil {
-			return Applied{Workflow: next, Changed: true}, nil
+			return Applied{Workflow: next, Changed: true, Warnings: program.Warnings()}, nil
 		}
 		if attempt == maxSaves || !errors.Is(err, verification.ErrConflict) {
 			return Applied{}, err

@@ -69,6 +69,11 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Provide
 		made = func(verification.Tenant) {}
 	}
 	changes, err := boot.Apply(ctx, b, h.engine, h.storage, made)
+	for _, c := range changes {
+		for _, warning := range c.Warnings {
+			h.log.Warn("a workflow may not say what is meant", "tenant", c.Tenant, "workflow", c.Name, "warning", warning)
+		}
+	}
 	if db == nil {
 		return err
 	}
