@@ -20,6 +20,9 @@ type Commit struct {
 	// AnnounceAt is when the notice that the run is over is due; zero for no
 	// notice.
 	AnnounceAt time.Time
+	// Notices are the further notices that are due: each is a piece of work of its own,
+	// which replaces one with the same Seq.
+	Notices []NoticeDue
 	// WorkflowRevision is the revision of the run's workflow that the commit was
 	// decided on: Append returns ErrConflict if it is not the stored one. 0 is any
 	// revision.
@@ -42,6 +45,12 @@ type Commit struct {
 	// hosts need no wake-up unless the caller dies first. A store that serves
 	// one host ignores it.
 	NoWakeup bool
+}
+
+// NoticeDue is when the notice of an event is due, see Definition.Notify.
+type NoticeDue struct {
+	Seq int // of the NoticeRef; not 0
+	At  time.Time
 }
 
 // NewCommit returns the commit of the events that lead from one state of a run to
@@ -73,7 +82,7 @@ type WorkKind string
 // The kinds of work.
 const (
 	WorkAdvance  WorkKind = "advance"  // drive the run
-	WorkAnnounce WorkKind = "announce" // send the notice that the run is over
+	WorkAnnounce WorkKind = "announce" // send a notice of the run, see Work.Seq
 )
 
 // TakeRequest is a request for due work of one kind. Tenants take turns: each is given
@@ -102,6 +111,8 @@ type LeaseID string
 type Work struct {
 	Kind WorkKind
 	RunRef
+	// Seq says which notice is sent, see NoticeRef; 0 for other work.
+	Seq int
 	// Workflow is the workflow of the run.
 	Workflow WorkflowID
 	// Attempt counts how often it was postponed, 0 at first.

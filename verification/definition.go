@@ -34,6 +34,9 @@ type Definition struct {
 	FourEyes bool `json:"four_eyes,omitempty"`
 	// LifecycleWebhookURL is set on the workflow if it has none.
 	LifecycleWebhookURL string `json:"lifecycle_webhook_url,omitempty"`
+	// Notify are the events, beside the end of a run, of which the client is notified at
+	// the webhook.
+	Notify []NoticeEvent `json:"notify,omitempty"`
 	// Publish makes this version the one that new runs execute; nil means true.
 	Publish *bool `json:"publish,omitempty"`
 	// Retired says that the workflow takes no new runs. It belongs to the workflow and not

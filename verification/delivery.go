@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-// Delivery is the ledger entry for the notice of one run. A notice has none
+// Delivery is the ledger entry for one notice of a run. A notice has none
 // before its first attempt.
 type Delivery struct {
 	Run      RunID
-	URL      string // of the last attempt
+	Seq      int         // of the NoticeRef: 0 for the end of the run
+	Event    NoticeEvent // what the notice is about
+	URL      string      // of the last attempt
 	State    DeliveryState
 	Attempts int       // so far, including those of redeliveries
 	FirstAt  time.Time // when the first attempt began
@@ -62,7 +64,8 @@ func ClassOf(err error) string {
 // Notifier returned err. The next attempt is due at next, zero for none. Before
 // the first attempt, d is the zero Delivery.
 func (d Delivery) Attempted(n Notice, err error, next time.Time) Delivery {
-	d.Run, d.URL, d.LastAt, d.NextAt, d.Class = n.Run.ID, n.URL, n.At, next, ClassOf(err)
+	d.Run, d.Seq, d.Event = n.Run.ID, n.Seq, n.Event
+	d.URL, d.LastAt, d.NextAt, d.Class = n.URL, n.At, next, ClassOf(err)
 	if d.FirstAt.IsZero() {
 		d.FirstAt = n.At
 	}
@@ -86,11 +89,17 @@ func (d Delivery) Requeued(now time.Time) Delivery {
 	return d
 }
 
+// Ref returns which notice is delivered.
+func (d Delivery) Ref() NoticeRef { return NoticeRef{d.Run, d.Seq} }
+
 // NewerDelivery reports whether a comes before b in a list of deliveries: by the
-// last attempt, newest first, ties by run id from the highest.
+// last attempt, newest first, ties by run id and then by Seq, both from the highest.
 func NewerDelivery(a, b Delivery) bool {
 	if !a.LastAt.Equal(b.LastAt) {
 		return a.LastAt.After(b.LastAt)
 	}
-	return a.Run > b.Run
+	if a.Run != b.Run {
+		return a.Run > b.Run
+	}
+	return a.Seq > b.Seq
 }

@@ -1,21 +1,126 @@
-// Notices: what a client is sent when a run is over, and when to retry.
+// Notices: what a client is sent when a run is over or an event follows, and when to retry.
 
 package verification
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
-// Notice is the message to a client that a run is over.
+// NoticeEvent is what a notice is about: the type that the client reads in it.
+type NoticeEvent string
+
+// The events of which a workflow may ask for notices, see Definition.Notify.
+const (
+	NoticeReviewed NoticeEvent = "run.reviewed" // a verdict was given or changed
+	NoticeFlagged  NoticeEvent = "run.flagged"  // a completed run has a hit in a later version of a list
+)
+
+// NoticeEvents returns the events of which a workflow may ask for notices.
+func NoticeEvents() []NoticeEvent { return []NoticeEvent{NoticeReviewed, NoticeFlagged} }
+
+// NoticeOfEnd returns the event of a run that has ended, such as run.completed. Every
+// workflow with a webhook sends its notice.
+func NoticeOfEnd(s Status) NoticeEvent { return NoticeEvent("run." + s) }
+
+// noticeOf returns the event of which a workflow may ask for a notice; empty for none.
+func noticeOf(f Fact) NoticeEvent {
+	switch f.(type) {
+	case VerdictRecorded:
+		return NoticeReviewed
+	case HitsFound:
+		return NoticeFlagged
+	}
+	return ""
+}
+
+// NoticesOf returns which of the events that follow the first seq ones of a history the
+// workflow asks to be notified of, by NoticeRef.Seq.
+func (d Definition) NoticesOf(seq int, events []Event) (seqs []int) {
+	for i, e := range events {
+		if slices.Contains(d.Notify, noticeOf(e.Fact)) {
+			seqs = append(seqs, seq+i+1)
+		}
+	}
+	return seqs
+}
+
+// NoticeRef names a notice of a run.
+type NoticeRef struct {
+	Run RunID
+	// Seq is 0 for the notice of the end. Otherwise it is the number of the event of the
+	// history, of which 1 is the first.
+	Seq int
+}
+
+// ID returns the ID of the notice, which is the same at every attempt: run_ and the id of
+// the run, and _ and Seq unless it is 0.
+func (r NoticeRef) ID() string {
+	if r.Seq == 0 {
+		return "run_" + string(r.Run)
+	}
+	return "run_" + string(r.Run) + "_" + strconv.Itoa(r.Seq)
+}
+
+// ParseNoticeRef parses the ID of a notice, or the id of a run, which is the notice of its
+// end. It returns ErrInvalid for any other text.
+func ParseNoticeRef(s string) (r NoticeRef, err error) {
+	invalid := InvalidField("delivery", "id", "must be the id of a run, or the webhook-id of a notice")
+	run, seq, further := strings.Cut(strings.TrimPrefix(s, "run_"), "_")
+	if further {
+		if r.Seq, err = strconv.Atoi(seq); err != nil || r.Seq < 1 || strconv.Itoa(r.Seq) != seq {
+			return NoticeRef{}, invalid
+		}
+	}
+	if r.Run, err = ParseRunID(run); err != nil {
+		return NoticeRef{}, invalid
+	}
+	return r, nil
+}
+
+// NewNotice returns the notice of an event of a run as the client reads it: the run as it
+// was right after the event. history is the history of the run at least until the event. It
+// returns ErrConflict if ref names no event of which a workflow may ask for notices.
+func NewNotice(ref NoticeRef, history []Event) (Notice, error) {
+	none := Conflict("delivery", "the run has no such event of which a client is notified")
+	if ref.Seq < 1 || ref.Seq > len(history) {
+		return Notice{}, none
+	}
+	e := history[ref.Seq-1]
+	n := Notice{ID: ref.ID(), Seq: ref.Seq, Event: noticeOf(e.Fact), OccurredAt: e.At}
+	then := Run{ID: ref.Run}.EvolveAll(history[:ref.Seq])
+	n.Run, n.Decision = then.Summary().View(e.At), then.Decision()
+	switch f := e.Fact.(type) {
+	case VerdictRecorded: // the run no longer waits for it
+		n.Run.Action, n.Decision = nil, f.Decision
+	case HitsFound:
+	default:
+		return Notice{}, none
+	}
+	return n, nil
+}
+
+// Notice is the message to a client that a run is over, or that an event followed of which
+// the workflow asks for notices.
 type Notice struct {
-	// ID is the same at every attempt; each run has one.
-	ID      string
-	Tenant  TenantID
-	URL     string    // the lifecycle webhook of the workflow
-	Attempt int       // 0 for the first attempt
-	At      time.Time // when the attempt began
-	Run     RunView
+	// ID is the same at every attempt, and no other notice has it, see NoticeRef.
+	ID string
+	// Seq is that of the NoticeRef, 0 for the end.
+	Seq int
+	// Event is what the notice is about, and OccurredAt when that happened.
+	Event      NoticeEvent
+	OccurredAt time.Time
+	// Decision is the decision of the run right after the event; empty for the end.
+	Decision Decision
+	Tenant   TenantID
+	URL      string    // the lifecycle webhook of the workflow
+	Attempt  int       // 0 for the first attempt
+	At       time.Time // when the attempt began
+	// Run is the run right after the event; for the end, the run as it is.
+	Run RunView
 }
 
 // NoticeRetry returns how long to wait after a failed attempt, of which 0 is the first.

@@ -200,10 +200,10 @@ type IdempotencyStore interface {
 
 // DeliveryStore is the delivery ledger: one delivery per run.
 type DeliveryStore interface {
-	// SaveDelivery creates or replaces the delivery of a run.
+	// SaveDelivery creates or replaces the delivery of a notice.
 	SaveDelivery(ctx context.Context, t TenantID, d Delivery) error
-	// Delivery returns the delivery of a run, or ErrNotFound.
-	Delivery(ctx context.Context, t TenantID, run RunID) (Delivery, error)
+	// Delivery returns the delivery of a notice, or ErrNotFound.
+	Delivery(ctx context.Context, t TenantID, n NoticeRef) (Delivery, error)
 	// Deliveries returns one page of the deliveries in a state (empty for every
 	// state), in the order of NewerDelivery, and the number of all matches.
 	Deliveries(ctx context.Context, t TenantID, state DeliveryState, p PageQuery) (Page[Delivery], error)

@@ -125,6 +125,17 @@ func (v *validator) fields(ctx context.Context, providers []string) {
 		v.check("lifecycle_webhook_url", ValidateWebhookURL(d.LifecycleWebhookURL) == nil,
 			"must be an absolute http(s) URL without user information or fragment")
 	}
+	for i, e := range d.Notify {
+		path := fmt.Sprintf("notify[%d]", i)
+		if !slices.Contains(NoticeEvents(), e) {
+			v.problem(path, "there is no event %q%s", e, v.hint(func() string { return suggestedEvent(e) }))
+		} else {
+			v.check(path, !slices.Contains(d.Notify[:i], e), "is there twice")
+		}
+		if i == maxNotify {
+			break
+		}
+	}
 	v.edges(v.check("nodes", len(d.Nodes) > 0, nodeCount, MaxNodes))
 	v.target("start", d.Start, true)
 	for _, id := range v.names() {
@@ -134,6 +145,18 @@ func (v *validator) fields(ctx context.Context, providers []string) {
 		v.node(id, d.Nodes[id], providers)
 	}
 	v.labels()
+}
+
+// maxNotify bounds the events that are checked: there are fewer.
+const maxNotify = 10
+
+// suggestedEvent returns the hint for a wrong event.
+func suggestedEvent(e NoticeEvent) string {
+	var known []string
+	for _, k := range NoticeEvents() {
+		known = append(known, string(k))
+	}
+	return suggestion(string(e), known)
 }
 
 func validSlug(s string) bool {

@@ -23,7 +23,7 @@ func TestClientsDecodeWhatIsEncoded(t *testing.T) {
 	flags := []verification.Flag{{NodeID: "n", Label: "l", Reason: "r"}}
 	data := verification.Data(`{"a":1}`)
 	roundTrip(t, apitypes.NewRun(verification.RunView{ID: "r", StartedAt: at}))
-	roundTrip(t, apitypes.NewEvent(run))
+	roundTrip(t, apitypes.NewEvent(verification.Notice{Run: run}))
 	roundTrip(t, apitypes.NewRunDetail(verification.RunDetail{
 		RunView: run, Decision: verification.DecisionReview, Notes: "n", ResolvedAt: at,
 		Checks: []verification.Check{{Key: "k", Label: "l", Status: verification.StepPassed, Data: data}, {Key: "k2"}}, Flags: flags,

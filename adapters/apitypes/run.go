@@ -38,9 +38,16 @@ type Proposal struct {
 
 // Event is the body of a lifecycle webhook.
 type Event struct {
-	Type      string    `json:"type"` // "run." and the status
-	Timestamp Timestamp `json:"timestamp"`
-	Data      Run       `json:"data"`
+	Type      verification.NoticeEvent `json:"type"` // such as run.completed
+	Timestamp Timestamp                `json:"timestamp"`
+	Data      EventRun                 `json:"data"`
+}
+
+// EventRun is the run of an event. The notice of an end has the run as lists show it.
+type EventRun struct {
+	Run
+	// Decision is the decision right after an event other than the end.
+	Decision verification.Decision `json:"decision,omitempty"`
 }
 
 // NewRun converts a run, as lists show it.
@@ -61,9 +68,13 @@ func NewRunDetail(d verification.RunDetail) RunDetail {
 	}
 }
 
-// NewEvent returns the body of the lifecycle webhook of a run that has ended.
-func NewEvent(v verification.RunView) Event {
-	return Event{Type: "run." + string(v.Status), Timestamp: Timestamp{v.CompletedAt}, Data: NewRun(v)}
+// NewEvent returns the body of the lifecycle webhook for a notice. What the notice of an end
+// is about follows from its run.
+func NewEvent(n verification.Notice) Event {
+	if n.Seq == 0 {
+		n.Event, n.OccurredAt = verification.NoticeOfEnd(n.Run.Status), n.Run.CompletedAt
+	}
+	return Event{Type: n.Event, Timestamp: Timestamp{n.OccurredAt}, Data: EventRun{Run: NewRun(n.Run), Decision: n.Decision}}
 }
 
 // NewDecision returns a pointer to d, or nil for verification.DecisionNone.

@@ -133,7 +133,7 @@ func receiverOf(raw string) string {
 	return u.Scheme + "://" + u.Host + u.EscapedPath()
 }
 
-// redeliver queues the notice of a run again.
+// redeliver queues a notice of a run again.
 func (c *console) redeliver(w http.ResponseWriter, r *http.Request, s session) error {
 	id, err := verification.ParseRunID(chi.URLParam(r, "run"))
 	if err != nil {
@@ -143,9 +143,15 @@ func (c *console) redeliver(w http.ResponseWriter, r *http.Request, s session) e
 	if err != nil {
 		return err
 	}
-	if err := c.engine.Redeliver(r.Context(), s.Tenant, id); err != nil {
+	n := verification.NoticeRef{Run: id}
+	if seq := r.PostForm.Get("seq"); seq != "" {
+		if n, err = verification.ParseNoticeRef(string(id) + "_" + seq); err != nil {
+			return err
+		}
+	}
+	if err := c.engine.Redeliver(r.Context(), s.Tenant, n); err != nil {
 		return err
 	}
-	s.log.Info("notice sent again", "tenant", s.Tenant, "run", id, "by", s.Name, "identity", s.Identity)
+	s.log.Info("notice sent again", "tenant", s.Tenant, "run", id, "notice", n.ID(), "by", s.Name, "identity", s.Identity)
 	return c.done(w, f.path(), "done.redelivered")
 }

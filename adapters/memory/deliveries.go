@@ -8,12 +8,17 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// deliveries has the deliveries by run, and those of each tenant and state newest
+// deliveries has the deliveries by notice, and those of each tenant and state newest
 // first. The empty state has all.
 type deliveries struct {
-	table[verification.RunRef, verification.Delivery]
+	table[noticeKey, verification.Delivery]
 
 	lists trees[deliveryList, verification.Delivery]
+}
+
+type noticeKey struct {
+	tenant verification.TenantID
+	notice verification.NoticeRef
 }
 
 type deliveryList struct {
@@ -21,10 +26,10 @@ type deliveryList struct {
 	state  verification.DeliveryState
 }
 
-// SaveDelivery creates or replaces the delivery of a run.
+// SaveDelivery creates or replaces the delivery of a notice.
 func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
-	l, ref := &s.deliveries.lists, verification.RunRef{Tenant: t, Run: d.Run}
-	return s.deliveries.change(ctx, func(rows map[verification.RunRef]verification.Delivery) error {
+	l, ref := &s.deliveries.lists, noticeKey{t, d.Ref()}
+	return s.deliveries.change(ctx, func(rows map[noticeKey]verification.Delivery) error {
 		if old, ok := rows[ref]; ok {
 			l.at(deliveryList{t, ""}, verification.NewerDelivery).Delete(old)
 			l.at(deliveryList{t, old.State}, verification.NewerDelivery).Delete(old)
@@ -36,9 +41,9 @@ func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d ver
 	})
 }
 
-// Delivery returns the delivery of a run, or ErrNotFound.
-func (s *Store) Delivery(ctx context.Context, t verification.TenantID, run verification.RunID) (verification.Delivery, error) {
-	return s.deliveries.get(ctx, verification.RunRef{Tenant: t, Run: run}, "delivery")
+// Delivery returns the delivery of a notice, or ErrNotFound.
+func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error) {
+	return s.deliveries.get(ctx, noticeKey{t, n}, "delivery")
 }
 
 // Deliveries returns one page of the deliveries in a state, newest first.

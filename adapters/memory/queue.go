@@ -20,7 +20,7 @@ import (
 // hands out.
 const workExpire verification.WorkKind = "expire"
 
-// queue has at most one piece of each kind for a run.
+// queue has at most one piece of each kind for a run, and one for each of its notices.
 type queue struct {
 	mu     sync.Mutex
 	pieces map[pieceKey]*piece
@@ -34,6 +34,7 @@ type queue struct {
 type pieceKey struct {
 	kind verification.WorkKind
 	run  verification.RunRef
+	seq  int // of a notice
 }
 
 // lane has the pieces of one kind and one tenant, the earliest due first.
@@ -80,7 +81,7 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 			p.leased, p.lease = true, lease
 			q.put(p, r.Now.Add(r.Lease))
 			work = append(work, verification.Work{
-				Kind: p.kind, RunRef: p.run, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, LeftAt: p.left, Lease: lease,
+				Kind: p.kind, RunRef: p.run, Seq: p.seq, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, LeftAt: p.left, Lease: lease,
 			})
 		}
 		if next = r.Now; !more {
@@ -205,7 +206,7 @@ func roundRobin(lanes []*lane, r verification.TakeRequest) (taken []*piece, more
 func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
 	return s.queue.do(ctx, func(q *queue) {
 		for _, run := range runs {
-			if p := q.pieces[pieceKey{verification.WorkAdvance, run}]; p != nil {
+			if p := q.pieces[pieceKey{verification.WorkAdvance, run, 0}]; p != nil {
 				q.put(p, until)
 			}
 		}
@@ -239,7 +240,7 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 		for _, w := range work {
 			p := q.leased(w)
 			if w.Lease == "" {
-				p = q.pieces[pieceKey{w.Kind, w.RunRef}]
+				p = q.pieces[pieceKey{w.Kind, w.RunRef, w.Seq}]
 			}
 			if p != nil {
 				p.left = w.LeftAt
@@ -253,15 +254,18 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 func (q *queue) enqueue(run verification.RunRef, c verification.Commit) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.replace(&piece{pieceKey: pieceKey{verification.WorkAdvance, run}, leased: c.Leased}, c, c.AdvanceAt)
+	q.replace(&piece{pieceKey: pieceKey{verification.WorkAdvance, run, 0}, leased: c.Leased}, c, c.AdvanceAt)
 	if !c.AnnounceAt.IsZero() {
-		q.replace(&piece{pieceKey: pieceKey{verification.WorkAnnounce, run}}, c, c.AnnounceAt)
+		q.replace(&piece{pieceKey: pieceKey{verification.WorkAnnounce, run, 0}}, c, c.AnnounceAt)
+	}
+	for _, n := range c.Notices {
+		q.replace(&piece{pieceKey: pieceKey{verification.WorkAnnounce, run, n.Seq}}, c, n.At)
 	}
 	var overdue time.Time
 	if c.Summary.Ended == "" && !c.Summary.ExpiresAt.IsZero() {
 		overdue = c.Summary.ExpiresAt.Add(time.Microsecond) // at the deadline itself, it has not passed
 	}
-	key := pieceKey{workExpire, run}
+	key := pieceKey{workExpire, run, 0}
 	if old := q.pieces[key]; old == nil || !old.due.Equal(overdue) {
 		q.replace(&piece{pieceKey: key}, c, overdue)
 	}
@@ -277,7 +281,7 @@ func (q *queue) replace(p *piece, c verification.Commit, due time.Time) {
 
 // leased returns the piece of w, or nil if w.Lease is no longer its lease.
 func (q *queue) leased(w verification.Work) *piece {
-	p := q.pieces[pieceKey{w.Kind, w.RunRef}]
+	p := q.pieces[pieceKey{w.Kind, w.RunRef, w.Seq}]
 	if p == nil || p.lease == "" || p.lease != w.Lease {
 		return nil
 	}

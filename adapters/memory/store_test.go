@@ -106,7 +106,7 @@ func callEverything(ctx context.Context, t *testing.T, s *memory.Store, own veri
 	if err := s.SaveDelivery(ctx, own, d); err != nil {
 		t.Errorf("SaveDelivery: %v", err)
 	}
-	_, undelivered := s.Delivery(ctx, own, d.Run)
+	_, undelivered := s.Delivery(ctx, own, d.Ref())
 	_, unledgered := s.Deliveries(ctx, own, d.State, verification.PageQuery{Limit: 10})
 	err = errors.Join(missing, unversioned, unlisted, unclaimed, unrecorded, undelivered, unledgered,
 		s.SettleIdempotencyKey(ctx, own, record),

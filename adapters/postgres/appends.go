@@ -97,12 +97,15 @@ func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification
 		add(stmtUpdateRun, summary...)
 	}
 	if !c.AdvanceAt.IsZero() {
-		add(work, p.workflow, string(verification.WorkAdvance), orNull(c.AdvanceAt), c.Leased)
+		add(work, p.workflow, string(verification.WorkAdvance), orNull(c.AdvanceAt), c.Leased, 0)
 	} else if !starts {
 		add(stmtDeleteAdvance)
 	}
 	if !c.AnnounceAt.IsZero() {
-		add(work, p.workflow, string(verification.WorkAnnounce), orNull(c.AnnounceAt), false)
+		add(work, p.workflow, string(verification.WorkAnnounce), orNull(c.AnnounceAt), false, 0)
+	}
+	for _, n := range c.Notices {
+		add(work, p.workflow, string(verification.WorkAnnounce), orNull(n.At), false, n.Seq)
 	}
 	if len(c.Events) == 0 { // the review and the measures stay as they are
 		return nil

@@ -25,40 +25,42 @@ type deliveryRow struct {
 	LastAt   time.Time
 	NextAt   pgtype.Timestamptz
 	Class    string
+	Seq      int `bun:",pk"`
+	Event    verification.NoticeEvent
 }
 
 func (r deliveryRow) delivery() verification.Delivery {
 	return verification.Delivery{
-		Run: r.RunID, URL: r.URL, State: r.State, Attempts: r.Attempts,
+		Run: r.RunID, Seq: r.Seq, Event: r.Event, URL: r.URL, State: r.State, Attempts: r.Attempts,
 		FirstAt: utc(r.FirstAt.Time), LastAt: r.LastAt.UTC(), NextAt: utc(r.NextAt.Time), Class: r.Class,
 	}
 }
 
-// SaveDelivery creates or replaces the delivery of a run.
+// SaveDelivery creates or replaces the delivery of a notice.
 func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
 	r := deliveryRow{
-		TenantID: t, RunID: d.Run, URL: d.URL, State: d.State, Attempts: d.Attempts,
+		TenantID: t, RunID: d.Run, Seq: d.Seq, Event: d.Event, URL: d.URL, State: d.State, Attempts: d.Attempts,
 		FirstAt: orNull(d.FirstAt), LastAt: d.LastAt, NextAt: orNull(d.NextAt), Class: d.Class,
 	}
-	if !storable(d.URL, string(d.State), d.Class) {
+	if !storable(d.URL, string(d.State), d.Class, string(d.Event)) {
 		return notStorable("delivery")
 	}
-	err := s.querier().exec(ctx, string(t), s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id, run_id) DO UPDATE").String())
-	return translate("save the delivery of run "+string(d.Run), err)
+	err := s.querier().exec(ctx, string(t), s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id, run_id, seq) DO UPDATE").String())
+	return translate("save the delivery of notice "+d.Ref().ID(), err)
 }
 
-// Delivery returns the delivery of a run, or ErrNotFound.
-func (s *Store) Delivery(ctx context.Context, t verification.TenantID, run verification.RunID) (verification.Delivery, error) {
-	if !areUUIDs(string(t), string(run)) {
+// Delivery returns the delivery of a notice, or ErrNotFound.
+func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error) {
+	if !areUUIDs(string(t), string(n.Run)) {
 		return verification.Delivery{}, verification.NotFound("delivery")
 	}
 	r, err := selectRow[deliveryRow](ctx, s.querier(), string(t),
-		s.db.NewSelect().Model((*deliveryRow)(nil)).Where("tenant_id = ?", t).Where("run_id = ?", run).String())
+		s.db.NewSelect().Model((*deliveryRow)(nil)).Where("tenant_id = ?", t).Where("run_id = ?", n.Run).Where("seq = ?", n.Seq).String())
 	if isMissing(err) {
 		err = verification.NotFound("delivery")
 	}
 	if err != nil {
-		return verification.Delivery{}, translate("load the delivery of run "+string(run), err)
+		return verification.Delivery{}, translate("load the delivery of notice "+n.ID(), err)
 	}
 	return r.delivery(), nil
 }
@@ -66,7 +68,7 @@ func (s *Store) Delivery(ctx context.Context, t verification.TenantID, run verif
 // Deliveries returns one page of the deliveries in a state, newest first.
 func (s *Store) Deliveries(ctx context.Context, t verification.TenantID, state verification.DeliveryState, q verification.PageQuery) (verification.Page[verification.Delivery], error) {
 	return readPage(ctx, s, t, q, "list deliveries", deliveryRow.delivery, func(all *bun.SelectQuery) *bun.SelectQuery {
-		all = all.Where("tenant_id = ?", t).OrderExpr("last_at DESC, run_id DESC")
+		all = all.Where("tenant_id = ?", t).OrderExpr("last_at DESC, run_id DESC, seq DESC")
 		if state != "" {
 			all = all.Where("state = ?", state)
 		}

@@ -102,7 +102,7 @@ const changeGroup = groupInput + `, appended AS (
     DELETE FROM verifyd.work w USING input i JOIN summarized k USING (tenant_id, run_id)
     WHERE w.tenant_id = i.tenant_id AND w.run_id = i.run_id AND (w.kind || '') = 'advance' AND i.advance_at IS NULL
 ), ` + groupQueue + `
-    ON CONFLICT (tenant_id, run_id, kind) DO UPDATE SET
+    ON CONFLICT (tenant_id, run_id, kind, seq) DO UPDATE SET
         due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0, left_at = NULL
 ), ` + groupMeasured + `
 SELECT tenant_id, run_id FROM appended`
@@ -132,7 +132,8 @@ DELETE FROM verifyd.reviews v USING locked k WHERE v.tenant_id = k.tenant_id AND
 )
 
 // queueGroup queues several appends with events on a batch, as queueAppends does. Appends
-// that replace an entry of the review queue are few, and sent as plain statements.
+// that replace an entry of the review queue, or have further notices, are few, and sent as
+// plain statements.
 func queueGroup(q querier, b *pgx.Batch, group []*pendingAppend, appended map[verification.RunRef]bool) error {
 	var history, starts, changes, entered, left []*pendingAppend
 	for _, p := range group {
@@ -141,7 +142,7 @@ func queueGroup(q querier, b *pgx.Batch, group []*pendingAppend, appended map[ve
 		case p.historyOnly():
 			history = append(history, p)
 			continue
-		case opens && closes:
+		case opens && closes, len(p.commit.Notices) > 0:
 			if err := p.queue(q, b, appended); err != nil {
 				return err
 			}

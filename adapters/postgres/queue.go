@@ -54,9 +54,9 @@ WITH RECURSIVE head AS MATERIALIZED (
 ), leased AS (
     UPDATE verifyd.work w SET lease_id = $8, leased = true, lost_leases = w.lost_leases + w.leased::int, due_at = $3
     FROM unlocked r WHERE w.ctid = r.id
-    RETURNING w.kind, w.tenant_id, w.run_id, w.workflow_id, w.attempt, w.lost_leases, w.left_at, r.round
+    RETURNING w.kind, w.tenant_id, w.run_id, w.seq, w.workflow_id, w.attempt, w.lost_leases, w.left_at, r.round
 )
-SELECT l.kind, l.tenant_id::text, l.run_id::text, l.workflow_id::text, l.attempt, l.lost_leases, l.left_at,
+SELECT l.kind, l.tenant_id::text, l.run_id::text, l.seq, l.workflow_id::text, l.attempt, l.lost_leases, l.left_at,
     (SELECT count(*) FROM picked) > (SELECT count(*) FROM leased)
         OR (SELECT count(*) FROM first) > (SELECT count(*) FROM leased) AS more
 FROM (SELECT 1) AS one LEFT JOIN leased l ON true
@@ -82,10 +82,10 @@ UPDATE verifyd.work w SET due_at = $3 FROM held h WHERE w.ctid = h.id`
 	releaseWork = `
 WITH leased AS MATERIALIZED (
     SELECT r.n, r.lease_id, r.left_at, w.id
-    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $6::timestamptz[]) WITH ORDINALITY AS r (tenant_id, run_id, kind, lease_id, left_at, n)
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $6::timestamptz[], $7::int[]) WITH ORDINALITY AS r (tenant_id, run_id, kind, lease_id, left_at, seq, n)
     CROSS JOIN LATERAL (
         SELECT ctid AS id FROM verifyd.work
-        WHERE tenant_id = r.tenant_id AND run_id = r.run_id AND (kind || '') = r.kind
+        WHERE tenant_id = r.tenant_id AND run_id = r.run_id AND (kind || '') = r.kind AND seq = r.seq
             AND (r.lease_id IS NULL OR lease_id = r.lease_id)) AS w
 ), unlocked AS MATERIALIZED (
     SELECT l.n, l.left_at, w.id FROM leased l CROSS JOIN LATERAL (
@@ -97,13 +97,13 @@ WITH leased AS MATERIALIZED (
 SELECT n FROM leased EXCEPT SELECT n FROM unlocked`
 
 	releaseOne = `UPDATE verifyd.work SET due_at = $5, lease_id = NULL, leased = false, left_at = $6
-WHERE tenant_id = $1 AND run_id = $2 AND (kind || '') = $3 AND ($4::uuid IS NULL OR lease_id = $4)`
+WHERE tenant_id = $1 AND run_id = $2 AND (kind || '') = $3 AND seq = $7 AND ($4::uuid IS NULL OR lease_id = $4)`
 
 	finishWork = `DELETE FROM verifyd.work
-WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND lease_id = $4`
+WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND lease_id = $4 AND seq = $5`
 
 	postponeWork = `UPDATE verifyd.work SET due_at = $5, lease_id = NULL, leased = false, lost_leases = 0, attempt = attempt + 1
-WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND lease_id = $4`
+WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND lease_id = $4 AND seq = $6`
 )
 
 // Take leases due work of one kind. Tenants take turns if more is due than the limits
@@ -151,13 +151,14 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 // more.
 func readWork(rows pgx.Rows, lease verification.LeaseID) (work []verification.Work, more bool, err error) {
 	var kind, tenant, run, workflow pgtype.Text
-	var attempt, lost pgtype.Int4
+	var seq, attempt, lost pgtype.Int4
 	var left pgtype.Timestamptz
-	_, err = pgx.ForEachRow(rows, []any{&kind, &tenant, &run, &workflow, &attempt, &lost, &left, &more}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&kind, &tenant, &run, &seq, &workflow, &attempt, &lost, &left, &more}, func() error {
 		if kind.Valid {
 			work = append(work, verification.Work{
 				Kind:     verification.WorkKind(kind.String),
 				RunRef:   verification.RunRef{Tenant: verification.TenantID(tenant.String), Run: verification.RunID(run.String)},
+				Seq:      int(seq.Int32),
 				Workflow: verification.WorkflowID(workflow.String),
 				Attempt:  int(attempt.Int32), Lost: int(lost.Int32), Lease: lease,
 			})
@@ -197,7 +198,7 @@ func (s *Store) Finish(ctx context.Context, w verification.Work) error {
 	if err != nil {
 		return nil //nolint:nilerr // no piece has such a lease
 	}
-	return s.changeWork(ctx, "finish work", string(w.Tenant), finishWork, w.Tenant, w.Run, w.Kind, lease)
+	return s.changeWork(ctx, "finish work", string(w.Tenant), finishWork, w.Tenant, w.Run, w.Kind, lease, w.Seq)
 }
 
 // Postpone makes a piece of work due at a time, unless w.Lease is no longer its lease,
@@ -207,7 +208,7 @@ func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time)
 	if err != nil {
 		return nil // no piece has such a lease
 	}
-	args := []any{w.Tenant, w.Run, w.Kind, lease, at}
+	args := []any{w.Tenant, w.Run, w.Kind, lease, at, w.Seq}
 	if s.wakeups.client == nil {
 		return s.changeWork(ctx, "postpone work", string(w.Tenant), postponeWork, args...)
 	}
@@ -238,6 +239,7 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 	var tenants, runs, leases []pgtype.UUID
 	var kinds []string
 	var left []pgtype.Timestamptz
+	var seqs []int32
 	for _, w := range work {
 		tenant, run, err := keyOf(w.RunRef)
 		var lease pgtype.UUID
@@ -248,7 +250,7 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 			continue // there is no such run or lease
 		}
 		tenants, runs, leases = append(tenants, tenant), append(runs, run), append(leases, lease)
-		kinds = append(kinds, string(w.Kind))
+		kinds, seqs = append(kinds, string(w.Kind)), append(seqs, int32(w.Seq))
 		left = append(left, pgtype.Timestamptz{Time: w.LeftAt, Valid: !w.LeftAt.IsZero()})
 	}
 	if err := ctx.Err(); err != nil {
@@ -256,14 +258,14 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 	}
 	var locked []int
 	err := s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
-		b.Queue(releaseWork, tenants, runs, kinds, leases, at, left).Query(func(rows pgx.Rows) (err error) {
+		b.Queue(releaseWork, tenants, runs, kinds, leases, at, left, seqs).Query(func(rows pgx.Rows) (err error) {
 			locked, err = pgx.CollectRows(rows, pgx.RowTo[int])
 			return err
 		})
 		return nil
 	})
 	for _, n := range locked {
-		err = errors.Join(err, s.querier().execHot(ctx, everyTenant, releaseOne, tenants[n-1], runs[n-1], kinds[n-1], leases[n-1], at, left[n-1]))
+		err = errors.Join(err, s.querier().execHot(ctx, everyTenant, releaseOne, tenants[n-1], runs[n-1], kinds[n-1], leases[n-1], at, left[n-1], seqs[n-1]))
 	}
 	return translate("release work", err)
 }

@@ -98,11 +98,11 @@ WHERE tenant_id = $1 AND id = $2 AND ` + ifAppended
 
 // These change the queue. A run that starts has no work yet.
 const (
-	insertWork = `INSERT INTO verifyd.work (tenant_id, run_id, workflow_id, kind, due_at, leased)
-SELECT $1::uuid, $2::uuid, $3::uuid, $4::text, $5::timestamptz, $6::bool WHERE ` + ifAppended
+	insertWork = `INSERT INTO verifyd.work (tenant_id, run_id, workflow_id, kind, due_at, leased, seq)
+SELECT $1::uuid, $2::uuid, $3::uuid, $4::text, $5::timestamptz, $6::bool, $7::int WHERE ` + ifAppended
 
 	replaceWork = insertWork + `
-ON CONFLICT (tenant_id, run_id, kind) DO UPDATE SET
+ON CONFLICT (tenant_id, run_id, kind, seq) DO UPDATE SET
     due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0, left_at = NULL`
 
 	deleteAdvance = `DELETE FROM verifyd.work

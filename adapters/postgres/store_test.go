@@ -131,6 +131,6 @@ func (p *pair) IdempotencyRecord(
 	return p.other.IdempotencyRecord(ctx, t, k, now)
 }
 
-func (p *pair) Delivery(ctx context.Context, t verification.TenantID, run verification.RunID) (verification.Delivery, error) {
-	return p.other.Delivery(ctx, t, run)
+func (p *pair) Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error) {
+	return p.other.Delivery(ctx, t, n)
 }

@@ -72,7 +72,7 @@ func (ws wakeups) ofAppends(group []*pendingAppend) []wakeup {
 		if !p.commit.AdvanceAt.IsZero() {
 			all = append(all, newWakeup(verification.WorkAdvance, p.ref, p.wakeupAt()))
 		}
-		if !p.commit.AnnounceAt.IsZero() {
+		if !p.commit.AnnounceAt.IsZero() || len(p.commit.Notices) > 0 {
 			all = append(all, newWakeup(verification.WorkAnnounce, p.ref, time.Time{}))
 		}
 	}

@@ -42,6 +42,20 @@ func TestTheBodyNamesTheStatusAndHoldsTheRun(t *testing.T) {
 	}
 }
 
+// The notice of another event names it, and the decision.
+func TestTheBodyOfAnEventNamesTheDecision(t *testing.T) {
+	r, s := newReceiver(t, nil), newSender(t)
+	n := notice(r.URL)
+	n.ID, n.Seq, n.Event = verification.NoticeRef{Run: aRun, Seq: 12}.ID(), 12, verification.NoticeReviewed
+	n.OccurredAt, n.Decision = noon, verification.DecisionReject
+	n.Run = view(verification.StatusInProgress)
+	n.Run.CompletedAt = time.Time{}
+	if err := s.Notify(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	golden.Equal(t, "testdata/reviewed.json", r.one(t).body)
+}
+
 // The bytes of data are those that the API lists the run with.
 func TestTheDataOfANoticeIsTheRunAsTheAPIListsIt(t *testing.T) {
 	r := newReceiver(t, nil)

@@ -127,7 +127,7 @@ func (n *Notifier) send(ctx context.Context, notice verification.Notice) result 
 	}
 	ctx, cancel := context.WithTimeout(ctx, n.opt.Timeout)
 	defer cancel()
-	body, err := bodyOf(notice.Run)
+	body, err := bodyOf(notice)
 	if err != nil {
 		return failed(ClassUnsent, "the notice cannot be encoded", err)
 	}
@@ -166,10 +166,10 @@ func (n *Notifier) send(ctx context.Context, notice verification.Notice) result 
 	return result{class: class, status: response.StatusCode}
 }
 
-// bodyOf encodes the event of a run that has ended.
-func bodyOf(v verification.RunView) ([]byte, error) {
-	if !v.Status.Terminal() {
-		return nil, fmt.Errorf("run %s has not ended: its status is %s", v.ID, v.Status)
+// bodyOf encodes the event of a notice.
+func bodyOf(n verification.Notice) ([]byte, error) {
+	if n.Seq == 0 && !n.Run.Status.Terminal() {
+		return nil, fmt.Errorf("run %s has not ended: its status is %s", n.Run.ID, n.Run.Status)
 	}
-	return json.Marshal(apitypes.NewEvent(v), jsontext.AllowInvalidUTF8(true))
+	return json.Marshal(apitypes.NewEvent(n), jsontext.AllowInvalidUTF8(true))
 }

@@ -92,7 +92,7 @@ func TestARedeliveryStopsWhenTheDatabaseDoesNotAnswer(t *testing.T) {
 	}
 	w.ctl(fmt.Sprintf("webhook redeliver --tenant TENANT %s %s %s", one, two, one))
 	got := string(w.transcript())
-	want := fmt.Sprintf("RUN_ID                                QUEUED  ERROR\n%s  yes     -\nstderr: verifyctl: database: the database does not answer: it is gone\nexit 2\n", one)
+	want := fmt.Sprintf("WEBHOOK_ID                                QUEUED  ERROR\nrun_%s  yes     -\nstderr: verifyctl: database: the database does not answer: it is gone\nexit 2\n", one)
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("redeliver says\n%s\nwant\n%s", got, want)
 	}

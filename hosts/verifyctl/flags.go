@@ -90,6 +90,15 @@ func (i *runID) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// noticeRef is a notice on the command line.
+type noticeRef struct{ verification.NoticeRef }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (r *noticeRef) UnmarshalText(text []byte) (err error) {
+	r.NoticeRef, err = verification.ParseNoticeRef(string(text))
+	return err
+}
+
 // instant is a time on the command line.
 type instant struct{ time.Time }
 

@@ -101,14 +101,16 @@ type webhookList struct {
 }
 
 type deliveryJSON struct {
-	RunID    verification.RunID         `json:"run_id"`
-	State    verification.DeliveryState `json:"state"`
-	Attempts int                        `json:"attempts"`
-	Class    string                     `json:"class"`
-	FirstAt  apitypes.Timestamp         `json:"first_at"`
-	LastAt   apitypes.Timestamp         `json:"last_at"`
-	NextAt   apitypes.Timestamp         `json:"next_at"`
-	URL      string                     `json:"url"`
+	WebhookID string                     `json:"webhook_id"`
+	RunID     verification.RunID         `json:"run_id"`
+	Event     verification.NoticeEvent   `json:"event"`
+	State     verification.DeliveryState `json:"state"`
+	Attempts  int                        `json:"attempts"`
+	Class     string                     `json:"class"`
+	FirstAt   apitypes.Timestamp         `json:"first_at"`
+	LastAt    apitypes.Timestamp         `json:"last_at"`
+	NextAt    apitypes.Timestamp         `json:"next_at"`
+	URL       string                     `json:"url"`
 }
 
 // Run prints one page of deliveries.
@@ -130,73 +132,74 @@ func (c webhookList) Run(ctx context.Context, s *session) error {
 		}
 		convert := func(d verification.Delivery) deliveryJSON {
 			return deliveryJSON{
-				RunID: d.Run, State: d.State, Attempts: d.Attempts, Class: d.Class, URL: d.URL,
+				WebhookID: d.Ref().ID(), RunID: d.Run, Event: d.Event, State: d.State, Attempts: d.Attempts, Class: d.Class, URL: d.URL,
 				FirstAt: apitypes.Timestamp{Time: d.FirstAt}, LastAt: apitypes.Timestamp{Time: d.LastAt}, NextAt: apitypes.Timestamp{Time: d.NextAt},
 			}
 		}
-		return printPage(s, c.JSON, found, convert, "RUN_ID STATE ATTEMPTS CLASS LAST_AT NEXT_AT URL")
+		return printPage(s, c.JSON, found, convert, "WEBHOOK_ID EVENT STATE ATTEMPTS CLASS LAST_AT NEXT_AT URL")
 	})
 }
 
 type webhookRedeliver struct {
-	RunIDs []runID `arg:"" optional:"" name:"run-id" help:"The runs whose notices are queued."`
+	Notices []noticeRef `arg:"" optional:"" name:"notice" help:"The notices to queue: the webhook-id of each, or the id of a run for the notice of its end."`
 	tenantFlags
 	AllFailed bool `help:"Queue all notices that have failed."`
 	jsonFlag
 }
 
 type redeliveryJSON struct {
-	RunID  verification.RunID `json:"run_id"`
-	Queued bool               `json:"queued"`
-	Error  string             `json:"error,omitempty"`
+	WebhookID string             `json:"webhook_id"`
+	RunID     verification.RunID `json:"run_id"`
+	Queued    bool               `json:"queued"`
+	Error     string             `json:"error,omitempty"`
 }
 
 // Run queues notices and prints the result of each.
 func (c webhookRedeliver) Run(ctx context.Context, s *session) error {
-	if (len(c.RunIDs) == 0) != c.AllFailed {
-		return errors.New("give either the ids of runs or --all-failed")
+	if (len(c.Notices) == 0) != c.AllFailed {
+		return errors.New("give either notices or --all-failed")
 	}
 	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
 		e, err := s.engine(db, bootstrap.Providers{})
 		if err != nil {
 			return err
 		}
-		runs := mapSlice(c.RunIDs, func(id runID) verification.RunID { return id.RunID })
+		notices := mapSlice(c.Notices, func(n noticeRef) verification.NoticeRef { return n.NoticeRef })
 		if c.AllFailed {
-			if runs, err = db.failedNotices(ctx, t.ID); err != nil {
+			if notices, err = db.failedNotices(ctx, t.ID); err != nil {
 				return err
 			}
 		}
-		results, err := redeliver(ctx, e, t.ID, runs)
-		err = errors.Join(err, printList(s, c.JSON, results, "RUN_ID QUEUED ERROR"))
+		results, err := redeliver(ctx, e, t.ID, notices)
+		err = errors.Join(err, printList(s, c.JSON, results, "WEBHOOK_ID QUEUED ERROR"))
 		refused := len(slices.DeleteFunc(results, func(r redeliveryJSON) bool { return r.Queued }))
 		if err == nil && refused > 0 {
-			err = fmt.Errorf("%d of %d notices were not queued", refused, len(runs))
+			err = fmt.Errorf("%d of %d notices were not queued", refused, len(notices))
 		}
 		return err
 	})
 }
 
-// failedNotices returns the runs whose notices have failed, the oldest attempt first.
-func (d *database) failedNotices(ctx context.Context, t verification.TenantID) ([]verification.RunID, error) {
-	listed := map[verification.RunID]bool{} // a notice that fails meanwhile shifts the pages
+// failedNotices returns the notices that have failed, the oldest attempt first.
+func (d *database) failedNotices(ctx context.Context, t verification.TenantID) ([]verification.NoticeRef, error) {
+	listed := map[verification.NoticeRef]bool{} // a notice that fails meanwhile shifts the pages
 	failed, err := all(func(q verification.PageQuery) (verification.Page[verification.Delivery], error) {
 		return d.Deliveries(ctx, t, verification.DeliveryFailed, q)
 	}, func(one verification.Delivery) bool {
-		again := listed[one.Run]
-		listed[one.Run] = true
+		again := listed[one.Ref()]
+		listed[one.Ref()] = true
 		return !again
 	})
 	slices.Reverse(failed)
-	return mapSlice(failed, func(one verification.Delivery) verification.RunID { return one.Run }), err
+	return mapSlice(failed, verification.Delivery.Ref), err
 }
 
-// redeliver queues the notices of the runs. A notice that is refused does not stop the
+// redeliver queues notices. A notice that is refused does not stop the
 // others; after another error redeliver returns the results until then.
-func redeliver(ctx context.Context, e *engine.Engine, t verification.TenantID, runs []verification.RunID) (results []redeliveryJSON, _ error) {
-	for _, run := range runs {
-		result := redeliveryJSON{RunID: run}
-		switch err := e.Redeliver(ctx, t, run); {
+func redeliver(ctx context.Context, e *engine.Engine, t verification.TenantID, notices []verification.NoticeRef) (results []redeliveryJSON, _ error) {
+	for _, n := range notices {
+		result := redeliveryJSON{WebhookID: n.ID(), RunID: n.Run}
+		switch err := e.Redeliver(ctx, t, n); {
 		case err == nil:
 			result.Queued = true
 		case errors.Is(err, verification.ErrNotFound):

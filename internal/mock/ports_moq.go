@@ -2200,7 +2200,7 @@ var _ verification.DeliveryStore = &DeliveryStoreMock{}
 //			DeliveriesFunc: func(ctx context.Context, t verification.TenantID, state verification.DeliveryState, p verification.PageQuery) (verification.Page[verification.Delivery], error) {
 //				panic("mock out the Deliveries method")
 //			},
-//			DeliveryFunc: func(ctx context.Context, t verification.TenantID, run verification.RunID) (verification.Delivery, error) {
+//			DeliveryFunc: func(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error) {
 //				panic("mock out the Delivery method")
 //			},
 //			SaveDeliveryFunc: func(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
@@ -2217,7 +2217,7 @@ type DeliveryStoreMock struct {
 	DeliveriesFunc func(ctx context.Context, t verification.TenantID, state verification.DeliveryState, p verification.PageQuery) (verification.Page[verification.Delivery], error)
 
 	// DeliveryFunc mocks the Delivery method.
-	DeliveryFunc func(ctx context.Context, t verification.TenantID, run verification.RunID) (verification.Delivery, error)
+	DeliveryFunc func(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error)
 
 	// SaveDeliveryFunc mocks the SaveDelivery method.
 	SaveDeliveryFunc func(ctx context.Context, t verification.TenantID, d verification.Delivery) error
@@ -2241,8 +2241,8 @@ type DeliveryStoreMock struct {
 			Ctx context.Context
 			// T is the t argument value.
 			T verification.TenantID
-			// Run is the run argument value.
-			Run verification.RunID
+			// N is the n argument value.
+			N verification.NoticeRef
 		}
 		// SaveDelivery holds details about calls to the SaveDelivery method.
 		SaveDelivery []struct {
@@ -2304,23 +2304,23 @@ func (mock *DeliveryStoreMock) DeliveriesCalls() []struct {
 }
 
 // Delivery calls DeliveryFunc.
-func (mock *DeliveryStoreMock) Delivery(ctx context.Context, t verification.TenantID, run verification.RunID) (verification.Delivery, error) {
+func (mock *DeliveryStoreMock) Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error) {
 	if mock.DeliveryFunc == nil {
 		panic("DeliveryStoreMock.DeliveryFunc: method is nil but DeliveryStore.Delivery was just called")
 	}
 	callInfo := struct {
 		Ctx context.Context
 		T   verification.TenantID
-		Run verification.RunID
+		N   verification.NoticeRef
 	}{
 		Ctx: ctx,
 		T:   t,
-		Run: run,
+		N:   n,
 	}
 	mock.lockDelivery.Lock()
 	mock.calls.Delivery = append(mock.calls.Delivery, callInfo)
 	mock.lockDelivery.Unlock()
-	return mock.DeliveryFunc(ctx, t, run)
+	return mock.DeliveryFunc(ctx, t, n)
 }
 
 // DeliveryCalls gets all the calls that were made to Delivery.
@@ -2330,12 +2330,12 @@ func (mock *DeliveryStoreMock) Delivery(ctx context.Context, t verification.Tena
 func (mock *DeliveryStoreMock) DeliveryCalls() []struct {
 	Ctx context.Context
 	T   verification.TenantID
-	Run verification.RunID
+	N   verification.NoticeRef
 } {
 	var calls []struct {
 		Ctx context.Context
 		T   verification.TenantID
-		Run verification.RunID
+		N   verification.NoticeRef
 	}
 	mock.lockDelivery.RLock()
 	calls = mock.calls.Delivery

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -25,32 +26,36 @@ func (e *Engine) Deliveries(
 	return e.ports.Store.Deliveries(ctx, t, state, p)
 }
 
-// Redeliver queues the notice of a run again, with the same ID and a new series of
+// Redeliver queues a notice of a run again, with the same ID and a new series of
 // attempts, whether or not it was delivered before. ErrNotFound is returned when
-// there is no such run, ErrConflict when it is not over or its workflow has no
-// webhook, and ErrUnavailable without a Notifier.
-func (e *Engine) Redeliver(ctx context.Context, t verification.TenantID, id verification.RunID) error {
-	ref := verification.RunRef{Tenant: t, Run: id}
+// there is no such run, ErrConflict when it is not over, its workflow has no webhook, or
+// its version does not ask for a notice of the event, and ErrUnavailable without a Notifier.
+func (e *Engine) Redeliver(ctx context.Context, t verification.TenantID, n verification.NoticeRef) error {
+	ref := verification.RunRef{Tenant: t, Run: n.Run}
 	run, err := e.load(ctx, ref)
 	if err != nil {
 		return err
 	}
-	if err := e.redeliverable(ctx, t, run); err != nil {
+	if err := e.redeliverable(ctx, t, run, n); err != nil {
 		return err
 	}
 	// The ledger is written first: once the notice is queued, its first attempt may
 	// be written at any time.
-	unmark := e.markPending(ctx, ref)
-	if err := e.queueNotice(ctx, ref, run); err != nil {
+	unmark := e.markPending(ctx, t, n)
+	if err := e.queueNotice(ctx, ref, run, n); err != nil {
 		unmark()
-		return fmt.Errorf("queue the notice of run %s: %w", id, err)
+		return fmt.Errorf("queue the notice %s: %w", n.ID(), err)
 	}
 	e.runner.nudge(e.now())
 	return nil
 }
 
-func (e *Engine) redeliverable(ctx context.Context, t verification.TenantID, run verification.Run) error {
-	if run.Ended == "" {
+func (e *Engine) redeliverable(ctx context.Context, t verification.TenantID, run verification.Run, n verification.NoticeRef) error {
+	if n.Seq != 0 {
+		if err := e.asksFor(ctx, t, run, n); err != nil {
+			return err
+		}
+	} else if run.Ended == "" {
 		return verification.Conflict("delivery", "the run is not over, so it has no notice yet")
 	}
 	workflow, err := e.store.Workflow(ctx, t, run.Started.Workflow)
@@ -66,12 +71,28 @@ func (e *Engine) redeliverable(ctx context.Context, t verification.TenantID, run
 	return nil
 }
 
-// queueNotice queues the notice of a run that is over, in place of one that is
+// asksFor returns ErrConflict unless the version of the run asks for a notice of the event.
+func (e *Engine) asksFor(ctx context.Context, t verification.TenantID, run verification.Run, n verification.NoticeRef) error {
+	notice, err := e.noticeAt(ctx, t, n)
+	if err != nil {
+		return err
+	}
+	program, err := e.program(ctx, programKey{t, run.Started.Workflow, run.Started.VersionHash})
+	if err == nil && !slices.Contains(program.Version.Definition.Notify, notice.Event) {
+		err = verification.Conflict("delivery", "the workflow does not ask for notices of "+string(notice.Event))
+	}
+	return err
+}
+
+// queueNotice queues a notice of a run, in place of one that is
 // queued already. It repeats the append when a verdict is given at the same time.
-func (e *Engine) queueNotice(ctx context.Context, ref verification.RunRef, run verification.Run) error {
+func (e *Engine) queueNotice(ctx context.Context, ref verification.RunRef, run verification.Run, n verification.NoticeRef) error {
 	for attempt := 1; ; attempt++ { // at most maxAttempts
 		now := e.now()
-		c := verification.Commit{Summary: run.Summary(), AnnounceAt: now, NoWakeup: e.runner.keeps(now, now)}
+		c := verification.Commit{Summary: run.Summary(), NoWakeup: e.runner.keeps(now, now)}
+		if c.AnnounceAt = now; n.Seq != 0 {
+			c.AnnounceAt, c.Notices = time.Time{}, []verification.NoticeDue{{Seq: n.Seq, At: now}}
+		}
 		err := e.store.Append(ctx, ref.Tenant, ref.Run, run.Seq, c)
 		if err == nil || attempt == maxAttempts || !errors.Is(err, verification.ErrConflict) {
 			return err
@@ -85,43 +106,43 @@ func (e *Engine) queueNotice(ctx context.Context, ref verification.RunRef, run v
 // recordAttempt adds an attempt to the ledger. next is the time of the next attempt,
 // zero for none.
 func (e *Engine) recordAttempt(ctx context.Context, n verification.Notice, result error, next time.Time) {
-	ref := verification.RunRef{Tenant: n.Tenant, Run: n.Run.ID}
-	e.rewrite(ctx, ref, func(old verification.Delivery, _ bool) (verification.Delivery, bool) {
+	ref := verification.NoticeRef{Run: n.Run.ID, Seq: n.Seq}
+	e.rewrite(ctx, n.Tenant, ref, func(old verification.Delivery, _ bool) (verification.Delivery, bool) {
 		return old.Attempted(n, result, next), true
 	})
 }
 
 // markPending records that a notice was queued again, and returns a function that
 // undoes that. A notice without an attempt is not in the ledger.
-func (e *Engine) markPending(ctx context.Context, ref verification.RunRef) (unmark func()) {
+func (e *Engine) markPending(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (unmark func()) {
 	var before verification.Delivery
-	marked := e.rewrite(ctx, ref, func(old verification.Delivery, found bool) (verification.Delivery, bool) {
+	marked := e.rewrite(ctx, t, n, func(old verification.Delivery, found bool) (verification.Delivery, bool) {
 		before = old
 		return old.Requeued(e.now()), found
 	})
 	return func() {
 		if marked {
-			e.rewrite(context.WithoutCancel(ctx), ref, func(verification.Delivery, bool) (verification.Delivery, bool) {
+			e.rewrite(context.WithoutCancel(ctx), t, n, func(verification.Delivery, bool) (verification.Delivery, bool) {
 				return before, true
 			})
 		}
 	}
 }
 
-// rewrite replaces the delivery of a run by what change returns, unless ok is false.
+// rewrite replaces the delivery of a notice by what change returns, unless ok is false.
 // It reports whether it did. A failure of the ledger is logged and delays nothing
 // else.
 func (e *Engine) rewrite(
-	ctx context.Context, ref verification.RunRef,
+	ctx context.Context, t verification.TenantID, n verification.NoticeRef,
 	change func(old verification.Delivery, found bool) (next verification.Delivery, ok bool),
 ) bool {
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
 	failed := func(err error) bool {
-		e.log.Error("delivery not recorded", "run", ref.Run, "tenant", ref.Tenant, "error", err)
+		e.log.Error("delivery not recorded", "notice", n.ID(), "run", n.Run, "tenant", t, "error", err)
 		return false
 	}
-	old, err := e.ports.Store.Delivery(ctx, ref.Tenant, ref.Run)
+	old, err := e.ports.Store.Delivery(ctx, t, n)
 	if err != nil && !errors.Is(err, verification.ErrNotFound) {
 		return failed(err)
 	}
@@ -129,7 +150,7 @@ func (e *Engine) rewrite(
 	if !ok {
 		return false
 	}
-	if err := e.ports.Store.SaveDelivery(ctx, ref.Tenant, next); err != nil {
+	if err := e.ports.Store.SaveDelivery(ctx, t, next); err != nil {
 		return failed(err)
 	}
 	return true

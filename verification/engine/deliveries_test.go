@@ -39,7 +39,7 @@ func notified(k *enginetest.Kit) verification.RunDetail {
 func delivery(t *testing.T, k *enginetest.Kit, run verification.RunID) verification.Delivery {
 	t.Helper()
 	k.Settle()
-	d, err := k.Store.Delivery(t.Context(), enginetest.Tenant, run)
+	d, err := k.Store.Delivery(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run})
 	if err != nil {
 		t.Fatalf("read the delivery: %v", err)
 	}
@@ -52,7 +52,7 @@ func TestTheLedgerRecordsEveryAttempt(t *testing.T) {
 	run := notified(k)
 	began := enginetest.Began()
 	want := verification.Delivery{
-		Run: run.ID, URL: hooks, State: verification.DeliveryPending, Attempts: 1, FirstAt: began, LastAt: began, Class: "timeout",
+		Run: run.ID, Event: "run.completed", URL: hooks, State: verification.DeliveryPending, Attempts: 1, FirstAt: began, LastAt: began, Class: "timeout",
 	}
 	got := delivery(t, k, run.ID)
 	if wait := got.NextAt.Sub(began); wait > 5*time.Second || wait < 4500*time.Millisecond {
@@ -84,7 +84,7 @@ func TestANoticeHasFailedAfterItsLastAttempt(t *testing.T) {
 	k.Advance(30 * 24 * time.Hour)
 	attempts := k.Notices.All()
 	want := verification.Delivery{
-		Run: run.ID, URL: hooks, State: verification.DeliveryFailed, Attempts: 10,
+		Run: run.ID, Event: "run.completed", URL: hooks, State: verification.DeliveryFailed, Attempts: 10,
 		FirstAt: enginetest.Began(), LastAt: attempts[len(attempts)-1].At, Class: "timeout",
 	}
 	if diff := cmp.Diff(want, delivery(t, k, run.ID)); diff != "" {
@@ -132,11 +132,11 @@ func TestDeliveriesAreListedByState(t *testing.T) {
 
 func TestALedgerThatFailsDelaysNoNotice(t *testing.T) {
 	for name, broken := range map[string]*mock.DeliveryStoreMock{
-		"reading": {DeliveryFunc: func(context.Context, verification.TenantID, verification.RunID) (verification.Delivery, error) {
+		"reading": {DeliveryFunc: func(context.Context, verification.TenantID, verification.NoticeRef) (verification.Delivery, error) {
 			return verification.Delivery{}, errDisk
 		}},
 		"writing": {
-			DeliveryFunc: func(context.Context, verification.TenantID, verification.RunID) (verification.Delivery, error) {
+			DeliveryFunc: func(context.Context, verification.TenantID, verification.NoticeRef) (verification.Delivery, error) {
 				return verification.Delivery{}, &verification.Error{Kind: verification.ErrNotFound}
 			},
 			SaveDeliveryFunc: func(context.Context, verification.TenantID, verification.Delivery) error { return errDisk },
@@ -151,7 +151,7 @@ func TestALedgerThatFailsDelaysNoNotice(t *testing.T) {
 			k.Notices.FailWith(timedOut{})
 			run := notified(k)
 			k.Advance(time.Hour)
-			if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil {
+			if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID}); err != nil {
 				t.Errorf("redeliver = %v, want it queued", err)
 			}
 			k.Settle()

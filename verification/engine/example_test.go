@@ -470,7 +470,7 @@ func ExampleEngine_Redeliver() {
 		}
 	}
 	show()
-	if err := s.Redeliver(ctx, acme, run); err != nil {
+	if err := s.Redeliver(ctx, acme, verification.NoticeRef{Run: run}); err != nil {
 		fmt.Println(err)
 	}
 	s.settle()

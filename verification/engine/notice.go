@@ -1,4 +1,4 @@
-// Notices: clients are notified that a run is over.
+// Notices: clients are notified that a run is over, and of the events that its workflow names.
 
 package engine
 
@@ -104,15 +104,11 @@ func (e *Engine) attempt(ctx context.Context, w verification.Work, url string) (
 	if url == "" || e.ports.Notifier == nil {
 		return nil, e.ports.Store.Finish(ctx, w)
 	}
-	run, err := e.load(ctx, w.RunRef)
+	notice, err := e.newNotice(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	now := e.now()
-	notice := verification.Notice{
-		ID: "run_" + string(w.Run), Tenant: w.Tenant, URL: url,
-		Attempt: w.Attempt, At: now, Run: run.Summary().View(now),
-	}
+	notice.URL = url
 	result = errStopped
 	if w.Lost < maxLost {
 		result = e.ports.Notifier.Notify(ctx, notice)
@@ -140,6 +136,39 @@ func (e *Engine) attempt(ctx context.Context, w verification.Work, url string) (
 	}
 	e.runner.nudge(at)
 	return result, nil
+}
+
+// newNotice returns the notice of a piece of work, without its URL.
+func (e *Engine) newNotice(ctx context.Context, w verification.Work) (n verification.Notice, err error) {
+	if w.Seq == 0 {
+		run, err := e.load(ctx, w.RunRef)
+		if err != nil {
+			return n, err
+		}
+		view := run.Summary().View(e.now())
+		n = verification.Notice{
+			ID:    verification.NoticeRef{Run: w.Run}.ID(),
+			Event: verification.NoticeOfEnd(view.Status), OccurredAt: view.CompletedAt, Run: view,
+		}
+	} else if n, err = e.noticeAt(ctx, w.Tenant, verification.NoticeRef{Run: w.Run, Seq: w.Seq}); err != nil {
+		return n, err
+	}
+	n.Tenant, n.Attempt, n.At = w.Tenant, w.Attempt, e.now()
+	return n, nil
+}
+
+// noticeAt returns the notice of an event: see verification.NewNotice.
+func (e *Engine) noticeAt(ctx context.Context, t verification.TenantID, ref verification.NoticeRef) (verification.Notice, error) {
+	release, err := e.acquireLoad(ctx, verification.RunRef{Tenant: t, Run: ref.Run})
+	if err != nil {
+		return verification.Notice{}, err
+	}
+	defer release()
+	history, err := e.store.Load(ctx, t, ref.Run, 0)
+	if err != nil {
+		return verification.Notice{}, err
+	}
+	return verification.NewNotice(ref, history)
 }
 
 // nextAttempt returns the time of the attempt after one that failed with err. more is

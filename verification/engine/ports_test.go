@@ -264,7 +264,7 @@ func TestAnObserverReceivesEachThingOnce(t *testing.T) {
 	d.LifecycleWebhookURL = hooks
 	run := start(k, d)
 	k.Advance(time.Minute)
-	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil {
+	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID}); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()

@@ -26,7 +26,7 @@ func TestAFailedNoticeIsSentAgainUnderItsID(t *testing.T) {
 	if d := delivery(t, k, run.ID); d.State != verification.DeliveryFailed {
 		t.Fatalf("delivery = %+v, want failed", d)
 	}
-	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil {
+	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID}); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()
@@ -55,11 +55,11 @@ func TestANoticeIsPendingAfterItsRedelivery(t *testing.T) {
 	k.Settle()
 	other := operator(t, k, nil)
 	k.Advance(time.Hour)
-	if err := other.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil {
+	if err := other.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID}); err != nil {
 		t.Fatal(err)
 	}
 	// The operator's engine does not serve, and the kit's is idle until its timer fires.
-	d, err := k.Store.Delivery(t.Context(), enginetest.Tenant, run.ID)
+	d, err := k.Store.Delivery(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID})
 	if err != nil || d.State != verification.DeliveryPending || !d.NextAt.Equal(k.Clock.Now()) || d.Attempts != 1 {
 		t.Errorf("delivery = %+v, %v; want it pending now", d, err)
 	}
@@ -93,7 +93,7 @@ func TestARedeliveryThatCannotBeQueuedDoesNotChangeTheLedger(t *testing.T) {
 		},
 	}
 	e := operator(t, k, func(p *engine.Ports) { p.Store = replace(p.Store, func(s *ports) { s.RunStore = runs }) })
-	if err := e.Redeliver(t.Context(), enginetest.Tenant, run.ID); !errors.Is(err, errDisk) {
+	if err := e.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID}); !errors.Is(err, errDisk) {
 		t.Errorf("redeliver = %v, want the store's error", err)
 	}
 	if diff := cmp.Diff(before, delivery(t, k, run.ID)); diff != "" {
@@ -116,7 +116,7 @@ func TestARedeliveryIsRepeatedAfterAVerdict(t *testing.T) {
 		},
 	}
 	e := operator(t, k, func(p *engine.Ports) { p.Store = replace(p.Store, func(s *ports) { s.RunStore = runs }) })
-	if err := e.Redeliver(t.Context(), enginetest.Tenant, run.ID); err != nil || attempts != 2 {
+	if err := e.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID}); err != nil || attempts != 2 {
 		t.Errorf("redeliver = %v after %d attempts, want it queued with the second", err, attempts)
 	}
 	if d := k.Run(run.ID).Decision; d != verification.DecisionReject {
@@ -140,7 +140,7 @@ func TestRedeliverNeedsARunThatIsOverAndAWebhook(t *testing.T) {
 		"a run that is missing":   {enginetest.Tenant, "00000000-0000-7000-8000-00000000ffff", verification.ErrNotFound, ""},
 		"a run of another tenant": {"00000000-0000-7000-8000-0000000000bb", silent.ID, verification.ErrNotFound, ""},
 	} {
-		err := k.Engine.Redeliver(t.Context(), c.tenant, c.run)
+		err := k.Engine.Redeliver(t.Context(), c.tenant, verification.NoticeRef{Run: c.run})
 		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("redeliver %s = %v, want %v with %q", name, err, c.want, c.words)
 		}
@@ -160,7 +160,7 @@ func TestRedeliverNeedsANotifier(t *testing.T) {
 	run := notified(k)
 	k.Settle()
 	e := operator(t, k, func(p *engine.Ports) { p.Notifier = nil })
-	if err := e.Redeliver(t.Context(), enginetest.Tenant, run.ID); !errors.Is(err, verification.ErrUnavailable) {
+	if err := e.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID}); !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("redeliver without a notifier = %v, want ErrUnavailable", err)
 	}
 }

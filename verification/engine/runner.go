@@ -166,6 +166,9 @@ func (r *runner) appended(before, after verification.Run, c verification.Commit)
 		r.nudge(c.AdvanceAt)
 	}
 	r.nudge(c.AnnounceAt)
+	for _, n := range c.Notices {
+		r.nudge(n.At)
+	}
 }
 
 // errHandOver stops the driving of a run that another host will continue.

@@ -260,16 +260,22 @@ func (e *Engine) save(
 	now, before := e.now(), s.run
 	c := verification.NewCommit(before, after, events)
 	ends := after.Ended != "" && before.Ended == ""
+	further := s.program.Version.Definition.NoticesOf(before.Seq, events)
 	announce := false
-	if announce, c.WorkflowRevision = e.announces(ctx, s, after); announce {
-		c.AnnounceAt, c.NoWakeup = now, e.runner.keeps(now, now)
+	if announce, c.WorkflowRevision = e.announces(ctx, s, ends || len(further) > 0); announce {
+		for _, seq := range further {
+			c.Notices = append(c.Notices, verification.NoticeDue{Seq: seq, At: now})
+		}
+		if c.NoWakeup = e.runner.keeps(now, now) && after.Ended != ""; ends {
+			c.AnnounceAt = now
+		}
 	}
 	switch task := after.Task(now); {
 	case task.Kind == verification.TaskWait:
 		c.AdvanceAt, c.NoWakeup = task.At, e.runner.keeps(task.At, now)
 	case drivable(task) && l.held && e.lacks(s.ref.Tenant, after.Wait) == nil:
 		c.AdvanceAt, c.Leased, c.NoWakeup = now.Add(e.opt.Lease), true, true
-		c.HistoryOnly = l.young && len(c.Measures) == 0 && before.Summary() == c.Summary
+		c.HistoryOnly = l.young && len(c.Measures) == 0 && len(c.Notices) == 0 && before.Summary() == c.Summary
 	case drivable(task):
 		c.AdvanceAt = now
 	}
@@ -300,20 +306,20 @@ func (e *Engine) save(
 	return c.HistoryOnly, nil
 }
 
-// announces reports whether a commit ends the run and a client is to be notified. When
-// that cannot be determined now, or may change before the caller's transaction commits,
+// announces reports whether a client is to be notified of a commit that ends the run, or has
+// other events of which the workflow asks for notices. When that cannot be determined now, or may change before the caller's transaction commits,
 // it is determined when the notice is sent. It also returns the revision of the
 // workflow that the commit depends on, or 0.
-func (e *Engine) announces(ctx context.Context, s *session, after verification.Run) (yes bool, revision int) {
-	ends := after.Ended != "" && s.run.Ended == "" && e.ports.Notifier != nil
+func (e *Engine) announces(ctx context.Context, s *session, asked bool) (yes bool, revision int) {
+	asked = asked && e.ports.Notifier != nil
 	w, err := verification.Workflow{}, error(nil)
 	switch {
 	case s.run.Seq == 0:
 		w = s.workflow
-	case ends && !e.external:
-		w, _, err = e.workflow(ctx, workflowKey{s.ref.Tenant, after.Started.Workflow})
+	case asked && !e.external:
+		w, _, err = e.workflow(ctx, workflowKey{s.ref.Tenant, s.run.Started.Workflow})
 	}
-	return ends && (e.external || err != nil || w.LifecycleWebhookURL != ""), w.Revision
+	return asked && (e.external || err != nil || w.LifecycleWebhookURL != ""), w.Revision
 }
 
 // drivable reports whether there is something to do now.

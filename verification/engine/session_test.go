@@ -37,7 +37,7 @@ func TestAUseCaseReadsEachThingOnce(t *testing.T) {
 			return second(e.GiveVerdict(t.Context(), enginetest.Tenant, r.over.ID, approve))
 		}, 1, 0, 1, 0},
 		"Redeliver": {func(e *engine.Engine, r runs) error {
-			return e.Redeliver(t.Context(), enginetest.Tenant, r.over.ID)
+			return e.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: r.over.ID})
 		}, 1, 1, 0, 0},
 		"Start": {func(e *engine.Engine, r runs) error {
 			return second(e.Start(t.Context(), enginetest.Tenant, r.consent.WorkflowID, engine.StartRequest{ReferenceID: "y"}))

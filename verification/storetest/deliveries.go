@@ -17,13 +17,14 @@ func deliveries() []clause {
 		list = "DeliveryStore.Deliveries: "
 	)
 	return []clause{
-		{"a delivery is returned as it was saved", "DeliveryStore.Delivery: returns the delivery of a run", deliveryIsReturned},
+		{"a delivery is returned as it was saved", "DeliveryStore.Delivery: returns the delivery of a notice", deliveryIsReturned},
+		{"each notice of a run has a delivery", "DeliveryStore.Delivery: returns the delivery of a notice", deliveryOfEachNotice},
 		{"an unknown delivery is not found", "DeliveryStore.Delivery: or ErrNotFound", unknownDelivery},
-		{"a run has one delivery, which a later one replaces", save + "creates or replaces the delivery of a run", deliveryReplaced},
+		{"a notice has one delivery, which a later one replaces", save + "creates or replaces the delivery of a notice", deliveryReplaced},
 		{"deliveries are listed by last attempt, newest first, then by run id from the highest", list + "in the order of NewerDelivery", deliveriesInOrder},
 		{"the pages of deliveries add up to the whole list", list + "one page, and the number of all matches", deliveryPages},
 		{"the state filter selects the deliveries in a state", list + "the deliveries in a state (empty for every state), and the number of all matches", deliveriesByState},
-		{"a delivery with a cancelled context is not saved", save + "creates or replaces the delivery of a run, unless the context is done", cancelledDelivery},
+		{"a delivery with a cancelled context is not saved", save + "creates or replaces the delivery of a notice, unless the context is done", cancelledDelivery},
 		{"two tenants have separate deliveries", "DeliveryStore: every method is of one tenant", deliveriesOfTwoTenants},
 	}
 }
@@ -32,7 +33,7 @@ func deliveries() []clause {
 func delivery(n int, state verification.DeliveryState, last time.Time) verification.Delivery {
 	return verification.Delivery{
 		Run: runID(n), URL: "https://app.example/hooks?a=1&b=2", State: state, Attempts: n,
-		FirstAt: last.Add(-time.Hour - tick), LastAt: last, NextAt: last.Add(time.Minute + tick), Class: "refused_4xx",
+		FirstAt: last.Add(-time.Hour - tick), LastAt: last, NextAt: last.Add(time.Minute + tick), Class: "refused_4xx", Event: "run.completed",
 	}
 }
 
@@ -71,13 +72,13 @@ func (t *trial) deliver(tenant verification.TenantID, all ...verification.Delive
 
 // hasDelivery ends the clause unless the store has a delivery.
 func (t *trial) hasDelivery(tenant verification.TenantID, want verification.Delivery) {
-	got, err := t.store.Delivery(t.ctx, tenant, want.Run)
+	got, err := t.store.Delivery(t.ctx, tenant, want.Ref())
 	t.ok("Delivery", err)
 	same(t, "the delivery", got, want)
 }
 
 func (t *trial) hasNoDelivery(tenant verification.TenantID, run verification.RunID) {
-	_, err := t.store.Delivery(t.ctx, tenant, run)
+	_, err := t.store.Delivery(t.ctx, tenant, verification.NoticeRef{Run: run})
 	t.refused("Delivery(an unknown one)", err, verification.ErrNotFound)
 }
 
@@ -117,6 +118,21 @@ func deliveryIsReturned(t *trial) {
 	t.hasDelivery(ours, full)
 	t.hasDelivery(ours, bare)
 	t.lists(ours, "", full, bare)
+}
+
+// deliveryOfEachNotice delivers three notices of one run at the same time.
+func deliveryOfEachNotice(t *trial) {
+	t.runs(ours, 1)
+	end := delivery(1, verification.DeliveryDelivered, instant(0))
+	reviewed, flagged := end, end
+	reviewed.Seq, reviewed.Event, reviewed.State = 7, verification.NoticeReviewed, verification.DeliveryFailed
+	flagged.Seq, flagged.Event = 11, verification.NoticeFlagged
+	t.deliver(ours, reviewed, end, flagged)
+	for _, d := range []verification.Delivery{end, reviewed, flagged} {
+		t.hasDelivery(ours, d)
+	}
+	t.lists(ours, "", flagged, reviewed, end)
+	t.lists(ours, verification.DeliveryFailed, reviewed)
 }
 
 func unknownDelivery(t *trial) {

@@ -44,23 +44,28 @@ func deliveryBreaches() []breach {
 				p.Data[i].NextAt = p.Data[i].LastAt
 			}
 		})},
+		{"each notice of a run has a delivery", "a run has one delivery", recording(
+			func(ctx context.Context, s verification.Store, t tenantID, d verification.Delivery) error {
+				d.Seq = 0
+				return s.SaveDelivery(ctx, t, d)
+			})},
 		{"an unknown delivery is not found", "Delivery makes one up", func(b *broken, sound stores) {
-			b.DeliveryFunc = func(ctx context.Context, t tenantID, run runID) (verification.Delivery, error) {
-				d, err := sound.Delivery(ctx, t, run)
+			b.DeliveryFunc = func(ctx context.Context, t tenantID, n verification.NoticeRef) (verification.Delivery, error) {
+				d, err := sound.Delivery(ctx, t, n)
 				if errors.Is(err, verification.ErrNotFound) {
-					return verification.Delivery{Run: run}, nil
+					return verification.Delivery{Run: n.Run}, nil
 				}
 				return d, err
 			}
 		}},
-		{"a run has one delivery, which a later one replaces", "the first one stays", recording(
+		{"a notice has one delivery, which a later one replaces", "the first one stays", recording(
 			func(ctx context.Context, s verification.Store, t tenantID, d verification.Delivery) error {
-				if _, err := s.Delivery(ctx, t, d.Run); err == nil {
+				if _, err := s.Delivery(ctx, t, d.Ref()); err == nil {
 					return nil
 				}
 				return s.SaveDelivery(ctx, t, d)
 			})},
-		{"a run has one delivery, which a later one replaces", "each save adds one to the list", func(b *broken, sound stores) {
+		{"a notice has one delivery, which a later one replaces", "each save adds one to the list", func(b *broken, sound stores) {
 			saves := memo[runID, int]{}
 			b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d verification.Delivery) error {
 				n, _ := saves.get(d.Run)
@@ -76,7 +81,7 @@ func deliveryBreaches() []breach {
 				return p, err
 			}
 		}},
-		{"a run has one delivery, which a later one replaces", "a delivery stays listed under the state it had", func(b *broken, sound stores) {
+		{"a notice has one delivery, which a later one replaces", "a delivery stays listed under the state it had", func(b *broken, sound stores) {
 			firsts := memo[runID, verification.Delivery]{}
 			b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d verification.Delivery) error {
 				if _, ok := firsts.get(d.Run); !ok {
@@ -136,11 +141,11 @@ func deliveryBreaches() []breach {
 				owners.set(d.Run, t)
 				return sound.SaveDelivery(ctx, t, d)
 			}
-			b.DeliveryFunc = func(ctx context.Context, t tenantID, run runID) (verification.Delivery, error) {
-				if owner, ok := owners.get(run); ok {
+			b.DeliveryFunc = func(ctx context.Context, t tenantID, n verification.NoticeRef) (verification.Delivery, error) {
+				if owner, ok := owners.get(n.Run); ok {
 					t = owner
 				}
-				return sound.Delivery(ctx, t, run)
+				return sound.Delivery(ctx, t, n)
 			}
 		}},
 	}

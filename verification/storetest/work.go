@@ -5,6 +5,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,7 +20,8 @@ func queue() []clause {
 		{"an append without an advance removes the previous one", "WorkQueue: a Commit without one removes it", advanceRemoved},
 		{"an announcement is due at its time, independently of the advance", "verification.Commit: AnnounceAt is when the notice that the run is over is due", announcementDue},
 		{"a later append does not change a queued announcement", "WorkQueue: work is handed out at least once", announcementStays},
-		{"a run has at most one announcement in the queue", "verification.Notice: each run has one", announcedOnce},
+		{"a run has at most one announcement in the queue", "verification.Notice: no other notice has its ID", announcedOnce},
+		{"each notice of a run is a piece of its own", "verification.Commit: Notices are the further notices that are due: each is a piece of work of its own", eachNoticeQueued},
 		{"Take returns up to its limit, the earliest due first", "verification.TakeRequest: Max bounds the pieces of all tenants", takeLimit},
 		{"next is when the earliest remaining work is due", take + "the time at which to call again, unless something is appended earlier", takeNext},
 		{"concurrent takers share the work", take + "leases due work", concurrentTakers},
@@ -131,6 +133,38 @@ func announcedOnce(t *trial) {
 	t.add(ours, s.id, 2, again)
 	t.finish(work)
 	t.finish(t.takeOne(instant(time.Hour)))
+	t.takeNone(instant(24 * time.Hour))
+}
+
+// eachNoticeQueued queues two notices beside that of the end, one of them twice.
+func eachNoticeQueued(t *trial) {
+	s := t.end(ours, 1)
+	further := s.only(time.Time{})
+	further.Notices = []verification.NoticeDue{{Seq: 7, At: instant(time.Minute)}, {Seq: 11, At: instant(time.Minute)}}
+	t.add(ours, s.id, 2, further)
+	further.Notices = further.Notices[1:]
+	t.add(ours, s.id, 2, further)
+	taken := func(now time.Time, want ...int) map[int]verification.Work {
+		work, _ := t.take(now, noLimit)
+		pieces := map[int]verification.Work{}
+		var got []int
+		for _, w := range work {
+			same(t, "the kind", w.Kind, verification.WorkAnnounce)
+			same(t, "the run", w.RunRef, s.ref(ours))
+			got, pieces[w.Seq] = append(got, w.Seq), w
+		}
+		slices.Sort(got)
+		same(t, "the notices that are due", got, want)
+		return pieces
+	}
+	work := taken(instant(time.Hour), 0, 7, 11)
+	t.finish(work[0])
+	t.ok("Postpone", t.store.Postpone(t.ctx, work[7], instant(3*time.Hour)))
+	t.ok("Release", t.store.Release(t.ctx, []verification.Work{work[11]}, instant(time.Hour)))
+	t.finish(taken(instant(time.Hour), 11)[11])
+	last := taken(instant(3*time.Hour), 7)[7]
+	same(t, "the attempt", last.Attempt, 1)
+	t.finish(last)
 	t.takeNone(instant(24 * time.Hour))
 }
 

@@ -80,6 +80,11 @@ func workBreaches() []breach {
 			}),
 		},
 		{"a later append does not change a queued announcement", "an append without one removes it", unannounced},
+		{"each notice of a run is a piece of its own", "a further notice takes the place of the end", appending(func(c *verification.Commit) {
+			if len(c.Notices) > 0 {
+				c.AnnounceAt, c.Notices = c.Notices[0].At, nil
+			}
+		})},
 		{"a run has at most one announcement in the queue", "every announcement is queued", announcedTwice},
 		{
 			"Take returns up to its limit, the earliest due first", "Take ignores its limit",

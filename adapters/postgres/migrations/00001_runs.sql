@@ -318,7 +318,8 @@ CREATE TABLE verifyd.work (
     lease_id    uuid,                       -- null unless the lease was taken from the queue
     lost_leases integer NOT NULL DEFAULT 0, -- in a row; an append or a postponement sets it to 0
     left_at     timestamptz,                -- when a host left the run to others; an append sets it to null
-    PRIMARY KEY (tenant_id, run_id, kind)
+    seq         integer NOT NULL DEFAULT 0, -- of a notice of an event; 0 for the end and for an advance
+    PRIMARY KEY (tenant_id, run_id, kind, seq)
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX work_due_at ON verifyd.work (kind, due_at);
 CREATE INDEX work_by_tenant ON verifyd.work (kind, tenant_id, due_at);
@@ -349,10 +350,12 @@ CREATE TABLE verifyd.deliveries (
     last_at   timestamptz NOT NULL,
     next_at   timestamptz,
     class     text NOT NULL,
-    PRIMARY KEY (tenant_id, run_id)
+    seq       integer NOT NULL, -- of the notice; 0 for the end
+    event     text NOT NULL,
+    PRIMARY KEY (tenant_id, run_id, seq)
 );
-CREATE INDEX deliveries_newest ON verifyd.deliveries (tenant_id, last_at DESC, run_id DESC);
-CREATE INDEX deliveries_by_state ON verifyd.deliveries (tenant_id, state, last_at DESC, run_id DESC);
+CREATE INDEX deliveries_newest ON verifyd.deliveries (tenant_id, last_at DESC, run_id DESC, seq DESC);
+CREATE INDEX deliveries_by_state ON verifyd.deliveries (tenant_id, state, last_at DESC, run_id DESC, seq DESC);
 
 -- Values that all hosts share, such as signing keys.
 CREATE TABLE verifyd.shared_values (

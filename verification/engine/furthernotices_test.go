@@ -1,0 +1,187 @@
+// Tests of the notices of events that a workflow asks for.
+
+package engine_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// told is what a notice says.
+type told struct {
+	ID       string
+	Event    verification.NoticeEvent
+	Status   verification.Status
+	Decision verification.Decision
+}
+
+// toldOf returns what the notices say, in the order of their ids, without repetitions.
+func toldOf(run verification.RunID, notices []verification.Notice) (all []told) {
+	for _, n := range notices {
+		all = append(all, told{strings.TrimPrefix(n.ID, "run_"+string(run)), n.Event, n.Run.Status, n.Decision})
+	}
+	slices.SortFunc(all, func(a, b told) int { return strings.Compare(a.ID, b.ID) })
+	return slices.Compact(all)
+}
+
+// asking starts a run that waits for a review, and asks for notices of events.
+func asking(k *enginetest.Kit, events ...verification.NoticeEvent) verification.RunDetail {
+	d := onboarding()
+	d.LifecycleWebhookURL, d.Notify = hooks, events
+	run := start(k, d)
+	k.Submit(run.ID, "consent_submitted", consent())
+	return k.Run(run.ID)
+}
+
+func judge(t *testing.T, k *enginetest.Kit, run verification.RunID, d verification.Decision) {
+	t.Helper()
+	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, engine.VerdictRequest{Decision: d, By: "acme"}); err != nil {
+		t.Fatal(err)
+	}
+	k.Settle()
+}
+
+func TestVerdictsAreAnnouncedWhereAWorkflowAsks(t *testing.T) {
+	k := enginetest.New(t)
+	run := asking(k, verification.NoticeReviewed)
+	judge(t, k, run.ID, verification.DecisionApprove)
+	k.Advance(time.Minute)
+	judge(t, k, run.ID, verification.DecisionReject)
+	got := toldOf(run.ID, k.Notices.All())
+	if len(got) != 3 {
+		t.Fatalf("notices = %+v, want that of the end and of two verdicts", got)
+	}
+	want := []told{
+		{"", "run.completed", verification.StatusCompleted, ""},
+		{got[1].ID, verification.NoticeReviewed, got[1].Status, verification.DecisionReject},
+		{got[2].ID, verification.NoticeReviewed, got[2].Status, verification.DecisionApprove},
+	}
+	slices.SortFunc(want[1:], func(a, b told) int { return strings.Compare(string(b.Status), string(a.Status)) })
+	if got[1].Decision == verification.DecisionApprove {
+		want[1].Decision, want[2].Decision = want[2].Decision, want[1].Decision
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("notices (-want +got):\n%s", diff)
+	}
+	page, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, verification.DeliveryDelivered, verification.PageQuery{Limit: 10})
+	if err != nil || page.Total != 3 {
+		t.Errorf("deliveries = %+v, %v, want all three", page, err)
+	}
+}
+
+func TestWithoutNotifyOnlyTheEndIsAnnounced(t *testing.T) {
+	k := enginetest.New(t)
+	run := asking(k)
+	judge(t, k, run.ID, verification.DecisionApprove)
+	judge(t, k, run.ID, verification.DecisionReject)
+	want := []told{{"", "run.completed", verification.StatusCompleted, ""}}
+	if diff := cmp.Diff(want, toldOf(run.ID, k.Notices.All())); diff != "" {
+		t.Errorf("notices (-want +got):\n%s", diff)
+	}
+}
+
+// A notice that is sent again is the same, whatever happened since.
+func TestANoticeOfAVerdictSentAgainIsTheSame(t *testing.T) {
+	k := enginetest.New(t)
+	run := asking(k, verification.NoticeReviewed)
+	k.Notices.FailWith(errors.New("down"), errors.New("down"))
+	judge(t, k, run.ID, verification.DecisionApprove)
+	judge(t, k, run.ID, verification.DecisionReject)
+	k.Advance(time.Hour)
+	byID := map[string]verification.Notice{}
+	for _, n := range k.Notices.All() {
+		if n.Event != verification.NoticeReviewed {
+			continue
+		}
+		n.Attempt, n.At = 0, time.Time{}
+		if first, again := byID[n.ID]; again {
+			if diff := cmp.Diff(first, n); diff != "" {
+				t.Errorf("the notice changed (-first +again):\n%s", diff)
+			}
+		}
+		byID[n.ID] = n
+	}
+	if len(byID) != 2 {
+		t.Errorf("there are %d notices of verdicts, want 2", len(byID))
+	}
+}
+
+func TestANoticeOfAnEventIsRedelivered(t *testing.T) {
+	k := enginetest.New(t)
+	run := asking(k, verification.NoticeReviewed)
+	judge(t, k, run.ID, verification.DecisionApprove)
+	var ref verification.NoticeRef
+	for _, n := range k.Notices.All() {
+		if n.Event == verification.NoticeReviewed {
+			ref = verification.NoticeRef{Run: run.ID, Seq: n.Seq}
+		}
+	}
+	if parsed, err := verification.ParseNoticeRef(ref.ID()); err != nil || parsed != ref || ref.Seq == 0 {
+		t.Fatalf("the notice is %+v; its ID is parsed to %+v, %v", ref, parsed, err)
+	}
+	before := len(k.Notices.All())
+	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, ref); err != nil {
+		t.Fatal(err)
+	}
+	k.Settle()
+	if after := k.Notices.All(); len(after) != before+1 || after[before].ID != ref.ID() {
+		t.Errorf("after the redelivery there are %d notices, want one more than %d, with the same id", len(after), before)
+	}
+	for _, seq := range []int{1, ref.Seq + 100, -1} {
+		ref.Seq = seq
+		if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, ref); !errors.Is(err, verification.ErrConflict) {
+			t.Errorf("redeliver event %d = %v, want a conflict", seq, err)
+		}
+	}
+}
+
+func TestAnEventThatIsNotAskedForIsNotRedelivered(t *testing.T) {
+	k := enginetest.New(t)
+	run := asking(k, verification.NoticeFlagged)
+	judge(t, k, run.ID, verification.DecisionApprove)
+	for seq := 1; seq <= k.Run(run.ID).Seq; seq++ {
+		err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID, Seq: seq})
+		if !errors.Is(err, verification.ErrConflict) {
+			t.Errorf("redeliver event %d = %v, want a conflict", seq, err)
+		}
+	}
+}
+
+func TestHitsAfterTheEndAreAnnouncedWhereAWorkflowAsks(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		k := enginetest.New(t)
+		d := chain("a")
+		if d.LifecycleWebhookURL = hooks; asked {
+			d.Notify = []verification.NoticeEvent{verification.NoticeFlagged}
+		}
+		run := start(k, d)
+		recorded, err := k.Engine.RecordHits(t.Context(), enginetest.Tenant, run.ID, verification.RecordHits{
+			Node: "a", List: "sanctions", ListVersion: "2", Hits: []verification.Hit{{ID: "1", Name: "N"}},
+		})
+		if err != nil || !recorded {
+			t.Fatalf("RecordHits = %t, %v", recorded, err)
+		}
+		k.Settle()
+		want := []told{{"", "run.completed", verification.StatusCompleted, ""}}
+		if asked {
+			want = append(want, told{"_" + lastSeq(k, run.ID), verification.NoticeFlagged, verification.StatusCompleted, verification.DecisionReview})
+		}
+		if diff := cmp.Diff(want, toldOf(run.ID, k.Notices.All())); diff != "" {
+			t.Errorf("asked %t: notices (-want +got):\n%s", asked, diff)
+		}
+	}
+}
+
+// lastSeq returns the number of the newest event of a run.
+func lastSeq(k *enginetest.Kit, run verification.RunID) string {
+	return strings.TrimPrefix(verification.NoticeRef{Run: run, Seq: k.Run(run).Seq}.ID(), "run_"+string(run)+"_")
+}
