@@ -93,11 +93,11 @@ func (s *site) start(roles string, env ...string) (*host, error) {
 	q.Set("application_name", name)
 	address.RawQuery = q.Encode()
 	h.Host, err = process.StartHost(process.HostOptions{
-		Program: s.program, Name: name, LogFolder: s.logs, Env: append(env,
-			"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0", "VERIFYD_ROLES="+roles,
-			"VERIFYD_DATABASE_URL="+address.String(), "VERIFYD_BOOTSTRAP="+s.bootstrap,
+		Program: s.program, Name: name, LogFolder: s.logs, Env: append([]string{
+			"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0", "VERIFYD_ROLES=" + roles,
+			"VERIFYD_DATABASE_URL=" + address.String(), "VERIFYD_BOOTSTRAP=" + s.bootstrap,
 			"VERIFYD_ALLOW_PRIVATE_NETWORKS=true",
-		),
+		}, env...),
 	})
 	if err != nil {
 		h.proxy.close()
