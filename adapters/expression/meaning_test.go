@@ -196,3 +196,21 @@ func TestSavedVersionsAreNotInspected(t *testing.T) {
 		t.Errorf("findings = %v, want none", found)
 	}
 }
+
+func TestAValueOfEitherProviderIsAllowed(t *testing.T) {
+	described := map[string]verification.ProviderDescription{
+		"one":   {Data: verification.Data(`{"type":"object","properties":{"state":{"type":"string","enum":["active","closed"]}}}`)},
+		"other": {Data: verification.Data(`{"type":"object","properties":{"state":{"type":"string","enum":["active","dormant"]}}}`)},
+	}
+	for value, want := range map[string]bool{"active": true, "closed": true, "dormant": true, "gone": false} {
+		d := verification.Definition{Workflow: "w", Name: "W", Start: "c", Nodes: map[verification.NodeID]verification.Node{
+			"c": {Type: verification.NodeCheck, Provider: "one", Fallback: "other", Next: "b"},
+			"b": {Type: verification.NodeBranch, Rules: []verification.Rule{{When: "steps.c.data.state == '" + value + "'", Next: "x"}}, Else: "y"},
+			"x": {Type: verification.NodeEnd}, "y": {Type: verification.NodeEnd},
+		}}
+		_, err := verification.Compile(t.Context(), "", verification.Version{Definition: d}, language, nil, described)
+		if (err == nil) != want {
+			t.Errorf("a comparison with %q = %v, want it allowed: %v", value, err, want)
+		}
+	}
+}
