@@ -43,7 +43,7 @@ func (d *demo) write(w io.Writer, api string) error {
 }
 
 // withLinks serves the console, and writes a new link to it whenever somebody opens the page
-// to sign in: a link works once, and the demo has no other way.
+// to sign in: a link works once.
 func (d *demo) withLinks(console http.Handler, w io.Writer) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && r.URL.Path == cli.ConsolePath+"/sign-in" {

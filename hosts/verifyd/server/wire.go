@@ -235,7 +235,9 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	}
 	if h.demo != nil {
 		h.demo.link = r.demoLink(s, o.bootstrap)
-		mounts[cli.ConsolePath] = h.demo.withLinks(mounts[cli.ConsolePath], stderr)
+		if s.OIDCClientID == "" { // reviewers have no other way to sign in
+			mounts[cli.ConsolePath] = h.demo.withLinks(mounts[cli.ConsolePath], stderr)
+		}
 	}
 	h.api.handler = httpapi.New(h.engine, httpapi.Options{
 		Log: h.log, Clock: clock.System{}, RateLimit: s.RateLimit, Observe: m.request,
