@@ -21,6 +21,16 @@ const MaxDepth = 32
 // means none. Data is immutable and may be shared.
 type Data []byte
 
+// DataOf returns the object with these members, as NewData does. It panics if they are
+// not valid, so it is for constants, as in tests.
+func DataOf(members map[string]any) Data {
+	d, err := NewData(members)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
 // NewData encodes v; nil and an empty map give nil. It fails with ErrInvalid if
 // the object nests deeper than MaxDepth, contains a NUL character or a number that
 // ParseNumber refuses, or cannot be encoded.

@@ -2,6 +2,7 @@ package verification_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -249,4 +250,16 @@ func textsOf(v any) string {
 		}
 	}
 	return b.String()
+}
+
+func TestDataOfPanicsForWhatCannotBeSaved(t *testing.T) {
+	if got := string(verification.DataOf(map[string]any{"a": 1})); got != `{"a":1}` {
+		t.Errorf("DataOf = %s", got)
+	}
+	defer func() {
+		if err, ok := recover().(error); !ok || !errors.Is(err, verification.ErrInvalid) {
+			t.Errorf("DataOf of a channel panics with %v, want ErrInvalid", err)
+		}
+	}()
+	verification.DataOf(map[string]any{"a": make(chan int)})
 }

@@ -31,6 +31,15 @@ func ParseTenantID(s string) (TenantID, error) {
 	return TenantID(id), err
 }
 
+// ValidateTenantID returns ErrInvalid unless id is a UUID in lower case, as
+// ParseTenantID returns it.
+func ValidateTenantID(id TenantID) error {
+	if parsed, err := ParseTenantID(string(id)); err != nil || parsed != id {
+		return InvalidField("tenant", "id", "must be a UUID in lower case")
+	}
+	return nil
+}
+
 // ParseWorkflowID parses a UUID in its 36-character form, in either case.
 func ParseWorkflowID(s string) (WorkflowID, error) {
 	id, err := parseUUID("workflow", s)

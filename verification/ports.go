@@ -164,7 +164,7 @@ type TenantStore interface {
 	// is no such tenant, or it has no logo.
 	Logo(ctx context.Context, id TenantID) (Logo, error)
 	// SaveTenant creates or replaces a tenant. If its logo has a name and no content, the
-	// stored content stays.
+	// stored content stays. It returns ErrInvalid if ValidateTenantID refuses the id.
 	SaveTenant(ctx context.Context, t Tenant) error
 	// Account returns the account of a client id, or ErrNotFound.
 	Account(ctx context.Context, clientID string) (Account, error)

@@ -27,7 +27,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for caller := range callers {
 		wg.Go(func() {
-			own := verification.TenantID(fmt.Sprint("tenant-", caller%2))
+			own := verification.TenantID(fmt.Sprint("00000000-0000-7000-8000-00000000000", caller%2))
 			for i := range runs {
 				id, history := benchRun(i), benchLife(i)
 				for n := range history {
@@ -50,7 +50,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	for _, own := range []verification.TenantID{"tenant-0", "tenant-1"} {
+	for _, own := range []verification.TenantID{"00000000-0000-7000-8000-000000000000", "00000000-0000-7000-8000-000000000001"} {
 		p, err := s.List(ctx, own, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: start})
 		if err != nil || p.Total != runs {
 			t.Errorf("List counts %d runs (%v), want %d", p.Total, err, runs)

@@ -28,6 +28,9 @@ func (s *Store) Logo(ctx context.Context, id verification.TenantID) (verificatio
 
 // SaveTenant creates or replaces a tenant.
 func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
+	if err := verification.ValidateTenantID(t.ID); err != nil {
+		return err
+	}
 	return s.tenants.change(ctx, func(rows map[verification.TenantID]verification.Tenant) error {
 		if t.Logo.Name != "" && len(t.Logo.Content) == 0 {
 			t.Logo.Content = rows[t.ID].Logo.Content

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -30,6 +31,42 @@ nodes:
   check: {type: check, key: passport, label: Passport, provider: sandbox, next: done}
   done: {type: end}
 `
+
+// A process joins the others on its database, drives their runs with the same keys, and
+// stops in this order.
+func ExampleStore_Join() {
+	ctx := context.Background()
+	url, stop := exampleDatabase(ctx)
+	defer stop()
+	store := got(postgres.Open(ctx, url, postgres.Options{}))
+	keys := got(token.SharedKeys(ctx, store))
+	e := got(engine.New(engine.Ports{
+		Store:       store,
+		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System{}.Sleep)},
+		Expressions: expression.New(), Links: token.NewLinks(keys),
+		Clock: clock.System{}, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
+	}, engine.Options{PublicURL: "https://verify.example", QueueInterval: 2 * time.Second}))
+	membership := got(store.Join(postgres.MembershipOptions{Wake: e.Wake, Leaves: e.Leaves, Sweep: e.Sweep, Now: time.Now}))
+	serving, end := context.WithCancel(ctx)
+	go e.Serve(serving)
+	go func() { _ = membership.Serve(serving) }()
+	<-e.Serving()
+
+	again := got(token.SharedKeys(ctx, store)) // as another process gets them
+	fmt.Println("the same keys:", again.IDs()[0] == keys.IDs()[0])
+
+	stopping, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	fmt.Println("the engine is closed:", e.Close(stopping))
+	fmt.Println("the membership is closed:", membership.Close(stopping))
+	end()
+	store.Close()
+
+	// Output:
+	// the same keys: true
+	// the engine is closed: <nil>
+	// the membership is closed: <nil>
+}
 
 // A customer is saved together with the run that verifies them, or not at all.
 func ExampleStore_Within() {

@@ -55,7 +55,14 @@ type MembershipOptions struct {
 // Membership connects a host to the others that share its database. It wakes the host
 // for work that another host left in the queue, at the latest when the work is due. One
 // host at a time sweeps and maintains the store.
-type Membership struct{ client *jobClient }
+type Membership struct {
+	client *jobClient
+
+	mu      sync.Mutex
+	served  bool          // Serve was called
+	closing chan struct{} // closed by Close
+	ended   chan struct{} // closed when Serve returns
+}
 
 // Join returns a member among the hosts of this database. It does nothing before
 // Serve.
@@ -97,7 +104,7 @@ func (s *Store) Join(o MembershipOptions) (*Membership, error) {
 	if err != nil {
 		return nil, fmt.Errorf("join the hosts: %w", err)
 	}
-	return &Membership{c}, nil
+	return &Membership{client: c, closing: make(chan struct{}), ended: make(chan struct{})}, nil
 }
 
 // snoozeUnless leaves a job to another host unless this one takes work.
@@ -129,8 +136,50 @@ func once(do func(context.Context) error) func(context.Context) error {
 	}
 }
 
-// Serve keeps the host a member until ctx ends. It waits while the database is unavailable.
+// Close ends Serve, and waits until the host is no longer a member or ctx ends. Call it
+// before Store.Close, whose connections the member uses until then. Serve returns at once
+// if it is called later.
+func (m *Membership) Close(ctx context.Context) error {
+	m.mu.Lock()
+	served := m.served
+	select {
+	case <-m.closing:
+	default:
+		close(m.closing)
+	}
+	m.mu.Unlock()
+	if !served {
+		return nil
+	}
+	select {
+	case <-m.ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("leave the hosts: %w", context.Cause(ctx))
+	}
+}
+
+// Serve keeps the host a member until ctx ends or Close is called. It waits while the
+// database is unavailable. Call it once.
 func (m *Membership) Serve(ctx context.Context) error {
+	m.mu.Lock()
+	m.served = true
+	m.mu.Unlock()
+	defer close(m.ended)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-m.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	select {
+	case <-m.closing:
+		return nil
+	default:
+	}
 	detached := context.WithoutCancel(ctx)
 	err := m.start(detached)
 	for errors.Is(err, verification.ErrUnavailable) {

@@ -5,6 +5,9 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -156,4 +159,59 @@ func TestJoinRequiresItsCallbacks(t *testing.T) {
 	if _, err := fresh(t).Join(postgres.MembershipOptions{}); err == nil {
 		t.Error("Join without anything to do succeeded")
 	}
+}
+
+func TestAMemberThatIsClosedFirstStopsWithoutErrors(t *testing.T) {
+	var log syncedLog
+	store, err := postgres.Open(t.Context(), pgtest.Database(t), postgres.Options{})
+	must(t, err)
+	var sweeps atomic.Int64
+	membership, err := store.Join(postgres.MembershipOptions{
+		Wake: func() bool { return true }, Sweep: func(context.Context) error { sweeps.Add(1); return nil }, Now: time.Now,
+		Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	must(t, err)
+	served := make(chan error, 1)
+	go func() { served <- membership.Serve(t.Context()) }()
+	eventually(t, "a sweep, so that the host leads", func() bool { return sweeps.Load() > 0 })
+	must(t, membership.Close(t.Context()))
+	store.Close()
+	select {
+	case err := <-served:
+		must(t, err)
+	default:
+		t.Error("Close returned before Serve")
+	}
+	if text := log.String(); text != "" {
+		t.Errorf("the stop logs %s, want nothing", text)
+	}
+	must(t, membership.Close(t.Context()))
+}
+
+func TestAMemberThatWasNeverServedIsClosedAtOnce(t *testing.T) {
+	store := openAt(t, pgtest.Database(t), postgres.Options{})
+	membership, err := store.Join(postgres.MembershipOptions{
+		Wake: func() bool { return true }, Sweep: func(context.Context) error { return nil }, Now: time.Now,
+	})
+	must(t, err)
+	must(t, membership.Close(t.Context()))
+	must(t, membership.Serve(t.Context()))
+}
+
+// syncedLog is a log that many goroutines write.
+type syncedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *syncedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *syncedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }

@@ -128,6 +128,9 @@ func (s *Store) Tenants(ctx context.Context) ([]verification.Tenant, error) {
 
 // SaveTenant creates or replaces a tenant.
 func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
+	if err := verification.ValidateTenantID(t.ID); err != nil {
+		return err
+	}
 	r := savedTenantRow{LogoContent: append([]byte{}, t.Logo.Content...), tenantRow: tenantRow{
 		TenantID: t.ID, Name: t.Name, RedirectAllowlist: append([]string{}, t.RedirectAllowlist...),
 		WebhookSecret: t.WebhookSecret, PreviousWebhookSecret: t.PreviousWebhookSecret, Colour: t.Colour,

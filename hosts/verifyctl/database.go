@@ -12,15 +12,15 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/internal/bootstrap"
-	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // operations are the methods of a database that only operators need.
 type operations interface {
-	cli.KeyStore
+	token.KeyStore
 	Health(ctx context.Context, now func() time.Time) (postgres.Health, error)
 	CheckCounts(ctx context.Context) ([]string, error)
 	bootstrap.Ledger

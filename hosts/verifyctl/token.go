@@ -119,7 +119,7 @@ func (s *session) signingKeys(ctx context.Context, c tokenIssue) (keys *token.Ke
 	err = c.with(ctx, s, func(db *database, t verification.Tenant) (err error) {
 		tenant = t.ID
 		if keys == nil {
-			keys, err = cli.StoredKeys(ctx, db)
+			keys, err = token.SharedKeys(ctx, db)
 		}
 		return err
 	})

@@ -126,7 +126,7 @@ func TestATokenOfAKeyThatNoHostHasIsWarnedOf(t *testing.T) {
 	if issue() {
 		t.Error("a warning without a live host")
 	}
-	stored, err := cli.StoredKeys(t.Context(), r)
+	stored, err := token.SharedKeys(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/internal/cli"
 )
 
@@ -66,7 +67,7 @@ func (s *keySet) SigningKeys(_ context.Context, newSet func() ([]byte, error)) (
 
 func TestKeysAreReadFromAFileAndADatabase(t *testing.T) {
 	var s keySet
-	stored, err := cli.StoredKeys(t.Context(), &s)
+	stored, err := token.SharedKeys(t.Context(), &s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -55,20 +54,4 @@ func NewKeySet() ([]byte, error) {
 		return nil, err
 	}
 	return keys.PrivateJWKS()
-}
-
-// KeyStore is a database that holds the key set of its hosts.
-type KeyStore interface {
-	// SigningKeys returns the key set. If there is none, it saves the one that
-	// newSet returns.
-	SigningKeys(ctx context.Context, newSet func() ([]byte, error)) ([]byte, error)
-}
-
-// StoredKeys returns the keys of a database, which has a new key if it had none.
-func StoredKeys(ctx context.Context, s KeyStore) (*token.Keys, error) {
-	raw, err := s.SigningKeys(ctx, NewKeySet)
-	if err != nil {
-		return nil, err
-	}
-	return token.ReadKeys(raw)
 }

@@ -33,6 +33,9 @@ type StartRequest struct {
 // ErrConflict when it has no version, ErrRetired when it is retired, ErrKeyReused and ErrInFlight for the
 // idempotency key.
 func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (verification.RunView, error) {
+	if err := verification.ValidateTenantID(t); err != nil {
+		return verification.RunView{}, err
+	}
 	w, fresh, err := e.workflow(ctx, workflowKey{t, id})
 	if err != nil {
 		return verification.RunView{}, err

@@ -121,6 +121,9 @@ func (e *Engine) rewriteWorkflow(
 // workflow if necessary. A definition equal to the latest one changes nothing.
 // ErrInvalid lists every problem of the definition with its path.
 func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verification.Definition) (Applied, error) {
+	if err := verification.ValidateTenantID(t); err != nil {
+		return Applied{}, err
+	}
 	if d.ID == "" {
 		d.ID = verification.DeriveWorkflowID(t, d.Workflow)
 	}

@@ -147,3 +147,41 @@ func TestAPrintedFormHasItsLabels(t *testing.T) {
 		t.Errorf("the printed labels are %q and %q", dob, town)
 	}
 }
+
+func TestATenantIDThatIsNoUUIDIsInvalid(t *testing.T) {
+	k := enginetest.New(t)
+	const acme verification.TenantID = "acme"
+	w := k.Apply(onboarding())
+	_, applied := k.Engine.Apply(t.Context(), acme, onboarding())
+	_, started := k.Engine.Start(t.Context(), acme, w.ID, engine.StartRequest{ReferenceID: "person-1"})
+	for name, err := range map[string]error{"Apply": applied, "Start": started, "SaveTenant": k.Store.SaveTenant(t.Context(), verification.Tenant{ID: acme})} {
+		if !errors.Is(err, verification.ErrInvalid) {
+			t.Errorf("%s = %v, want ErrInvalid", name, err)
+		}
+	}
+}
+
+func TestARetiredWorkflowTakesNoRunsAndItsRunsGoOn(t *testing.T) {
+	k := enginetest.New(t)
+	w := k.Apply(onboarding())
+	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "person-1"})
+	start := func() error {
+		_, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "person-2"})
+		return err
+	}
+	if _, err := k.Engine.Retire(t.Context(), enginetest.Tenant, w.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(); !errors.Is(err, verification.ErrRetired) || !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("a start = %v, want ErrRetired, which is an ErrConflict", err)
+	}
+	if v, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, run.ID); err != nil || v.Status != verification.StatusCancelled {
+		t.Errorf("cancel of its run = %+v, %v", v, err)
+	}
+	if _, err := k.Engine.Retire(t.Context(), enginetest.Tenant, w.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(); err != nil {
+		t.Errorf("a start after the retirement ended = %v", err)
+	}
+}

@@ -12,6 +12,7 @@ import (
 func tenants() []clause {
 	return []clause{
 		{"a tenant is returned as it was saved", "TenantStore.SaveTenant: creates or replaces a tenant", tenantIsReturned},
+		{"a tenant whose id is no UUID is refused", "TenantStore.SaveTenant: ErrInvalid if ValidateTenantID refuses the id", tenantWithoutUUID},
 		{"a logo is returned with its content", "TenantStore.Logo: returns the logo of a tenant with its content", logoIsReturned},
 		{"a logo without content keeps the stored content", "TenantStore.SaveTenant: the stored content stays", logoIsKept},
 		{"a missing logo is not found", "TenantStore.Logo: ErrNotFound if there is no such tenant, or it has no logo", missingLogo},
@@ -69,6 +70,12 @@ func tenantIsReturned(t *trial) {
 	t.saveTenant(a)
 	t.hasTenant(a)
 	t.hasTenant(b)
+}
+
+func tenantWithoutUUID(t *trial) {
+	for _, id := range []verification.TenantID{"acme", "", "A0000000-0000-7000-8000-00000000000A"} {
+		t.refused("SaveTenant("+string(id)+")", t.store.SaveTenant(t.ctx, verification.Tenant{ID: id, Name: "Acme"}), verification.ErrInvalid)
+	}
 }
 
 func (t *trial) hasLogo(id verification.TenantID, want verification.Logo) {

@@ -238,6 +238,9 @@ func tenantBreaches() []breach {
 				return t, err
 			}
 		}},
+		{"a tenant whose id is no UUID is refused", "SaveTenant takes any id", func(b *broken, _ stores) {
+			b.SaveTenantFunc = func(context.Context, verification.Tenant) error { return nil }
+		}},
 		{"a logo is returned with its content", "the first logo of a tenant stays", func(b *broken, sound stores) {
 			first := map[tenantID]verification.Logo{}
 			b.LogoFunc = func(ctx context.Context, id tenantID) (verification.Logo, error) {

@@ -86,5 +86,5 @@ func (s *storage) signingKeys(ctx context.Context) (*token.Keys, error) {
 	if s.database == nil {
 		return token.NewKeys()
 	}
-	return cli.StoredKeys(ctx, s.database)
+	return token.SharedKeys(ctx, s.database)
 }
