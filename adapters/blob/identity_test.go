@@ -11,7 +11,8 @@ import (
 func TestAFolderHasOneIdentity(t *testing.T) {
 	identity := func(s interface {
 		Identity(ctx context.Context) (string, error)
-	}) string {
+	},
+	) string {
 		t.Helper()
 		id, err := s.Identity(t.Context())
 		if err != nil || id == "" {

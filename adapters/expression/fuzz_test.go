@@ -44,7 +44,7 @@ func FuzzCondition(f *testing.F) {
 			oneSentence(t, err)
 			return
 		}
-		found := c.(verification.Inspected).Findings([]verification.Condition{c}) //nolint:forcetypeassert // promised
+		found := inspected(t, c, c)
 		holds, seen, err := c.Holds(s)
 		if err != nil {
 			oneSentence(t, err)

@@ -261,13 +261,6 @@ func scalarsOf(enum []any) []ref.Val {
 	return values
 }
 
-// inspect returns the comparisons of an expression that cannot be meant.
-func (e *expression) inspect(s *shapes) []verification.Finding {
-	m := &meaning{expression: e, shapes: s}
-	m.comparisons()
-	return m.found
-}
-
 // folded returns the tree of a condition with its constant parts evaluated.
 func (n *node) folded(checked *cel.Ast) *ast.AST {
 	fold, err := cel.NewConstantFoldingOptimizer()

@@ -46,7 +46,7 @@ func findings(t *testing.T, rules ...string) []string {
 	}
 	last := len(compiled) - 1
 	var out []string
-	for _, f := range compiled[last].(verification.Inspected).Findings(compiled[:last]) { //nolint:forcetypeassert // promised
+	for _, f := range inspected(t, compiled[last], compiled[:last]...) {
 		line := fmt.Sprintf("%d: %s", f.Character, f.Message)
 		if !f.Certain {
 			line = "warning " + line
@@ -180,7 +180,7 @@ func TestComparisonsInTemplatesAreFound(t *testing.T) {
 		},
 		Certain: true,
 	}}
-	if diff := cmp.Diff(want, made.(verification.Inspected).Findings(nil)); diff != "" { //nolint:forcetypeassert // promised
+	if diff := cmp.Diff(want, inspected(t, made)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
 }
@@ -192,7 +192,7 @@ func TestSavedVersionsAreNotInspected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := c.(verification.Inspected).Findings(nil); found != nil { //nolint:forcetypeassert // promised
+	if found := inspected(t, c); found != nil {
 		t.Errorf("findings = %v, want none", found)
 	}
 }
@@ -213,4 +213,14 @@ func TestAValueOfEitherProviderIsAllowed(t *testing.T) {
 			t.Errorf("a comparison with %q = %v, want it allowed: %v", value, err, want)
 		}
 	}
+}
+
+// inspected returns what is doubtful about a condition or template behind the rules before.
+func inspected(t *testing.T, compiled any, before ...verification.Condition) []verification.Finding {
+	t.Helper()
+	c, ok := compiled.(verification.Inspected)
+	if !ok {
+		t.Fatalf("%T has no findings", compiled)
+	}
+	return c.Findings(before)
 }

@@ -95,11 +95,15 @@ func Differences(hosts []ComparedHost) (all []Difference) {
 		message, advice string
 		of              func(ComparedHost) string
 	}{
-		{"the signing keys differ", "give all hosts the same --signing-key-file: a link or token of one host may be refused by others",
-			func(h ComparedHost) string { return strings.Join(h.Keys, " ") }},
+		{
+			"the signing keys differ", "give all hosts the same --signing-key-file: a link or token of one host may be refused by others",
+			func(h ComparedHost) string { return strings.Join(h.Keys, " ") },
+		},
 		{"--public-url differs", "give all hosts the same --public-url, under which customers and vendors reach them", func(h ComparedHost) string { return h.PublicURL }},
-		{"the hosts store uploads in different places", "give all hosts the same --blob-dir or --s3-bucket: a host does not find the uploads of others",
-			func(h ComparedHost) string { return h.Documents }},
+		{
+			"the hosts store uploads in different places", "give all hosts the same --blob-dir or --s3-bucket: a host does not find the uploads of others",
+			func(h ComparedHost) string { return h.Documents },
+		},
 		{"the builds differ", "use one build, unless an upgrade is under way", func(h ComparedHost) string { return h.Build }},
 	} {
 		if groups := grouped(hosts, c.of); len(groups) > 1 {
