@@ -78,6 +78,12 @@ func calculate(name string, a, b ref.Val, standard func(a, b ref.Val) ref.Val) r
 		return standard(sameType(a, b))
 	}
 	large := outside(x) || outside(y)
+	if a.Type() == b.Type() && a.Type() != types.DoubleType && name != operators.Divide {
+		if v := standard(a, b); !types.IsError(v) || !large {
+			return v
+		}
+		// A result of two large numbers of JSON may be of another type, as 2^63 - (2^63 + 1) is.
+	}
 	switch {
 	case name == operators.Divide && (!large || y.Sign() == 0):
 		return standard(sameType(a, b))
@@ -87,8 +93,6 @@ func calculate(name string, a, b ref.Val, standard func(a, b ref.Val) ref.Val) r
 			return types.Double(nearest)
 		}
 		x.Quo(x, y)
-	case a.Type() == b.Type() && a.Type() != types.DoubleType:
-		return standard(a, b)
 	case name == operators.Add:
 		x.Add(x, y)
 	case name == operators.Subtract:
