@@ -67,14 +67,14 @@ CREATE TEMPORARY TABLE incoming_measures (LIKE verifyd.measures) ON COMMIT DROP`
 func (b rows) write(ctx context.Context, tx pgx.Tx) error {
 	columns := []string{
 		"tenant_id", "id", "workflow_id", "reference_id", "started_at", "expires_at", "abandon_at",
-		"waiting", "signal", "wait", "ended", "completed_at", "error", "verdict", "flagged",
+		"waiting", "signal", "wait", "ended", "completed_at", "outcome", "error", "verdict", "flagged",
 		"status", "decision", "status_from", "status_until",
 	}
 	const take = `
 INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
-    waiting, signal, wait, ended, completed_at, error, verdict, flagged, status, decision, status_from, status_until)
+    waiting, signal, wait, ended, completed_at, outcome, error, verdict, flagged, status, decision, status_from, status_until)
 SELECT tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
-    waiting, signal, wait, ended, completed_at, error, verdict, flagged, status, decision, status_from, status_until
+    waiting, signal, wait, ended, completed_at, outcome, error, verdict, flagged, status, decision, status_from, status_until
 FROM incoming_runs`
 	const takeHistories = `
 INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)
@@ -121,7 +121,7 @@ func (r row) values() ([]any, error) {
 	}
 	return []any{
 		r.tenant, r.id, [16]byte(workflow), s.ReferenceID, s.StartedAt, orNull(s.ExpiresAt), orNull(s.AbandonAt),
-		string(s.Waiting), s.Signal, s.WaitNumber, string(s.Ended), orNull(s.CompletedAt), problem, string(s.Verdict), s.Flagged,
+		string(s.Waiting), s.Signal, s.WaitNumber, string(s.Ended), orNull(s.CompletedAt), s.Outcome, problem, string(s.Verdict), s.Flagged,
 		string(r.interval.Status), string(r.interval.Decision), orNull(r.interval.From), orNull(r.interval.Until),
 	}, nil
 }
