@@ -41,7 +41,7 @@ type Reviewer struct {
 	// person at an identity provider is an IssuedIdentity.
 	Identity string
 	// Name is what others see. It is recorded with each verdict, beside the identity. Give
-	// equal names in one form: adapters/token returns NFKC without invisible characters.
+	// equal names in one form: adapters/token/reviewer returns NFKC without invisible characters.
 	Name string
 	Role Role
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/media"
 	"github.com/verifyd/verifyd/adapters/token"
+	tokens "github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -38,7 +39,7 @@ type desk struct {
 	t      testing.TB
 	server *httptest.Server
 	log    *bytes.Buffer
-	issuer *token.Issuer
+	issuer *tokens.Issuer
 }
 
 // serve serves the console of an engine on memory, whose tenant is Acme Bank.
@@ -54,7 +55,7 @@ func serveWith(t testing.TB, set func(*console.Options), changes ...enginetest.C
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{t: t, log: &bytes.Buffer{}, issuer: token.NewIssuer(keys)}
+	d := &desk{t: t, log: &bytes.Buffer{}, issuer: tokens.NewIssuer(keys)}
 	documents := func(p *engine.Ports, _ *engine.Options) {
 		p.Documents, p.Sanitize = blob.Memory(64<<20, 64<<20), media.Sanitize
 	}

@@ -10,12 +10,12 @@ import (
 	"crypto/hkdf"
 	"crypto/rsa"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
-
-	"github.com/lestrrat-go/jwx/v3/jwa"
-	"github.com/lestrrat-go/jwx/v3/jwk"
 )
 
 const (
@@ -23,20 +23,42 @@ const (
 	maxRSABits     = 8192
 	minSecretBytes = 32
 	maxIDBytes     = 200
+	useSignature   = "sig"
 )
 
 // hint identifies in a link token the key that signed it. It is derived from the
 // key, so that a new kid does not change the links.
 type hint [8]byte
 
-type key struct {
+// Key is one of Keys, for packages that sign other tokens with it. Printing it reveals nothing.
+type Key struct {
 	id      string
-	alg     jwa.SignatureAlgorithm // the only one that it signs and verifies with
-	jwk     jwk.Key                // with kid, alg and use
-	private any                    // ed25519.PrivateKey, *ecdsa.PrivateKey, *rsa.PrivateKey or []byte
-	public  any                    // ed25519.PublicKey, *ecdsa.PublicKey, *rsa.PublicKey or []byte
-	link    []byte                 // the MAC key of links
+	alg     string
+	jwk     jwk // with kid, alg and use
+	private any
+	public  any
+	link    []byte // the MAC key of links
 	hint    hint
+}
+
+// ID returns the kid, 1 to 200 bytes.
+func (k *Key) ID() string { return k.id }
+
+// Algorithm returns the name of the JWS algorithm, such as EdDSA, the only one that the key
+// signs and verifies with.
+func (k *Key) Algorithm() string { return k.alg }
+
+// Private returns an ed25519.PrivateKey, *ecdsa.PrivateKey, *rsa.PrivateKey or []byte. It
+// must not be changed.
+func (k *Key) Private() any { return k.private }
+
+// Public returns an ed25519.PublicKey, *ecdsa.PublicKey, *rsa.PublicKey or, for a secret, the
+// same []byte as Private.
+func (k *Key) Public() any { return k.public }
+
+// Format prints only the kid, whatever the verb, so that the key does not reach a log.
+func (k *Key) Format(s fmt.State, _ rune) {
+	_, _ = io.WriteString(s, fmt.Sprintf("token.Key(%q)", k.id))
 }
 
 var (
@@ -44,34 +66,35 @@ var (
 	errMismatch    = errors.New("its private and public half do not belong together")
 )
 
-func newKey(parsed jwk.Key) (*key, error) {
-	if private, err := jwk.IsPrivateKey(parsed); err == nil && !private && parsed.KeyType() != jwa.OctetSeq() {
+func newKey(parsed jwk) (*Key, error) {
+	kty, _ := parsed.text("kty")
+	if d, _ := parsed.text("d"); d == "" && kty != typeOct {
 		return nil, errors.New("it is only the public half of a key")
 	}
-	if use, ok := parsed.KeyUsage(); ok && use != string(jwk.ForSignature) {
+	if use, ok := parsed.text("use"); ok && use != useSignature {
 		return nil, fmt.Errorf("its use is %q: it must be sig, or left out", use)
 	}
-	k := &key{}
-	if jwk.Export(parsed, &k.private) != nil {
-		return nil, errUnsupported
+	private, err := parsed.export()
+	if err != nil {
+		return nil, err
 	}
+	k := &Key{private: private}
 	secret, err := k.check()
 	if err != nil {
 		return nil, err
 	}
-	algs := algorithms(k.public)
+	algs := Algorithms(k.public)
 	k.alg = algs[0]
-	if named, ok := parsed.Algorithm(); ok {
-		i := slices.IndexFunc(algs, func(a jwa.SignatureAlgorithm) bool { return a.String() == named.String() })
-		if i < 0 {
-			return nil, fmt.Errorf("its alg is %q: it must be one of %v, or left out", named.String(), algs)
+	if named, ok := parsed.text("alg"); ok {
+		if !slices.Contains(algs, named) {
+			return nil, fmt.Errorf("its alg is %q: it must be one of %v, or left out", named, algs)
 		}
-		k.alg = algs[i]
+		k.alg = named
 	}
 	if k.symmetric() && len(secret) < macBytes(k.alg) {
 		return nil, fmt.Errorf("the algorithm %s needs a secret of %d bytes", k.alg, macBytes(k.alg))
 	}
-	if err := k.derive(secret, parsed.KeyType()); err != nil {
+	if err := k.derive(secret, kty); err != nil {
 		return nil, err
 	}
 	return k, k.name(parsed)
@@ -79,7 +102,7 @@ func newKey(parsed jwk.Key) (*key, error) {
 
 // check validates the private key, sets the public key, and returns the secret
 // that the key of links is derived from.
-func (k *key) check() (secret []byte, err error) {
+func (k *Key) check() (secret []byte, err error) {
 	if signer, ok := k.private.(crypto.Signer); ok {
 		k.public = signer.Public()
 	}
@@ -87,16 +110,7 @@ func (k *key) check() (secret []byte, err error) {
 	case ed25519.PrivateKey:
 		return private.Seed(), nil
 	case *ecdsa.PrivateKey:
-		if private.Curve != elliptic.P256() && private.Curve != elliptic.P384() {
-			return nil, errors.New("its curve must be P-256 or P-384")
-		}
-		if secret, err = private.Bytes(); err != nil {
-			return nil, errMismatch
-		}
-		if same, err := ecdsa.ParseRawPrivateKey(private.Curve, secret); err != nil || !same.Equal(private) {
-			return nil, errMismatch
-		}
-		return secret, nil
+		return private.Bytes()
 	case *rsa.PrivateKey:
 		if bits := private.N.BitLen(); bits < minRSABits || bits > maxRSABits {
 			return nil, fmt.Errorf("it has %d bits: it must have %d to %d", bits, minRSABits, maxRSABits)
@@ -118,9 +132,9 @@ func (k *key) check() (secret []byte, err error) {
 
 // derive sets the MAC key of links and its hint. The label separates them from
 // every other use of the key.
-func (k *key) derive(secret []byte, kind jwa.KeyType) error {
+func (k *Key) derive(secret []byte, kind string) error {
 	const macKey = sha256.Size
-	out, err := hkdf.Key(sha256.New, secret, nil, "verifyd journey link 1 "+kind.String(), macKey+len(k.hint))
+	out, err := hkdf.Key(sha256.New, secret, nil, "verifyd journey link 1 "+kind, macKey+len(k.hint))
 	if err != nil {
 		return fmt.Errorf("derive the key of links: %w", err)
 	}
@@ -131,64 +145,63 @@ func (k *key) derive(secret []byte, kind jwa.KeyType) error {
 
 // name sets the JWK with its kid, alg and use. The kid defaults to the
 // thumbprint of the key.
-func (k *key) name(parsed jwk.Key) error {
-	named, err := parsed.Clone()
-	if err != nil {
-		return errors.New("it cannot be copied")
+func (k *Key) name(parsed jwk) (err error) {
+	if k.id, _ = parsed.text("kid"); k.id == "" {
+		if k.id, err = thumbprint(k.private); err != nil {
+			return fmt.Errorf("its thumbprint cannot be computed: %w", err)
+		}
 	}
-	id, _ := named.KeyID()
-	err = errors.Join(jwk.AssignKeyID(named, jwk.WithForceAssign(id == "")),
-		named.Set(jwk.AlgorithmKey, k.alg), named.Set(jwk.KeyUsageKey, jwk.ForSignature))
-	if err != nil {
-		return errors.New("it cannot be given a kid, an alg and a use")
-	}
-	k.id, _ = named.KeyID()
 	if len(k.id) > maxIDBytes {
 		return fmt.Errorf("its kid is longer than %d bytes", maxIDBytes)
 	}
-	k.jwk = named
+	k.jwk = maps.Clone(parsed)
+	for name, value := range map[string]string{"kid": k.id, "alg": k.alg, "use": useSignature} {
+		if k.jwk[name], err = json.Marshal(value); err != nil {
+			return fmt.Errorf("it cannot be given a %s: %w", name, err)
+		}
+	}
 	return nil
 }
 
-func (k *key) symmetric() bool {
+func (k *Key) symmetric() bool {
 	_, ok := k.private.([]byte)
 	return ok
 }
 
 // macBytes returns the shortest secret of an HMAC algorithm. See RFC 7518,
 // section 3.2.
-func macBytes(alg jwa.SignatureAlgorithm) int {
+func macBytes(alg string) int {
 	switch alg {
-	case jwa.HS512():
+	case "HS512":
 		return 64
-	case jwa.HS384():
+	case "HS384":
 		return 48
 	default:
 		return minSecretBytes
 	}
 }
 
-// algorithms returns what a public key or a secret can verify, the default
-// first; none for a private key and for one of an unsupported kind or size.
-func algorithms(public any) []jwa.SignatureAlgorithm {
+// Algorithms returns the names of the JWS algorithms that a public key or a secret can verify,
+// the default first; none for a private key and for one of an unsupported kind or size.
+func Algorithms(public any) []string {
 	switch k := public.(type) {
 	case ed25519.PublicKey:
-		return []jwa.SignatureAlgorithm{jwa.EdDSA(), jwa.EdDSAEd25519()}
+		return []string{"EdDSA", "Ed25519"}
 	case *ecdsa.PublicKey:
 		switch k.Curve {
 		case elliptic.P256():
-			return []jwa.SignatureAlgorithm{jwa.ES256()}
+			return []string{"ES256"}
 		case elliptic.P384():
-			return []jwa.SignatureAlgorithm{jwa.ES384()}
+			return []string{"ES384"}
 		case elliptic.P521():
-			return []jwa.SignatureAlgorithm{jwa.ES512()}
+			return []string{"ES512"}
 		}
 	case *rsa.PublicKey:
 		if bits := k.N.BitLen(); bits >= minRSABits && bits <= maxRSABits {
-			return []jwa.SignatureAlgorithm{jwa.RS256(), jwa.RS384(), jwa.RS512(), jwa.PS256(), jwa.PS384(), jwa.PS512()}
+			return []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}
 		}
 	case []byte:
-		return []jwa.SignatureAlgorithm{jwa.HS256(), jwa.HS384(), jwa.HS512()}
+		return []string{"HS256", "HS384", "HS512"}
 	}
 	return nil
 }

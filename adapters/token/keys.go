@@ -1,10 +1,11 @@
-// The signing keys of this installation, and the public keys of an issuer.
+// The signing keys of this installation.
 
 package token
 
 import (
 	"crypto/ed25519"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,9 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-
-	"github.com/lestrrat-go/jwx/v3/jwa"
-	"github.com/lestrrat-go/jwx/v3/jwk"
 )
 
 const (
@@ -23,7 +21,8 @@ const (
 )
 
 // Keys are the keys that sign and verify. They may be shared, and Replace replaces them for
-// all who share them. Only PrivateJWKS reveals them.
+// all who share them. Only PrivateJWKS and Key.Private
+// reveal them.
 type Keys struct {
 	now      atomic.Pointer[keySet]
 	replaced atomic.Uint64 // how often
@@ -31,9 +30,9 @@ type Keys struct {
 
 // keySet is a set of keys. It is immutable.
 type keySet struct {
-	list   []*key // the first one signs
-	byID   map[string]*key
-	byHint map[hint]*key
+	list   []*Key // the first one signs
+	byID   map[string]*Key
+	byHint map[hint]*Key
 }
 
 func (k *Keys) set() *keySet { return k.now.Load() }
@@ -59,25 +58,24 @@ func (k *Keys) SigningWith(kid string) (*Keys, error) {
 	if !ok {
 		return nil, fmt.Errorf("signing keys: there is no key with the kid %q (there are: %s)", kid, strings.Join(k.IDs(), ", "))
 	}
-	others := slices.DeleteFunc(slices.Clone(k.set().list), func(one *key) bool { return one == first })
-	return newKeys(append([]*key{first}, others...))
+	others := slices.DeleteFunc(slices.Clone(k.set().list), func(one *Key) bool { return one == first })
+	return newKeys(append([]*Key{first}, others...))
 }
 
 // NewKeys returns a set of one new Ed25519 key.
 func NewKeys() (*Keys, error) {
-	_, private, err := ed25519.GenerateKey(rand.Reader)
+	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make a signing key: %w", err)
 	}
-	imported, err := jwk.Import(private)
+	text := base64.RawURLEncoding.EncodeToString
+	raw, err := json.Marshal(map[string]any{"keys": []map[string]string{{
+		"kty": typeOKP, "crv": curveEd25519, "d": text(private.Seed()), "x": text(public),
+	}}})
 	if err != nil {
 		return nil, fmt.Errorf("make a signing key: %w", err)
 	}
-	k, err := newKey(imported)
-	if err != nil {
-		return nil, fmt.Errorf("make a signing key: %w", err)
-	}
-	return newKeys([]*key{k})
+	return ReadKeys(raw)
 }
 
 // ReadKeys reads a JWK set of private keys: OKP Ed25519, EC P-256 or P-384, RSA
@@ -88,23 +86,23 @@ func ReadKeys(raw []byte) (*Keys, error) {
 	if len(raw) > maxSetBytes {
 		return nil, errors.New("signing keys: the JWK set is larger than 1 MiB")
 	}
-	set, err := splitSet(raw)
+	set, err := SplitSet(raw)
 	if err != nil {
 		return nil, fmt.Errorf("signing keys: %w", err)
 	}
 	if n := len(set); n == 0 || n > maxKeys {
 		return nil, fmt.Errorf("signing keys: a JWK set must hold 1 to %d keys", maxKeys)
 	}
-	list := make([]*key, 0, len(set))
+	list := make([]*Key, 0, len(set))
 	for i, one := range set {
-		parsed, err := jwk.ParseKey(one)
+		parsed, err := parseJWK(one)
 		if err != nil {
-			return nil, fmt.Errorf("signing keys: key %d: %w", i+1, errUnsupported)
+			return nil, fmt.Errorf("signing keys: key %d: %w", i+1, err)
 		}
 		k, err := newKey(parsed)
 		if err != nil {
 			name := ""
-			if id, ok := parsed.KeyID(); ok {
+			if id, ok := parsed.text("kid"); ok {
 				name = fmt.Sprintf(" (kid %q)", id)
 			}
 			return nil, fmt.Errorf("signing keys: key %d%s: %w", i+1, name, err)
@@ -114,9 +112,9 @@ func ReadKeys(raw []byte) (*Keys, error) {
 	return newKeys(list)
 }
 
-// splitSet returns the keys of a JWK set, not yet parsed, so that an invalid key does
+// SplitSet returns the keys of a JWK set, not yet parsed, so that an invalid key does
 // not fail the whole set.
-func splitSet(raw []byte) ([]json.RawMessage, error) {
+func SplitSet(raw []byte) ([]json.RawMessage, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
@@ -126,11 +124,11 @@ func splitSet(raw []byte) ([]json.RawMessage, error) {
 	return set.Keys, nil
 }
 
-func newKeys(list []*key) (*Keys, error) {
+func newKeys(list []*Key) (*Keys, error) {
 	if len(list) > maxKeys {
 		return nil, fmt.Errorf("signing keys: a JWK set must hold 1 to %d keys", maxKeys)
 	}
-	set := &keySet{list: list, byID: make(map[string]*key, len(list)), byHint: make(map[hint]*key, len(list))}
+	set := &keySet{list: list, byID: make(map[string]*Key, len(list)), byHint: make(map[hint]*Key, len(list))}
 	for i, k := range list {
 		switch {
 		case set.byID[k.id] != nil:
@@ -143,6 +141,15 @@ func newKeys(list []*key) (*Keys, error) {
 	keys := &Keys{}
 	keys.now.Store(set)
 	return keys, nil
+}
+
+// Signing returns the key that signs.
+func (k *Keys) Signing() *Key { return k.set().list[0] }
+
+// Find returns the key with this kid.
+func (k *Keys) Find(kid string) (*Key, bool) {
+	one, ok := k.set().byID[kid]
+	return one, ok
 }
 
 // IDs returns the kids; the first is that of the key that signs.
@@ -158,78 +165,20 @@ func (k *Keys) IDs() []string {
 // PrivateJWKS returns the set with all secrets, as ReadKeys reads it, for
 // storage only.
 func (k *Keys) PrivateJWKS() ([]byte, error) {
-	set := jwk.NewSet()
-	for _, one := range k.set().list {
-		if err := set.AddKey(one.jwk); err != nil {
-			return nil, fmt.Errorf("write the signing keys: %w", err)
-		}
+	list := k.set().list
+	set := make([]jwk, 0, len(list))
+	for _, one := range list {
+		set = append(set, one.jwk)
 	}
-	return json.Marshal(set)
+	raw, err := json.Marshal(map[string]any{"keys": set})
+	if err != nil {
+		return nil, fmt.Errorf("write the signing keys: %w", err)
+	}
+	return raw, nil
 }
 
 // Format prints only the number of keys, whatever the verb, so that the keys do
 // not reach a log.
 func (k *Keys) Format(s fmt.State, _ rune) {
 	_, _ = io.WriteString(s, fmt.Sprintf("token.Keys(%d)", len(k.set().list)))
-}
-
-type publicKey struct {
-	id     string // may be empty
-	algs   []jwa.SignatureAlgorithm
-	public any // ed25519.PublicKey, *ecdsa.PublicKey or *rsa.PublicKey
-}
-
-// publicKeys are the keys of an issuer. They are immutable.
-type publicKeys []publicKey
-
-// readPublicKeys reads a JWK set. It skips a key that cannot verify because of
-// its kind, use, operations or algorithm, an invalid key, and a second key with
-// the same kid. An empty set is valid.
-func readPublicKeys(raw []byte) (publicKeys, error) {
-	set, err := splitSet(raw)
-	if err != nil {
-		return nil, err
-	}
-	if len(set) > maxKeys {
-		return nil, fmt.Errorf("it holds more than %d keys", maxKeys)
-	}
-	keys := make(publicKeys, 0, len(set))
-	for _, one := range set {
-		k, ok := readPublicKey(one)
-		if ok && (k.id == "" || !slices.ContainsFunc(keys, func(other publicKey) bool { return other.id == k.id })) {
-			keys = append(keys, k)
-		}
-	}
-	return keys, nil
-}
-
-func readPublicKey(raw []byte) (k publicKey, ok bool) {
-	parsed, err := jwk.ParseKey(raw)
-	if err != nil || parsed.KeyType() == jwa.OctetSeq() || jwk.Export(parsed, &k.public) != nil {
-		return k, false
-	}
-	if use, ok := parsed.KeyUsage(); ok && use != string(jwk.ForSignature) {
-		return k, false
-	}
-	if ops, ok := parsed.KeyOps(); ok && !slices.Contains(ops, jwk.KeyOpVerify) {
-		return k, false
-	}
-	k.id, _ = parsed.KeyID()
-	k.algs = algorithms(k.public)
-	if named, ok := parsed.Algorithm(); ok {
-		k.algs = slices.DeleteFunc(k.algs, func(a jwa.SignatureAlgorithm) bool { return a.String() != named.String() })
-	}
-	return k, len(k.algs) > 0
-}
-
-// find returns the key with a kid, or the only key if kid is empty.
-func (s publicKeys) find(kid string) (publicKey, bool) {
-	if kid == "" && len(s) == 1 {
-		return s[0], true
-	}
-	i := slices.IndexFunc(s, func(k publicKey) bool { return kid != "" && k.id == kid })
-	if i < 0 {
-		return publicKey{}, false
-	}
-	return s[i], true
 }

@@ -2,6 +2,7 @@ package token_test
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +23,7 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jwk"
 
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 )
 
 // private returns a raw private key of each kind that signs, always the same ones.
@@ -137,6 +140,52 @@ func TestAKeyWithoutAKidIsNamedByItsThumbprint(t *testing.T) {
 	}
 }
 
+// The set was read and written with jwx until tokens of reviewers had a package of their own.
+func TestKeysReadAndWriteAsJWXDoes(t *testing.T) {
+	ed := jwkOf(t, private()["Ed25519"])
+	padded := jwkOf(t, private()["oct"], "k", base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\xfb\xef\xbe?", 8)+"!")))
+	kinds := []map[string]any{ed, padded, jwkOf(t, private()["RSA"], "key_ops", []string{"sign"}), jwkOf(t, private()["P-256"], "team", "risk")}
+	for range 300 { // some have coordinates with a leading zero
+		k, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+		must(err)
+		kinds = append(kinds, jwkOf(t, k))
+	}
+	for _, one := range kinds {
+		stored, err := read(t, one).PrivateJWKS()
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(one)
+		must(err)
+		want, err := jwk.ParseKey(raw)
+		must(err)
+		must(jwk.AssignKeyID(want))
+		got, err := jwk.Parse(stored)
+		if err != nil || got.Len() != 1 {
+			t.Fatalf("jwx reads %d keys of %s, %v", got.Len(), stored, err)
+		}
+		var wantRaw, gotRaw any
+		wrote, _ := got.Key(0)
+		must(jwk.Export(want, &wantRaw))
+		must(jwk.Export(wrote, &gotRaw))
+		wantID, _ := want.KeyID()
+		if gotID, _ := wrote.KeyID(); gotID != wantID || !reflect.DeepEqual(gotRaw, wantRaw) || len(wrote.Keys()) != len(want.Keys())+2 {
+			t.Errorf("%v is written as %s, want the kid %s and the same key", one, stored, wantID)
+		}
+		if own := read(t, one).Signing().Private(); !equal(own, wantRaw) {
+			t.Errorf("%v is read as another key", one)
+		}
+	}
+}
+
+// equal reports whether two private keys are the same.
+func equal(a, b any) bool {
+	if k, ok := a.(interface{ Equal(crypto.PrivateKey) bool }); ok {
+		return k.Equal(b)
+	}
+	return reflect.DeepEqual(a, b)
+}
+
 func TestANewKeyIsEd25519AndUnique(t *testing.T) {
 	one, err := token.NewKeys()
 	if err != nil {
@@ -161,11 +210,12 @@ func TestANewKeyIsEd25519AndUnique(t *testing.T) {
 
 func TestFormattedKeysHideTheirSecrets(t *testing.T) {
 	keys := read(t, jwkOf(t, private()["oct"]))
-	links, bearers := token.NewLinks(keys), token.NewIssuer(keys)
+	links, bearers := token.NewLinks(keys), reviewer.NewIssuer(keys)
 	var log strings.Builder
-	slog.New(slog.NewTextHandler(&log, nil)).Info("keys", "keys", keys, "links", links, "bearers", bearers)
-	slog.New(slog.NewJSONHandler(&log, nil)).Info("keys", "keys", keys, "links", links, "bearers", bearers)
+	slog.New(slog.NewTextHandler(&log, nil)).Info("keys", "keys", keys, "links", links, "bearers", bearers, "key", keys.Signing())
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("keys", "keys", keys, "links", links, "bearers", bearers, "key", keys.Signing())
 	fmt.Fprintf(&log, "%v %+v %#v %s %x %d", keys, keys, keys, keys, keys, keys)
+	fmt.Fprintf(&log, "%v %+v %#v %s %x %d", keys.Signing(), keys.Signing(), keys.Signing(), keys.Signing(), keys.Signing(), keys.Signing())
 	secret := rawKey[[]byte](t, "oct")
 	for _, shown := range []string{
 		string(secret), base64.RawURLEncoding.EncodeToString(secret), fmt.Sprintf("%x", secret), strings.Trim(fmt.Sprintf("%d", secret), "[]"),

@@ -1,5 +1,11 @@
-// The tokens of hosted-journey links and of callback URLs.
-
+// Package token signs and opens the tokens of journey links and callback URLs, and
+// has the keys for it. Keys rotate: the first key of a set signs, and every key
+// verifies.
+//
+// A token is short and always the same: its last part is a MAC under a key that is
+// derived from the signing key for this purpose only. The tokens of reviewers, which
+// the signing key itself signs, are made by the package reviewer below, so that a
+// program that needs only links does not link the libraries for them.
 package token
 
 import (
@@ -59,7 +65,7 @@ func (l *Links) SignCallback(t verification.CallbackTarget) (string, error) {
 
 func (l *Links) sign(kind byte, link verification.Link) (string, error) {
 	var b [linkBytes]byte
-	first := l.keys.set().list[0]
+	first := l.keys.Signing()
 	b[0] = kind
 	copy(b[atHint:], first.hint[:])
 	if !putUUID(b[atTenant:], string(link.Tenant)) || !putUUID(b[atRun:], string(link.Run)) {
@@ -127,7 +133,7 @@ func (l *Links) open(kind byte, token string) (verification.Link, error) {
 
 // seal writes the MAC of the bytes before it, truncated to 128 bits as in RFC
 // 4868, so that a link fits into a text message.
-func (k *key) seal(b []byte) {
+func (k *Key) seal(b []byte) {
 	mac := hmac.New(sha256.New, k.link)
 	mac.Write(b[:atMAC])
 	copy(b[atMAC:], mac.Sum(nil))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -327,13 +328,13 @@ func (w *world) twoTenantsRun() verification.RunID {
 
 func talkOfTokens(w *world) {
 	issued := strings.TrimSuffix(w.ctl("token issue --tenant TENANT --reviewer asha"), "\n")
-	if b, err := token.NewIssuer(w.signingKeys()).Verify(issued, w.clock.Now()); err != nil || b.Tenant != tenant || b.Name != "asha" {
+	if b, err := reviewer.NewIssuer(w.signingKeys()).Verify(issued, w.clock.Now()); err != nil || b.Tenant != tenant || b.Name != "asha" {
 		w.t.Errorf("token = %+v, %v; want one of asha, signed with the keys of the database", b, err)
 	}
 	w.ctl("token issue --tenant TENANT --reviewer asha --ttl 1h --json")
 	link := strings.TrimSuffix(w.ctl("token issue --tenant TENANT --reviewer asha --role admin --console --public-url https://verify.example/ --ttl 1h"), "\n")
 	raw := strings.TrimPrefix(link, "https://verify.example/console/sign-in/link/")
-	if l, err := token.NewIssuer(w.signingKeys()).OpenSignInLink(raw, w.clock.Now()); err != nil || l.Role != verification.RoleAdmin || l.Session != time.Hour {
+	if l, err := reviewer.NewIssuer(w.signingKeys()).OpenSignInLink(raw, w.clock.Now()); err != nil || l.Role != verification.RoleAdmin || l.Session != time.Hour {
 		w.t.Errorf("link = %+v, %v; want one of an administrator for an hour", l, err)
 	}
 	w.ctl("token issue --tenant TENANT --reviewer asha --console --json")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -49,7 +50,7 @@ func (c tokenIssue) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	who := verification.Reviewer{Tenant: tenant, Identity: c.Identity, Name: c.Reviewer, Role: verification.Role(c.Role)}
-	now, issuer := s.clock.Now(), token.NewIssuer(keys)
+	now, issuer := s.clock.Now(), reviewer.NewIssuer(keys)
 	var printed tokenJSON
 	if c.Console {
 		raw, err := issuer.IssueSignInLink(who, c.TTL, now)

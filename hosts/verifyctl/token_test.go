@@ -12,6 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/internal/cli"
 )
 
@@ -34,11 +35,11 @@ func TestATokenOfANewKeyIsValidForItsTTL(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw := strings.TrimSuffix(issued.String(), "\n")
-	b, err := token.NewIssuer(keys).Verify(raw, time.Now())
+	b, err := reviewer.NewIssuer(keys).Verify(raw, time.Now())
 	if err != nil || b.Tenant != tenant || b.Name != "asha" {
 		t.Errorf("token = %+v, %v; want one of asha for the tenant", b, err)
 	}
-	if _, err := token.NewIssuer(keys).Verify(raw, time.Now().Add(61*time.Minute)); err == nil {
+	if _, err := reviewer.NewIssuer(keys).Verify(raw, time.Now().Add(61*time.Minute)); err == nil {
 		t.Error("the token holds longer than an hour")
 	}
 	for _, bad := range [][]string{

@@ -181,6 +181,25 @@ func TestEachPackageHasAnImportRule(t *testing.T) {
 	}
 }
 
+// A program with journeys in memory, without a database and an identity provider, as docs/embedding.md
+// describes it, makes links with the standard library.
+func TestLinksNeedNoLibraryOfTokens(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "./verification/engine", "./adapters/memory", "./adapters/token",
+		"./adapters/clock", "./adapters/expression", "./adapters/definition")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), "/adapters/token\n") {
+		t.Fatalf("go list -deps: %v\n%s", err, out)
+	}
+	for dep := range strings.Lines(string(out)) {
+		for _, library := range []string{"lestrrat-go/", "golang.org/x/oauth2", "/secp256k1/"} {
+			if strings.Contains(dep, library) {
+				t.Errorf("a program that only makes links links %s", strings.TrimSpace(dep))
+			}
+		}
+	}
+}
+
 // folders returns a function that reports whether a rule of depguard, which allows only
 // the imports that it lists, is about a folder.
 func folders(t *testing.T, config []byte) func(dir string) bool {

@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/internal/bench"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -99,7 +100,7 @@ func newConsole(b *testing.B, e *engine.Engine) (*httptest.Server, string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	tokens := consoleTokens{token.NewIssuer(keys)}
+	tokens := consoleTokens{reviewer.NewIssuer(keys)}
 	server := httptest.NewUnstartedServer(nil)
 	pages, err := console.New(e, console.Options{
 		URL: "http://" + server.Listener.Addr().String() + "/console", Tokens: tokens, Now: time.Now,
@@ -118,7 +119,7 @@ func newConsole(b *testing.B, e *engine.Engine) (*httptest.Server, string) {
 }
 
 // consoleTokens implements console.Tokens by the wall clock.
-type consoleTokens struct{ *token.Issuer }
+type consoleTokens struct{ *reviewer.Issuer }
 
 // IssueSession implements console.Tokens.
 func (s consoleTokens) IssueSession(r verification.Reviewer, ttl time.Duration) (string, error) {

@@ -29,6 +29,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/internal/scenario"
 	"github.com/verifyd/verifyd/verification"
@@ -39,7 +40,7 @@ import (
 type host struct {
 	url     string
 	clock   *clock.Manual
-	bearers *token.Issuer
+	bearers *reviewer.Issuer
 }
 
 // URL returns its base URL.
@@ -84,7 +85,7 @@ func newHost(t testing.TB, store verification.Store) scenario.Host {
 	check(t, err)
 	printer, err := pdf.New(pdf.Options{})
 	check(t, err)
-	h := &host{clock: clock.NewManual(time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)), bearers: token.NewIssuer(keys)}
+	h := &host{clock: clock.NewManual(time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)), bearers: reviewer.NewIssuer(keys)}
 	server := httptest.NewUnstartedServer(nil)
 	h.url = "http://" + server.Listener.Addr().String()
 	e, err := engine.New(engine.Ports{

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/oidctest"
@@ -89,7 +90,7 @@ func TestReviewersSignInAndOutAtTheProvider(t *testing.T) {
 }
 
 // keyFile returns a file with a new key set, and an issuer of its tokens.
-func keyFile(t *testing.T) (file string, issuer *token.Issuer) {
+func keyFile(t *testing.T) (file string, issuer *reviewer.Issuer) {
 	t.Helper()
 	set, err := cli.NewKeySet()
 	if err != nil {
@@ -103,7 +104,7 @@ func keyFile(t *testing.T) (file string, issuer *token.Issuer) {
 	if err := os.WriteFile(file, set, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return file, token.NewIssuer(keys)
+	return file, reviewer.NewIssuer(keys)
 }
 
 func TestAViewerGivesNoVerdictOnTheSignalsRoute(t *testing.T) {

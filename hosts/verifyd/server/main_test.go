@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 
@@ -379,7 +380,7 @@ func TestAReviewerMayUseADashboardTokenOnTheSignalsRouteAlone(t *testing.T) {
 	r := s.run("POST", s.api+records, `{"reference_id":"person-7"}`, "Prefer", "wait=10")
 	bearer := func(tenant verification.TenantID, method, path, body string) int {
 		t.Helper()
-		raw, err := token.NewIssuer(keys).Issue(verification.Reviewer{Tenant: tenant, Name: "asha", Role: verification.RoleReviewer}, time.Hour, time.Now())
+		raw, err := reviewer.NewIssuer(keys).Issue(verification.Reviewer{Tenant: tenant, Name: "asha", Role: verification.RoleReviewer}, time.Hour, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

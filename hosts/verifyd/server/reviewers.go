@@ -13,6 +13,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/console"
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -21,20 +22,20 @@ import (
 // reviewers verifies and issues the tokens of reviewers. It implements console.Tokens.
 type reviewers struct {
 	keys  *token.Keys
-	local *token.Issuer
-	oidc  *token.OIDC // nil without an issuer
+	local *reviewer.Issuer
+	oidc  *reviewer.OIDC // nil without an issuer
 	now   func() time.Time
 }
 
 func newReviewers(s settings, keys *token.Keys, now func() time.Time, log *slog.Logger) (*reviewers, error) {
-	r := &reviewers{keys: keys, local: token.NewIssuer(keys), now: now}
+	r := &reviewers{keys: keys, local: reviewer.NewIssuer(keys), now: now}
 	if s.OIDCIssuer == "" {
 		return r, nil
 	}
 	roles, _ := s.roles() // the settings were checked
 	tenant, _ := verification.ParseTenantID(s.OIDCTenant)
 	var err error
-	r.oidc, err = token.NewOIDC(token.OIDCOptions{
+	r.oidc, err = reviewer.NewOIDC(reviewer.OIDCOptions{
 		Issuer: s.OIDCIssuer, Audience: s.OIDCAudience, JWKSURL: s.OIDCKeys,
 		ClientID: s.OIDCClientID, ClientSecret: s.OIDCSecret, Scopes: s.OIDCScopes,
 		TenantClaim: s.OIDCTenantClaim, Tenant: tenant, ReviewerClaim: s.OIDCReviewer, SubjectClaim: s.OIDCSubject, RolesClaim: s.OIDCRolesClaim, Roles: roles,
@@ -60,7 +61,7 @@ func (r *reviewers) close() {
 // bearer verifies a token for the signals route, on which every request is a verdict
 // or an answer. It implements httpapi.Bearers.
 func (r *reviewers) bearer(ctx context.Context, raw string) (verification.Reviewer, error) {
-	claims, err := token.NewVerifier(r.local, r.oidc, r.now)(ctx, raw)
+	claims, err := reviewer.NewVerifier(r.local, r.oidc, r.now)(ctx, raw)
 	if err == nil && !claims.Role.Includes(verification.RoleReviewer) {
 		err = verification.Forbidden("bearer token", "its role only reads")
 	}
@@ -93,7 +94,7 @@ func (r *reviewers) console(e *engine.Engine, s settings, log *slog.Logger, stop
 		URL: cli.ConsoleURL(s.PublicURL), Tokens: r, Generation: r.keys.Generation, Session: s.ConsoleSession, Now: r.now, Log: log, Stopping: stopping,
 	}
 	if s.OIDCClientID != "" {
-		login, err := token.NewLogin(r.oidc, o.URL+console.CallbackPath, o.URL+console.SignInPath)
+		login, err := reviewer.NewLogin(r.oidc, o.URL+console.CallbackPath, o.URL+console.SignInPath)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,6 @@
 // Verification: the part that the verifiers of bearer tokens share.
 
-package token
+package reviewer
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package token_test
+package reviewer_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 	"github.com/lestrrat-go/jwx/v3/jwa"
 
-	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -52,7 +52,7 @@ func TestKeysAreFreshAsLongAsTheIssuerSaysWithinBounds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			i := newIssuer(t)
 			i.says("/keys", map[string]any{"keys": []any{publicOf(t, private()["Ed25519"], "kid", "k")}}, c.headers...)
-			o := i.verifier(t, func(o *token.OIDCOptions) { o.JWKSURL = i.URL + "/keys" })
+			o := i.verifier(t, func(o *reviewer.OIDCOptions) { o.JWKSURL = i.URL + "/keys" })
 			good(t, o, edToken(t, "k", i.claims()))
 			i.clock.advance(c.want - time.Second)
 			good(t, o, edToken(t, "k", i.claims()))
@@ -168,7 +168,7 @@ func TestAFetchThatFailedCountsToo(t *testing.T) {
 func TestKnownKeysWorkForADayWithoutTheIssuer(t *testing.T) {
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
 	ended := make(chan error, 100)
-	o := i.verifier(t, func(o *token.OIDCOptions) { o.Observe = func(_ int, err error) { ended <- err } })
+	o := i.verifier(t, func(o *reviewer.OIDCOptions) { o.Observe = func(_ int, err error) { ended <- err } })
 	good(t, o, edToken(t, "k", i.claims()))
 	if err := <-ended; err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func TestAFetchEndsAfterFiveSeconds(t *testing.T) {
 				return nil, r.Context().Err()
 			}
 			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(keys))), Header: http.Header{}, Request: r}, nil
-		})}, func(o *token.OIDCOptions) { o.Now = time.Now })
+		})}, func(o *reviewer.OIDCOptions) { o.Now = time.Now })
 		took := func(want time.Duration) {
 			t.Helper()
 			began := time.Now()
@@ -331,7 +331,7 @@ func TestAHangingDiscoveryEndsAfterFiveSeconds(t *testing.T) {
 	raw := edToken(t, "k", claimsOf(farIssuer, noon, "exp", 253402300799))
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t)
-		o := far(t, g.client(), func(o *token.OIDCOptions) { o.Now, o.JWKSURL = time.Now, "" })
+		o := far(t, g.client(), func(o *reviewer.OIDCOptions) { o.Now, o.JWKSURL = time.Now, "" })
 		began := time.Now()
 		err := fails(t, o, raw, verification.ErrUnavailable)
 		if took := time.Since(began); took != 5*time.Second || !errors.Is(err, context.DeadlineExceeded) {
@@ -361,7 +361,7 @@ func TestCloseEndsTheFetchAndKeepsTheKeys(t *testing.T) {
 	}
 
 	clock := newManualClock()
-	o = far(t, printed(g.body), func(o *token.OIDCOptions) { o.Now = clock.now })
+	o = far(t, printed(g.body), func(o *reviewer.OIDCOptions) { o.Now = clock.now })
 	good(t, o, raw)
 	o.Close()
 	o.Close()

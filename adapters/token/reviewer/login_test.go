@@ -1,6 +1,6 @@
 // Tests of signing in at an issuer, with the redirects of a browser.
 
-package token_test
+package reviewer_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/internal/oidctest"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -25,16 +25,16 @@ const (
 
 // login is a login at a provider, whose roles are in the claim groups.
 type login struct {
-	*token.Login
+	*reviewer.Login
 	provider *oidctest.Provider
 	clock    *manualClock
 }
 
-func newLogin(t *testing.T, changes ...func(*token.OIDCOptions)) login {
+func newLogin(t *testing.T, changes ...func(*reviewer.OIDCOptions)) login {
 	t.Helper()
 	clock := newManualClock()
 	p := oidctest.New(t, clock.now)
-	opt := token.OIDCOptions{
+	opt := reviewer.OIDCOptions{
 		Issuer: p.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret, Now: clock.now,
 		RolesClaim: "groups", Roles: map[string]verification.Role{
 			"staff": verification.RoleViewer, "compliance": verification.RoleReviewer, "leads": verification.RoleAdmin,
@@ -43,12 +43,12 @@ func newLogin(t *testing.T, changes ...func(*token.OIDCOptions)) login {
 	for _, change := range changes {
 		change(&opt)
 	}
-	o, err := token.NewOIDC(opt)
+	o, err := reviewer.NewOIDC(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(o.Close)
-	l, err := token.NewLogin(o, callback, signedIn)
+	l, err := reviewer.NewLogin(o, callback, signedIn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,11 +99,11 @@ func (l login) begin(t *testing.T) (attempt string, answer url.Values) {
 
 func TestASignInAtTheIssuerNamesTheReviewer(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*token.OIDCOptions)
+		change func(*reviewer.OIDCOptions)
 		public bool
 	}{
-		"with a secret": {func(*token.OIDCOptions) {}, false},
-		"without one":   {func(o *token.OIDCOptions) { o.ClientSecret = "" }, true},
+		"with a secret": {func(*reviewer.OIDCOptions) {}, false},
+		"without one":   {func(o *reviewer.OIDCOptions) { o.ClientSecret = "" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLogin(t, c.change)
@@ -138,7 +138,7 @@ func TestOneTenantNeedsNoClaim(t *testing.T) {
 		"a claim that is no text":     {aTenant, 7, ""},
 		"no claim and no such option": {"", nil, ""},
 	} {
-		l := newLogin(t, func(o *token.OIDCOptions) { o.Tenant = tt.only })
+		l := newLogin(t, func(o *reviewer.OIDCOptions) { o.Tenant = tt.only })
 		claims := aPerson()
 		if delete(claims, "tenant"); tt.claim != nil {
 			claims["tenant"] = tt.claim
@@ -154,7 +154,7 @@ func TestOneTenantNeedsNoClaim(t *testing.T) {
 
 // Two accounts whose names a reader cannot tell apart may be one person.
 func TestNamesThatLookTheSameAreTheSame(t *testing.T) {
-	l := newLogin(t, func(o *token.OIDCOptions) { o.ReviewerClaim = "name" })
+	l := newLogin(t, func(o *reviewer.OIDCOptions) { o.ReviewerClaim = "name" })
 	named := func(name, subject string) verification.Reviewer {
 		t.Helper()
 		l.provider.SignIn(aPerson("name", name, "sub", subject))
@@ -183,11 +183,11 @@ func TestNamesThatLookTheSameAreTheSame(t *testing.T) {
 }
 
 func TestTheRoleIsTheHighestThatTheClaimGives(t *testing.T) {
-	nested := func(o *token.OIDCOptions) { o.RolesClaim = "realm_access.roles" }
-	url := func(o *token.OIDCOptions) { o.RolesClaim = "https://verify.example/roles" }
-	same := func(*token.OIDCOptions) {}
+	nested := func(o *reviewer.OIDCOptions) { o.RolesClaim = "realm_access.roles" }
+	url := func(o *reviewer.OIDCOptions) { o.RolesClaim = "https://verify.example/roles" }
+	same := func(*reviewer.OIDCOptions) {}
 	for name, c := range map[string]struct {
-		change func(*token.OIDCOptions)
+		change func(*reviewer.OIDCOptions)
 		claims []any
 		want   verification.Role
 	}{
@@ -303,7 +303,7 @@ func TestSigningOutDoesNotWaitForTheIssuer(t *testing.T) {
 		close(called)
 		<-resume
 	}))
-	l := newLogin(t, func(o *token.OIDCOptions) { o.Issuer = hanging.URL })
+	l := newLogin(t, func(o *reviewer.OIDCOptions) { o.Issuer = hanging.URL })
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-called
@@ -333,16 +333,16 @@ func TestSigningOutNamesTheClientAndTheWayBack(t *testing.T) {
 }
 
 func TestALoginNeedsAClientAndRoles(t *testing.T) {
-	for name, o := range map[string]token.OIDCOptions{
+	for name, o := range map[string]reviewer.OIDCOptions{
 		"no client": {Issuer: "https://id.example", Audience: "a", RolesClaim: "roles", Now: newManualClock().now},
 		"no roles":  {Issuer: "https://id.example", ClientID: "c", Now: newManualClock().now},
 	} {
-		verifier, err := token.NewOIDC(o)
+		verifier, err := reviewer.NewOIDC(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer verifier.Close()
-		if _, err := token.NewLogin(verifier, callback, signedIn); err == nil {
+		if _, err := reviewer.NewLogin(verifier, callback, signedIn); err == nil {
 			t.Errorf("%s: NewLogin accepts it", name)
 		}
 	}
@@ -355,7 +355,7 @@ func TestWithoutAnAudienceNoTokenOfTheIssuerIsABearer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := token.NewOIDC(token.OIDCOptions{Issuer: l.provider.URL, ClientID: oidctest.ClientID, Now: l.clock.now})
+	o, err := reviewer.NewOIDC(reviewer.OIDCOptions{Issuer: l.provider.URL, ClientID: oidctest.ClientID, Now: l.clock.now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -415,7 +415,7 @@ func TestATokenEndpointThatBreaksOffIsUnavailable(t *testing.T) {
 // signInAt begins a sign-in and returns the error of its end, with some code.
 func signInAt(t *testing.T, i *issuer, secret string) error {
 	t.Helper()
-	l, err := token.NewLogin(i.verifier(t, func(o *token.OIDCOptions) {
+	l, err := reviewer.NewLogin(i.verifier(t, func(o *reviewer.OIDCOptions) {
 		o.ClientID, o.SubjectClaim, o.ClientSecret, o.RolesClaim = "console", "sub", secret, "groups"
 	}), callback, signedIn)
 	if err != nil {

@@ -1,4 +1,4 @@
-package token_test
+package reviewer_test
 
 import (
 	"crypto/ed25519"
@@ -20,6 +20,7 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jwt"
 
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -27,7 +28,7 @@ const aTenant verification.TenantID = "0191f3c0-0000-7000-8000-00000000000a"
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-func issue(t testing.TB, b *token.Issuer) string {
+func issue(t testing.TB, b *reviewer.Issuer) string {
 	t.Helper()
 	raw, err := b.Issue(ada("ada@example.com"), time.Hour, noon)
 	if err != nil {
@@ -39,13 +40,13 @@ func issue(t testing.TB, b *token.Issuer) string {
 func TestABearerTokenReadsBackUnderAnyKey(t *testing.T) {
 	for kind, raw := range private() {
 		t.Run(kind, func(t *testing.T) {
-			b := token.NewIssuer(read(t, jwkOf(t, raw)))
+			b := reviewer.NewIssuer(read(t, jwkOf(t, raw)))
 			signed, err := b.Issue(ada("Ada Lovelace 👩‍💻"), time.Hour, noon.Add(600*time.Millisecond))
 			if err != nil {
 				t.Fatal(err)
 			}
 			got, err := b.Verify(signed, noon.Add(time.Hour-time.Nanosecond))
-			want := token.Claims{Reviewer: ada("Ada Lovelace 👩‍💻"), ExpiresAt: noon.Add(time.Hour)}
+			want := reviewer.Claims{Reviewer: ada("Ada Lovelace 👩‍💻"), ExpiresAt: noon.Add(time.Hour)}
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("%v; bearer (-want +got):\n%s", err, diff)
 			}
@@ -58,7 +59,7 @@ func TestTheAlgorithmAKeyNamesIsTheOneItUses(t *testing.T) {
 		"EdDSA": private()["Ed25519"], "Ed25519": private()["Ed25519"], "PS384": private()["RSA"], "RS512": private()["RSA"],
 		"HS512": []byte(strings.Repeat("0123456789abcdef", 4)),
 	} {
-		named := token.NewIssuer(read(t, jwkOf(t, raw, "alg", alg, "kid", "k")))
+		named := reviewer.NewIssuer(read(t, jwkOf(t, raw, "alg", alg, "kid", "k")))
 		signed := issue(t, named)
 		if head, _, _ := strings.Cut(signed, "."); !strings.Contains(decode(t, head), `"alg":"`+alg+`"`) {
 			t.Errorf("signed with %s, want %s", decode(t, head), alg)
@@ -69,7 +70,7 @@ func TestTheAlgorithmAKeyNamesIsTheOneItUses(t *testing.T) {
 		if alg == "EdDSA" {
 			continue
 		}
-		usual := token.NewIssuer(read(t, jwkOf(t, raw, "kid", "k")))
+		usual := reviewer.NewIssuer(read(t, jwkOf(t, raw, "kid", "k")))
 		if _, err := usual.Verify(signed, noon); !errors.Is(err, verification.ErrUnauthenticated) {
 			t.Errorf("a key for another algorithm verifies %s: %v", alg, err)
 		}
@@ -78,12 +79,12 @@ func TestTheAlgorithmAKeyNamesIsTheOneItUses(t *testing.T) {
 
 func TestBearerTokensEndAndRotate(t *testing.T) {
 	old, fresh := jwkOf(t, private()["P-384"]), jwkOf(t, private()["Ed25519"])
-	signed := issue(t, token.NewIssuer(read(t, old)))
-	during := token.NewIssuer(read(t, fresh, old))
+	signed := issue(t, reviewer.NewIssuer(read(t, old)))
+	during := reviewer.NewIssuer(read(t, fresh, old))
 	if _, err := during.Verify(signed, noon); err != nil {
 		t.Errorf("while the old key is kept: %v", err)
 	}
-	if _, err := token.NewIssuer(read(t, fresh)).Verify(signed, noon); !errors.Is(err, verification.ErrUnauthenticated) {
+	if _, err := reviewer.NewIssuer(read(t, fresh)).Verify(signed, noon); !errors.Is(err, verification.ErrUnauthenticated) {
 		t.Errorf("once the old key is gone: %v, want ErrUnauthenticated", err)
 	}
 	if _, err := during.Verify(issue(t, during), noon.Add(-time.Minute)); err != nil {
@@ -98,7 +99,7 @@ func TestBearerTokensEndAndRotate(t *testing.T) {
 }
 
 func TestInvalidBearerTokensAreNotIssued(t *testing.T) {
-	b := token.NewIssuer(read(t, jwkOf(t, private()["oct"])))
+	b := reviewer.NewIssuer(read(t, jwkOf(t, private()["oct"])))
 	for name, try := range map[string]func() (string, error){
 		"no tenant": func() (string, error) {
 			return b.Issue(verification.Reviewer{Tenant: "acme", Name: "ada", Role: verification.RoleReviewer}, time.Hour, noon)
@@ -147,7 +148,7 @@ func decode(t testing.TB, part string) string {
 func TestForgedAndMisusedBearerTokensAreRefused(t *testing.T) {
 	ed := rawKey[ed25519.PrivateKey](t, "Ed25519")
 	keys := read(t, jwkOf(t, ed, "kid", "ed"), jwkOf(t, private()["oct"], "kid", "oct"))
-	b := token.NewIssuer(keys)
+	b := reviewer.NewIssuer(keys)
 	with := func(m map[string]any, fields ...any) map[string]any {
 		n := maps.Clone(m)
 		for i := 0; i < len(fields); i += 2 {
@@ -252,7 +253,7 @@ func TestForgedAndMisusedBearerTokensAreRefused(t *testing.T) {
 	for name, raw := range tests {
 		t.Run(name, func(t *testing.T) {
 			bearer, err := b.Verify(raw, noon)
-			if !errors.Is(err, verification.ErrUnauthenticated) || bearer != (token.Claims{}) {
+			if !errors.Is(err, verification.ErrUnauthenticated) || bearer != (reviewer.Claims{}) {
 				t.Errorf("Verify = %+v, %v; want ErrUnauthenticated", bearer, err)
 			}
 		})
@@ -260,7 +261,7 @@ func TestForgedAndMisusedBearerTokensAreRefused(t *testing.T) {
 }
 
 func TestEveryChangeOfABearerTokenIsRefused(t *testing.T) {
-	b := token.NewIssuer(read(t, jwkOf(t, private()["Ed25519"]), jwkOf(t, private()["oct"])))
+	b := reviewer.NewIssuer(read(t, jwkOf(t, private()["Ed25519"]), jwkOf(t, private()["oct"])))
 	signed := issue(t, b)
 	for i := range len(signed) {
 		others := "AZ_9.\x00"
@@ -284,7 +285,7 @@ func TestEveryChangeOfABearerTokenIsRefused(t *testing.T) {
 
 func TestABearerTokenIsNoLink(t *testing.T) {
 	keys := read(t, jwkOf(t, private()["oct"]))
-	signed := issue(t, token.NewIssuer(keys))
+	signed := issue(t, reviewer.NewIssuer(keys))
 	links := token.NewLinks(keys)
 	for _, raw := range append(strings.Split(signed, "."), signed, signed[:92], signed[len(signed)-92:]) {
 		if link, err := links.OpenLink(raw); !errors.Is(err, verification.ErrInvalid) {
@@ -294,7 +295,7 @@ func TestABearerTokenIsNoLink(t *testing.T) {
 }
 
 func FuzzVerifyBearer(f *testing.F) {
-	b := token.NewIssuer(read(f, jwkOf(f, private()["oct"]), jwkOf(f, private()["Ed25519"])))
+	b := reviewer.NewIssuer(read(f, jwkOf(f, private()["oct"]), jwkOf(f, private()["Ed25519"])))
 	issued := issue(f, b) // each process of the fuzzer issues its own, with another id
 	want, err := b.Verify(issued, noon)
 	if err != nil {
@@ -317,7 +318,7 @@ func FuzzVerifyBearer(f *testing.F) {
 func BenchmarkVerifyBearer(b *testing.B) {
 	for _, kind := range []string{"Ed25519", "P-256", "RSA", "oct"} {
 		b.Run(kind, func(b *testing.B) {
-			bearers := token.NewIssuer(read(b, jwkOf(b, private()[kind])))
+			bearers := reviewer.NewIssuer(read(b, jwkOf(b, private()[kind])))
 			signed := issue(b, bearers)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -335,7 +336,7 @@ func ada(name string) verification.Reviewer {
 }
 
 func TestATokenCarriesTheIdentityOfItsReviewer(t *testing.T) {
-	b := token.NewIssuer(read(t, jwkOf(t, private()["Ed25519"])))
+	b := reviewer.NewIssuer(read(t, jwkOf(t, private()["Ed25519"])))
 	for _, c := range []struct{ identity, name, want string }{
 		{"", "Ada", "Ada"},
 		{"Ada", "Ada", "Ada"},
@@ -369,7 +370,7 @@ func TestATokenCarriesTheIdentityOfItsReviewer(t *testing.T) {
 }
 
 func TestASignInLinkReadsBackAndEnds(t *testing.T) {
-	b := token.NewIssuer(read(t, jwkOf(t, private()["Ed25519"])))
+	b := reviewer.NewIssuer(read(t, jwkOf(t, private()["Ed25519"])))
 	who := verification.Reviewer{Tenant: aTenant, Identity: "https://id.example#u-1", Name: "Ada", Role: verification.RoleAdmin}
 	raw, err := b.IssueSignInLink(who, 8*time.Hour, noon)
 	if err != nil {
@@ -407,7 +408,7 @@ func TestASignInLinkReadsBackAndEnds(t *testing.T) {
 }
 
 func TestASignInLinkIsNoBearerToken(t *testing.T) {
-	b := token.NewIssuer(read(t, jwkOf(t, private()["Ed25519"])))
+	b := reviewer.NewIssuer(read(t, jwkOf(t, private()["Ed25519"])))
 	link, err := b.IssueSignInLink(ada("Ada"), time.Hour, noon)
 	if err != nil {
 		t.Fatal(err)

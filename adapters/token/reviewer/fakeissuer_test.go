@@ -1,6 +1,6 @@
 // An OpenID Connect issuer for the tests, with keys that rotate, and a manual clock.
 
-package token_test
+package reviewer_test
 
 import (
 	"crypto"
@@ -19,7 +19,7 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jws"
 	"go.uber.org/goleak"
 
-	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -134,13 +134,13 @@ func (i *issuer) wantRequests(t testing.TB, documents, keys int) {
 }
 
 // verifier returns a verifier for the issuer, which is closed when the test ends.
-func (i *issuer) verifier(t testing.TB, changes ...func(*token.OIDCOptions)) *token.OIDC {
+func (i *issuer) verifier(t testing.TB, changes ...func(*reviewer.OIDCOptions)) *reviewer.OIDC {
 	t.Helper()
-	opt := token.OIDCOptions{Issuer: i.URL, Audience: anAudience, Now: i.clock.now}
+	opt := reviewer.OIDCOptions{Issuer: i.URL, Audience: anAudience, Now: i.clock.now}
 	for _, change := range changes {
 		change(&opt)
 	}
-	o, err := token.NewOIDC(opt)
+	o, err := reviewer.NewOIDC(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func edToken(t testing.TB, kid string, claims map[string]any) string {
 }
 
 // good fails the test unless a token is accepted.
-func good(t testing.TB, o *token.OIDC, raw string) {
+func good(t testing.TB, o *reviewer.OIDC, raw string) {
 	t.Helper()
 	if b, err := o.Verify(t.Context(), raw); err != nil || b.Tenant != aTenant || b.Name == "" {
 		t.Errorf("Verify = %+v, %v (%v); want the bearer", b, err, causeOf(err))
@@ -209,16 +209,16 @@ func good(t testing.TB, o *token.OIDC, raw string) {
 }
 
 // bad fails the test unless a token is refused with an error of this kind, none of whose texts quotes it.
-func bad(t testing.TB, o *token.OIDC, raw string, kind error) {
+func bad(t testing.TB, o *reviewer.OIDC, raw string, kind error) {
 	t.Helper()
 	_ = fails(t, o, raw, kind)
 }
 
 // fails is like bad and returns the error.
-func fails(t testing.TB, o *token.OIDC, raw string, kind error) error {
+func fails(t testing.TB, o *reviewer.OIDC, raw string, kind error) error {
 	t.Helper()
 	b, err := o.Verify(t.Context(), raw)
-	if !errors.Is(err, kind) || b != (token.Claims{}) {
+	if !errors.Is(err, kind) || b != (reviewer.Claims{}) {
 		t.Errorf("Verify = %+v, %v (%v); want that it is %v", b, err, causeOf(err), kind)
 	}
 	quotesNothing(t, err, raw)

@@ -1,6 +1,6 @@
 // Signing in at an OpenID Connect issuer: the authorization code flow with PKCE.
 
-package token
+package reviewer
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package token_test
+package reviewer_test
 
 import (
 	"crypto/ecdsa"
@@ -22,6 +22,7 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jwa"
 
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -56,7 +57,7 @@ func TestATokenOfTheIssuerReadsBackUnderAnyAlgorithm(t *testing.T) {
 					i := newIssuer(t, publicOf(t, c.key, fields...))
 					header := but(map[string]any{"alg": c.alg.String(), "kid": "k"}, "typ", typ)
 					got, err := i.verifier(t).Verify(t.Context(), forge(t, header, i.claims(), signer(t, c.alg, c.key)))
-					want := token.Claims{Reviewer: i.ada(), ExpiresAt: noon.Add(time.Hour)}
+					want := reviewer.Claims{Reviewer: i.ada(), ExpiresAt: noon.Add(time.Hour)}
 					if diff := cmp.Diff(want, got); diff != "" || err != nil {
 						t.Errorf("%v (%v); bearer (-want +got):\n%s", err, causeOf(err), diff)
 					}
@@ -93,7 +94,7 @@ func TestTheReviewerIsTheConfiguredClaimOrTheSub(t *testing.T) {
 		"sub":                             {"sub", nil, "u-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := i.verifier(t, func(o *token.OIDCOptions) { o.ReviewerClaim = c.claim })
+			o := i.verifier(t, func(o *reviewer.OIDCOptions) { o.ReviewerClaim = c.claim })
 			raw := edToken(t, "k", i.claims(c.fields...))
 			if c.want == "" {
 				bad(t, o, raw, verification.ErrUnauthenticated)
@@ -125,7 +126,7 @@ func TestTheIdentityIsTheIssuerAndTheSubjectWhateverTheName(t *testing.T) {
 		"another claim, not there":    {"oid", nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := i.verifier(t, func(o *token.OIDCOptions) { o.SubjectClaim = c.claim })
+			o := i.verifier(t, func(o *reviewer.OIDCOptions) { o.SubjectClaim = c.claim })
 			raw := edToken(t, "k", i.claims(c.fields...))
 			if c.want == "" {
 				bad(t, o, raw, verification.ErrUnauthenticated)
@@ -142,7 +143,7 @@ func TestTheConfiguredClaimNamesTheTenant(t *testing.T) {
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
 	const other = "0191f3c0-0000-7000-8000-0000000000ff"
 	const claim = "https://verifyd.example/tenant"
-	o := i.verifier(t, func(o *token.OIDCOptions) { o.TenantClaim = claim })
+	o := i.verifier(t, func(o *reviewer.OIDCOptions) { o.TenantClaim = claim })
 	good(t, o, edToken(t, "k", i.claims("tenant", other, claim, string(aTenant))))
 	bad(t, o, edToken(t, "k", i.claims()), verification.ErrUnauthenticated)
 }
@@ -361,7 +362,7 @@ func TestEveryChangeOfATokenOfTheIssuerIsRefused(t *testing.T) {
 func TestNoKindOfTokenPassesForAnother(t *testing.T) {
 	ed := private()["Ed25519"]
 	keys := read(t, jwkOf(t, ed, "kid", "k"))
-	local, links := token.NewIssuer(keys), token.NewLinks(keys)
+	local, links := reviewer.NewIssuer(keys), token.NewLinks(keys)
 	i := newIssuer(t, publicOf(t, ed, "kid", "k"))
 	o := i.verifier(t)
 	foreign := edToken(t, "k", i.claims())
@@ -411,16 +412,16 @@ func printed(body string) *http.Client {
 const farIssuer = "https://id.example/realms/one"
 
 // far returns a verifier for an issuer whose responses come from client.
-func far(t testing.TB, client *http.Client, changes ...func(*token.OIDCOptions)) *token.OIDC {
+func far(t testing.TB, client *http.Client, changes ...func(*reviewer.OIDCOptions)) *reviewer.OIDC {
 	t.Helper()
-	opt := token.OIDCOptions{
+	opt := reviewer.OIDCOptions{
 		Issuer: farIssuer, JWKSURL: farIssuer + "/keys", Audience: anAudience, Client: client,
 		Now: func() time.Time { return noon },
 	}
 	for _, change := range changes {
 		change(&opt)
 	}
-	o, err := token.NewOIDC(opt)
+	o, err := reviewer.NewOIDC(opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package token_test
+package reviewer_test
 
 import (
 	"encoding/base64"
@@ -15,42 +15,42 @@ import (
 
 	"github.com/lestrrat-go/jwx/v3/jwa"
 
-	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/verification"
 )
 
 func TestInvalidOptionsAreRefused(t *testing.T) {
-	fine := token.OIDCOptions{Issuer: farIssuer, Audience: anAudience, Now: func() time.Time { return noon }}
+	fine := reviewer.OIDCOptions{Issuer: farIssuer, Audience: anAudience, Now: func() time.Time { return noon }}
 	for name, c := range map[string]struct {
-		change func(*token.OIDCOptions)
+		change func(*reviewer.OIDCOptions)
 		want   string // empty: fine
 	}{
-		"as it is":               {func(*token.OIDCOptions) {}, ""},
-		"a slash at the end":     {func(o *token.OIDCOptions) { o.Issuer = "https://id.example/" }, ""},
-		"http on localhost":      {func(o *token.OIDCOptions) { o.Issuer = "http://localhost:8080/realms/one" }, ""},
-		"http on 127.0.0.1":      {func(o *token.OIDCOptions) { o.Issuer = "http://127.0.0.1" }, ""},
-		"http on ::1":            {func(o *token.OIDCOptions) { o.Issuer = "http://[::1]:8080" }, ""},
-		"keys with a query":      {func(o *token.OIDCOptions) { o.JWKSURL = "https://id.example/keys?tenant=1" }, ""},
-		"no issuer":              {func(o *token.OIDCOptions) { o.Issuer = "" }, "the option Issuer is required"},
-		"our own issuer":         {func(o *token.OIDCOptions) { o.Issuer = localIssuer }, "the option Issuer must be an absolute URL"},
-		"a mailbox":              {func(o *token.OIDCOptions) { o.Issuer = "mailto:id@example.com" }, "the option Issuer must be an absolute URL"},
-		"no host":                {func(o *token.OIDCOptions) { o.Issuer = "https:///one" }, "the option Issuer must be an absolute URL"},
-		"not a URL":              {func(o *token.OIDCOptions) { o.Issuer = "https://id.example/%" }, "the option Issuer must be an absolute URL"},
-		"http":                   {func(o *token.OIDCOptions) { o.Issuer = "http://id.example" }, "the option Issuer must be https, or http on a loopback address"},
-		"http nearby":            {func(o *token.OIDCOptions) { o.Issuer = "http://10.0.0.1" }, "the option Issuer must be https, or http on a loopback address"},
-		"http like localhost":    {func(o *token.OIDCOptions) { o.Issuer = "http://localhost.example" }, "the option Issuer must be https, or http on a loopback address"},
-		"another scheme":         {func(o *token.OIDCOptions) { o.Issuer = "ftp://localhost" }, "the option Issuer must be https, or http on a loopback address"},
-		"credentials":            {func(o *token.OIDCOptions) { o.Issuer = "https://me:secret@id.example" }, "the option Issuer must not contain credentials"},
-		"a fragment":             {func(o *token.OIDCOptions) { o.Issuer = "https://id.example#" }, "the option Issuer must not have a fragment"},
-		"a query":                {func(o *token.OIDCOptions) { o.Issuer = "https://id.example?" }, "the option Issuer must not have a query"},
-		"keys over http":         {func(o *token.OIDCOptions) { o.JWKSURL = "http://id.example/keys" }, "the option JWKSURL must be https, or http on a loopback address"},
-		"keys with a fragment":   {func(o *token.OIDCOptions) { o.JWKSURL = "https://id.example/keys#1" }, "the option JWKSURL must not have a fragment"},
-		"no audience":            {func(o *token.OIDCOptions) { o.Audience = "" }, "the option Audience or ClientID is required"},
-		"one client":             {func(o *token.OIDCOptions) { o.ClientID = o.Audience }, ""},
-		"two clients":            {func(o *token.OIDCOptions) { o.ClientID, o.SubjectClaim = "console", "oid" }, ""},
-		"two clients, a default": {func(o *token.OIDCOptions) { o.ClientID = "console" }, "the option SubjectClaim is required if ClientID and Audience differ"},
-		"no clock":               {func(o *token.OIDCOptions) { o.Now = nil }, "the option Now is required"},
-		"keys at a relative URL": {func(o *token.OIDCOptions) { o.JWKSURL = "/keys" }, "the option JWKSURL must be an absolute URL"},
+		"as it is":               {func(*reviewer.OIDCOptions) {}, ""},
+		"a slash at the end":     {func(o *reviewer.OIDCOptions) { o.Issuer = "https://id.example/" }, ""},
+		"http on localhost":      {func(o *reviewer.OIDCOptions) { o.Issuer = "http://localhost:8080/realms/one" }, ""},
+		"http on 127.0.0.1":      {func(o *reviewer.OIDCOptions) { o.Issuer = "http://127.0.0.1" }, ""},
+		"http on ::1":            {func(o *reviewer.OIDCOptions) { o.Issuer = "http://[::1]:8080" }, ""},
+		"keys with a query":      {func(o *reviewer.OIDCOptions) { o.JWKSURL = "https://id.example/keys?tenant=1" }, ""},
+		"no issuer":              {func(o *reviewer.OIDCOptions) { o.Issuer = "" }, "the option Issuer is required"},
+		"our own issuer":         {func(o *reviewer.OIDCOptions) { o.Issuer = localIssuer }, "the option Issuer must be an absolute URL"},
+		"a mailbox":              {func(o *reviewer.OIDCOptions) { o.Issuer = "mailto:id@example.com" }, "the option Issuer must be an absolute URL"},
+		"no host":                {func(o *reviewer.OIDCOptions) { o.Issuer = "https:///one" }, "the option Issuer must be an absolute URL"},
+		"not a URL":              {func(o *reviewer.OIDCOptions) { o.Issuer = "https://id.example/%" }, "the option Issuer must be an absolute URL"},
+		"http":                   {func(o *reviewer.OIDCOptions) { o.Issuer = "http://id.example" }, "the option Issuer must be https, or http on a loopback address"},
+		"http nearby":            {func(o *reviewer.OIDCOptions) { o.Issuer = "http://10.0.0.1" }, "the option Issuer must be https, or http on a loopback address"},
+		"http like localhost":    {func(o *reviewer.OIDCOptions) { o.Issuer = "http://localhost.example" }, "the option Issuer must be https, or http on a loopback address"},
+		"another scheme":         {func(o *reviewer.OIDCOptions) { o.Issuer = "ftp://localhost" }, "the option Issuer must be https, or http on a loopback address"},
+		"credentials":            {func(o *reviewer.OIDCOptions) { o.Issuer = "https://me:secret@id.example" }, "the option Issuer must not contain credentials"},
+		"a fragment":             {func(o *reviewer.OIDCOptions) { o.Issuer = "https://id.example#" }, "the option Issuer must not have a fragment"},
+		"a query":                {func(o *reviewer.OIDCOptions) { o.Issuer = "https://id.example?" }, "the option Issuer must not have a query"},
+		"keys over http":         {func(o *reviewer.OIDCOptions) { o.JWKSURL = "http://id.example/keys" }, "the option JWKSURL must be https, or http on a loopback address"},
+		"keys with a fragment":   {func(o *reviewer.OIDCOptions) { o.JWKSURL = "https://id.example/keys#1" }, "the option JWKSURL must not have a fragment"},
+		"no audience":            {func(o *reviewer.OIDCOptions) { o.Audience = "" }, "the option Audience or ClientID is required"},
+		"one client":             {func(o *reviewer.OIDCOptions) { o.ClientID = o.Audience }, ""},
+		"two clients":            {func(o *reviewer.OIDCOptions) { o.ClientID, o.SubjectClaim = "console", "oid" }, ""},
+		"two clients, a default": {func(o *reviewer.OIDCOptions) { o.ClientID = "console" }, "the option SubjectClaim is required if ClientID and Audience differ"},
+		"no clock":               {func(o *reviewer.OIDCOptions) { o.Now = nil }, "the option Now is required"},
+		"keys at a relative URL": {func(o *reviewer.OIDCOptions) { o.JWKSURL = "/keys" }, "the option JWKSURL must be an absolute URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opt := fine
@@ -59,7 +59,7 @@ func TestInvalidOptionsAreRefused(t *testing.T) {
 			if c.want != "" {
 				want = "oidc: " + c.want
 			}
-			o, err := token.NewOIDC(opt)
+			o, err := reviewer.NewOIDC(opt)
 			if (err == nil) != (c.want == "") || err != nil && err.Error() != want {
 				t.Errorf("NewOIDC: %v, want %q", err, want)
 			}
@@ -77,14 +77,14 @@ func TestTheDiscoveryDocumentIsBelowTheIssuer(t *testing.T) {
 		i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
 		i.breaks(discovery, http.StatusNotFound)
 		i.says(want, map[string]any{"issuer": i.URL + path, "jwks_uri": i.URL + "/keys"})
-		o := i.verifier(t, func(o *token.OIDCOptions) { o.Issuer += path })
+		o := i.verifier(t, func(o *reviewer.OIDCOptions) { o.Issuer += path })
 		good(t, o, edToken(t, "k", i.claims("iss", i.URL+path)))
 	}
 }
 
 func TestWithAJWKSURLTheDiscoveryDocumentIsNotRead(t *testing.T) {
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
-	good(t, i.verifier(t, func(o *token.OIDCOptions) { o.JWKSURL = i.URL + "/keys" }), edToken(t, "k", i.claims()))
+	good(t, i.verifier(t, func(o *reviewer.OIDCOptions) { o.JWKSURL = i.URL + "/keys" }), edToken(t, "k", i.claims()))
 	i.wantRequests(t, 0, 1)
 }
 
@@ -164,7 +164,7 @@ func TestInvalidResponsesGiveNoKeys(t *testing.T) {
 			i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
 			i.answer(c.path, c.answer(i))
 			var observed error
-			o := i.verifier(t, func(o *token.OIDCOptions) { o.Observe = func(_ int, err error) { observed = err } })
+			o := i.verifier(t, func(o *reviewer.OIDCOptions) { o.Observe = func(_ int, err error) { observed = err } })
 			err := fails(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
 			want := strings.ReplaceAll(c.want, "ISSUER", i.URL)
 			if cause := causeOf(err); cause == nil || !strings.HasSuffix(cause.Error(), want) || !errors.Is(observed, cause) {
@@ -185,7 +185,7 @@ func TestRedirectsStayWithHTTPS(t *testing.T) {
 
 	secure := httptest.NewTLSServer(http.RedirectHandler(i.URL+"/three", http.StatusFound))
 	t.Cleanup(secure.Close)
-	o := i.verifier(t, func(o *token.OIDCOptions) { o.JWKSURL, o.Client = secure.URL, secure.Client() })
+	o := i.verifier(t, func(o *reviewer.OIDCOptions) { o.JWKSURL, o.Client = secure.URL, secure.Client() })
 	err := fails(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
 	if cause := fmt.Sprint(causeOf(err)); !strings.HasSuffix(cause, "it redirects from https to http") {
 		t.Errorf("the cause is %q, want that it redirects", cause)
@@ -194,7 +194,7 @@ func TestRedirectsStayWithHTTPS(t *testing.T) {
 	// A client with its own CheckRedirect keeps it.
 	own := *secure.Client()
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return nil }
-	good(t, i.verifier(t, func(o *token.OIDCOptions) { o.JWKSURL, o.Client = secure.URL, &own }), edToken(t, "k", i.claims()))
+	good(t, i.verifier(t, func(o *reviewer.OIDCOptions) { o.JWKSURL, o.Client = secure.URL, &own }), edToken(t, "k", i.claims()))
 	if secure.Client().CheckRedirect != nil {
 		t.Error("the client that was given has changed")
 	}
@@ -206,7 +206,7 @@ func TestAnUntrustedCertificateGivesNoKeys(t *testing.T) {
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	i := newIssuer(t)
-	o := i.verifier(t, func(o *token.OIDCOptions) { o.JWKSURL = secure.URL })
+	o := i.verifier(t, func(o *reviewer.OIDCOptions) { o.JWKSURL = secure.URL })
 	err := fails(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
 	if cause := fmt.Sprint(causeOf(err)); !strings.Contains(cause, "certificate") {
 		t.Errorf("the cause is %q, want that the certificate is not trusted", cause)
@@ -242,7 +242,7 @@ func TestKeysThatCannotVerifyAreSkipped(t *testing.T) {
 	}
 	i := newIssuer(t, append(skipped, publicOf(t, ed, "kid", "k"))...)
 	count := 0
-	o := i.verifier(t, func(o *token.OIDCOptions) { o.Observe = func(n int, _ error) { count = n } })
+	o := i.verifier(t, func(o *reviewer.OIDCOptions) { o.Observe = func(n int, _ error) { count = n } })
 	good(t, o, edToken(t, "k", i.claims()))
 	if count != 1 {
 		t.Errorf("%d keys verify, want one", count)

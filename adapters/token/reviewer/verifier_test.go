@@ -1,4 +1,4 @@
-package token_test
+package reviewer_test
 
 import (
 	"context"
@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/verification"
 )
 
 func TestTheIssClaimSelectsTheVerifier(t *testing.T) {
-	local := token.NewIssuer(read(t, jwkOf(t, private()["P-256"])))
+	local := reviewer.NewIssuer(read(t, jwkOf(t, private()["P-256"])))
 	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
-	verify := token.NewVerifier(local, i.verifier(t), i.clock.now)
+	verify := reviewer.NewVerifier(local, i.verifier(t), i.clock.now)
 
 	got, err := verify(t.Context(), issue(t, local))
 	if want, _ := local.Verify(issue(t, local), noon); err != nil || !cmp.Equal(got, want) || got.Tenant != aTenant {
@@ -33,7 +34,7 @@ func TestATokenOfAnUnknownIssuerIsRefusedWithoutAFetch(t *testing.T) {
 	ed := private()["Ed25519"]
 	keys := read(t, jwkOf(t, ed, "kid", "k"))
 	i := newIssuer(t, publicOf(t, ed, "kid", "k"))
-	verify := token.NewVerifier(token.NewIssuer(keys), i.verifier(t), i.clock.now)
+	verify := reviewer.NewVerifier(reviewer.NewIssuer(keys), i.verifier(t), i.clock.now)
 	link := sign(t, token.NewLinks(keys), aLink)
 	for name, raw := range map[string]string{
 		"empty":                 "",
@@ -48,7 +49,7 @@ func TestATokenOfAnUnknownIssuerIsRefusedWithoutAFetch(t *testing.T) {
 		"another audience":      edToken(t, "k", i.claims("aud", localAudience)),
 	} {
 		b, err := verify(t.Context(), raw)
-		if !errors.Is(err, verification.ErrUnauthenticated) || b != (token.Claims{}) {
+		if !errors.Is(err, verification.ErrUnauthenticated) || b != (reviewer.Claims{}) {
 			t.Errorf("%s: %+v, %v; want ErrUnauthenticated", name, b, err)
 		}
 	}
@@ -56,8 +57,8 @@ func TestATokenOfAnUnknownIssuerIsRefusedWithoutAFetch(t *testing.T) {
 }
 
 func TestWithoutAnIssuerOnlyLocalTokensAreValid(t *testing.T) {
-	local := token.NewIssuer(read(t, jwkOf(t, private()["Ed25519"], "kid", "k")))
-	verify := token.NewVerifier(local, nil, newManualClock().now)
+	local := reviewer.NewIssuer(read(t, jwkOf(t, private()["Ed25519"], "kid", "k")))
+	verify := reviewer.NewVerifier(local, nil, newManualClock().now)
 	if _, err := verify(t.Context(), issue(t, local)); err != nil {
 		t.Errorf("a token of our own: %v", err)
 	}
@@ -73,7 +74,7 @@ func ExampleNewVerifier() {
 		return
 	}
 	now := newManualClock().now
-	remote, err := token.NewOIDC(token.OIDCOptions{
+	remote, err := reviewer.NewOIDC(reviewer.OIDCOptions{
 		Issuer: "https://id.example/realms/one", Audience: "verifyd-dashboard", Now: now,
 	})
 	if err != nil {
@@ -81,8 +82,8 @@ func ExampleNewVerifier() {
 		return
 	}
 	defer remote.Close()
-	local := token.NewIssuer(keys)
-	verify := token.NewVerifier(local, remote, now)
+	local := reviewer.NewIssuer(keys)
+	verify := reviewer.NewVerifier(local, remote, now)
 
 	raw, err := local.Issue(verification.Reviewer{Tenant: aTenant, Name: "ada", Role: verification.RoleReviewer}, 8*time.Hour, now())
 	if err != nil {

@@ -1,6 +1,6 @@
 // The bearer tokens that an OpenID Connect issuer signs.
 
-package token
+package reviewer
 
 import (
 	"cmp"
@@ -150,7 +150,7 @@ func (o *OIDC) verify(ctx context.Context, t unverified, audience string) (Claim
 	if err != nil {
 		return Claims{}, err
 	}
-	if !slices.Contains(k.algs, alg) {
+	if !slices.Contains(k.algs, alg.String()) {
 		return Claims{}, refused(notOfIssuer, errors.New("its algorithm does not fit its key"))
 	}
 	if _, err := jws.VerifyCompactFast(k.public, t.raw, alg); err != nil {

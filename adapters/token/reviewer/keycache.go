@@ -1,6 +1,6 @@
 // The cache of an OpenID Connect issuer's keys.
 
-package token
+package reviewer
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 // Fetches an issuer's discovery document and key set.
 
-package token
+package reviewer
 
 import (
 	"context"

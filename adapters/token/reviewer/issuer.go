@@ -1,15 +1,12 @@
-// Package token signs and opens the tokens of journey links and callback URLs,
-// issues and verifies the bearer tokens and the sign-in links of reviewers,
-// verifies the bearer tokens of an OpenID Connect issuer, and signs reviewers in
-// at that issuer. Keys rotate: the first key of a set signs, and every key
-// verifies.
+// Package reviewer issues and verifies the bearer tokens and the sign-in links of
+// reviewers, verifies the bearer tokens of an OpenID Connect issuer, and signs
+// reviewers in at that issuer.
 //
-// The token of a journey link or a callback URL is short and always the same: its
-// last part is a MAC under a key that is derived from the signing key for this
-// purpose only. A bearer token is a JWT that the key itself signs. Neither kind
-// verifies as the other. A token of an OpenID Connect issuer has another iss and
-// another typ, and is verified with that issuer's keys only.
-package token
+// A bearer token is a JWT that a key of token.Keys signs. It does not verify as a
+// journey link, and a link does not verify as a bearer token. A token of an OpenID
+// Connect issuer has another iss and another typ, and is verified with that issuer's
+// keys only.
+package reviewer
 
 import (
 	"cmp"
@@ -18,9 +15,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lestrrat-go/jwx/v3/jwa"
 	"github.com/lestrrat-go/jwx/v3/jws"
 	"github.com/lestrrat-go/jwx/v3/jwt"
 
+	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -49,10 +48,10 @@ const (
 
 // Issuer issues the tokens of reviewers, which are bearer tokens, and the tokens of
 // sign-in links. It verifies both.
-type Issuer struct{ keys *Keys }
+type Issuer struct{ keys *token.Keys }
 
 // NewIssuer returns an issuer that signs with the first of keys.
-func NewIssuer(keys *Keys) *Issuer { return &Issuer{keys: keys} }
+func NewIssuer(keys *token.Keys) *Issuer { return &Issuer{keys: keys} }
 
 // Issue returns a bearer token that is valid from now for ttl, in whole seconds, one second
 // to 100 years. If r has no identity, the name is used. It fails with ErrInvalid unless the
@@ -107,12 +106,12 @@ func (i *Issuer) issue(typ, audience string, r verification.Reviewer, ttl time.D
 	if err != nil {
 		return "", fmt.Errorf("build a bearer token: %w", err)
 	}
-	k := i.keys.set().list[0]
+	k := i.keys.Signing()
 	header := jws.NewHeaders()
-	if err := errors.Join(header.Set(jws.TypeKey, typ), header.Set(jws.KeyIDKey, k.id)); err != nil {
+	if err := errors.Join(header.Set(jws.TypeKey, typ), header.Set(jws.KeyIDKey, k.ID())); err != nil {
 		return "", fmt.Errorf("build a bearer token: %w", err)
 	}
-	raw, err := jwt.Sign(claims, jwt.WithKey(k.alg, k.private, jws.WithProtectedHeaders(header)))
+	raw, err := jwt.Sign(claims, jwt.WithKey(algorithm(k), k.Private(), jws.WithProtectedHeaders(header)))
 	if err != nil {
 		return "", fmt.Errorf("sign a bearer token: %w", err)
 	}
@@ -167,12 +166,12 @@ func (i *Issuer) verify(t unverified, typ, audience string, now time.Time) (Clai
 		return Claims{}, refused(notOurs, errors.New("its header is not that of such a token"))
 	}
 	kid, _ := t.header.KeyID()
-	k, ok := i.keys.set().byID[kid]
+	k, ok := i.keys.Find(kid)
 	if !ok {
 		return Claims{}, refused(notOurs, errors.New("its key is unknown"))
 	}
 	// The header only selects the key; the algorithm is the key's.
-	if _, err := jws.VerifyCompactFast(k.public, t.raw, k.alg); err != nil {
+	if _, err := jws.VerifyCompactFast(k.Public(), t.raw, algorithm(k)); err != nil {
 		return Claims{}, refused(notOurs, errBadSignature)
 	}
 	claims, err := t.validate(localIssuer, audience, tenantOf{claim: defaultTenantClaim}, 0, now)
@@ -191,6 +190,12 @@ func (i *Issuer) verify(t unverified, typ, audience string, now time.Time) (Clai
 		return Claims{}, refused("it is not meant for this", errors.New("it names no role"))
 	}
 	return claims, nil
+}
+
+// algorithm returns the algorithm of one of our keys. Each has one that jwx has.
+func algorithm(k *token.Key) jwa.SignatureAlgorithm {
+	alg, _ := jwa.LookupSignatureAlgorithm(k.Algorithm())
+	return alg
 }
 
 // The causes of a refusal. They replace the errors of the library, which may
