@@ -15,10 +15,13 @@ import (
 // a space without width, a delete, and a tag above U+FFFF.
 const hostile = "a\u009b2Jb\x1b[2Jc\u202ed\u2066e\u200bf\x7fg\U000e0041h"
 
+// joined has a non-joiner and a joiner inside words, which are part of their spelling.
+const joined = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u0915\u094d\u200d\u0937"
+
 // steers returns the first character of a text that must not reach a terminal; 0 for none.
 func steers(text string) rune {
 	for _, r := range text {
-		if r != '\n' && unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
+		if r != '\n' && r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
 			return r
 		}
 	}
@@ -38,7 +41,7 @@ func TestNoStoredTextControlsTheTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	acme.Name, acme.WebhookSecret = hostile, hostile
+	acme.Name, acme.WebhookSecret = hostile+joined, hostile
 	if err := db.SaveTenant(t.Context(), acme); err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +64,14 @@ func TestNoStoredTextControlsTheTerminal(t *testing.T) {
 			t.Errorf("verifyctl %s prints %U:\n%s", line, r, said)
 		}
 	}
+	if said := w.ctl("tenant list"); !strings.Contains(said, joined) {
+		t.Errorf("a name with joiners is printed as:\n%s", said)
+	}
 	var shown struct{ Name, Notes string }
 	w.decode(w.ctl("run show --json "+run), &shown)
 	var all []struct{ Name string }
 	w.decode(w.ctl("tenant list --json"), &all)
-	if shown.Notes != hostile || len(all) == 0 || all[0].Name != hostile {
+	if shown.Notes != hostile || len(all) == 0 || all[0].Name != hostile+joined {
 		t.Errorf("the JSON has the notes %q and the tenants %q, want the stored text", shown.Notes, all)
 	}
 }

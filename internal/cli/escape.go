@@ -11,14 +11,16 @@ import (
 )
 
 // Escape returns text in which every control and format character, except the line
-// feed and the tab, is written as in JSON: \u001b. A character above U+FFFF is written
-// as two. Invalid UTF-8 becomes U+FFFD. So no text of a customer or a client can move
-// the cursor, reverse the order of letters, or hide.
+// feed and the tab, is written as in JSON: \u001b. The non-joiner U+200C and the joiner
+// U+200D stay: they are part of Persian and Hindi words. A character above U+FFFF is
+// written as two. Invalid UTF-8 becomes U+FFFD. So no text of a customer or a client can
+// move the cursor, reverse the order of letters, or hide.
 func Escape(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		switch {
-		case r == '\n' || r == '\t' || !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
+		case r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d',
+			!unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
 			b.WriteRune(r)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
