@@ -1,4 +1,5 @@
-# Development tasks; `make` lists them. They need Go and make. The tools are pinned in
+# Development tasks; `make` lists them. They need Go and make; `make verify` also needs
+# Node.js, for the linters of the OpenAPI document. The Go tools are pinned in
 # internal/tools/go.mod, and Go builds them when they are first used.
 
 GO           ?= go
@@ -40,7 +41,7 @@ folders = find $(TREES) -name '*_test.go' -exec grep -l '^func $(1)' {} + 2>/dev
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check example verify verify-rest fmt fmt-check vet lint arch generate generate-check tidy-check cover bench fuzz soak noisy
+.PHONY: help run test check example verify verify-rest fmt fmt-check vet lint lint-openapi arch generate generate-check tidy-check cover bench fuzz soak noisy
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,7 +69,7 @@ verify: verify-rest test example ## Run everything that CI runs: format, vet, li
 	@test -n "$(RACE)" || echo 'No C compiler was found: the tests ran without the race detector.'
 
 # Everything in verify except the tests.
-verify-rest: fmt-check vet lint generate-check tidy-check
+verify-rest: fmt-check vet lint lint-openapi generate-check tidy-check
 
 fmt: ## Format every Go file
 	$(TOOL) gofumpt -w .
@@ -82,6 +83,23 @@ vet:
 
 lint: ## Run the linter
 	$(TOOL) golangci-lint run ./...
+
+# The linters are npm packages, pinned in internal/openapilint. They are installed again
+# only when that pin changes. They send no telemetry and look for no updates.
+LINTERS := $(BUILD)/openapilint
+
+lint-openapi: ## Run the linters of docs/openapi.yaml; they need Node.js
+	@command -v node >/dev/null && command -v npm >/dev/null || { \
+		echo 'make lint-openapi needs node (20.19 or newer) and npm: install Node.js.'; exit 1; }
+	@cmp -s internal/openapilint/package-lock.json $(LINTERS)/finished || { \
+		mkdir -p $(LINTERS) && rm -f $(LINTERS)/finished && \
+		cp internal/openapilint/.npmrc internal/openapilint/package*.json $(LINTERS) && \
+		npm ci --prefix $(LINTERS) --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error && \
+		cp $(LINTERS)/package-lock.json $(LINTERS)/finished; }
+	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(LINTERS)/node_modules/.bin/redocly lint \
+		--config internal/openapilint/redocly.yaml --format stylish docs/openapi.yaml
+	@$(LINTERS)/node_modules/.bin/spectral lint --quiet --fail-severity hint \
+		--ruleset internal/openapilint/spectral.yaml docs/openapi.yaml
 
 arch: ## Check the layout of the repository
 	$(GO) test -count=1 ./internal/arch
