@@ -3,6 +3,7 @@
 package expression
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -242,7 +243,7 @@ func textsOf[S ~string](names ...S) []ref.Val {
 }
 
 // scalarsOf returns the scalar values of an enumeration, without null; nil if there are
-// values of other types, or more than maxEnum.
+// values of other types or numbers that cannot be read exactly, or more than maxEnum.
 func scalarsOf(enum []any) []ref.Val {
 	const maxEnum = 1000
 	var values []ref.Val
@@ -251,6 +252,12 @@ func scalarsOf(enum []any) []ref.Val {
 		case nil:
 		case string, bool, float64:
 			values = append(values, types.DefaultTypeAdapter.NativeToValue(one))
+		case json.Number:
+			v := numberOf(one)
+			if types.IsError(v) {
+				return nil
+			}
+			values = append(values, v)
 		default:
 			return nil
 		}

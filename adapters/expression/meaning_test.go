@@ -14,7 +14,7 @@ func chosen() verification.Declarations {
 	return verification.Declarations{
 		Inspect: true,
 		Input: verification.Data(`{"type":"object","properties":{
-			"tier":{"type":"string","enum":["basic","full"]}, "level":{"enum":[1,2,3]}, "kind":{"const":"person"},
+			"tier":{"type":"string","enum":["basic","full"]}, "level":{"enum":[1,2,3]}, "serial":{"enum":[9007199254740993,1]}, "kind":{"const":"person"},
 			"since":{"type":"string","format":"date"}, "maybe":{"type":["string","null"],"enum":["x","y",null]},
 			"amount":{"type":"number"}, "note":{"type":"string"},
 			"tags":{"type":"array","items":{"type":"string","enum":["red","blue"]}}}}`),
@@ -79,6 +79,8 @@ func TestConditionsThatCannotBeMeantAreFound(t *testing.T) {
 		{"input.tier == 'ful'", "15: input.tier is never 'ful'; did you mean full? (supported: 'basic', 'full')"},
 		{"input.kind == 'company'", "15: input.kind is never 'company' (supported: 'person')"},
 		{"input.level == 4", "16: input.level is never 4 (supported: 1, 2, 3)"},
+		{"input.serial == 9007199254740992", "17: input.serial is never 9007199254740992 (supported: 9007199254740993, 1)"},
+		{"input.serial == 9007199254740993", ""},
 		{"input.maybe == 'z'", "16: input.maybe is never 'z' (supported: 'x', 'y')"},
 		{"'green' in input.tags", "1: input.tags is never 'green' (supported: 'red', 'blue')"},
 		{"steps.f.data.ok && (input.amount > 3 || input.tier == 'x')", "55: input.tier is never 'x' (supported: 'basic', 'full')"},
