@@ -11,17 +11,19 @@ import (
 // cluster is the hosts as clients see them. A slot is empty while its host is being
 // replaced.
 type cluster struct {
-	site  *site
-	roles []string
+	site    *site
+	roles   []string
+	lacking int // the slot whose hosts lack a list; -1 for none
 
 	mu    sync.Mutex
 	hosts []*host
 }
 
-// newCluster starts a host for each role; they are killed with the test.
-func newCluster(t *testing.T, s *site, roles ...string) *cluster {
+// newCluster starts a host for each role; they are killed with the test. The hosts in the
+// slot lacking have another bootstrap file.
+func newCluster(t *testing.T, s *site, lacking int, roles ...string) *cluster {
 	t.Helper()
-	f := &cluster{site: s, roles: roles, hosts: make([]*host, len(roles))}
+	f := &cluster{site: s, roles: roles, lacking: lacking, hosts: make([]*host, len(roles))}
 	t.Cleanup(func() {
 		for slot := range f.hosts {
 			if h := f.take(slot); h != nil {
@@ -46,7 +48,11 @@ func newCluster(t *testing.T, s *site, roles ...string) *cluster {
 
 // fill starts a host in a slot.
 func (f *cluster) fill(slot int) error {
-	h, err := f.site.start(f.roles[slot])
+	var env []string
+	if slot == f.lacking {
+		env = append(env, "VERIFYD_BOOTSTRAP="+f.site.lesser)
+	}
+	h, err := f.site.start(f.roles[slot], env...)
 	if err != nil {
 		return err
 	}

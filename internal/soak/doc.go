@@ -1,7 +1,8 @@
 // Package soak holds the crash tests: several hosts as real processes on one
 // PostgreSQL, under load, while hosts are killed, the database crashes and restarts,
-// and the network between them is cut and slowed. Afterwards nothing that was
-// accepted may be lost, stuck or changed.
+// and the network between them is cut and slowed. One host has another bootstrap file.
+// Afterwards nothing that was accepted may be lost, stuck or changed: no flag of a loop is
+// missing, and no run that was live when its webhook was set ended without a notice.
 //
 // `go test` runs a short version. VERIFYD_SOAK=10m sets how long failures are caused,
 // VERIFYD_SOAK_SEED repeats one, and VERIFYD_SOAK_LOGS=DIR keeps the logs of the

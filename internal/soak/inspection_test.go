@@ -28,6 +28,7 @@ type inspection struct {
 	seed      uint64
 	failures  failures
 	now       time.Time
+	live      map[string]bool // the runs that were read live after their webhook was set
 
 	lost, unanswered int
 	longest, raw     time.Duration // the longest gap, from the last failure of the run, and in total
@@ -36,6 +37,7 @@ type inspection struct {
 	deliveries       int
 	counters         string
 	problems         []string
+	differing
 }
 
 func (a *inspection) problem(format string, args ...any) {
@@ -69,6 +71,15 @@ func (a *inspection) runs() {
 			a.problem("run %s was accepted for order %d and is of order %d", run, known.number, o.number)
 		} else if !ok {
 			a.unanswered++
+		}
+		if o.then.verb == doLoop {
+			a.loops++
+			if r.Ended == verification.StatusCompleted && r.Decision() != verification.DecisionReview {
+				a.unflagged++
+			}
+		}
+		if r.Error != nil && r.Error.Code == verification.CodeCheckUnavailable && o.want.Code != verification.CodeCheckUnavailable {
+			a.unavailable++
 		}
 		if missed := o.want.missed(r); missed != "" {
 			a.problem("%s", missed)
@@ -127,7 +138,14 @@ func (a *inspection) webhooks() {
 		}
 	}
 	for run, h := range a.histories {
-		if _, notified := ids[run]; !notified && h.fold().Ended != "" {
+		if a.live[run] {
+			a.differing.live++
+		}
+		r := h.fold()
+		if _, notified := ids[run]; !notified && r.Ended != "" && (a.live[run] || !isLate(string(r.Started.Workflow))) {
+			if a.live[run] {
+				a.unannounced++
+			}
 			a.problem("run %s is over and no notice was sent", run)
 		}
 	}

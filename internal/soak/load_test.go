@@ -29,6 +29,7 @@ type load struct {
 
 	mu       sync.Mutex
 	accepted map[string]order // by the id of the run
+	live     map[string]bool  // the runs that were read live after their webhook was set
 	slowest  time.Duration    // until a start was accepted
 	refused  map[int]int      // the number of failed requests by status; 0 is no response
 	problems []string
@@ -42,7 +43,7 @@ func newLoad(t *testing.T, f *cluster, seed uint64) *load {
 	t.Helper()
 	return &load{
 		cluster: f, seed: seed, client: newClient(t),
-		accepted: map[string]order{}, refused: map[int]int{}, crowd: make(chan struct{}, crowd),
+		accepted: map[string]order{}, live: map[string]bool{}, refused: map[int]int{}, crowd: make(chan struct{}, crowd),
 	}
 }
 
@@ -155,6 +156,46 @@ func (l *load) follow(ctx context.Context, run string, o order) {
 			a = l.send(ctx, http.MethodPost, "/v1/runs/"+run+"/cancel", "")
 			return a.status == http.StatusOK, a
 		})
+	case doLoop:
+		for _, payload := range []string{`{"name":"` + listed + `","more":true}`, `{"name":"` + unlisted + `"}`} {
+			l.until(ctx, run, o, func() (done bool, a response) {
+				a = l.send(ctx, http.MethodPost, "/v1/signals/"+run+"/owner_submitted", `{"payload":`+payload+`}`)
+				return a.status == http.StatusOK, a
+			})
+		}
+	case doWebhook:
+		<-time.After(o.then.wait)
+		l.setWebhook(ctx, run, o)
+	}
+}
+
+// setWebhook sets the webhook of the run's workflow, and reads the run: if it is live then,
+// its end must be announced. Without the response to the request that set the webhook it is
+// not known since when the webhook holds.
+func (l *load) setWebhook(ctx context.Context, run string, o order) {
+	path := "/v1/workflows/" + o.workflow + "/webhook"
+	for ctx.Err() == nil {
+		a := l.send(ctx, http.MethodPost, path, `{"lifecycle_webhook_url":"`+l.cluster.site.hooks.url+`"}`)
+		switch a.status {
+		case http.StatusOK:
+			var r runJSON
+			read := l.send(ctx, http.MethodGet, "/v1/runs/"+run, "")
+			if read.status == http.StatusOK && json.Unmarshal(read.body, &r) == nil && !r.Status.Terminal() {
+				l.mu.Lock()
+				l.live[run] = true
+				l.mu.Unlock()
+			}
+			return
+		case http.StatusConflict:
+			return // it was set before
+		case 0, http.StatusServiceUnavailable:
+		default:
+			l.problem("order %d: the webhook was answered %s", o.number, a)
+			return
+		}
+		if !pause(ctx) {
+			return
+		}
 	}
 }
 
@@ -196,6 +237,9 @@ func (l *load) arrived(ctx context.Context, run string, o order) bool {
 	}
 	if o.want.Decision.Verdict() {
 		return r.decided() == o.want.Decision
+	}
+	if o.then.verb == doLoop {
+		return r.Status.Terminal() // before, it may wait for the customer again
 	}
 	return r.Status.Terminal() || r.Action == nil
 }

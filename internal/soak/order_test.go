@@ -17,7 +17,7 @@ import (
 // known by its reference even if the response to its start was lost.
 type order struct {
 	number   int
-	workflow string // the suffix of the workflow's id
+	workflow string // the id of the workflow, or its last digit
 	scripts  map[string]string
 	prefer   string // header of the start
 	then     action
@@ -26,9 +26,10 @@ type order struct {
 
 // action is the action of the client after the start.
 type action struct {
-	verb    string // signal or cancel; empty for nothing
+	verb    string // signal, cancel, loop or webhook; empty for nothing
 	signal  string
 	payload string
+	wait    time.Duration // before the webhook is set
 }
 
 // end is the end of a run.
@@ -41,8 +42,10 @@ type end struct {
 
 // The actions.
 const (
-	doSignal = "signal"
-	doCancel = "cancel"
+	doSignal  = "signal"
+	doCancel  = "cancel"
+	doLoop    = "loop"
+	doWebhook = "webhook"
 )
 
 func keys() []string { return []string{"pan", "gst", "bank", "watchlist", "court"} }
@@ -55,8 +58,18 @@ func newOrder(seed uint64, number int) order {
 		o.prefer = "wait=3"
 	}
 	switch dice := rng.IntN(100); {
-	case dice < 45:
+	case dice < 39:
 		o.records(rng)
+	case dice < 42:
+		o.workflow = "6"
+		o.want.Decision = verification.DecisionReview
+		o.then = action{verb: doLoop}
+	case dice < 45:
+		o.workflow = lateWorkflow(rng.IntN(lateWorkflows))
+		o.prefer = "respond-async"
+		slow := time.Duration(30+rng.IntN(120)) * time.Millisecond
+		o.scripts["pan"] = "slow:" + slow.String()
+		o.then = action{verb: doWebhook, wait: time.Duration(rng.Int64N(int64(slow)))}
 	case dice < 55:
 		o.records(rng)
 		check := keys()[rng.IntN(5)]
@@ -71,14 +84,14 @@ func newOrder(seed uint64, number int) order {
 		o.workflow = "2"
 		o.checks(rng, "pan", "court")
 		o.want.Decision = []verification.Decision{verification.DecisionApprove, verification.DecisionReject}[rng.IntN(2)]
-		o.then = action{doSignal, verification.ReviewSignal, fmt.Sprintf(`{"decision":%q}`, o.want.Decision)}
+		o.then = action{verb: doSignal, signal: verification.ReviewSignal, payload: fmt.Sprintf(`{"decision":%q}`, o.want.Decision)}
 	case dice < 84:
 		o.workflow = "3"
 		o.checks(rng, "pan")
-		o.then = action{doSignal, "consent_submitted", `{"consent_status":"success"}`}
+		o.then = action{verb: doSignal, signal: "consent_submitted", payload: `{"consent_status":"success"}`}
 	case dice < 88:
 		o.workflow = "3"
-		o.then = action{doSignal, "consent_submitted", `{"consent_status":"declined"}`}
+		o.then = action{verb: doSignal, signal: "consent_submitted", payload: `{"consent_status":"declined"}`}
 	case dice < 92:
 		o.workflow = "4"
 		o.want = end{Status: verification.StatusExpired, Code: verification.CodeLinkExpired}
@@ -127,6 +140,9 @@ func (o *order) flagged() bool {
 }
 
 func (o *order) path() string {
+	if isLate(o.workflow) {
+		return "/v1/workflows/" + o.workflow + "/runs"
+	}
 	return "/v1/workflows/0191f3c0-0000-7000-8000-00000000000" + o.workflow + "/runs"
 }
 

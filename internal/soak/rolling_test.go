@@ -21,7 +21,7 @@ func TestHostsAreReplacedUnderLoadWithoutAFailedRequest(t *testing.T) {
 	const seed = 7
 	s := newSite(t, steady.get(t), "rolling", seed)
 	s.migrate(t)
-	f := newCluster(t, s, "api,worker", "api,worker", "worker")
+	f := newCluster(t, s, -1, "api,worker", "api,worker", "worker")
 	l := newLoad(t, f, seed)
 	var failed failedResponses
 	l.onResponse = failed.record

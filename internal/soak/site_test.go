@@ -3,7 +3,6 @@
 package soak_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/url"
@@ -33,6 +32,7 @@ type site struct {
 	database  string // its URL, without a proxy
 	program   string
 	bootstrap string
+	lesser    string // a bootstrap file without the list
 	logs      string
 	hooks     *receiver
 	made      atomic.Int64 // number of hosts, for their names
@@ -54,14 +54,7 @@ func newSite(t *testing.T, server *pgtest.Server, name string, seed uint64) *sit
 			t.Fatal(err)
 		}
 	}
-	raw, err := os.ReadFile("testdata/bootstrap.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.bootstrap = filepath.Join(t.TempDir(), "bootstrap.yaml")
-	if err := os.WriteFile(s.bootstrap, bytes.ReplaceAll(raw, []byte("HOOKS"), []byte(s.hooks.url)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	s.writeBootstrap(t)
 	return s
 }
 

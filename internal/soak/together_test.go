@@ -7,7 +7,7 @@ import "testing"
 func TestHostsThatStartTogetherMakeTheSchemaOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, steady.get(t), "together", 1)
-	f := newCluster(t, s, "api,worker", "api,worker") // fails unless both become ready
+	f := newCluster(t, s, -1, "api,worker", "api,worker") // fails unless both become ready
 	c := newClient(t)
 	for slot := range 2 {
 		startRun(t, c, f.at(slot), "person-1", `{}`)
