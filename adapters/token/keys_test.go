@@ -16,7 +16,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,22 +23,8 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
+	"github.com/verifyd/verifyd/internal/keytest"
 )
-
-// private returns a raw private key of each kind that signs, always the same ones.
-var private = sync.OnceValue(func() map[string]any {
-	_, ed, err := ed25519.GenerateKey(rand.Reader)
-	must(err)
-	p256, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(err)
-	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
-	must(err)
-	rsa2048, err := rsa.GenerateKey(rand.Reader, 2048)
-	must(err)
-	return map[string]any{
-		"Ed25519": ed, "P-256": p256, "P-384": p384, "RSA": rsa2048, "oct": []byte("a secret of thirty-two bytes, or more"),
-	}
-})
 
 func must(err error) {
 	if err != nil {
@@ -47,52 +32,9 @@ func must(err error) {
 	}
 }
 
-// rawKey is a key with its kind.
-func rawKey[K any](t testing.TB, kind string) K {
-	t.Helper()
-	k, ok := private()[kind].(K)
-	if !ok {
-		t.Fatalf("the key %s is a %T", kind, private()[kind])
-	}
-	return k
-}
-
-// jwkOf writes a raw key as a JWK with further fields.
-func jwkOf(t testing.TB, raw any, fields ...any) map[string]any {
-	t.Helper()
-	k, err := jwk.Import(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var m map[string]any
-	if err := json.Unmarshal(text, &m); err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(fields); i += 2 {
-		name := fmt.Sprint(fields[i])
-		if m[name] = fields[i+1]; m[name] == nil {
-			delete(m, name)
-		}
-	}
-	return m
-}
-
-func set(t testing.TB, keys ...map[string]any) []byte {
-	t.Helper()
-	raw, err := json.Marshal(map[string]any{"keys": keys})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
 func read(t testing.TB, keys ...map[string]any) *token.Keys {
 	t.Helper()
-	k, err := token.ReadKeys(set(t, keys...))
+	k, err := token.ReadKeys(keytest.Set(t, keys...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,9 +42,9 @@ func read(t testing.TB, keys ...map[string]any) *token.Keys {
 }
 
 func TestEveryKindOfKeyReadsAndWritesBack(t *testing.T) {
-	for kind, raw := range private() {
+	for kind, raw := range keytest.Private() {
 		t.Run(kind, func(t *testing.T) {
-			keys := read(t, jwkOf(t, raw))
+			keys := read(t, keytest.JWK(t, raw))
 			stored, err := keys.PrivateJWKS()
 			if err != nil {
 				t.Fatal(err)
@@ -142,13 +84,13 @@ func TestAKeyWithoutAKidIsNamedByItsThumbprint(t *testing.T) {
 
 // The set was read and written with jwx until tokens of reviewers had a package of their own.
 func TestKeysReadAndWriteAsJWXDoes(t *testing.T) {
-	ed := jwkOf(t, private()["Ed25519"])
-	padded := jwkOf(t, private()["oct"], "k", base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\xfb\xef\xbe?", 8)+"!")))
-	kinds := []map[string]any{ed, padded, jwkOf(t, private()["RSA"], "key_ops", []string{"sign"}), jwkOf(t, private()["P-256"], "team", "risk")}
+	ed := keytest.JWK(t, keytest.Private()["Ed25519"])
+	padded := keytest.JWK(t, keytest.Private()["oct"], "k", base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\xfb\xef\xbe?", 8)+"!")))
+	kinds := []map[string]any{ed, padded, keytest.JWK(t, keytest.Private()["RSA"], "key_ops", []string{"sign"}), keytest.JWK(t, keytest.Private()["P-256"], "team", "risk")}
 	for range 300 { // some have coordinates with a leading zero
 		k, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 		must(err)
-		kinds = append(kinds, jwkOf(t, k))
+		kinds = append(kinds, keytest.JWK(t, k))
 	}
 	for _, one := range kinds {
 		stored, err := read(t, one).PrivateJWKS()
@@ -209,14 +151,14 @@ func TestANewKeyIsEd25519AndUnique(t *testing.T) {
 }
 
 func TestFormattedKeysHideTheirSecrets(t *testing.T) {
-	keys := read(t, jwkOf(t, private()["oct"]))
+	keys := read(t, keytest.JWK(t, keytest.Private()["oct"]))
 	links, bearers := token.NewLinks(keys), reviewer.NewIssuer(keys)
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("keys", "keys", keys, "links", links, "bearers", bearers, "key", keys.Signing())
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("keys", "keys", keys, "links", links, "bearers", bearers, "key", keys.Signing())
 	fmt.Fprintf(&log, "%v %+v %#v %s %x %d", keys, keys, keys, keys, keys, keys)
 	fmt.Fprintf(&log, "%v %+v %#v %s %x %d", keys.Signing(), keys.Signing(), keys.Signing(), keys.Signing(), keys.Signing(), keys.Signing())
-	secret := rawKey[[]byte](t, "oct")
+	secret := keytest.Raw[[]byte](t, "oct")
 	for _, shown := range []string{
 		string(secret), base64.RawURLEncoding.EncodeToString(secret), fmt.Sprintf("%x", secret), strings.Trim(fmt.Sprintf("%d", secret), "[]"),
 	} {
@@ -227,15 +169,15 @@ func TestFormattedKeysHideTheirSecrets(t *testing.T) {
 }
 
 func TestInvalidKeysAreRefusedByName(t *testing.T) {
-	ed, p256 := jwkOf(t, private()["Ed25519"]), jwkOf(t, private()["P-256"])
+	ed, p256 := keytest.JWK(t, keytest.Private()["Ed25519"]), keytest.JWK(t, keytest.Private()["P-256"])
 	_, otherEd, err := ed25519.GenerateKey(rand.Reader)
 	must(err)
-	other := jwkOf(t, otherEd)
+	other := keytest.JWK(t, otherEd)
 	p521, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
 	must(err)
 	otherEC, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(err)
-	torn := *rawKey[*rsa.PrivateKey](t, "RSA")
+	torn := *keytest.Raw[*rsa.PrivateKey](t, "RSA")
 	torn.D = new(big.Int).Add(torn.D, big.NewInt(2))
 	rsa1024, err := rsa.GenerateKey(rand.Reader, 1024) //nolint:gosec // a key that is to be refused
 	must(err)
@@ -261,7 +203,7 @@ func TestInvalidKeysAreRefusedByName(t *testing.T) {
 		"p": number(rsa1024.Primes[0]), "q": number(rsa1024.Primes[1]),
 		"dp": number(rsa1024.Precomputed.Dp), "dq": number(rsa1024.Precomputed.Dq), "qi": number(rsa1024.Precomputed.Qinv),
 	}
-	large := jwkOf(t, private()["RSA"], "n", base64.RawURLEncoding.EncodeToString(bytes.Repeat([]byte{0xff}, 1025)))
+	large := keytest.JWK(t, keytest.Private()["RSA"], "n", base64.RawURLEncoding.EncodeToString(bytes.Repeat([]byte{0xff}, 1025)))
 	const unsound = "key 1: it is not a valid key of a supported kind: OKP Ed25519, EC P-256 or P-384, RSA of 2048 bits or more, oct of 32 bytes or more"
 	tests := map[string]struct {
 		raw  []byte
@@ -269,30 +211,30 @@ func TestInvalidKeysAreRefusedByName(t *testing.T) {
 	}{
 		"not JSON":                {[]byte("-----BEGIN PRIVATE KEY-----"), `it is not a JWK set: {"keys": [...]}`},
 		"a key and no set":        {[]byte(`{"kty": "oct", "k": "AAAA"}`), `it is not a JWK set: {"keys": [...]}`},
-		"empty":                   {set(t), `it is not a JWK set: {"keys": [...]}`},
+		"empty":                   {keytest.Set(t), `it is not a JWK set: {"keys": [...]}`},
 		"none":                    {[]byte(`{"keys": []}`), "a JWK set must hold 1 to 100 keys"},
-		"many":                    {set(t, many...), "a JWK set must hold 1 to 100 keys"},
+		"many":                    {keytest.Set(t, many...), "a JWK set must hold 1 to 100 keys"},
 		"large":                   {[]byte(strings.Repeat(" ", 1<<20+1)), "the JWK set is larger than 1 MiB"},
 		"no key type":             {[]byte(`{"keys": [{"d": "AAAA"}]}`), unsound},
 		"null":                    {[]byte(`{"keys": [null]}`), unsound},
-		"public Ed25519":          {set(t, ed, public(ed)), `key 2 (kid "public"): it is only the public half of a key`},
-		"public P-256":            {set(t, public(p256)), `key 1 (kid "public"): it is only the public half of a key`},
-		"public RSA":              {set(t, jwkOf(t, rawKey[*rsa.PrivateKey](t, "RSA").Public())), "key 1: it is only the public half of a key"},
-		"P-521":                   {set(t, jwkOf(t, p521)), "key 1: its curve must be P-256 or P-384"},
-		"short secret":            {set(t, jwkOf(t, []byte("31 bytes are not long enough..."))), "key 1: its secret is shorter than 32 bytes"},
-		"short secret for HS512":  {set(t, jwkOf(t, private()["oct"], "alg", "HS512")), "key 1: the algorithm HS512 needs a secret of 64 bytes"},
-		"halves of two Ed25519":   {set(t, with(ed, "x", other["x"])), unsound},
-		"halves of two P-256":     {set(t, with(p256, "x", jwkOf(t, otherEC)["x"], "y", jwkOf(t, otherEC)["y"])), "key 1: its private and public half do not belong together"},
-		"RSA that does not match": {set(t, jwkOf(t, &torn)), "key 1: its private and public half do not belong together"},
-		"small RSA":               {set(t, small), unsound},
-		"large RSA":               {set(t, large), "key 1: it has 8200 bits: it must have 2048 to 8192"},
-		"encryption":              {set(t, with(ed, "use", "enc")), `key 1: its use is "enc": it must be sig, or left out`},
-		"wrong algorithm":         {set(t, with(p256, "alg", "RS256")), `key 1: its alg is "RS256": it must be one of [ES256], or left out`},
-		"no algorithm":            {set(t, with(ed, "alg", "none")), `key 1: its alg is "none": it must be one of [EdDSA Ed25519], or left out`},
-		"long kid":                {set(t, with(ed, "kid", strings.Repeat("k", 201))), "its kid is longer than 200 bytes"},
-		"two of one kid":          {set(t, with(ed, "kid", "k"), with(p256, "kid", "k")), `key 2: another key has the kid "k"`},
-		"one key twice":           {set(t, ed, ed), `key 2: another key has the kid "` + read(t, ed).IDs()[0] + `"`},
-		"one key under two kids":  {set(t, with(ed, "kid", "a"), with(ed, "kid", "b")), `key 2 (kid "b"): the same key is listed under another kid`},
+		"public Ed25519":          {keytest.Set(t, ed, public(ed)), `key 2 (kid "public"): it is only the public half of a key`},
+		"public P-256":            {keytest.Set(t, public(p256)), `key 1 (kid "public"): it is only the public half of a key`},
+		"public RSA":              {keytest.Set(t, keytest.JWK(t, keytest.Raw[*rsa.PrivateKey](t, "RSA").Public())), "key 1: it is only the public half of a key"},
+		"P-521":                   {keytest.Set(t, keytest.JWK(t, p521)), "key 1: its curve must be P-256 or P-384"},
+		"short secret":            {keytest.Set(t, keytest.JWK(t, []byte("31 bytes are not long enough..."))), "key 1: its secret is shorter than 32 bytes"},
+		"short secret for HS512":  {keytest.Set(t, keytest.JWK(t, keytest.Private()["oct"], "alg", "HS512")), "key 1: the algorithm HS512 needs a secret of 64 bytes"},
+		"halves of two Ed25519":   {keytest.Set(t, with(ed, "x", other["x"])), unsound},
+		"halves of two P-256":     {keytest.Set(t, with(p256, "x", keytest.JWK(t, otherEC)["x"], "y", keytest.JWK(t, otherEC)["y"])), "key 1: its private and public half do not belong together"},
+		"RSA that does not match": {keytest.Set(t, keytest.JWK(t, &torn)), "key 1: its private and public half do not belong together"},
+		"small RSA":               {keytest.Set(t, small), unsound},
+		"large RSA":               {keytest.Set(t, large), "key 1: it has 8200 bits: it must have 2048 to 8192"},
+		"encryption":              {keytest.Set(t, with(ed, "use", "enc")), `key 1: its use is "enc": it must be sig, or left out`},
+		"wrong algorithm":         {keytest.Set(t, with(p256, "alg", "RS256")), `key 1: its alg is "RS256": it must be one of [ES256], or left out`},
+		"no algorithm":            {keytest.Set(t, with(ed, "alg", "none")), `key 1: its alg is "none": it must be one of [EdDSA Ed25519], or left out`},
+		"long kid":                {keytest.Set(t, with(ed, "kid", strings.Repeat("k", 201))), "its kid is longer than 200 bytes"},
+		"two of one kid":          {keytest.Set(t, with(ed, "kid", "k"), with(p256, "kid", "k")), `key 2: another key has the kid "k"`},
+		"one key twice":           {keytest.Set(t, ed, ed), `key 2: another key has the kid "` + read(t, ed).IDs()[0] + `"`},
+		"one key under two kids":  {keytest.Set(t, with(ed, "kid", "a"), with(ed, "kid", "b")), `key 2 (kid "b"): the same key is listed under another kid`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

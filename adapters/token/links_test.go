@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/internal/keytest"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -36,8 +37,8 @@ func sign(t testing.TB, l *token.Links, link verification.Link) string {
 
 func TestALinkReadsBackEqualUnderAnyKey(t *testing.T) {
 	uuid := rapid.StringMatching(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	for kind, raw := range private() {
-		links := token.NewLinks(read(t, jwkOf(t, raw)))
+	for kind, raw := range keytest.Private() {
+		links := token.NewLinks(read(t, keytest.JWK(t, raw)))
 		t.Run(kind, rapid.MakeCheck(func(t *rapid.T) {
 			want := verification.Link{
 				RunRef: verification.RunRef{
@@ -82,8 +83,8 @@ func TestTheSameLinkHasTheSameTokenForEver(t *testing.T) {
 }
 
 func TestTwoLinksHaveTwoTokens(t *testing.T) {
-	links := token.NewLinks(read(t, jwkOf(t, private()["Ed25519"])))
-	other := token.NewLinks(read(t, jwkOf(t, private()["oct"])))
+	links := token.NewLinks(read(t, keytest.JWK(t, keytest.Private()["Ed25519"])))
+	other := token.NewLinks(read(t, keytest.JWK(t, keytest.Private()["oct"])))
 	seen := map[string]bool{sign(t, other, aLink): true}
 	changed := []func(*verification.Link){
 		func(*verification.Link) {},
@@ -106,7 +107,7 @@ func TestTwoLinksHaveTwoTokens(t *testing.T) {
 }
 
 func TestInvalidLinksAreNotSigned(t *testing.T) {
-	links := token.NewLinks(read(t, jwkOf(t, private()["oct"])))
+	links := token.NewLinks(read(t, keytest.JWK(t, keytest.Private()["oct"])))
 	for name, change := range map[string]func(*verification.Link){
 		"no tenant":        func(l *verification.Link) { l.Tenant = "" },
 		"upper case":       func(l *verification.Link) { l.Run = verification.RunID(strings.ToUpper(string(l.Run))) },
@@ -128,7 +129,7 @@ func TestInvalidLinksAreNotSigned(t *testing.T) {
 }
 
 func TestKeysRotate(t *testing.T) {
-	old, fresh := jwkOf(t, private()["P-256"]), jwkOf(t, private()["Ed25519"])
+	old, fresh := keytest.JWK(t, keytest.Private()["P-256"]), keytest.JWK(t, keytest.Private()["Ed25519"])
 	before, during := token.NewLinks(read(t, old)), token.NewLinks(read(t, fresh, old))
 	after := token.NewLinks(read(t, fresh))
 	signed := sign(t, before, aLink)
@@ -144,7 +145,7 @@ func TestKeysRotate(t *testing.T) {
 }
 
 func TestEveryChangeOfALinkIsRefused(t *testing.T) {
-	links := token.NewLinks(read(t, jwkOf(t, private()["Ed25519"])))
+	links := token.NewLinks(read(t, keytest.JWK(t, keytest.Private()["Ed25519"])))
 	signed := sign(t, links, aLink)
 	refuse := func(changed string) {
 		t.Helper()
@@ -177,7 +178,7 @@ func TestEveryChangeOfALinkIsRefused(t *testing.T) {
 }
 
 func FuzzOpenLink(f *testing.F) {
-	links := token.NewLinks(read(f, jwkOf(f, private()["oct"]), jwkOf(f, private()["Ed25519"])))
+	links := token.NewLinks(read(f, keytest.JWK(f, keytest.Private()["oct"]), keytest.JWK(f, keytest.Private()["Ed25519"])))
 	f.Add(sign(f, links, aLink))
 	f.Add("")
 	f.Add(strings.Repeat("-", 92))
@@ -196,7 +197,7 @@ func FuzzOpenLink(f *testing.F) {
 }
 
 func BenchmarkSignLink(b *testing.B) {
-	links := token.NewLinks(read(b, jwkOf(b, private()["Ed25519"])))
+	links := token.NewLinks(read(b, keytest.JWK(b, keytest.Private()["Ed25519"])))
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := links.SignLink(aLink); err != nil {
@@ -206,7 +207,7 @@ func BenchmarkSignLink(b *testing.B) {
 }
 
 func BenchmarkOpenLink(b *testing.B) {
-	links := token.NewLinks(read(b, jwkOf(b, private()["Ed25519"])))
+	links := token.NewLinks(read(b, keytest.JWK(b, keytest.Private()["Ed25519"])))
 	signed := sign(b, links, aLink)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
+	"github.com/verifyd/verifyd/internal/keytest"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -178,7 +179,7 @@ func publicOf(t testing.TB, private any, fields ...any) map[string]any {
 	if !ok {
 		t.Fatalf("a %T has no public half", private)
 	}
-	return jwkOf(t, k.Public(), fields...)
+	return keytest.JWK(t, k.Public(), fields...)
 }
 
 // signer signs with an algorithm and a key.
@@ -197,7 +198,7 @@ func signer(t testing.TB, alg jwa.SignatureAlgorithm, private any) func(string) 
 func edToken(t testing.TB, kid string, claims map[string]any) string {
 	t.Helper()
 	header := map[string]any{"alg": "EdDSA", "kid": kid, "typ": "JWT"}
-	return forge(t, header, claims, signer(t, jwa.EdDSA(), private()["Ed25519"]))
+	return forge(t, header, claims, signer(t, jwa.EdDSA(), keytest.Private()["Ed25519"]))
 }
 
 // good fails the test unless a token is accepted.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
+	"github.com/verifyd/verifyd/internal/keytest"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -38,9 +39,9 @@ func issue(t testing.TB, b *reviewer.Issuer) string {
 }
 
 func TestABearerTokenReadsBackUnderAnyKey(t *testing.T) {
-	for kind, raw := range private() {
+	for kind, raw := range keytest.Private() {
 		t.Run(kind, func(t *testing.T) {
-			b := reviewer.NewIssuer(read(t, jwkOf(t, raw)))
+			b := reviewer.NewIssuer(read(t, keytest.JWK(t, raw)))
 			signed, err := b.Issue(ada("Ada Lovelace 👩‍💻"), time.Hour, noon.Add(600*time.Millisecond))
 			if err != nil {
 				t.Fatal(err)
@@ -56,10 +57,10 @@ func TestABearerTokenReadsBackUnderAnyKey(t *testing.T) {
 
 func TestTheAlgorithmAKeyNamesIsTheOneItUses(t *testing.T) {
 	for alg, raw := range map[string]any{
-		"EdDSA": private()["Ed25519"], "Ed25519": private()["Ed25519"], "PS384": private()["RSA"], "RS512": private()["RSA"],
+		"EdDSA": keytest.Private()["Ed25519"], "Ed25519": keytest.Private()["Ed25519"], "PS384": keytest.Private()["RSA"], "RS512": keytest.Private()["RSA"],
 		"HS512": []byte(strings.Repeat("0123456789abcdef", 4)),
 	} {
-		named := reviewer.NewIssuer(read(t, jwkOf(t, raw, "alg", alg, "kid", "k")))
+		named := reviewer.NewIssuer(read(t, keytest.JWK(t, raw, "alg", alg, "kid", "k")))
 		signed := issue(t, named)
 		if head, _, _ := strings.Cut(signed, "."); !strings.Contains(decode(t, head), `"alg":"`+alg+`"`) {
 			t.Errorf("signed with %s, want %s", decode(t, head), alg)
@@ -70,7 +71,7 @@ func TestTheAlgorithmAKeyNamesIsTheOneItUses(t *testing.T) {
 		if alg == "EdDSA" {
 			continue
 		}
-		usual := reviewer.NewIssuer(read(t, jwkOf(t, raw, "kid", "k")))
+		usual := reviewer.NewIssuer(read(t, keytest.JWK(t, raw, "kid", "k")))
 		if _, err := usual.Verify(signed, noon); !errors.Is(err, verification.ErrUnauthenticated) {
 			t.Errorf("a key for another algorithm verifies %s: %v", alg, err)
 		}
@@ -78,7 +79,7 @@ func TestTheAlgorithmAKeyNamesIsTheOneItUses(t *testing.T) {
 }
 
 func TestBearerTokensEndAndRotate(t *testing.T) {
-	old, fresh := jwkOf(t, private()["P-384"]), jwkOf(t, private()["Ed25519"])
+	old, fresh := keytest.JWK(t, keytest.Private()["P-384"]), keytest.JWK(t, keytest.Private()["Ed25519"])
 	signed := issue(t, reviewer.NewIssuer(read(t, old)))
 	during := reviewer.NewIssuer(read(t, fresh, old))
 	if _, err := during.Verify(signed, noon); err != nil {
@@ -99,7 +100,7 @@ func TestBearerTokensEndAndRotate(t *testing.T) {
 }
 
 func TestInvalidBearerTokensAreNotIssued(t *testing.T) {
-	b := reviewer.NewIssuer(read(t, jwkOf(t, private()["oct"])))
+	b := reviewer.NewIssuer(read(t, keytest.JWK(t, keytest.Private()["oct"])))
 	for name, try := range map[string]func() (string, error){
 		"no tenant": func() (string, error) {
 			return b.Issue(verification.Reviewer{Tenant: "acme", Name: "ada", Role: verification.RoleReviewer}, time.Hour, noon)
@@ -146,8 +147,8 @@ func decode(t testing.TB, part string) string {
 }
 
 func TestForgedAndMisusedBearerTokensAreRefused(t *testing.T) {
-	ed := rawKey[ed25519.PrivateKey](t, "Ed25519")
-	keys := read(t, jwkOf(t, ed, "kid", "ed"), jwkOf(t, private()["oct"], "kid", "oct"))
+	ed := keytest.Raw[ed25519.PrivateKey](t, "Ed25519")
+	keys := read(t, keytest.JWK(t, ed, "kid", "ed"), keytest.JWK(t, keytest.Private()["oct"], "kid", "oct"))
 	b := reviewer.NewIssuer(keys)
 	with := func(m map[string]any, fields ...any) map[string]any {
 		n := maps.Clone(m)
@@ -261,7 +262,7 @@ func TestForgedAndMisusedBearerTokensAreRefused(t *testing.T) {
 }
 
 func TestEveryChangeOfABearerTokenIsRefused(t *testing.T) {
-	b := reviewer.NewIssuer(read(t, jwkOf(t, private()["Ed25519"]), jwkOf(t, private()["oct"])))
+	b := reviewer.NewIssuer(read(t, keytest.JWK(t, keytest.Private()["Ed25519"]), keytest.JWK(t, keytest.Private()["oct"])))
 	signed := issue(t, b)
 	for i := range len(signed) {
 		others := "AZ_9.\x00"
@@ -284,7 +285,7 @@ func TestEveryChangeOfABearerTokenIsRefused(t *testing.T) {
 }
 
 func TestABearerTokenIsNoLink(t *testing.T) {
-	keys := read(t, jwkOf(t, private()["oct"]))
+	keys := read(t, keytest.JWK(t, keytest.Private()["oct"]))
 	signed := issue(t, reviewer.NewIssuer(keys))
 	links := token.NewLinks(keys)
 	for _, raw := range append(strings.Split(signed, "."), signed, signed[:92], signed[len(signed)-92:]) {
@@ -295,7 +296,7 @@ func TestABearerTokenIsNoLink(t *testing.T) {
 }
 
 func FuzzVerifyBearer(f *testing.F) {
-	b := reviewer.NewIssuer(read(f, jwkOf(f, private()["oct"]), jwkOf(f, private()["Ed25519"])))
+	b := reviewer.NewIssuer(read(f, keytest.JWK(f, keytest.Private()["oct"]), keytest.JWK(f, keytest.Private()["Ed25519"])))
 	issued := issue(f, b) // each process of the fuzzer issues its own, with another id
 	want, err := b.Verify(issued, noon)
 	if err != nil {
@@ -318,7 +319,7 @@ func FuzzVerifyBearer(f *testing.F) {
 func BenchmarkVerifyBearer(b *testing.B) {
 	for _, kind := range []string{"Ed25519", "P-256", "RSA", "oct"} {
 		b.Run(kind, func(b *testing.B) {
-			bearers := reviewer.NewIssuer(read(b, jwkOf(b, private()[kind])))
+			bearers := reviewer.NewIssuer(read(b, keytest.JWK(b, keytest.Private()[kind])))
 			signed := issue(b, bearers)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -336,7 +337,7 @@ func ada(name string) verification.Reviewer {
 }
 
 func TestATokenCarriesTheIdentityOfItsReviewer(t *testing.T) {
-	b := reviewer.NewIssuer(read(t, jwkOf(t, private()["Ed25519"])))
+	b := reviewer.NewIssuer(read(t, keytest.JWK(t, keytest.Private()["Ed25519"])))
 	for _, c := range []struct{ identity, name, want string }{
 		{"", "Ada", "Ada"},
 		{"Ada", "Ada", "Ada"},
@@ -370,7 +371,7 @@ func TestATokenCarriesTheIdentityOfItsReviewer(t *testing.T) {
 }
 
 func TestASignInLinkReadsBackAndEnds(t *testing.T) {
-	b := reviewer.NewIssuer(read(t, jwkOf(t, private()["Ed25519"])))
+	b := reviewer.NewIssuer(read(t, keytest.JWK(t, keytest.Private()["Ed25519"])))
 	who := verification.Reviewer{Tenant: aTenant, Identity: "https://id.example#u-1", Name: "Ada", Role: verification.RoleAdmin}
 	raw, err := b.IssueSignInLink(who, 8*time.Hour, noon)
 	if err != nil {
@@ -408,7 +409,7 @@ func TestASignInLinkReadsBackAndEnds(t *testing.T) {
 }
 
 func TestASignInLinkIsNoBearerToken(t *testing.T) {
-	b := reviewer.NewIssuer(read(t, jwkOf(t, private()["Ed25519"])))
+	b := reviewer.NewIssuer(read(t, keytest.JWK(t, keytest.Private()["Ed25519"])))
 	link, err := b.IssueSignInLink(ada("Ada"), time.Hour, noon)
 	if err != nil {
 		t.Fatal(err)

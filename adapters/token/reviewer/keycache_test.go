@@ -16,11 +16,12 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jwa"
 
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
+	"github.com/verifyd/verifyd/internal/keytest"
 	"github.com/verifyd/verifyd/verification"
 )
 
 func TestKeysAreFetchedForTheFirstTokenAndKept(t *testing.T) {
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 	o := i.verifier(t)
 	i.wantRequests(t, 0, 0)
 	for range 20 {
@@ -51,7 +52,7 @@ func TestKeysAreFreshAsLongAsTheIssuerSaysWithinBounds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := newIssuer(t)
-			i.says("/keys", map[string]any{"keys": []any{publicOf(t, private()["Ed25519"], "kid", "k")}}, c.headers...)
+			i.says("/keys", map[string]any{"keys": []any{publicOf(t, keytest.Private()["Ed25519"], "kid", "k")}}, c.headers...)
 			o := i.verifier(t, func(o *reviewer.OIDCOptions) { o.JWKSURL = i.URL + "/keys" })
 			good(t, o, edToken(t, "k", i.claims()))
 			i.clock.advance(c.want - time.Second)
@@ -67,8 +68,8 @@ func TestKeysAreFreshAsLongAsTheIssuerSaysWithinBounds(t *testing.T) {
 
 // Once the keys are no longer fresh, no token under a removed key is accepted.
 func TestKeysRotateAtTheIssuer(t *testing.T) {
-	p256 := private()["P-256"]
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "old"))
+	p256 := keytest.Private()["P-256"]
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "old"))
 	o := i.verifier(t)
 	old := func() string { return edToken(t, "old", i.claims()) }
 	fresh := func() string {
@@ -77,7 +78,7 @@ func TestKeysRotateAtTheIssuer(t *testing.T) {
 	good(t, o, old())
 	i.wantRequests(t, 1, 1)
 
-	i.publish(publicOf(t, private()["Ed25519"], "kid", "old"), publicOf(t, p256, "kid", "new"))
+	i.publish(publicOf(t, keytest.Private()["Ed25519"], "kid", "old"), publicOf(t, p256, "kid", "new"))
 	i.clock.advance(time.Minute)
 	good(t, o, fresh())
 	good(t, o, old())
@@ -91,11 +92,11 @@ func TestKeysRotateAtTheIssuer(t *testing.T) {
 }
 
 func TestATokenWithoutAKidNeedsASetOfOneKey(t *testing.T) {
-	ed := private()["Ed25519"]
+	ed := keytest.Private()["Ed25519"]
 	raw := func(i *issuer) string {
 		return forge(t, map[string]any{"alg": "EdDSA"}, i.claims(), signer(t, jwa.EdDSA(), ed))
 	}
-	rsaKey := private()["RSA"]
+	rsaKey := keytest.Private()["RSA"]
 	for name, c := range map[string]struct {
 		keys []map[string]any
 		want bool
@@ -126,7 +127,7 @@ func TestATokenWithoutAKidNeedsASetOfOneKey(t *testing.T) {
 }
 
 func TestTwentyUnknownKidsMakeOneRequest(t *testing.T) {
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 	o := i.verifier(t)
 	unknown := func() {
 		for n := range 20 {
@@ -145,7 +146,7 @@ func TestTwentyUnknownKidsMakeOneRequest(t *testing.T) {
 }
 
 func TestAFetchThatFailedCountsToo(t *testing.T) {
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 	o := i.verifier(t)
 	i.breaks(discovery, http.StatusInternalServerError)
 	for range 20 {
@@ -166,7 +167,7 @@ func TestAFetchThatFailedCountsToo(t *testing.T) {
 }
 
 func TestKnownKeysWorkForADayWithoutTheIssuer(t *testing.T) {
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 	ended := make(chan error, 100)
 	o := i.verifier(t, func(o *reviewer.OIDCOptions) { o.Observe = func(_ int, err error) { ended <- err } })
 	good(t, o, edToken(t, "k", i.claims()))
@@ -196,14 +197,14 @@ func TestKnownKeysWorkForADayWithoutTheIssuer(t *testing.T) {
 	bad(t, o, edToken(t, "k", i.claims()), verification.ErrUnavailable)
 	i.wantRequests(t, 1, 1) // after the first failure, the discovery document is fetched again
 
-	i.publish(publicOf(t, private()["Ed25519"], "kid", "k"))
+	i.publish(publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 	i.clock.advance(time.Minute)
 	good(t, o, edToken(t, "k", i.claims()))
 	bad(t, o, edToken(t, "other", i.claims()), verification.ErrUnauthenticated)
 }
 
 func TestAnEmptySetRevokesEveryKey(t *testing.T) {
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 	o := i.verifier(t)
 	good(t, o, edToken(t, "k", i.claims()))
 	i.publish()
@@ -221,7 +222,7 @@ type gate struct {
 func newGate(t testing.TB) *gate {
 	t.Helper()
 	return &gate{
-		body:   string(set(t, publicOf(t, private()["Ed25519"], "kid", "k"))),
+		body:   string(keytest.Set(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))),
 		opened: make(chan struct{}), requests: make(chan struct{}, 1000),
 	}
 }
@@ -283,11 +284,11 @@ func TestACancelledCallerDoesNotCancelTheFetch(t *testing.T) {
 }
 
 func TestAFetchEndsAfterFiveSeconds(t *testing.T) {
-	key := publicOf(t, private()["Ed25519"], "kid", "k")
+	key := publicOf(t, keytest.Private()["Ed25519"], "kid", "k")
 	raw := edToken(t, "k", claimsOf(farIssuer, noon.AddDate(-10, 0, 0), "exp", 253402300799))
 	synctest.Test(t, func(t *testing.T) {
 		var hangs atomic.Bool
-		keys := set(t, key)
+		keys := keytest.Set(t, key)
 		o := far(t, &http.Client{Transport: wire(func(r *http.Request) (*http.Response, error) {
 			if hangs.Load() {
 				<-r.Context().Done()
@@ -382,7 +383,7 @@ func TestTheFirstCallAfterCloseFetchesNothing(t *testing.T) {
 
 // For the race detector: many kinds of tokens, while keys rotate and time passes.
 func TestConcurrentUse(t *testing.T) {
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "0"))
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "0"))
 	o := i.verifier(t)
 	raw, unknown := edToken(t, "0", i.claims("exp", 253402300799)), edToken(t, "other", i.claims("exp", 253402300799))
 	var callers sync.WaitGroup
@@ -393,7 +394,7 @@ func TestConcurrentUse(t *testing.T) {
 				case 0:
 					i.clock.advance(2 * time.Minute)
 				case 1:
-					i.publish(publicOf(t, private()["Ed25519"], "kid", "0"), publicOf(t, private()["P-256"], "kid", "1"))
+					i.publish(publicOf(t, keytest.Private()["Ed25519"], "kid", "0"), publicOf(t, keytest.Private()["P-256"], "kid", "1"))
 				case 2, 3:
 					bad(t, o, unknown, verification.ErrUnauthenticated)
 				default:

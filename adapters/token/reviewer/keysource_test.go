@@ -16,6 +16,7 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jwa"
 
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
+	"github.com/verifyd/verifyd/internal/keytest"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -74,7 +75,7 @@ func TestTheDiscoveryDocumentIsBelowTheIssuer(t *testing.T) {
 	for path, want := range map[string]string{
 		"": discovery, "/": discovery, "/realms/one": "/realms/one" + discovery, "/realms/one/": "/realms/one" + discovery,
 	} {
-		i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+		i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 		i.breaks(discovery, http.StatusNotFound)
 		i.says(want, map[string]any{"issuer": i.URL + path, "jwks_uri": i.URL + "/keys"})
 		o := i.verifier(t, func(o *reviewer.OIDCOptions) { o.Issuer += path })
@@ -83,13 +84,13 @@ func TestTheDiscoveryDocumentIsBelowTheIssuer(t *testing.T) {
 }
 
 func TestWithAJWKSURLTheDiscoveryDocumentIsNotRead(t *testing.T) {
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 	good(t, i.verifier(t, func(o *reviewer.OIDCOptions) { o.JWKSURL = i.URL + "/keys" }), edToken(t, "k", i.claims()))
 	i.wantRequests(t, 0, 1)
 }
 
 func TestMovedKeysAreDiscoveredAgain(t *testing.T) {
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 	o := i.verifier(t)
 	good(t, o, edToken(t, "k", i.claims()))
 	i.wantRequests(t, 1, 1)
@@ -104,7 +105,7 @@ func TestMovedKeysAreDiscoveredAgain(t *testing.T) {
 
 	i.breaks("/keys", http.StatusGone)
 	i.says(discovery, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/elsewhere"})
-	i.says("/elsewhere", map[string]any{"keys": []any{publicOf(t, private()["Ed25519"], "kid", "fresh")}})
+	i.says("/elsewhere", map[string]any{"keys": []any{publicOf(t, keytest.Private()["Ed25519"], "kid", "fresh")}})
 	i.clock.advance(time.Hour)
 	bad(t, o, edToken(t, "fresh", i.claims()), verification.ErrUnavailable)
 	i.clock.advance(time.Minute)
@@ -149,9 +150,9 @@ func TestInvalidResponsesGiveNoKeys(t *testing.T) {
 		"an object without keys": {"/keys", func(*issuer) http.HandlerFunc { return text(`{"error": "not now"}`) }, `read the issuer's keys: it is not a JWK set: {"keys": [...]}`},
 		"keys null":              {"/keys", func(*issuer) http.HandlerFunc { return text(`{"keys": null}`) }, `read the issuer's keys: it is not a JWK set: {"keys": [...]}`},
 		"one key alone": {"/keys", func(*issuer) http.HandlerFunc {
-			return text(string(mustJSON(publicOf(t, private()["Ed25519"], "kid", "k"))))
+			return text(string(mustJSON(publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))))
 		}, `read the issuer's keys: it is not a JWK set: {"keys": [...]}`},
-		"101 keys":    {"/keys", func(*issuer) http.HandlerFunc { return text(string(set(t, many...))) }, "read the issuer's keys: it holds more than 100 keys"},
+		"101 keys":    {"/keys", func(*issuer) http.HandlerFunc { return text(string(keytest.Set(t, many...))) }, "read the issuer's keys: it holds more than 100 keys"},
 		"a large set": {"/keys", func(*issuer) http.HandlerFunc { return text(`{"keys": []}` + strings.Repeat(" ", 1<<20)) }, "read the issuer's keys: the response is larger than 1 MiB"},
 		"an answer cut short": {"/keys", func(*issuer) http.HandlerFunc {
 			return func(w http.ResponseWriter, _ *http.Request) {
@@ -161,7 +162,7 @@ func TestInvalidResponsesGiveNoKeys(t *testing.T) {
 		}, "read the issuer's keys: read the response: unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+			i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 			i.answer(c.path, c.answer(i))
 			var observed error
 			o := i.verifier(t, func(o *reviewer.OIDCOptions) { o.Observe = func(_ int, err error) { observed = err } })
@@ -175,7 +176,7 @@ func TestInvalidResponsesGiveNoKeys(t *testing.T) {
 }
 
 func TestRedirectsStayWithHTTPS(t *testing.T) {
-	key := publicOf(t, private()["Ed25519"], "kid", "k")
+	key := publicOf(t, keytest.Private()["Ed25519"], "kid", "k")
 	i := newIssuer(t, key)
 	i.says("/three", map[string]any{"keys": []any{key}})
 	i.answer("/two", http.RedirectHandler("/three", http.StatusMovedPermanently).ServeHTTP)
@@ -214,7 +215,7 @@ func TestAnUntrustedCertificateGivesNoKeys(t *testing.T) {
 }
 
 func TestKeysThatCannotVerifyAreSkipped(t *testing.T) {
-	ed := private()["Ed25519"]
+	ed := keytest.Private()["Ed25519"]
 	number := func(n int) string { return base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("\xff", n))) }
 	skipped := []map[string]any{
 		nil,
@@ -229,16 +230,16 @@ func TestKeysThatCannotVerifyAreSkipped(t *testing.T) {
 		{"kty": "RSA", "e": "AQAB", "n": number(1025)},
 		{"kty": "RSA", "e": "AQAB"},
 		{"kty": "oct", "k": b64(64), "alg": "HS256"},
-		jwkOf(t, ed, "kid", "private"),
-		jwkOf(t, private()["RSA"], "kid", "private"),
-		jwkOf(t, private()["P-256"], "kid", "private"),
+		keytest.JWK(t, ed, "kid", "private"),
+		keytest.JWK(t, keytest.Private()["RSA"], "kid", "private"),
+		keytest.JWK(t, keytest.Private()["P-256"], "kid", "private"),
 		publicOf(t, ed, "use", "enc"),
 		publicOf(t, ed, "key_ops", []string{"encrypt"}),
 		publicOf(t, ed, "alg", "ES256"),
 		publicOf(t, ed, "alg", "none"),
-		publicOf(t, private()["RSA"], "alg", "RSA-OAEP"),
-		publicOf(t, private()["RSA"], "alg", "HS256"),
-		publicOf(t, private()["P-256"], "alg", "ES384"),
+		publicOf(t, keytest.Private()["RSA"], "alg", "RSA-OAEP"),
+		publicOf(t, keytest.Private()["RSA"], "alg", "HS256"),
+		publicOf(t, keytest.Private()["P-256"], "alg", "ES384"),
 	}
 	i := newIssuer(t, append(skipped, publicOf(t, ed, "kid", "k"))...)
 	count := 0
@@ -251,8 +252,8 @@ func TestKeysThatCannotVerifyAreSkipped(t *testing.T) {
 }
 
 func TestTheFirstOfTwoKeysOfOneKidCounts(t *testing.T) {
-	first, second := publicOf(t, private()["Ed25519"], "kid", "k"), publicOf(t, another(t), "kid", "k")
-	enc := publicOf(t, private()["RSA"], "kid", "k", "use", "enc")
+	first, second := publicOf(t, keytest.Private()["Ed25519"], "kid", "k"), publicOf(t, another(t), "kid", "k")
+	enc := publicOf(t, keytest.Private()["RSA"], "kid", "k", "use", "enc")
 	for _, c := range []struct {
 		keys []map[string]any
 		want bool
@@ -273,16 +274,16 @@ func TestTheFirstOfTwoKeysOfOneKidCounts(t *testing.T) {
 func TestAHundredKeysAreRead(t *testing.T) {
 	keys := make([]map[string]any, 100)
 	for n := range keys {
-		keys[n] = maps.Clone(publicOf(t, private()["Ed25519"], "kid", fmt.Sprint(n)))
+		keys[n] = maps.Clone(publicOf(t, keytest.Private()["Ed25519"], "kid", fmt.Sprint(n)))
 	}
 	i := newIssuer(t, keys...)
 	good(t, i.verifier(t), edToken(t, "99", i.claims()))
 }
 
 func FuzzIssuerKeys(f *testing.F) {
-	f.Add(string(set(f, publicOf(f, private()["Ed25519"], "kid", "k"))))
-	f.Add(string(set(f, publicOf(f, private()["RSA"], "kid", "k"), publicOf(f, private()["P-384"], "kid", "k", "alg", "ES384"))))
-	f.Add(string(set(f, jwkOf(f, private()["P-256"], "kid", "k", "key_ops", []string{"sign", "verify"}))))
+	f.Add(string(keytest.Set(f, publicOf(f, keytest.Private()["Ed25519"], "kid", "k"))))
+	f.Add(string(keytest.Set(f, publicOf(f, keytest.Private()["RSA"], "kid", "k"), publicOf(f, keytest.Private()["P-384"], "kid", "k", "alg", "ES384"))))
+	f.Add(string(keytest.Set(f, keytest.JWK(f, keytest.Private()["P-256"], "kid", "k", "key_ops", []string{"sign", "verify"}))))
 	f.Add(`{"keys": [{"kty": "RSA", "kid": "k", "e": "AQ", "n": "AQ", "x5c": ["AQ"]}]}`)
 	f.Add(`{"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "k", "x": ""}, {"kty": "EC", "crv": "P-521", "x": "AQ", "y": "AQ"}]}`)
 	f.Add(`{"keys": []}`)

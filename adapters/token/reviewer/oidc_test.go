@@ -23,21 +23,22 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
+	"github.com/verifyd/verifyd/internal/keytest"
 	"github.com/verifyd/verifyd/verification"
 )
 
 func TestATokenOfTheIssuerReadsBackUnderAnyAlgorithm(t *testing.T) {
 	p521, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
 	must(err)
-	ed, rsa2048 := private()["Ed25519"], private()["RSA"]
+	ed, rsa2048 := keytest.Private()["Ed25519"], keytest.Private()["RSA"]
 	for _, c := range []struct {
 		alg jwa.SignatureAlgorithm
 		key any
 	}{
 		{jwa.EdDSA(), ed},
 		{jwa.EdDSAEd25519(), ed},
-		{jwa.ES256(), private()["P-256"]},
-		{jwa.ES384(), private()["P-384"]},
+		{jwa.ES256(), keytest.Private()["P-256"]},
+		{jwa.ES384(), keytest.Private()["P-384"]},
 		{jwa.ES512(), p521},
 		{jwa.RS256(), rsa2048},
 		{jwa.RS384(), rsa2048},
@@ -68,7 +69,7 @@ func TestATokenOfTheIssuerReadsBackUnderAnyAlgorithm(t *testing.T) {
 }
 
 func TestTheReviewerIsTheConfiguredClaimOrTheSub(t *testing.T) {
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 	for name, c := range map[string]struct {
 		claim  string
 		fields []any
@@ -108,7 +109,7 @@ func TestTheReviewerIsTheConfiguredClaimOrTheSub(t *testing.T) {
 }
 
 func TestTheIdentityIsTheIssuerAndTheSubjectWhateverTheName(t *testing.T) {
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 	for name, c := range map[string]struct {
 		claim  string
 		fields []any
@@ -140,7 +141,7 @@ func TestTheIdentityIsTheIssuerAndTheSubjectWhateverTheName(t *testing.T) {
 }
 
 func TestTheConfiguredClaimNamesTheTenant(t *testing.T) {
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 	const other = "0191f3c0-0000-7000-8000-0000000000ff"
 	const claim = "https://verifyd.example/tenant"
 	o := i.verifier(t, func(o *reviewer.OIDCOptions) { o.TenantClaim = claim })
@@ -149,7 +150,7 @@ func TestTheConfiguredClaimNamesTheTenant(t *testing.T) {
 }
 
 func TestClocksMayDifferByAMinute(t *testing.T) {
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 	o := i.verifier(t)
 	at := noon.Unix()
 	for name, c := range map[string]struct {
@@ -184,13 +185,13 @@ func TestClocksMayDifferByAMinute(t *testing.T) {
 }
 
 func TestForgedAndMisusedTokensOfAnIssuerAreRefused(t *testing.T) {
-	ed := rawKey[ed25519.PrivateKey](t, "Ed25519")
-	rsaKey := rawKey[*rsa.PrivateKey](t, "RSA")
+	ed := keytest.Raw[ed25519.PrivateKey](t, "Ed25519")
+	rsaKey := keytest.Raw[*rsa.PrivateKey](t, "RSA")
 	i := newIssuer(t,
 		publicOf(t, ed, "kid", "ed"),
-		publicOf(t, private()["P-256"], "kid", "p256"),
+		publicOf(t, keytest.Private()["P-256"], "kid", "p256"),
 		publicOf(t, rsaKey, "kid", "rsa", "alg", "RS256"),
-		jwkOf(t, []byte("a secret that an issuer should not publish"), "kid", "oct", "alg", "HS256"),
+		keytest.JWK(t, []byte("a secret that an issuer should not publish"), "kid", "oct", "alg", "HS256"),
 	)
 	header := map[string]any{"alg": "EdDSA", "kid": "ed", "typ": "JWT"}
 	claims := i.claims("iat", noon.Unix())
@@ -308,7 +309,7 @@ func TestForgedAndMisusedTokensOfAnIssuerAreRefused(t *testing.T) {
 }
 
 func TestATokenOfEightKiBIsRead(t *testing.T) {
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 	o := i.verifier(t)
 	pad := 8<<10 - len(edToken(t, "k", i.claims("pad", "")))
 	raw := edToken(t, "k", i.claims("pad", strings.Repeat("x", pad*3/4)))
@@ -338,7 +339,7 @@ func mustJSON(v any) []byte {
 }
 
 func TestEveryChangeOfATokenOfTheIssuerIsRefused(t *testing.T) {
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"), publicOf(t, private()["P-256"], "kid", "l"))
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"), publicOf(t, keytest.Private()["P-256"], "kid", "l"))
 	o := i.verifier(t)
 	signed := edToken(t, "k", i.claims())
 	good(t, o, signed)
@@ -360,8 +361,8 @@ func TestEveryChangeOfATokenOfTheIssuerIsRefused(t *testing.T) {
 
 // This holds even if one key signs both kinds.
 func TestNoKindOfTokenPassesForAnother(t *testing.T) {
-	ed := private()["Ed25519"]
-	keys := read(t, jwkOf(t, ed, "kid", "k"))
+	ed := keytest.Private()["Ed25519"]
+	keys := read(t, keytest.JWK(t, ed, "kid", "k"))
 	local, links := reviewer.NewIssuer(keys), token.NewLinks(keys)
 	i := newIssuer(t, publicOf(t, ed, "kid", "k"))
 	o := i.verifier(t)
@@ -430,11 +431,11 @@ func far(t testing.TB, client *http.Client, changes ...func(*reviewer.OIDCOption
 }
 
 func FuzzVerifyOIDC(f *testing.F) {
-	keys := set(f, publicOf(f, private()["Ed25519"], "kid", "k"), publicOf(f, private()["RSA"], "kid", "l"), publicOf(f, private()["P-256"]))
+	keys := keytest.Set(f, publicOf(f, keytest.Private()["Ed25519"], "kid", "k"), publicOf(f, keytest.Private()["RSA"], "kid", "l"), publicOf(f, keytest.Private()["P-256"]))
 	o := far(f, printed(string(keys)))
 	issued := edToken(f, "k", claimsOf(farIssuer, noon))
 	f.Add(issued)
-	f.Add(forge(f, map[string]any{"alg": "RS256", "kid": "l"}, claimsOf(farIssuer, noon), signer(f, jwa.RS512(), private()["RSA"])))
+	f.Add(forge(f, map[string]any{"alg": "RS256", "kid": "l"}, claimsOf(farIssuer, noon), signer(f, jwa.RS512(), keytest.Private()["RSA"])))
 	f.Add(forge(f, map[string]any{"alg": "ES256", "kid": "m"}, claimsOf(farIssuer, noon), func(string) []byte { return make([]byte, 64) }))
 	f.Add("e30.e30.e30")
 	f.Add("eyJhbGciOiJub25lIn0.e30.")
@@ -452,8 +453,8 @@ func FuzzVerifyOIDC(f *testing.F) {
 func BenchmarkVerifyOIDC(b *testing.B) {
 	for kind, alg := range map[string]jwa.SignatureAlgorithm{"Ed25519": jwa.EdDSA(), "P-256": jwa.ES256(), "RSA": jwa.RS256()} {
 		b.Run(kind, func(b *testing.B) {
-			o := far(b, printed(string(set(b, publicOf(b, private()[kind], "kid", "k")))))
-			raw := forge(b, map[string]any{"alg": alg.String(), "kid": "k"}, claimsOf(farIssuer, noon), signer(b, alg, private()[kind]))
+			o := far(b, printed(string(keytest.Set(b, publicOf(b, keytest.Private()[kind], "kid", "k")))))
+			raw := forge(b, map[string]any{"alg": alg.String(), "kid": "k"}, claimsOf(farIssuer, noon), signer(b, alg, keytest.Private()[kind]))
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := o.Verify(b.Context(), raw); err != nil {

@@ -11,12 +11,13 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
+	"github.com/verifyd/verifyd/internal/keytest"
 	"github.com/verifyd/verifyd/verification"
 )
 
 func TestTheIssClaimSelectsTheVerifier(t *testing.T) {
-	local := reviewer.NewIssuer(read(t, jwkOf(t, private()["P-256"])))
-	i := newIssuer(t, publicOf(t, private()["Ed25519"], "kid", "k"))
+	local := reviewer.NewIssuer(read(t, keytest.JWK(t, keytest.Private()["P-256"])))
+	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 	verify := reviewer.NewVerifier(local, i.verifier(t), i.clock.now)
 
 	got, err := verify(t.Context(), issue(t, local))
@@ -31,8 +32,8 @@ func TestTheIssClaimSelectsTheVerifier(t *testing.T) {
 }
 
 func TestATokenOfAnUnknownIssuerIsRefusedWithoutAFetch(t *testing.T) {
-	ed := private()["Ed25519"]
-	keys := read(t, jwkOf(t, ed, "kid", "k"))
+	ed := keytest.Private()["Ed25519"]
+	keys := read(t, keytest.JWK(t, ed, "kid", "k"))
 	i := newIssuer(t, publicOf(t, ed, "kid", "k"))
 	verify := reviewer.NewVerifier(reviewer.NewIssuer(keys), i.verifier(t), i.clock.now)
 	link := sign(t, token.NewLinks(keys), aLink)
@@ -57,7 +58,7 @@ func TestATokenOfAnUnknownIssuerIsRefusedWithoutAFetch(t *testing.T) {
 }
 
 func TestWithoutAnIssuerOnlyLocalTokensAreValid(t *testing.T) {
-	local := reviewer.NewIssuer(read(t, jwkOf(t, private()["Ed25519"], "kid", "k")))
+	local := reviewer.NewIssuer(read(t, keytest.JWK(t, keytest.Private()["Ed25519"], "kid", "k")))
 	verify := reviewer.NewVerifier(local, nil, newManualClock().now)
 	if _, err := verify(t.Context(), issue(t, local)); err != nil {
 		t.Errorf("a token of our own: %v", err)
