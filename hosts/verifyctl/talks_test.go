@@ -78,6 +78,14 @@ func talkOfApply(w *world) {
 	w.ctl("account list")
 }
 
+func TestApplyPrintsTheWarningsOfAWorkflow(t *testing.T) {
+	w := onMemory(t)
+	w.ctl("apply testdata/bootstrap-doubts.yaml --dry-run")
+	w.ctl("apply testdata/bootstrap-doubts.yaml")
+	w.ctl("apply testdata/bootstrap-doubts.yaml --json") // unchanged: warned of again
+	golden.Equal(t, "testdata/talks/apply-doubts.txt", w.transcript())
+}
+
 func talkOfAccounts(w *world) {
 	key := strings.TrimSuffix(w.ctl("account create acme-reader --tenant TENANT --surfaces runs,workflows"), "\n")
 	w.authenticates("acme-reader", key)

@@ -158,6 +158,32 @@ func TestWarningsOfAStartAreLogged(t *testing.T) {
 	}
 }
 
+func TestAHostLogsTheWarningsOfAWorkflow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bootstrap.yaml")
+	text := `tenants:
+  - id: 0191f3c0-0000-7000-8000-00000000000b
+    name: Bank
+    workflows:
+      - workflow: old
+        name: Old
+        start: form
+        nodes:
+          form: {type: customer_input, fields: {born: {type: date, required: true}}, next: branch}
+          branch: {type: branch, rules: [{when: "steps.form.data.born < '2000'", next: done}], else: done}
+          done: {type: end}
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": path})
+	want := `level=WARN msg="a workflow may not say what is meant" tenant=0191f3c0-0000-7000-8000-00000000000b workflow=old warning="` +
+		path + `:10:73: tenants[0].workflows[0].nodes.branch.rules[0].when: ` +
+		`steps.form.data.born is a date as YYYY-MM-DD: write a whole date in place of '2000'"`
+	if got := s.stderr.String(); strings.Count(got, want) != 1 {
+		t.Errorf("stderr = %s, want once %s", got, want)
+	}
+}
+
 func TestAVariableOfTheBootstrapFileIsNotReportedAsAnUnknownSetting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bootstrap.yaml")
 	text := "tenants: [{id: 0191f3c0-0000-7000-8000-00000000000b, name: Bank, webhook_secret: \"${env:VERIFYD_BANK_SECRET}\"}]\n"
