@@ -72,16 +72,16 @@ func lateWorkflow(n int) string { return latePrefix + fmt.Sprintf("%012d", n) }
 // isLate reports whether the webhook of a workflow is set during a run.
 func isLate(workflow string) bool { return strings.HasPrefix(workflow, latePrefix) }
 
-// writeBootstrap writes the bootstrap file, the list that it names, and a file of hosts that
-// lack the list and the workflow that uses it.
-func (s *site) writeBootstrap(t *testing.T) {
+// writeBootstrap writes the bootstrap file with a number of late workflows, the list that it
+// names, and a file of hosts that lack the list and the workflow that uses it.
+func (s *site) writeBootstrap(t *testing.T, workflows int) {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/bootstrap.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	folder, lesser := t.TempDir(), string(raw)
-	for n := range lateWorkflows {
+	for n := range workflows {
 		lesser += fmt.Sprintf(late, n, lateWorkflow(n))
 	}
 	s.bootstrap, s.lesser = filepath.Join(folder, "bootstrap.yaml"), filepath.Join(folder, "lesser.yaml")
@@ -98,7 +98,7 @@ func (s *site) writeBootstrap(t *testing.T) {
 // during the run, or hosts with different files. All but loops and live must be 0.
 type differing struct {
 	loops, unflagged  int
-	live, unannounced int // live counts the runs that were read live after their webhook was set
+	live, unannounced int // live counts the runs that started, or were read live, after their webhook was set
 	unavailable       int
 }
 

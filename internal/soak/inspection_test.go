@@ -28,7 +28,7 @@ type inspection struct {
 	seed      uint64
 	failures  failures
 	now       time.Time
-	live      map[string]bool // the runs that were read live after their webhook was set
+	live      map[string]bool // the runs that started, or were read live, after their webhook was set
 
 	lost, unanswered int
 	longest, raw     time.Duration // the longest gap, from the last failure of the run, and in total

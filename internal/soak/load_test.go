@@ -29,7 +29,8 @@ type load struct {
 
 	mu       sync.Mutex
 	accepted map[string]order // by the id of the run
-	live     map[string]bool  // the runs that were read live after their webhook was set
+	live     map[string]bool  // the runs that started, or were read live, after their webhook was set
+	hooked   map[string]bool  // the workflows whose webhook was set
 	slowest  time.Duration    // until a start was accepted
 	refused  map[int]int      // the number of failed requests by status; 0 is no response
 	problems []string
@@ -43,7 +44,7 @@ func newLoad(t *testing.T, f *cluster, seed uint64) *load {
 	t.Helper()
 	return &load{
 		cluster: f, seed: seed, client: newClient(t),
-		accepted: map[string]order{}, live: map[string]bool{}, refused: map[int]int{}, crowd: make(chan struct{}, crowd),
+		accepted: map[string]order{}, live: map[string]bool{}, hooked: map[string]bool{}, refused: map[int]int{}, crowd: make(chan struct{}, crowd),
 	}
 }
 
@@ -80,7 +81,11 @@ func (l *load) leave() {
 
 // serve runs one order.
 func (l *load) serve(ctx context.Context, o order) {
+	hooked := l.isHooked(o.workflow)
 	if run, ok := l.start(ctx, o); ok {
+		if hooked {
+			l.announce(run)
+		}
 		l.read(ctx, run, o)
 		l.follow(ctx, run, o)
 	}
@@ -181,10 +186,11 @@ func (l *load) setWebhook(ctx context.Context, run string, o order) {
 			var r runJSON
 			read := l.send(ctx, http.MethodGet, "/v1/runs/"+run, "")
 			if read.status == http.StatusOK && json.Unmarshal(read.body, &r) == nil && !r.Status.Terminal() {
-				l.mu.Lock()
-				l.live[run] = true
-				l.mu.Unlock()
+				l.announce(run)
 			}
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.hooked[o.workflow] = true
 			return
 		case http.StatusConflict:
 			return // it was set before
@@ -197,6 +203,20 @@ func (l *load) setWebhook(ctx context.Context, run string, o order) {
 			return
 		}
 	}
+}
+
+// announce records that the end of a run must be announced.
+func (l *load) announce(run string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.live[run] = true
+}
+
+// isHooked reports whether the webhook of a workflow was set.
+func (l *load) isHooked(workflow string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hooked[workflow]
 }
 
 // until repeats an action until it is done: its response may be lost, and the run

@@ -20,6 +20,7 @@ func TestHostsAreReplacedUnderLoadWithoutAFailedRequest(t *testing.T) {
 	t.Parallel()
 	const seed = 7
 	s := newSite(t, steady.get(t), "rolling", seed)
+	s.writeBootstrap(t, lateWorkflows)
 	s.migrate(t)
 	f := newCluster(t, s, -1, "api,worker", "api,worker", "worker")
 	l := newLoad(t, f, seed)

@@ -54,7 +54,7 @@ func newSite(t *testing.T, server *pgtest.Server, name string, seed uint64) *sit
 			t.Fatal(err)
 		}
 	}
-	s.writeBootstrap(t)
+	s.writeBootstrap(t, 0)
 	return s
 }
 

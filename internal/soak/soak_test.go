@@ -54,6 +54,7 @@ func TestNothingAcceptedIsLostDuringFailures(t *testing.T) {
 	length, long := lengthOf(t)
 	t.Logf("repeat with VERIFYD_SOAK_SEED=%d", seed)
 	s := newSite(t, serverOf(t), "soak", seed)
+	s.writeBootstrap(t, lateWorkflows)
 	s.migrate(t)
 	f := newCluster(t, s, 3, "api,worker", "api,worker", "worker", "api,worker")
 	l := newLoad(t, f, seed)
