@@ -24,6 +24,7 @@ type runView struct {
 	Back      string // the URL of the list that the page was opened from, at the run
 	BackText  string
 	Facts     []runFact
+	Guide     []guideRow
 	Error     string // why the run failed or expired; empty if it did not
 	Counts    string // of the cards
 	Cards     []cardView
@@ -106,7 +107,7 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 	report := rec.Report
 	v := runView{
 		ID: report.Run.ID, Reference: report.Run.ReferenceID, Back: s.Base + f.list() + "#run-" + string(report.Run.ID), BackText: s.say("run.back." + strings.Trim(s.path, "/")),
-		Badges: []web.Badge{s.statusBadge(report.Run.Status)}, Cards: c.cards(s, rec), Facts: s.runFacts(rec),
+		Badges: []web.Badge{s.statusBadge(report.Run.Status)}, Cards: c.cards(s, rec), Facts: s.runFacts(rec), Guide: s.guide(report),
 		Counts: s.say("run.counts", report.Summary.OK, report.Summary.NeedsReview, report.Summary.Failed),
 	}
 	if report.Decision != verification.DecisionNone {

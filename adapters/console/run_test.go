@@ -49,9 +49,9 @@ func TestTheRunPageShowsAllThatIsKnown(t *testing.T) {
 	if n := strings.Count(page.body, "<img "); n != 2 {
 		t.Errorf("the page has %d pictures, want 2", n)
 	}
-	wants(t, d.as(reviewer(verification.RoleViewer)).get("/runs/"+string(run)), http.StatusOK, "!Approve")
+	wants(t, d.as(reviewer(verification.RoleViewer)).get("/runs/"+string(run)), http.StatusOK, `!value="approve"`)
 	d.as(reviewer(verification.RoleReviewer)).post("/runs/" + string(run) + "/claim")
-	wants(t, d.as(reviewer(verification.RoleViewer)).get("/runs/"+string(run)), http.StatusOK, "asha-reviewer has claimed this run", "!Approve", "!Take over", "your role cannot give verdicts")
+	wants(t, d.as(reviewer(verification.RoleViewer)).get("/runs/"+string(run)), http.StatusOK, "asha-reviewer has claimed this run", `!value="approve"`, "!Take over", "your role cannot give verdicts")
 }
 
 func TestTheRunPageShowsEveryVisitOfALoop(t *testing.T) {
@@ -174,7 +174,7 @@ func TestAClaimIsKeptRenewedReleasedAndTakenOver(t *testing.T) {
 	asha, ravi := d.as(reviewerCalled("asha")), d.as(reviewerCalled("ravi"))
 	wants(t, asha.post(path+"/claim"), http.StatusSeeOther)
 	wants(t, asha.get(path), http.StatusOK, "You have claimed this run.", "Approve", "!data-free")
-	wants(t, ravi.get(path), http.StatusOK, "asha has claimed this run.", "Take over", "!Approve")
+	wants(t, ravi.get(path), http.StatusOK, "asha has claimed this run.", "Take over", `!value="approve"`)
 	page := asha.get(path)
 	renewed := asha.do(http.MethodPost, path+"/claim", "", "Accept", "application/json", "Origin", d.server.URL, "Content-Type", "application/x-www-form-urlencoded")
 	wants(t, renewed, http.StatusOK, "Until "+inZone(t, d.Clock.Now().Add(verification.ClaimTTL), "UTC"))
@@ -509,6 +509,9 @@ func TestARunLooksRight(t *testing.T) {
 		d.inspectAll(tab, "run-"+state, "/runs/"+string(run), func() {
 			tab.Wait(`[...document.images].every((i) => i.scrollIntoView() || i.complete)`)
 			browser.Eval[bool](tab, `scrollTo(0, 0), true`)
+			if state == "failed" {
+				browser.Eval[bool](tab, `document.querySelector("[data-guide]").open = true`)
+			}
 		})
 	}
 }

@@ -1,0 +1,82 @@
+// The table on the run page that says what to do about a status, a decision and an outcome.
+
+package console
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// guideRow is a line of the table.
+type guideRow struct {
+	Status, Decision, Outcome, Do string
+
+	Here bool // the line holds for the run of the page
+}
+
+// guideLine says for which runs a line of the table holds.
+type guideLine struct {
+	key       string // of the message "guide.do." and the key
+	statuses  []verification.Status
+	decisions []verification.Decision
+	outcome   guideOutcome
+}
+
+// guideOutcome is the end of the key of the message "guide.outcome.".
+type guideOutcome string
+
+const (
+	anyOutcome   guideOutcome = "any"
+	namedOutcome guideOutcome = "named"
+	noOutcome    guideOutcome = "none"
+)
+
+// guideLines are the table "What you do" of docs/api.md, in its order.
+func guideLines() []guideLine {
+	live := []verification.Status{verification.StatusInProgress, verification.StatusAbandoned}
+	completed := []verification.Status{verification.StatusCompleted}
+	broken := []verification.Status{verification.StatusFailed, verification.StatusExpired, verification.StatusCancelled}
+	none := []verification.Decision{verification.DecisionNone}
+	review := []verification.Decision{verification.DecisionReview}
+	approve := []verification.Decision{verification.DecisionApprove}
+	reject := []verification.Decision{verification.DecisionReject}
+	verdict := []verification.Decision{verification.DecisionApprove, verification.DecisionReject}
+	return []guideLine{
+		{"wait", live, none, noOutcome},
+		{"decide", live, review, noOutcome},
+		{"continues", live, verdict, noOutcome},
+		{"outcome", completed, none, namedOutcome},
+		{"steps", completed, none, noOutcome},
+		{"open", completed, review, anyOutcome},
+		{"accept", completed, approve, anyOutcome},
+		{"refuse", completed, reject, anyOutcome},
+		{"again", broken, none, noOutcome},
+		{"follow", broken, verdict, noOutcome},
+	}
+}
+
+// holds reports whether a line holds for a run.
+func (l guideLine) holds(report verification.Report) bool {
+	return slices.Contains(l.statuses, report.Run.Status) && slices.Contains(l.decisions, report.Decision) &&
+		(l.outcome == anyOutcome || (l.outcome == namedOutcome) == (report.Run.Outcome != ""))
+}
+
+// guide returns the table, with the line that holds for a run marked.
+func (s session) guide(report verification.Report) (rows []guideRow) {
+	for _, line := range guideLines() {
+		var statuses, decisions []string
+		for _, status := range line.statuses {
+			statuses = append(statuses, s.say("status."+string(status)))
+		}
+		for _, decision := range line.decisions {
+			decisions = append(decisions, s.decisionBadge(decision).Text)
+		}
+		rows = append(rows, guideRow{
+			Status: strings.Join(statuses, ", "), Decision: strings.Join(decisions, ", "),
+			Outcome: s.say("guide.outcome." + string(line.outcome)), Do: s.say("guide.do." + line.key), Here: line.holds(report),
+		})
+	}
+	return rows
+}
