@@ -111,3 +111,27 @@ func TestAnAdministratorSendsANoticeAgain(t *testing.T) {
 	}
 	wants(t, p.get("/deliveries?state=delivered"), http.StatusOK, "1 delivery", "accepted")
 }
+
+func TestANoticeOfAVerdictIsSentAgain(t *testing.T) {
+	d := serve(t)
+	definition := measured()
+	definition.Start, definition.Notify = "pan", []verification.NoticeEvent{verification.NoticeReviewed}
+	delete(definition.Nodes, "consent")
+	run := d.Start(d.Apply(definition).ID, engine.StartRequest{ReferenceID: "person"})
+	d.Settle()
+	d.GiveVerdict(run.ID, verification.DecisionApprove)
+	d.Settle()
+	before := d.Notices.All()
+	notice := before[len(before)-1]
+	if notice.Event != verification.NoticeReviewed {
+		t.Fatalf("the last notice is %s, want %s", notice.Event, verification.NoticeReviewed)
+	}
+	tab := d.tab(reviewer(verification.RoleAdmin), browser.Options{Wide: true, NoScript: true})
+	tab.Go(d.server.URL + "/console/deliveries")
+	tab.Press(fmt.Sprintf("#run-%s-%d button", run.ID, notice.Seq))
+	tab.See(".note")
+	d.Settle()
+	if all := d.Notices.All(); len(all) != len(before)+1 || all[len(before)].ID != notice.ID {
+		t.Errorf("the notices are %+v, want %s once more", all, notice.ID)
+	}
+}
