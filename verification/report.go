@@ -49,7 +49,7 @@ type ReportRun struct {
 	Status      Status
 	StartedAt   time.Time
 	CompletedAt time.Time // zero until terminal
-	// Outcome is that of the end node; empty for none. A verdict may have led there, so a
+	// Outcome is the outcome of the end node; empty for none. A verdict may have led there, so a
 	// printed report does not have it.
 	Outcome string
 }
@@ -111,7 +111,7 @@ func MakeReport(id RunID, history []Event, now time.Time) Report {
 }
 
 // MakePrint returns the report of a history as it is printed: of a verdict it shows only
-// that the run went on. Its cards are those of a run without a verdict, a card of a review
+// that the run went on. Its cards are as on a run without a verdict, a card of a review
 // has no completion time, and the fields that are never printed are zero.
 func MakePrint(id RunID, history []Event, now time.Time) Report {
 	r := makeReport(id, history, now, func(Run) Decision { return DecisionNone })

@@ -12,7 +12,8 @@ type Run struct {
 	Status      verification.Status     `json:"status"`
 	StartedAt   Timestamp               `json:"started_at"`
 	CompletedAt Timestamp               `json:"completed_at"` // null until the run ends
-	// Outcome is that of the end node of a completed run. It is left out if there is none.
+	// Outcome is the outcome of the end node that a completed run reached. It is left out if
+	// there is none.
 	Outcome        string                 `json:"outcome,omitempty"`
 	ActionRequired *verification.Action   `json:"action_required"`
 	Error          *verification.RunError `json:"error"`

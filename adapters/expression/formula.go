@@ -21,7 +21,7 @@ import (
 const maxCases = 2048
 
 // formula is a condition as a combination of comparisons. What is not a comparison of an
-// operand with a literal is an operand by itself, which is true or false.
+// operand with a literal is itself an operand, which is true or false.
 type formula struct {
 	op       string // an operator of CEL; empty for a constant
 	constant bool

@@ -119,7 +119,7 @@ func literalString(x ast.Expr) (string, bool) {
 	return "'" + string(s) + "'", ok && !strings.ContainsAny(string(s), "'\\\n\r")
 }
 
-// typeName returns a type in words, and whether it is that of an optional value.
+// typeName returns a type in words, and reports whether it is the type of an optional value.
 func typeName(t *cel.Type) (name string, optional bool) {
 	switch t.Kind() {
 	case types.BoolKind:

@@ -8,7 +8,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// deliveries has the deliveries by notice, and those of each tenant and state newest
+// deliveries has the deliveries by notice, and the deliveries of each tenant and state newest
 // first. The empty state has all.
 type deliveries struct {
 	table[noticeKey, verification.Delivery]

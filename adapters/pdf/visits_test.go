@@ -65,7 +65,7 @@ func TestVisitsThatAreNotPrintedAreCounted(t *testing.T) {
 	}
 }
 
-// The history is that of a flagged run that completed, and got a verdict after it.
+// The run of the history was flagged, completed, and got a verdict afterwards.
 func TestThePrintedReportIsTheSameAfterAVerdict(t *testing.T) {
 	history := []verification.Event{
 		{At: at(0), Fact: verification.Started{WorkflowName: "Onboarding", Version: 1, ReferenceID: "person-1"}},
