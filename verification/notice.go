@@ -108,7 +108,7 @@ func NewNotice(ref NoticeRef, history []Event) (Notice, error) {
 type Notice struct {
 	// ID is the same at every attempt, and no other notice has it, see NoticeRef.
 	ID string
-	// Seq is that of the NoticeRef, 0 for the end.
+	// Seq is NoticeRef.Seq: 0 for the end.
 	Seq int
 	// Event is what the notice is about, and OccurredAt when that happened.
 	Event      NoticeEvent

@@ -44,8 +44,7 @@ type formulas struct {
 	*meaning
 	tree     *ast.AST
 	operands map[string]*operand
-	// literal counts the operands that have no text.
-	unnamed int
+	unnamed  int // counts the operands that have no text
 }
 
 func (b *formulas) of(x ast.Expr) formula {
@@ -112,7 +111,7 @@ func (b *formulas) membership(x, list ast.Expr) (formula, bool) {
 	if list.Kind() != ast.ListKind || len(list.AsList().OptionalIndices()) > 0 {
 		return formula{}, false
 	}
-	any := formula{op: operators.LogicalOr}
+	oneOf := formula{op: operators.LogicalOr}
 	for _, item := range list.AsList().Elements() {
 		if item.Kind() != ast.LiteralKind {
 			return formula{}, false
@@ -121,9 +120,9 @@ func (b *formulas) membership(x, list ast.Expr) (formula, bool) {
 		if !ok {
 			return formula{}, false
 		}
-		any.parts = append(any.parts, c)
+		oneOf.parts = append(oneOf.parts, c)
 	}
-	return any, true
+	return oneOf, true
 }
 
 // name returns the text of an operand, and notes a literal that it is compared with. It
@@ -152,15 +151,18 @@ func (b *formulas) name(x ast.Expr, compared bool, literal ref.Val) string {
 	if literal == nil {
 		return text
 	}
-	return text[:len(text)*o.note(literal)]
+	if !o.note(literal) {
+		return ""
+	}
+	return text
 }
 
-// note adds a literal in its order. It returns 0 if the literal has another type than the
-// others, and 1 otherwise.
-func (o *operand) note(literal ref.Val) int {
+// note adds a literal in its order. It reports whether the literal can be compared with the
+// others.
+func (o *operand) note(literal ref.Val) bool {
 	for _, other := range o.literals {
 		if _, ok := order(other, literal); !ok {
-			return 0
+			return false
 		}
 	}
 	at, found := slices.BinarySearchFunc(o.literals, literal, func(a, b ref.Val) int {
@@ -170,7 +172,7 @@ func (o *operand) note(literal ref.Val) int {
 	if !found {
 		o.literals = slices.Insert(o.literals, at, literal)
 	}
-	return 1
+	return true
 }
 
 // order compares two literals. ok is false if they have no order.
@@ -237,7 +239,7 @@ func newSystem(all ...*formulas) (s system, ok bool) {
 				s.names = append(s.names, name)
 			}
 			for _, literal := range o.literals {
-				if joint.note(literal) == 0 {
+				if !joint.note(literal) {
 					return s, false
 				}
 			}
