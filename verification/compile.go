@@ -186,6 +186,7 @@ func (v *validator) template(id NodeID, n Node, l ExpressionCompiler, p *Program
 		}
 	}
 	v.findings(nodePath(id)+".with", findings)
+	v.vouched(nodePath(id)+".with", n, t[0])
 	if n.With != nil {
 		p.templates[id] = t[0]
 	}

@@ -34,6 +34,7 @@ func mumbai() []verification.Area {
 func TestFieldAcceptsValuesOfItsType(t *testing.T) {
 	const id = `{"document_id":"0191f3c0-0000-7000-8000-00000000000d"}`
 	const document, place = `must be {"document_id": the id of an upload}`, `must be {"latitude", "longitude", "accuracy"} or {"denied": true}`
+	const direction = "must not have characters that change the direction of text"
 	options := []verification.Option{{Value: "in", Label: "India"}, {Value: "np"}}
 	field := func(kind verification.FieldType) verification.InputField { return verification.InputField{Type: kind} }
 	pan := verification.InputField{Type: verification.FieldText, Pattern: "^[A-Z]{5}[0-9]{4}[A-Z]$"}
@@ -45,10 +46,11 @@ func TestFieldAcceptsValuesOfItsType(t *testing.T) {
 	}{
 		{
 			"text", field(verification.FieldText),
-			[]string{`"x"`, `"` + strings.Repeat("ä", 1000) + `"`},
+			[]string{`"x"`, `"` + strings.Repeat("ä", 1000) + `"`, `"خالد\u200f المنصوري\u061c\u200e"`, `"علی\u200cرضا"`},
 			map[string]string{
 				`7`: "must be a string", `{}`: "must be a string", `"a\nb"`: "must be one line", `"a\rb"`: "must be one line",
 				`"` + strings.Repeat("x", 1001) + `"`: "must be at most 1000 characters",
+				`"\u202evoksyomaZ"`:                   direction, `"a\u202ab\u202c"`: direction, `"\u2067a\u2069"`: direction,
 			},
 		},
 		{
@@ -61,7 +63,7 @@ func TestFieldAcceptsValuesOfItsType(t *testing.T) {
 		{
 			"textarea", field(verification.FieldTextarea),
 			[]string{`"a\nb"`, `"` + strings.Repeat("x", 10000) + `"`},
-			map[string]string{`"` + strings.Repeat("x", 10001) + `"`: "must be at most 10000 characters", `true`: "must be a string"},
+			map[string]string{`"` + strings.Repeat("x", 10001) + `"`: "must be at most 10000 characters", `true`: "must be a string", `"a\n\u202db"`: direction},
 		},
 		{
 			"number",

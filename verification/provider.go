@@ -47,6 +47,9 @@ type ProviderDescription struct {
 type Rescreening struct {
 	ListVersion string // the version that was searched
 	Hits        []Hit  // the best first
+	// NotCompared says what of the person or company could not be compared with the list;
+	// empty if everything was.
+	NotCompared []string
 }
 
 // PollRequest is the request for a pending result.

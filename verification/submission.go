@@ -184,6 +184,9 @@ func (f InputField) checkText(s string, pattern Pattern, now time.Time) string {
 	if utf8.RuneCountInString(s) > limit {
 		return tooLong(limit)
 	}
+	if f.Type != FieldSelect && strings.ContainsAny(s, directionControls) {
+		return "must not have characters that change the direction of text"
+	}
 	switch f.Type {
 	case FieldDate:
 		if message := f.checkDate(s, now); message != "" {
@@ -212,6 +215,12 @@ func (f InputField) checkText(s string, pattern Pattern, now time.Time) string {
 	}
 	return ""
 }
+
+// directionControls are the characters that embed, override or isolate a direction. A page
+// may show text with them in another order than that of its characters, so that a check
+// compares another name than a person reads. The marks U+200E, U+200F and U+061C reorder no
+// letters, and keyboards for Arabic and Hebrew write them.
+const directionControls = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 // plausibleEmail reports whether s is a local part, an @ and a dotted host. Only
 // a message sent to the address can prove more.

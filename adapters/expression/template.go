@@ -22,6 +22,41 @@ type template struct {
 // Findings returns the comparisons in the template that cannot be meant.
 func (t template) Findings([]verification.Condition) []verification.Finding { return t.found }
 
+// StepsRead returns the steps that the expressions in a field of the object read.
+func (t template) StepsRead(name string) (steps []verification.NodeID) {
+	o, _ := t.root.(object)
+	var visit func(part)
+	visit = func(p part) {
+		switch p := p.(type) {
+		case object:
+			for _, f := range p {
+				visit(f.part)
+			}
+		case list:
+			for _, item := range p {
+				visit(item)
+			}
+		case mixed:
+			for _, piece := range p.pieces {
+				visit(piece)
+			}
+		case filled:
+			for _, r := range p.reads {
+				if r.path.root == nameSteps {
+					steps = append(steps, verification.NodeID(r.path.keys[0].name))
+				}
+			}
+		}
+	}
+	for _, f := range o {
+		if f.name == name {
+			visit(f.part)
+		}
+	}
+	slices.Sort(steps)
+	return slices.Compact(steps)
+}
+
 type rendering struct {
 	*reading
 	converter

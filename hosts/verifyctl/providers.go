@@ -1,4 +1,4 @@
-// The commands about the providers of a bootstrap file.
+// The commands about the built-in providers and those of a bootstrap file.
 
 package main
 
@@ -7,15 +7,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/provider/rest"
+	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
@@ -195,16 +199,12 @@ func (c providerCall) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return fmt.Errorf("--with: must be a JSON object")
 	}
-	b, made, err := s.readProviders(ctx, c.Bootstrap, rest.Options{
+	p, err := c.find(ctx, s, with.Map(), rest.Options{
 		Secret: secret, AllowPrivateNetworks: c.AllowPrivate,
 		Trace: func(x rest.Exchange) { out.Requests = append(out.Requests, x) },
 	})
 	if err != nil {
 		return s.printProblems(err)
-	}
-	p, err := c.find(b, made)
-	if err != nil {
-		return err
 	}
 	result, err := c.call(ctx, p, s.clock.Now(), with.Map())
 	out.Outcome, out.Handle, out.Data = string(result.Outcome), result.Handle, result.Data
@@ -220,23 +220,53 @@ func (c providerCall) Run(ctx context.Context, s *session) error {
 	return nil
 }
 
-// find returns the provider that runs of the tenant would call.
-func (c providerCall) find(b definition.Bootstrap, made bootstrap.Providers) (verification.Provider, error) {
-	known := slices.Sorted(maps.Keys(made.All))
-	for _, t := range b.Tenants {
-		if c.Tenant == "" || c.Tenant != t.Tenant.Name && c.Tenant != string(t.Tenant.ID) {
-			continue
+// find returns the provider that runs of the tenant would call. The built-in ones need no
+// bootstrap file, except the one that searches lists.
+func (c providerCall) find(ctx context.Context, s *session, with map[string]any, o rest.Options) (verification.Provider, error) {
+	known := builtIn()
+	known[screening.NameMatchName] = screening.NewNameMatch(names.New())
+	var lists []definition.List
+	if c.Bootstrap != "" && (known[c.Name] == nil || c.Tenant != "" || c.Name == screening.ProviderName) {
+		b, made, err := s.readProviders(ctx, c.Bootstrap, o)
+		if err != nil {
+			return nil, err
 		}
-		own := made.Tenant[t.Tenant.ID]
-		if p := own[c.Name]; p != nil {
-			return p, nil
+		maps.Copy(known, made.All)
+		for _, t := range b.Tenants {
+			if c.Tenant != "" && (c.Tenant == t.Tenant.Name || c.Tenant == string(t.Tenant.ID)) {
+				maps.Copy(known, made.Tenant[t.Tenant.ID])
+			}
 		}
-		known = slices.AppendSeq(known, maps.Keys(own))
+		lists = b.Lists
 	}
-	if p := made.All[c.Name]; p != nil {
-		return p, nil
+	switch supported := slices.Sorted(maps.Keys(known)); {
+	case c.Name == screening.ProviderName && c.Bootstrap == "":
+		return nil, errors.New(cli.Setting("bootstrap") + ": required for " + c.Name + ", the file with the lists; verifyctl screening search searches a list without it")
+	case c.Name == screening.ProviderName:
+		return s.searcher(ctx, lists, with["list"])
+	case known[c.Name] != nil:
+		return known[c.Name], nil
+	case c.Bootstrap == "":
+		return nil, errors.New(cli.Setting("bootstrap") + ": required for " + c.Name + ", which is not built in" +
+			verification.DidYouMean(c.Name, supported) + " (built in: " + strings.Join(supported, ", ") + ")")
+	default:
+		return nil, notFound("provider", "there is no "+c.Name+verification.DidYouMean(c.Name, supported)+" (supported: "+strings.Join(supported, ", ")+")")
 	}
-	return nil, notFound("provider", "the file has no such provider"+verification.DidYouMean(c.Name, known))
+}
+
+// searcher returns the provider that searches lists, with one list loaded.
+func (s *session) searcher(ctx context.Context, lists []definition.List, name any) (verification.Provider, error) {
+	var sources []screening.Source
+	for _, l := range lists {
+		if l.Name == name {
+			sources = append(sources, bootstrap.ListSource(l))
+		}
+	}
+	opened, err := screening.Open(ctx, sources, screening.Options{Log: slog.New(slog.NewTextHandler(s.stderr, nil)), Now: s.clock.Now})
+	if err != nil {
+		return nil, err
+	}
+	return screening.NewProvider(opened, s.clock.Now), nil
 }
 
 func (c providerCall) call(ctx context.Context, p verification.Provider, now time.Time, with map[string]any) (verification.CheckResult, error) {

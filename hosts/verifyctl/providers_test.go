@@ -89,10 +89,10 @@ func TestAProviderIsCalledFromTheCommandLine(t *testing.T) {
 		{[]string{"registry", "--handle", "t-7"}, 0, []string{"GET " + vendor.URL + "/checks/t-7\n", "outcome  passed\n", `data     {"score":0.5}`}},
 		{[]string{"registry", "--handle", "t-7", "--json"}, 0, []string{`"outcome": "passed"`, `"score": 0.5`, `"Bearer ***"`}},
 		{[]string{"own", "--tenant", "Bank"}, 0, []string{"outcome  passed\n"}},
-		{[]string{"own"}, 2, []string{"verifyctl: provider: the file has no such provider\n"}},
+		{[]string{"own"}, 2, []string{"verifyctl: provider: there is no own (supported: offline.aadhaar, ", "offline.voter_id, registry)\n"}},
 		{[]string{"registri"}, 2, []string{"did you mean registry?"}},
 		{[]string{"owm", "--tenant", "Bank"}, 2, []string{"did you mean own?"}},
-		{[]string{"registry", "--bootstrap", ""}, 2, []string{"--bootstrap (VERIFYD_BOOTSTRAP): required, the bootstrap file of the hosts"}},
+		{[]string{"registry", "--bootstrap", ""}, 2, []string{"--bootstrap (VERIFYD_BOOTSTRAP): required for registry, which is not built in (built in: offline.aadhaar, "}},
 		{[]string{"registry"}, 1, []string{"error    registry (" + vendor.URL + ") was not called: json: pan: with.number has no value\n"}},
 		{[]string{"registry", "--with", "[1]"}, 2, []string{"--with: must be a JSON object"}},
 	} {
@@ -116,6 +116,62 @@ func TestAProviderIsCalledFromTheCommandLine(t *testing.T) {
 	}
 }
 
+func TestABuiltInCheckIsCalledWithoutABootstrapFile(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"list.csv":  "id,name,type\n1,Viktor Samojskow,person\n",
+		"lists.yml": "lists: {watched: {path: list.csv, format: csv}}\ntenants: []\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lists := filepath.Join(folder, "lists.yml")
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"offline.iban", "--with", `{"number":"DE89 3704 0044 0532 0130 00"}`}, 0, "outcome  passed\n"},
+		{[]string{"offline.iban", "--with", `{"number":"DE88370400440532013000"}`}, 0, `"reason":"check_digit"`},
+		{[]string{"offline.iban", "--with", `{"number":"x"}`, "--json"}, 0, `"outcome": "failed"`},
+		{[]string{"offline.iban"}, 1, "error    offline.iban: with.number is required\n"},
+		{[]string{"offline.iban", "--handle", "7"}, 1, "error    the provider cannot be polled\n"},
+		{[]string{"offline.age", "--tenant", "Bank", "--with", `{"birth_date":"1990-05-17","min_years":18}`}, 0, "outcome  passed\n"},
+		{[]string{"offline.name_match", "--with", `{"name":"Asha Rao","other":"Rao, Asha"}`}, 0, "outcome  passed\n"},
+		{[]string{"offline.ibann"}, 2, "required for offline.ibann, which is not built in; did you mean offline.iban? (built in: offline.aadhaar, "},
+		{[]string{"offline.screening"}, 2, "--bootstrap (VERIFYD_BOOTSTRAP): required for offline.screening, the file with the lists; verifyctl screening search searches a list without it\n"},
+		{[]string{"offline.screening", "--bootstrap", lists, "--with", `{"list":"watched","name":"Viktor Samojskow","kind":"person"}`}, 0, `"name":"Viktor Samojskow"`},
+		{[]string{"offline.screening", "--bootstrap", lists, "--with", `{"list":"other","name":"Viktor Samojskow","kind":"person"}`}, 1, "error    offline.screening: with.list"},
+	} {
+		stdout, stderr, code := command(t, nil, append([]string{"provider", "call"}, tt.args...)...)
+		if code != tt.code || !strings.Contains(stdout+stderr, tt.want) {
+			t.Errorf("%v: exit code %d, want %d and %q:\n%s%s", tt.args, code, tt.code, tt.want, stdout, stderr)
+		}
+	}
+}
+
+// The blocks of docs/offline-checks.md that call a provider are carried out.
+func TestTheDocumentedCallsPrintWhatIsDocumented(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/offline-checks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := strings.Split(string(raw), "\n$ verifyctl provider call ")[1:]
+	if len(calls) == 0 {
+		t.Error("docs/offline-checks.md calls no provider")
+	}
+	for _, call := range calls {
+		call, _, _ = strings.Cut(call, "\n```")
+		line, want, _ := strings.Cut(call, "\n")
+		name, with, _ := strings.Cut(line, " --with ")
+		stdout, stderr, _ := command(t, nil, "provider", "call", name, "--with", strings.Trim(with, "'"))
+		if got := strings.TrimSuffix(stdout+stderr, "\n"); got != want {
+			t.Errorf("%s prints\n%s\nand the documentation says\n%s", line, got, want)
+		}
+	}
+}
+
 func TestProvidersOfAFileAreListedAndValidated(t *testing.T) {
 	file := declaration(t, "https://api.vendor.example")
 	stdout, stderr, code := command(t, nil, "provider", "list", "--bootstrap", file)
@@ -125,7 +181,7 @@ func TestProvidersOfAFileAreListedAndValidated(t *testing.T) {
 	}
 	for _, want := range []string{
 		"NAME TENANT_ID TYPE MAX_CALLS SUMMARY",
-		"offline.name_match - built-in - Compares two names, in any script.",
+		"offline.name_match - built-in - Tells whether two names are the name of one person or company, in any script.",
 		"offline.screening - built-in - Searches a list for a person or a company.",
 		"registry - rest 16 Checks a PAN.",
 		"own 0191f3c0-0000-7000-8000-00000000000b rest 16 Calls https://api.vendor.example.",

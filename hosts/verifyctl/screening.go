@@ -3,14 +3,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,62 +17,23 @@ import (
 )
 
 type screeningCommands struct {
+	List    screeningList    `cmd:"" help:"List the lists of a bootstrap file, and what could not be read in them."`
 	Search  screeningSearch  `cmd:"" help:"Search a list for a name."`
+	Test    screeningTest    `cmd:"" help:"Search every name of a list in the list itself, and report names that are not found."`
 	Compare screeningCompare `cmd:"" help:"Compare two names, or pairs of names from stdin."`
 	Diff    screeningDiff    `cmd:"" help:"Report which names match a new version of a list, but not the old one."`
-}
-
-// listFlags say how to read a list file.
-type listFlags struct {
-	Format   string  `enum:",opensanctions,ftm,csv" default:"" placeholder:"FORMAT" help:"Format of the list: opensanctions, ftm or csv (default: recognized by its content)."`
-	ReviewAt float64 `placeholder:"SCORE" default:"0.85" help:"Lowest score of a match, 0.5 to 1 (default 0.85)."`
-}
-
-func (f listFlags) load(ctx context.Context, path string, c *names.Comparer) (*screening.List, error) {
-	if f.ReviewAt < 0.5 || f.ReviewAt > 1 {
-		return nil, errors.New("--review-at: must be 0.5 to 1")
-	}
-	format := screening.FormatType(f.Format)
-	if format == "" {
-		var err error
-		if format, err = formatOf(path); err != nil {
-			return nil, err
-		}
-	}
-	return screening.Load(ctx, screening.Source{Path: path, Format: screening.Format{Type: format}}, c)
-}
-
-// formatOf returns the format that a list file seems to have.
-func formatOf(path string) (screening.FormatType, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = file.Close() }() // it is only read
-	begin := make([]byte, 4096)
-	n, err := io.ReadFull(file, begin)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return "", err
-	}
-	first, _, _ := bytes.Cut(bytes.TrimPrefix(begin[:n], []byte("\xef\xbb\xbf")), []byte("\n"))
-	switch header := strings.ToLower(string(first)); {
-	case strings.HasPrefix(header, "{"):
-		return screening.FollowTheMoney, nil
-	case strings.Contains(header, "schema") && strings.Contains(header, "aliases"):
-		return screening.OpenSanctions, nil
-	}
-	return screening.CSV, nil
 }
 
 const dateRule = "must be YYYY, YYYY-MM or YYYY-MM-DD"
 
 type screeningSearch struct {
-	List      string   `arg:"" type:"existingfile" help:"List file."`
+	List      string   `arg:"" help:"List file, or the name of a list in the bootstrap file."`
 	Name      string   `arg:"" help:"Name of a person or a company."`
 	Kind      string   `enum:"person,company" default:"person" placeholder:"KIND" help:"Kind of the name: person or company (default person)."`
 	BirthDate string   `placeholder:"DATE" help:"Birth date, as YYYY, YYYY-MM or YYYY-MM-DD."`
 	Country   []string `placeholder:"CODE" help:"Countries, as they are in the list."`
 	listFlags
+	reviewFlag
 	jsonFlag
 }
 
@@ -91,11 +49,15 @@ func (c screeningSearch) Run(ctx context.Context, s *session) error {
 	if c.BirthDate != "" && !screening.IsDate(c.BirthDate) {
 		return errors.New("--birth-date: " + dateRule)
 	}
-	list, err := c.load(ctx, c.List, names.New())
+	if err := c.reviewFlag.check(); err != nil {
+		return err
+	}
+	list, err := c.load(ctx, s, names.New(), c.List)
 	if err != nil {
 		return err
 	}
-	hits, err := list.Search(screening.Subject{Kind: names.Kind(c.Kind), Name: c.Name, BirthDate: c.BirthDate, Countries: c.Country}, c.ReviewAt)
+	found, err := list.Search(screening.Subject{Kind: names.Kind(c.Kind), Name: c.Name, BirthDate: c.BirthDate, Countries: c.Country}, c.ReviewAt)
+	hits := found.Hits
 	if err != nil {
 		return fmt.Errorf("NAME: %w", err)
 	}
@@ -177,12 +139,13 @@ func comparePairs(ctx context.Context, s *session, comparer *names.Comparer) err
 }
 
 type screeningDiff struct {
-	Old    string `arg:"" type:"existingfile" help:"List file of the old version."`
-	New    string `arg:"" type:"existingfile" help:"List file of the new version."`
-	List   string `placeholder:"NAME" help:"Only checks of this list, by its name in the bootstrap file. By default checks of any list."`
+	Old    string `arg:"" help:"List file of the old version, or the name of a list in the bootstrap file."`
+	New    string `arg:"" help:"List file of the new version, or the name of a list in the bootstrap file."`
+	List   string `placeholder:"NAME" help:"Only checks of this list, by its name in the bootstrap file. By default checks of any list. With --bootstrap, both files are read as the bootstrap file declares this list."`
 	Record bool   `help:"Record the new matches on their runs, which then need a verdict again."`
 	Names  string `placeholder:"FILE" help:"Take names from a CSV with the columns kind, name and optionally id, birth_date and countries instead of from runs; - is stdin."`
 	listFlags
+	reviewFlag
 	tenantFlags
 	jsonFlag
 }
@@ -197,6 +160,7 @@ type screened struct {
 	Name        string `json:"name"`
 
 	list     string
+	numbered bool // the id is the number of a line
 	subject  screening.Subject
 	reviewAt float64
 }
@@ -228,12 +192,15 @@ func (c screeningDiff) Run(ctx context.Context, s *session) error {
 	if c.Record && c.Names != "" {
 		return errors.New("--record: matches of a file of names cannot be recorded; leave out --names")
 	}
+	if err := c.reviewFlag.check(); err != nil {
+		return err
+	}
 	comparer := names.New()
-	before, err := c.load(ctx, c.Old, comparer)
+	before, err := c.load(ctx, s, comparer, c.Old, c.List, c.New)
 	if err != nil {
 		return err
 	}
-	after, err := c.load(ctx, c.New, comparer)
+	after, err := c.load(ctx, s, comparer, c.New, c.List, c.Old)
 	if err != nil {
 		return err
 	}
@@ -253,7 +220,7 @@ func (c screeningDiff) Run(ctx context.Context, s *session) error {
 		return nil
 	}
 	if c.Names != "" {
-		err = c.fromFile(s, each)
+		err = namesIn(s, c.Names, c.ReviewAt, each)
 	} else {
 		result.Unreadable, err = c.fromRuns(ctx, s, each)
 	}
@@ -276,14 +243,16 @@ func (c screeningDiff) Run(ctx context.Context, s *session) error {
 
 // newHits returns the hits in the new version whose entries are no hits in the old.
 func newHits(before, after *screening.List, who screened) ([]screening.Hit, error) {
-	hits, err := after.Search(who.subject, who.reviewAt)
+	found, err := after.Search(who.subject, who.reviewAt)
+	hits := found.Hits
 	if errors.Is(err, names.ErrNoName) || len(hits) == 0 {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	known, err := before.Search(who.subject, who.reviewAt)
+	foundKnown, err := before.Search(who.subject, who.reviewAt)
+	known := foundKnown.Hits
 	if err != nil {
 		return nil, err
 	}
@@ -310,69 +279,4 @@ func (c screeningDiff) print(s *session, result diffJSON) error {
 		}
 	}
 	return s.table([]string{"RUN_ID", "REFERENCE_ID", "NODE_ID", "ID", "SCORE", "ENTRY", "LISTED_NAME"}, rows)
-}
-
-// fromFile calls each with every row of a file of names.
-func (c screeningDiff) fromFile(s *session, each func(screened) error) error {
-	from := s.stdin
-	if c.Names != "-" {
-		file, err := os.Open(filepath.Clean(c.Names))
-		if err != nil {
-			return err
-		}
-		defer func() { _ = file.Close() }() // it is only read
-		from = file
-	}
-	in := csv.NewReader(from)
-	header, err := in.Read()
-	if err != nil {
-		return fmt.Errorf("--names: %w", err)
-	}
-	at := map[string]int{}
-	for i, name := range header {
-		at[strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")))] = i
-	}
-	for _, name := range []string{"kind", "name"} {
-		if _, ok := at[name]; !ok {
-			return fmt.Errorf("--names: the first line has no column %s", name)
-		}
-	}
-	for {
-		row, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("--names: %w", err)
-		}
-		field := func(name string) string {
-			if i, ok := at[name]; ok {
-				return strings.TrimSpace(row[i])
-			}
-			return ""
-		}
-		line, _ := in.FieldPos(0)
-		kind, err := names.ParseKind(field("kind"))
-		if err != nil {
-			return fmt.Errorf("--names: line %d: %w", line, err)
-		}
-		birth := field("birth_date")
-		if birth != "" && !screening.IsDate(birth) {
-			return fmt.Errorf("--names: line %d: birth_date %s", line, dateRule)
-		}
-		id := field("id")
-		if id == "" {
-			id = fmt.Sprintf("line-%d", line)
-		}
-		err = each(screened{
-			ID: id, Kind: string(kind), Name: field("name"), reviewAt: c.ReviewAt,
-			subject: screening.Subject{
-				Kind: kind, Name: field("name"), BirthDate: birth,
-				Countries: strings.FieldsFunc(field("countries"), func(r rune) bool { return r == ';' || r == ' ' }),
-			},
-		})
-		if err != nil {
-			return err
-		}
-	}
 }

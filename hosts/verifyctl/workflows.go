@@ -187,8 +187,8 @@ func withLists(d verification.ProviderDescription, lists []string) (verification
 	return d, err
 }
 
-// builtIn returns the checks that every host has, except the sandbox. Definitions are checked
-// against their descriptions; verifyctl calls none of them.
+// builtIn returns the checks that every host has, except the sandbox. Those of screening only
+// describe themselves: providerCall makes the one that it calls.
 func builtIn() map[string]verification.Provider {
 	checks := offline.Checks()
 	checks[screening.ProviderName], checks[screening.NameMatchName] = screening.NewProvider(nil, nil), screening.NewNameMatch(nil)

@@ -117,7 +117,7 @@ func lists(t testing.TB) *screening.Lists {
 	check(t, err)
 	all, err := screening.Open(t.Context(), []screening.Source{{
 		Name: "fictional", Path: "list.csv", Files: fstest.MapFS{"list.csv": {Data: raw}}, Format: screening.Format{Type: screening.OpenSanctions},
-	}}, screening.Options{Log: slog.New(slog.DiscardHandler)})
+	}}, screening.Options{Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	check(t, err)
 	return all
 }

@@ -1,5 +1,5 @@
-// Command testenv prints the browser and the PostgreSQL that the tests use and
-// installs them if they are missing. It fails if that is not possible.
+// Command testenv prints the browser, the PostgreSQL and the real names that the tests use
+// and installs them if they are missing. It fails if that is not possible.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/realnames"
 )
 
 func main() {
@@ -32,6 +33,7 @@ func run(ctx context.Context, stdout io.Writer) error {
 	}{
 		{"Browser", browser.Describe},
 		{"PostgreSQL", pgtest.Describe},
+		{"Names", realnames.Describe},
 	} {
 		line, err := tool.describe(ctx)
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/verifyd/verifyd/internal/pgtest"
 )
 
-func TestBothToolsAreNamedInOneLineEach(t *testing.T) {
+func TestEachToolIsNamedInOneLine(t *testing.T) {
 	pgtest.SkipIfShort(t)
 	t.Setenv(pgtest.EnvURL, "")
 	var out strings.Builder
@@ -15,8 +15,8 @@ func TestBothToolsAreNamedInOneLineEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-	if len(lines) != 2 || !strings.Contains(lines[0], "Chrom") || !strings.Contains(lines[1], "PostgreSQL) ") {
-		t.Errorf("it prints %q, want a line about Chromium and one about PostgreSQL", lines)
+	if len(lines) != 3 || !strings.Contains(lines[0], "Chrom") || !strings.Contains(lines[1], "PostgreSQL) ") || !strings.Contains(lines[2], "locales") {
+		t.Errorf("it prints %q, want a line about Chromium, one about PostgreSQL and one about the names", lines)
 	}
 	t.Setenv(pgtest.EnvURL, "postgres://ci:secret@db.example:5432/postgres")
 	out.Reset()
@@ -36,7 +36,7 @@ func TestMissingToolsAreReportedTogether(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error without any tool")
 	}
-	for _, want := range []string{"no Chromium found", "npm", pgtest.EnvBin} {
+	for _, want := range []string{"no Chromium found", "npm", pgtest.EnvBin, "@faker-js/faker"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not mention %q: %v", want, err)
 		}

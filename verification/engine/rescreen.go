@@ -257,8 +257,9 @@ func temporary(err error) bool {
 }
 
 // rescreenRun screens the people and companies of the checks of a run against the version
-// of a pass, and records new hits. It reports whether there were any. The run is not
-// cached, so that live runs stay in the cache.
+// of a pass, and records new hits. It reports whether there were any. A check that was not
+// compared as a whole is an error, after all checks are screened. The run is not cached, so
+// that live runs stay in the cache.
 func (e *Engine) rescreenRun(ctx context.Context, pass *verification.RescreenPass, ref verification.RunRef) (flagged bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, rescreenRunTime)
 	defer cancel()
@@ -270,6 +271,7 @@ func (e *Engine) rescreenRun(ctx context.Context, pass *verification.RescreenPas
 	if err := e.loadProgram(ctx, s); err != nil {
 		return false, err
 	}
+	var partly error
 	for _, step := range s.run.Steps {
 		if step.Rescreen != pass.List || step.ListVersion() == pass.Version {
 			continue
@@ -280,7 +282,11 @@ func (e *Engine) rescreenRun(ctx context.Context, pass *verification.RescreenPas
 			return flagged, fmt.Errorf("node %s: %w", step.Node, err)
 		case found.ListVersion != pass.Version:
 			return flagged, fmt.Errorf("node %s: the provider searched version %s", step.Node, found.ListVersion)
-		case len(found.Hits) == 0:
+		}
+		if len(found.NotCompared) > 0 {
+			partly = errors.Join(partly, fmt.Errorf("node %s: not everything was compared with the list", step.Node))
+		}
+		if len(found.Hits) == 0 {
 			continue
 		}
 		recorded, err := e.RecordHits(ctx, ref.Tenant, ref.Run, verification.RecordHits{
@@ -291,7 +297,7 @@ func (e *Engine) rescreenRun(ctx context.Context, pass *verification.RescreenPas
 		}
 		flagged = flagged || recorded
 	}
-	return flagged, nil
+	return flagged, partly
 }
 
 // rescreenStep calls the provider of a check that the run has made.

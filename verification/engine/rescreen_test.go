@@ -29,6 +29,7 @@ type screener struct {
 	hits    []verification.Hit // of everybody
 	calls   map[verification.RunID]int
 	before  func(verification.RunID) error // of each call of Rescreen; may be nil
+	partly  []string                       // what is not compared, of everybody
 }
 
 func newScreener(version string) *screener {
@@ -56,7 +57,7 @@ func (s *screener) Rescreen(_ context.Context, _ string, r verification.CheckReq
 		}
 	}
 	s.calls[r.Run]++
-	return verification.Rescreening{ListVersion: s.version, Hits: s.hits}, nil
+	return verification.Rescreening{ListVersion: s.version, Hits: s.hits, NotCompared: s.partly}, nil
 }
 
 // change makes another version of the list the current one.
@@ -268,6 +269,23 @@ func TestARunThatCannotBeScreenedAgainIsSkippedAndLoggedOnce(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "Testov") {
 		t.Errorf("the log has a name:\n%s", log.String())
+	}
+}
+
+func TestARunThatIsComparedInPartIsLoggedAndCounted(t *testing.T) {
+	var log bytes.Buffer
+	s := newScreener("v1")
+	k := enginetest.New(t, s.screens, func(_ *engine.Ports, o *engine.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	run := k.Start(k.Apply(screened()).ID, engine.StartRequest{ReferenceID: "1"})
+	s.partly = []string{"Testov is too long"}
+	s.change("v2", "e-1")
+	k.Advance(time.Hour)
+	passes, _ := k.Engine.RescreenPasses(t.Context())
+	if p := passes[0]; p.Failed != 1 || p.EndedAt.IsZero() || hitsOf(t, k.Store, run.ID) != 1 {
+		t.Errorf("pass = %+v, %d hits; want an ended pass with 1 failure, and the hit recorded", p, hitsOf(t, k.Store, run.ID))
+	}
+	if text := log.String(); strings.Count(text, "node a: not everything was compared with the list") != 1 || strings.Contains(text, "Testov") {
+		t.Errorf("log:\n%s\nwant one line without the name", text)
 	}
 }
 

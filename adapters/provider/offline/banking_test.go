@@ -2,7 +2,6 @@ package offline_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,24 +9,9 @@ import (
 	"golang.org/x/text/language"
 )
 
-// examples are the lines of testdata/iban_examples.tsv.
-func examples(t *testing.T) (lines [][]string) {
-	t.Helper()
-	raw, err := os.ReadFile("testdata/iban_examples.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(raw)) {
-		if !strings.HasPrefix(line, "#") {
-			lines = append(lines, strings.Split(strings.TrimSuffix(line, "\n"), "\t"))
-		}
-	}
-	return lines
-}
-
 func TestEveryExampleOfTheIBANRegistryPasses(t *testing.T) {
 	countries := map[string]bool{}
-	for _, e := range examples(t) {
+	for _, e := range table(t, "testdata/iban_examples.tsv") {
 		iban, bank, branch := e[0], e[1], ""
 		if len(e) > 2 {
 			branch = fmt.Sprintf(`"branch_code":%q,`, e[2])
@@ -42,7 +26,7 @@ func TestEveryExampleOfTheIBANRegistryPasses(t *testing.T) {
 }
 
 func TestEveryWrongCharacterOfAnIBANIsFound(t *testing.T) {
-	for _, e := range examples(t) {
+	for _, e := range table(t, "testdata/iban_examples.tsv") {
 		iban := e[0]
 		for i := range len(iban) {
 			wrong := []byte(iban)
@@ -62,6 +46,13 @@ func TestIBAN(t *testing.T) {
 		{with{"number": "DE89370400440532013000", "countries": []any{"AT", "DE"}}, `passed {"bank_code":"37040044","country":"DE","number":"DE89370400440532013000"}`},
 		{with{"number": "DE89370400440532013000", "countries": []any{"AT"}}, `failed country {"bank_code":"37040044","country":"DE","number":"DE89370400440532013000"}`},
 		{with{"number": "DE88370400440532013000"}, `failed check_digit {"bank_code":"37040044","country":"DE","number":"DE88370400440532013000"}`},
+		// The check digits are 02 to 98, although 99, 01 and 00 leave the same remainders.
+		{with{"number": "DE02370400440000000024"}, `passed {"bank_code":"37040044","country":"DE","number":"DE02370400440000000024"}`},
+		{with{"number": "DE99370400440000000024"}, `failed check_digit {"bank_code":"37040044","country":"DE","number":"DE99370400440000000024"}`},
+		{with{"number": "DE98370400440000000042"}, `passed {"bank_code":"37040044","country":"DE","number":"DE98370400440000000042"}`},
+		{with{"number": "DE01370400440000000042"}, `failed check_digit {"bank_code":"37040044","country":"DE","number":"DE01370400440000000042"}`},
+		{with{"number": "DE97370400440000000060"}, `passed {"bank_code":"37040044","country":"DE","number":"DE97370400440000000060"}`},
+		{with{"number": "DE00370400440000000060"}, `failed check_digit {"bank_code":"37040044","country":"DE","number":"DE00370400440000000060"}`},
 		{with{"number": ""}, "failed empty"},
 		{with{"number": "D"}, "failed country"},
 		{with{"number": "US64SVBKUS6S3300958879"}, "failed country"},
@@ -129,6 +120,10 @@ func TestLEI(t *testing.T) {
 		{with{"lei": "HWUPKR0MPOU8FGXBT394"}, `passed {"issuer_prefix":"HWUP","lei":"HWUPKR0MPOU8FGXBT394"}`},
 		{with{"lei": "506700GE1G29325QX364"}, `failed check_digit {"issuer_prefix":"5067","lei":"506700GE1G29325QX364"}`},
 		{with{"lei": "506700GE1G29325XQ363"}, `failed check_digit {"issuer_prefix":"5067","lei":"506700GE1G29325XQ363"}`},
+		{with{"lei": "506700GE1G2900001802"}, `passed {"issuer_prefix":"5067","lei":"506700GE1G2900001802"}`},
+		{with{"lei": "506700GE1G2900001899"}, `failed check_digit {"issuer_prefix":"5067","lei":"506700GE1G2900001899"}`},
+		{with{"lei": "506700GE1G2900005100"}, `failed check_digit {"issuer_prefix":"5067","lei":"506700GE1G2900005100"}`},
+		{with{"lei": "506700GE1G2900008301"}, `failed check_digit {"issuer_prefix":"5067","lei":"506700GE1G2900008301"}`},
 		{with{"lei": ""}, "failed empty"},
 		{with{"lei": "506700GE1G29325QX36"}, "failed length"},
 		{with{"lei": "506700GE1G29325QX3A3"}, "failed structure"},
@@ -161,6 +156,13 @@ func TestCardNumber(t *testing.T) {
 		{with{"number": "4111111111111111", "schemes": []any{"rupay"}}, `failed scheme {"number":"XXXXXXXXXXXX1111","scheme":"visa"}`},
 		{with{"number": "0000000000000000", "schemes": []any{"rupay"}}, `failed scheme {"number":"XXXXXXXXXXXX0000"}`},
 		{with{"number": "4111111111111112"}, `failed check_digit {"number":"XXXXXXXXXXXX1112","scheme":"visa"}`},
+		// Visa has numbers of 13, 16 and 19 digits.
+		{with{"number": "4111111111119"}, `passed {"number":"XXXXXXXXX1119","scheme":"visa"}`},
+		{with{"number": "41111111111114"}, `failed length {"number":"XXXXXXXXXX1114","scheme":"visa"}`},
+		{with{"number": "411111111111116"}, `failed length {"number":"XXXXXXXXXXX1116","scheme":"visa"}`},
+		{with{"number": "41111111111111113"}, `failed length {"number":"XXXXXXXXXXXXX1113","scheme":"visa"}`},
+		{with{"number": "411111111111111118"}, `failed length {"number":"XXXXXXXXXXXXXX1118","scheme":"visa"}`},
+		{with{"number": "4111111111111111110"}, `passed {"number":"XXXXXXXXXXXXXXX1110","scheme":"visa"}`},
 		{with{"number": "3782822463100003"}, `failed length {"number":"XXXXXXXXXXXX0003","scheme":"american_express"}`},
 		{with{"number": ""}, "failed empty"},
 		{with{"number": "41111111111"}, "failed length"},

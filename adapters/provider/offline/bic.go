@@ -2,7 +2,11 @@
 
 package offline
 
-import "time"
+import (
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/provider/country"
+)
 
 type bicWith struct {
 	BIC       string   `json:"bic"`
@@ -24,14 +28,14 @@ func judgeBIC(w bicWith, _ time.Time) (map[string]any, reason, error) {
 	if why := structured(bic, pattern); why != "" {
 		return nil, why, nil
 	}
-	country, branch := bic[4:6], "XXX"
+	code, branch := bic[4:6], "XXX"
 	if len(bic) == 11 {
 		branch = bic[8:]
 	}
 	data := map[string]any{
-		"bic": bic, "institution_code": bic[:4], "country": country, "branch_code": branch, "test": bic[7] == '0',
+		"bic": bic, "institution_code": bic[:4], "country": code, "branch_code": branch, "test": bic[7] == '0',
 	}
-	if !isCountry(country) || !accepts(country) {
+	if !country.IsAlpha2(code) || !accepts(code) {
 		return data, reasonCountry, nil
 	}
 	return data, "", nil

@@ -3,20 +3,31 @@
 package offline
 
 import (
+	_ "embed"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
+//go:embed card_schemes.tsv
+var cardSchemes string
+
 type cardNumberWith struct {
 	Number  string   `json:"number"`
 	Schemes []string `json:"schemes"`
 }
 
-// judgeCardNumber judges structure and check digit by ISO/IEC 7812-1; the first digits
-// and the lengths of the schemes are those that the schemes publish.
-func judgeCardNumber(w cardNumberWith, _ time.Time) (map[string]any, reason, error) {
+// newCardNumberJudge reads the ranges of the schemes. Structure and check digit are those
+// of ISO/IEC 7812-1.
+func newCardNumberJudge() judge[cardNumberWith] {
+	ranges := readCardRanges()
+	return func(w cardNumberWith, _ time.Time) (map[string]any, reason, error) {
+		return judgeCardNumber(w, ranges)
+	}
+}
+
+func judgeCardNumber(w cardNumberWith, ranges []cardRange) (map[string]any, reason, error) {
 	number := compact(w.Number)
 	switch {
 	case number == "":
@@ -27,63 +38,34 @@ func judgeCardNumber(w cardNumberWith, _ time.Time) (map[string]any, reason, err
 		return nil, reasonLength, nil
 	}
 	data := map[string]any{"number": masked(number)}
-	scheme, known := cardScheme(number)
-	if known {
-		data["scheme"] = scheme.name
+	scheme := ""
+	i := slices.IndexFunc(ranges, func(r cardRange) bool { return number[:6] >= r.first && number[:6] <= r.last })
+	if i >= 0 {
+		scheme = ranges[i].scheme
+		data["scheme"] = scheme
 	}
 	switch {
 	case !luhn(number):
 		return data, reasonCheckDigit, nil
-	case known && (len(number) < scheme.shortest || len(number) > scheme.longest):
+	case i >= 0 && !slices.Contains(ranges[i].lengths, strconv.Itoa(len(number))):
 		return data, reasonLength, nil
-	case len(w.Schemes) > 0 && !slices.Contains(w.Schemes, scheme.name):
+	case len(w.Schemes) > 0 && !slices.Contains(w.Schemes, scheme):
 		return data, "scheme", nil
 	}
 	return data, "", nil
 }
 
-// cardRange is a range of card numbers, given by their first six digits.
+// cardRange is a line of the table: a range of card numbers, given by their first six
+// digits, and the numbers of digits that they may have.
 type cardRange struct {
-	name              string
-	first, last       int
-	shortest, longest int // digits of a number
+	scheme, first, last string
+	lengths             []string
 }
 
-// cardScheme returns the first range that has a number. The ranges that lie inside
-// others come first.
-func cardScheme(number string) (cardRange, bool) {
-	prefix, err := strconv.Atoi(number[:6])
-	if err != nil {
-		return cardRange{}, false
+// readCardRanges returns the ranges in the order of the table.
+func readCardRanges() (ranges []cardRange) {
+	for _, columns := range readTable(cardSchemes) {
+		ranges = append(ranges, cardRange{columns[0], columns[1], columns[2], strings.Fields(columns[3])})
 	}
-	ranges := [...]cardRange{
-		{"rupay", 508500, 508999, 16, 16},
-		{"rupay", 606985, 607984, 16, 16},
-		{"rupay", 608001, 608500, 16, 16},
-		{"rupay", 652150, 653149, 16, 16},
-		{"rupay", 817200, 820199, 16, 16},
-		{"mir", 220000, 220499, 16, 19},
-		{"mastercard", 222100, 272099, 16, 16},
-		{"mastercard", 510000, 559999, 16, 16},
-		{"diners_club", 300000, 305999, 14, 19},
-		{"diners_club", 309500, 309599, 14, 19},
-		{"diners_club", 360000, 369999, 14, 19},
-		{"diners_club", 380000, 399999, 14, 19},
-		{"american_express", 340000, 349999, 15, 15},
-		{"american_express", 370000, 379999, 15, 15},
-		{"jcb", 352800, 358999, 16, 19},
-		{"visa", 400000, 499999, 13, 19},
-		{"discover", 601100, 601199, 16, 19},
-		{"discover", 644000, 659999, 16, 19},
-		{"unionpay", 620000, 629999, 16, 19},
-		{"unionpay", 810000, 817199, 16, 19},
-		{"maestro", 500000, 509999, 12, 19},
-		{"maestro", 560000, 589999, 12, 19},
-		{"maestro", 600000, 699999, 12, 19},
-	}
-	i := slices.IndexFunc(ranges[:], func(r cardRange) bool { return prefix >= r.first && prefix <= r.last })
-	if i < 0 {
-		return cardRange{}, false
-	}
-	return ranges[i], true
+	return ranges
 }

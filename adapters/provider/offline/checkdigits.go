@@ -2,27 +2,31 @@
 
 package offline
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
-// mod97 returns the remainder of ISO/IEC 7064 MOD 97-10 of letters and digits, in
-// which A is 10 and Z is 35. It is 1 if the check digits at the end are correct.
-func mod97(parts ...string) int {
+// mod97 reports whether two check digits are those that ISO/IEC 7064 MOD 97-10
+// computes of letters and digits, in which A is 10 and Z is 35. They are 02 to 98.
+func mod97(s, digits string) bool {
 	sum := 0
-	for _, part := range parts {
-		for _, r := range part {
-			if isDigit(r) {
-				sum = (sum*10 + int(r-'0')) % 97
-			} else {
-				sum = (sum*100 + int(r-'A') + 10) % 97
-			}
+	for _, r := range s {
+		if isDigit(r) {
+			sum = (sum*10 + int(r-'0')) % 97
+		} else {
+			sum = (sum*100 + int(r-'A') + 10) % 97
 		}
 	}
-	return sum
+	return digits == fmt.Sprintf("%02d", 98-sum*100%97)
 }
 
 // luhn reports whether the last digit is correct by the algorithm of ISO/IEC 7812-1,
 // annex B.
-func luhn(digits string) bool {
+func luhn(digits string) bool { return luhnSum(digits)%10 == 0 }
+
+// luhnSum adds the digits, of which every second one from the right is doubled.
+func luhnSum(digits string) int {
 	sum := 0
 	for i := range len(digits) {
 		d := int(digits[len(digits)-1-i] - '0')
@@ -33,7 +37,7 @@ func luhn(digits string) bool {
 		}
 		sum += d
 	}
-	return sum%10 == 0
+	return sum
 }
 
 // verhoeff reports whether the last digit is correct by Verhoeff's algorithm, which

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -114,8 +115,9 @@ var schemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
 
 func TestTheChecksAreThoseOfTheDocumentation(t *testing.T) {
 	want := []string{
-		"offline.aadhaar", "offline.age", "offline.bic", "offline.card_number", "offline.email", "offline.expiry",
-		"offline.gstin", "offline.iban", "offline.ifsc", "offline.lei", "offline.mrz", "offline.pan", "offline.phone",
+		"offline.aadhaar", "offline.age", "offline.bic", "offline.card_number", "offline.cin", "offline.email",
+		"offline.expiry", "offline.gstin", "offline.iban", "offline.ifsc", "offline.lei", "offline.mrz", "offline.pan", "offline.phone",
+		"offline.tan", "offline.vat", "offline.voter_id",
 	}
 	if d := cmp.Diff(want, slices.Sorted(maps.Keys(checks))); d != "" {
 		t.Error(d)
@@ -183,6 +185,7 @@ func samples() map[string]with {
 		"offline.age":         {"birth_date": "1990-05-17", "min_years": 18.0},
 		"offline.bic":         {"bic": "DEUTDEFF500"},
 		"offline.card_number": {"number": "4111 1111 1111 1111"},
+		"offline.cin":         {"number": "L17110MH1973PLC019786"},
 		"offline.email":       {"address": "asha@example.com"},
 		"offline.expiry":      {"expiry_date": "2031-04-15"},
 		"offline.gstin":       {"number": "27AAPFU0939F1ZV", "pan": "AAPFU0939F"},
@@ -192,6 +195,9 @@ func samples() map[string]with {
 		"offline.mrz":         {"mrz": "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<\nL898902C36UTO7408122F3004157ZE184226B<<<<<16"},
 		"offline.pan":         {"number": "ABCPE1234F"},
 		"offline.phone":       {"number": "+91 98765 43210"},
+		"offline.tan":         {"number": "DELM12345L"},
+		"offline.vat":         {"number": "DE136695976"},
+		"offline.voter_id":    {"number": "WKH1186253"},
 	}
 }
 
@@ -213,6 +219,53 @@ func TestAResultDoesNotDependOnSpacesAndCase(t *testing.T) {
 		}
 		if got := result(t, name, loud, started()); got != want {
 			t.Errorf("%s of %q = %s, want %s", name, loud, got, want)
+		}
+	}
+}
+
+func TestNumbersAreReadInEveryScript(t *testing.T) {
+	for _, tt := range []struct {
+		check, key, value, normal string
+	}{
+		{"offline.aadhaar", "number", "९९९९ ४१०५ ७०५८", "9999 4105 7058"},                                  // Devanagari
+		{"offline.aadhaar", "number", "௯௯௯௯௪௧௦௫௭௦௫௮", "999941057058"},                                      // Tamil
+		{"offline.aadhaar", "number", "９９９９\u3000４１０５\u3000７０５８", "999941057058"},                          // full width
+		{"offline.aadhaar", "number", "\u200e9999\u20114105\u20117058\u202c", "999941057058"},              // marks, no-break hyphen
+		{"offline.aadhaar", "number", "9999–4105—7058", "999941057058"},                                    // en and em dash
+		{"offline.aadhaar", "number", "𝟗𝟗𝟗𝟗𝟜𝟙𝟘𝟝𝟳𝟬𝟱𝟴", "999941057058"},                                      // mathematical
+		{"offline.card_number", "number", "٤١١١ ١١١١ ١١١١ ١١١١", "4111111111111111"},                       // Arabic
+		{"offline.iban", "number", "ＤＥ８９\u202f3704\u00a00044\u20070532 0130 00", "DE89370400440532013000"}, // no-break spaces
+		{"offline.gstin", "number", "27AAPFU\u00ad0939F1Z\u2212V", "27AAPFU0939F1ZV"},                      // soft hyphen, minus
+		{"offline.pan", "number", "AFZPK૭૧૯૦K", "AFZPK7190K"},                                              // Gujarati
+		{"offline.ifsc", "code", "SBIN０００0300", "SBIN0000300"},
+		{"offline.lei", "lei", "506700GE1G29325QX３６３", "506700GE1G29325QX363"},
+		{"offline.bic", "bic", "deutdeff\u2010５００", "DEUTDEFF500"},
+		{"offline.phone", "number", "＋９１ ९८७६५ ४३२१०", "+919876543210"},
+		{"offline.expiry", "expiry_date", "२०३१\u2011०४\u2011१५", "2031-04-15"},
+		{"offline.expiry", "expiry_date", "２０３１－０４", "2031-04"},
+	} {
+		want := result(t, tt.check, with{tt.key: tt.normal}, started())
+		if got := result(t, tt.check, with{tt.key: tt.value}, started()); got != want || !strings.HasPrefix(got, "passed ") {
+			t.Errorf("%s of %q = %s, want %s", tt.check, tt.value, got, want)
+		}
+	}
+}
+
+func TestEveryDecimalDigitOfUnicodeHasItsValue(t *testing.T) {
+	const number = "999941057058"
+	zero := rune(0)
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if !unicode.IsDigit(r) {
+			continue
+		}
+		// Each zero is followed by the digits to nine.
+		if zero == 0 || r >= zero+10 {
+			zero = r
+		}
+		if value := byte(r - zero); value == number[0]-'0' {
+			if got := result(t, "offline.aadhaar", with{"number": string(r) + number[1:]}, started()); !strings.HasPrefix(got, "passed ") {
+				t.Errorf("%U is not read as 9: %s", r, got)
+			}
 		}
 	}
 }
@@ -243,6 +296,7 @@ func FuzzChecks(f *testing.F) {
 		"offline.email": {"address"}, "offline.expiry": {"expiry_date"}, "offline.gstin": {"number", "pan"},
 		"offline.iban": {"number"}, "offline.ifsc": {"code"}, "offline.lei": {"lei"}, "offline.mrz": {"mrz", "surname"},
 		"offline.pan": {"number"}, "offline.phone": {"number"},
+		"offline.cin": {"number"}, "offline.tan": {"number"}, "offline.vat": {"number"}, "offline.voter_id": {"number"},
 	}
 	f.Fuzz(func(t *testing.T, value, other string) {
 		for name, key := range keys {

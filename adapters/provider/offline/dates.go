@@ -9,7 +9,7 @@ import (
 
 // parseDate parses YYYY-MM-DD.
 func parseDate(s string) (time.Time, reason) {
-	s = strings.TrimSpace(s)
+	s = strings.TrimSpace(fold(s))
 	if s == "" {
 		return time.Time{}, reasonEmpty
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/net/idna"
+	"golang.org/x/text/secure/precis"
 )
 
 //go:embed disposable_domains.txt
@@ -79,15 +80,25 @@ func splitAddress(address string) (local, domain string, why reason) {
 	if err != nil || (&mail.Address{Address: parsed.Address}).String() != "<"+address+">" {
 		return "", "", "syntax"
 	}
+	// Characters that nobody sees, and others that are not for identifiers.
+	if _, err := precis.OpaqueString.String(local); err != nil {
+		return "", "", "syntax"
+	}
 	return local, domain, ""
 }
 
 // hostName returns the name of a host in ASCII. ok is false if the name is not valid,
-// has no dot, or ends with a number.
+// has no dot, or ends with what cannot be a top-level domain: these have two letters or
+// more, or begin with xn-- (RFC 1123, section 2.1; RFC 3696, section 2).
 func hostName(names *idna.Profile, domain string) (host string, ok bool) {
 	host, err := names.ToASCII(domain)
 	dot := strings.LastIndexByte(host, '.')
-	return host, err == nil && dot > 0 && strings.ContainsFunc(host[dot+1:], func(r rune) bool { return !isDigit(r) })
+	if err != nil || dot <= 0 {
+		return host, false
+	}
+	top := host[dot+1:]
+	notLetter := func(r rune) bool { return r < 'a' || r > 'z' }
+	return host, strings.HasPrefix(top, "xn--") || len(top) > 1 && !strings.ContainsFunc(top, notLetter)
 }
 
 // isDisposable reports whether the list has a domain or one above it.

@@ -31,7 +31,7 @@ func judgeExpiry(w expiryWith, now time.Time) (map[string]any, reason, error) {
 
 // parseExpiry parses YYYY-MM-DD, or YYYY-MM as the last day of that month.
 func parseExpiry(s string) (time.Time, reason) {
-	if month, err := time.Parse("2006-01", strings.TrimSpace(s)); err == nil {
+	if month, err := time.Parse("2006-01", strings.TrimSpace(fold(s))); err == nil {
 		return month.AddDate(0, 1, -1), ""
 	}
 	return parseDate(s)

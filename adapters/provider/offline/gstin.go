@@ -53,7 +53,7 @@ func gstinRegistration(number string, isPAN bool) string {
 	switch entity, kind := number[12], number[13]; {
 	case isPAN && entity != '0' && kind == 'C':
 		return "tax_collector"
-	case entity != '0' && kind == 'D' && (isPAN || has("99AAAA99999AXX")):
+	case entity != '0' && kind == 'D' && (isPAN || has("99"+tanPattern+"XX")):
 		return "tax_deductor"
 	case isPAN && entity != '0' && strings.IndexByte("Z123456789ABEFGHIJ", kind) >= 0:
 		return "regular"

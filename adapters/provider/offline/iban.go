@@ -51,7 +51,7 @@ func newIBANJudge() judge[ibanWith] {
 			data["branch_code"] = number[country.branch.from:country.branch.to]
 		}
 		switch {
-		case mod97(number[4:], number[:4]) != 1:
+		case !mod97(number[4:]+number[:2], number[2:4]):
 			return data, reasonCheckDigit, nil
 		case !accepts(number[:2]):
 			return data, reasonCountry, nil
@@ -63,11 +63,7 @@ func newIBANJudge() judge[ibanWith] {
 // readIBANRegistry returns the countries by their code.
 func readIBANRegistry() map[string]ibanCountry {
 	registry := map[string]ibanCountry{}
-	for line := range strings.Lines(ibanRegistry) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		columns := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+	for _, columns := range readTable(ibanRegistry) {
 		country := ibanCountry{pattern: columns[0] + "99" + ibanPattern(columns[1]), bank: readSpan(columns[2])}
 		if len(columns) > 3 {
 			country.branch = readSpan(columns[3])

@@ -1,6 +1,9 @@
 package offline_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestPAN(t *testing.T) {
 	run(t, "offline.pan", []row{
@@ -88,11 +91,13 @@ func TestAadhaar(t *testing.T) {
 		{with{"number": "99994105705"}, "failed length"},
 		{with{"number": "9999410570588"}, "failed length"},
 		{with{"number": "99994105705O"}, "failed structure"},
-		{with{"number": "९९९९४१०५७०५८"}, "failed characters"},
+		{with{"number": "99994105705Ⅷ"}, "failed characters"},
 		{with{"number": "999941057059"}, `failed check_digit {"number":"XXXXXXXX7059"}`},
 		{with{"number": "999941050758"}, `failed check_digit {"number":"XXXXXXXX0758"}`},
 		{with{"number": "099941057058"}, `failed structure {"number":"XXXXXXXX7058"}`},
 		{with{"number": "199941057058"}, `failed structure {"number":"XXXXXXXX7058"}`},
+		// A number that reads the same backwards, with a correct check digit.
+		{with{"number": "234144441432"}, `failed structure {"number":"XXXXXXXX1432"}`},
 	})
 }
 
@@ -112,6 +117,63 @@ func TestAWrongDigitOfAnAadhaarNumberIsFound(t *testing.T) {
 		swapped := number[:i-1] + string(number[i]) + string(number[i-1]) + number[i+1:]
 		if got := result(t, "offline.aadhaar", with{"number": swapped}, started()); got[:6] != "failed" {
 			t.Errorf("%s with digits %d and %d swapped, %s = %s", number, i-1, i, swapped, got)
+		}
+	}
+}
+
+func TestVoterID(t *testing.T) {
+	run(t, "offline.voter_id", []row{
+		{with{"number": "WKH1186253"}, `passed {"number":"WKH1186253","series":"WKH"}`},
+		{with{"number": "wkh 1186-253"}, `passed {"number":"WKH1186253","series":"WKH"}`},
+		{with{"number": ""}, "failed empty"},
+		{with{"number": "WKH118625"}, "failed length"},
+		{with{"number": "WK11186253"}, "failed structure"},
+		{with{"number": "WKH11862S3"}, "failed structure"},
+		{with{"number": "WKH/118625"}, "failed characters"},
+	})
+}
+
+func TestTAN(t *testing.T) {
+	run(t, "offline.tan", []row{
+		{with{"number": "DELM12345L"}, `passed {"area_code":"DEL","name_initial":"M","number":"DELM12345L"}`},
+		{with{"number": "delm 12345 l"}, `passed {"area_code":"DEL","name_initial":"M","number":"DELM12345L"}`},
+		{with{"number": ""}, "failed empty"},
+		{with{"number": "DELM12345"}, "failed length"},
+		{with{"number": "DEL112345L"}, "failed structure"},
+		{with{"number": "DELM1234OL"}, "failed structure"},
+		{with{"number": "DELM123451"}, "failed structure"},
+		{with{"number": "DELM1234.L"}, "failed characters"},
+	})
+}
+
+func TestCIN(t *testing.T) {
+	const listed = `{"industry_code":"17110","listed":true,"number":"L17110MH1973PLC019786","registration_number":"019786","state":"Maharashtra","state_code":"MH","type":"PLC","year":1973}`
+	run(t, "offline.cin", []row{
+		{with{"number": "L17110MH1973PLC019786"}, "passed " + listed},
+		{with{"number": "l17110 mh1973 plc-019786"}, "passed " + listed},
+		{with{"number": "U51909KA2011PTC060489"}, `passed {"industry_code":"51909","listed":false,"number":"U51909KA2011PTC060489","registration_number":"060489","state":"Karnataka","state_code":"KA","type":"PTC","year":2011}`},
+		{with{"number": "L17110MH1973PLC019786", "types": []any{"PTC", "PLC"}}, "passed " + listed},
+		{with{"number": "L17110MH1973PLC019786", "types": []any{"OPC"}}, "failed type " + listed},
+		{with{"number": ""}, "failed empty"},
+		{with{"number": "L17110MH1973PLC01978"}, "failed length"},
+		{with{"number": "L17110MH1973PLC01978_"}, "failed characters"},
+		{with{"number": "L1711OMH1973PLC019786"}, "failed structure"},
+		{with{"number": "X17110MH1973PLC019786"}, "failed structure"},
+		{with{"number": "L17110XX1973PLC019786"}, "failed structure"},
+		{with{"number": "L17110MH1973PLL019786"}, "failed structure"},
+		{with{"number": "L17110MH1799PLC019786"}, "failed date"},
+		{with{"number": "L17110MH2027PLC019786"}, "failed date"}, // the run starts in 2026
+	})
+}
+
+func TestEveryCodeOfACINIsKnown(t *testing.T) {
+	for _, code := range table(t, "cin_codes.tsv") {
+		number, want := "U51909"+code[1]+"2011PTC060489", `"state":"`+code[2]+`","state_code":"`+code[1]+`"`
+		if code[0] == "type" {
+			number, want = "U51909KA2011"+code[1]+"060489", `"type":"`+code[1]+`"`
+		}
+		if got := result(t, "offline.cin", with{"number": number}, started()); !strings.HasPrefix(got, "passed ") || !strings.Contains(got, want) {
+			t.Errorf("%s = %s, want %s", number, got, want)
 		}
 	}
 }

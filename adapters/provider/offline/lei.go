@@ -16,7 +16,7 @@ func judgeLEI(w leiWith, _ time.Time) (map[string]any, reason, error) {
 		return nil, why, nil
 	}
 	data := map[string]any{"lei": lei, "issuer_prefix": lei[:4]}
-	if mod97(lei) != 1 {
+	if !mod97(lei[:18], lei[18:]) {
 		return data, reasonCheckDigit, nil
 	}
 	return data, "", nil

@@ -24,25 +24,35 @@ type mrzWith struct {
 	IssuingState   string `json:"issuing_state"`
 }
 
-// judgeMRZ judges by ICAO Doc 9303, eighth edition: part 4 for passports (TD3), part 5
-// for cards (TD1), part 6 for larger cards (TD2), part 3 for what they share.
-func judgeMRZ(w mrzWith, now time.Time) (map[string]any, reason, error) {
+// newMRZJudge reads the table of dates that mean no end. The rules are those of ICAO Doc
+// 9303, eighth edition: part 4 for passports (TD3), part 5 for cards (TD1), part 6 for
+// larger cards (TD2), part 3 for what they share; and of the French identity card.
+func newMRZJudge() judge[mrzWith] {
+	endless := readEndless()
+	return func(w mrzWith, now time.Time) (map[string]any, reason, error) { return judgeMRZ(w, now, endless) }
+}
+
+func judgeMRZ(w mrzWith, now time.Time, endless map[string]bool) (map[string]any, reason, error) {
 	z, why := parseMRZ(w.MRZ)
 	if why != "" {
 		return nil, why, nil
 	}
 	date := today(now)
 	birth, birthOK := z.birthDate(date, w.BirthDate)
-	expiry, expiryOK := z.expiryDate(date)
+	expiry, expiryOK := z.expires(date, birth, endless)
 	data := map[string]any{
 		"format": z.format, "document_code": z.code, "issuing_state": z.issuer, "document_number": z.number,
 		"surname": z.surname, "given_names": z.given, "nationality": z.nationality, "sex": z.sexWord(),
+		"expires": expiry.how,
 	}
 	if !birth.IsZero() {
 		data["birth_date"] = birth.Format(time.DateOnly)
 	}
-	if !expiry.IsZero() {
-		data["expiry_date"] = expiry.Format(time.DateOnly)
+	if !expiry.date.IsZero() {
+		data["expiry_date"] = expiry.date.Format(time.DateOnly)
+	}
+	if len(z.repaired) > 0 {
+		data["repaired"] = z.repaired
 	}
 	if len(z.wrong) > 0 {
 		data["wrong_check_digits"] = z.wrong
@@ -56,7 +66,7 @@ func judgeMRZ(w mrzWith, now time.Time) (map[string]any, reason, error) {
 		return data, reasonCheckDigit, nil
 	case !birthOK || !expiryOK:
 		return data, reasonDate, nil
-	case expiry.Before(date):
+	case expiry.how != expiresNever && expiry.date.Before(date):
 		return data, "expired", nil
 	case len(differ) > 0:
 		return data, "differs", nil
@@ -88,12 +98,6 @@ func (z mrz) birthDate(date time.Time, given string) (birth time.Time, ok bool) 
 	return z.date(z.birth, date)
 }
 
-// expiryDate returns the date of expiry that is less than 50 years from date. ok is
-// false if there is no such date.
-func (z mrz) expiryDate(date time.Time) (expiry time.Time, ok bool) {
-	return z.date(z.expiry, date.AddDate(50, 0, 0))
-}
-
 // date parses YYMMDD in the latest century in which it is not after a limit.
 func (z mrz) date(s string, limit time.Time) (time.Time, bool) {
 	for century := limit.Year() / 100; century > limit.Year()/100-2; century-- {
@@ -106,7 +110,7 @@ func (z mrz) date(s string, limit time.Time) (time.Time, bool) {
 }
 
 // differences returns the keys of with whose values differ from the zone.
-func (z mrz) differences(w mrzWith, expiry time.Time) []string {
+func (z mrz) differences(w mrzWith, expiry mrzExpiry) []string {
 	var keys []string
 	compare := func(key, given string, same func(string) bool) {
 		if strings.TrimSpace(given) != "" && !same(given) {
@@ -120,18 +124,16 @@ func (z mrz) differences(w mrzWith, expiry time.Time) []string {
 	compare("document_number", w.DocumentNumber, func(given string) bool { return plainNumber(given) == plainNumber(z.number) })
 	compare("expiry_date", w.ExpiryDate, func(given string) bool {
 		d, why := parseDate(given)
-		return why == "" && d.Equal(expiry)
+		return why == "" && expiry.is(d)
 	})
-	compare("given_names", w.GivenNames, func(given string) bool { return spells(given, z.given, z.truncated) })
+	compare("given_names", w.GivenNames, func(given string) bool { return spells(given, z.given, z.cutGiven) })
 	compare("issuing_state", w.IssuingState, func(given string) bool { return sameState(given, z.issuer) })
 	compare("nationality", w.Nationality, func(given string) bool { return sameState(given, z.nationality) })
 	compare("sex", w.Sex, func(given string) bool {
 		word := strings.ToLower(strings.TrimSpace(given))
 		return word[:1] == z.sexWord()[:1] || !slices.Contains([]string{"f", "m"}, word[:1]) && z.sexWord() == "unspecified"
 	})
-	compare("surname", w.Surname, func(given string) bool {
-		return spells(given, z.surname, z.truncated && z.given == "")
-	})
+	compare("surname", w.Surname, func(given string) bool { return spells(given, z.surname, z.cutSurname) })
 	return keys
 }
 

@@ -111,6 +111,7 @@ func TestEmail(t *testing.T) {
 		{address(`"asha rao"@example.com`), passed(`\"asha rao\"@example.com`, "example.com")},
 		{address("asha@mail.example.co.in"), passed("asha@mail.example.co.in", "mail.example.co.in")},
 		{address("आशा@डाटामेल.भारत"), passed("आशा@xn--c2bd4bq1db8d.xn--h2brj9c", "xn--c2bd4bq1db8d.xn--h2brj9c")},
+		{address("क्\u200dष@example.com"), passed("क्\u200dष@example.com", "example.com")},
 		{address("asha@bücher.example"), passed("asha@xn--bcher-kva.example", "xn--bcher-kva.example")},
 		{address(strings.Repeat("a", 64) + "@example.com"), passed(strings.Repeat("a", 64)+"@example.com", "example.com")},
 
@@ -138,6 +139,12 @@ func TestEmail(t *testing.T) {
 		{address("asha@[192.168.1.1]"), "failed domain"},
 		{address("asha@-example.com"), "failed domain"},
 		{address("asha@exa_mple.com"), "failed domain"},
+		{address("asha@example.c"), "failed domain"},
+		{address("asha@example.c0m"), "failed domain"},
+		{address("a\u200bsha@example.com"), "failed syntax"},
+		{address("asha\u00ad@example.com"), "failed syntax"},
+		{address("as\u202eha@example.com"), "failed syntax"},
+		{address("as\u200dha@example.com"), "failed syntax"}, // a joiner where nothing joins
 		{address("asha@example..com"), "failed syntax"},
 		{address("asha@" + strings.Repeat("a", 64) + ".com"), "failed domain"},
 		{address(strings.Repeat("a", 65) + "@example.com"), "failed length"},

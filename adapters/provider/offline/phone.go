@@ -25,7 +25,7 @@ func judgePhone(w phoneWith, _ time.Time) (map[string]any, reason, error) {
 	if err := w.check(); err != nil {
 		return nil, "", err
 	}
-	text := strings.TrimSpace(w.Number)
+	text := strings.TrimSpace(fold(w.Number))
 	if text == "" {
 		return nil, reasonEmpty, nil
 	}

@@ -5,6 +5,8 @@ package offline
 import (
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/width"
 )
 
 // The reasons that several checks share.
@@ -18,8 +20,8 @@ const (
 	reasonDate       reason = "date"        // no such date
 )
 
-// compact returns a number without the spaces and hyphens between its groups, and
-// with a to z in upper case.
+// compact returns a number without the spaces and hyphens between its groups, in ASCII
+// as far as fold can write it, and with a to z in upper case.
 func compact(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -29,7 +31,34 @@ func compact(s string) string {
 			return r - 'a' + 'A'
 		}
 		return r
-	}, s)
+	}, fold(s))
+}
+
+// fold returns what keyboards, PDFs and web pages write in place of ASCII as ASCII:
+// full-width characters, the decimal digits of every script, and dashes. Characters
+// that nobody sees, such as direction marks, are left out.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsDigit(r):
+			return '0' + digitValue(r)
+		case unicode.Is(unicode.Pd, r), r == '\u2212': // the minus sign
+			return '-'
+		case unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, width.Fold.String(s))
+}
+
+// digitValue returns the value of a decimal digit. Unicode gives the ten digits of a
+// script consecutive code points, so the digits before r count up to its value.
+func digitValue(r rune) rune {
+	value := rune(0)
+	for unicode.IsDigit(r - value - 1) {
+		value++
+	}
+	return value % 10
 }
 
 // structured returns why s does not have the structure of a pattern, in which A is

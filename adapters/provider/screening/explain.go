@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening/names"
@@ -22,15 +21,26 @@ func explain(m names.Match, other string) []string {
 			out = append(out, fmt.Sprintf("%s is not in %s", p.Name, other))
 		case p.Name == "":
 			out = append(out, fmt.Sprintf("%s is only in %s", p.Other, other))
-		case p.Similarity == 1 && p.Name != p.Other:
+		case p.Similarity == 1 && p.Reason == names.SameMeaning:
 			out = append(out, fmt.Sprintf("%s means the same as %s", p.Name, p.Other))
-		case p.Similarity == 1:
+		case p.Similarity == 1 && strings.EqualFold(p.Name, p.Other):
 			out = append(out, fmt.Sprintf("%s is the same", p.Name))
+		case p.Similarity == 1:
+			out = append(out, fmt.Sprintf("%s is the same as %s", p.Name, p.Other))
 		default:
 			out = append(out, fmt.Sprintf("%s is like %s: %.2f, %s", p.Name, p.Other, p.Similarity, p.Reason))
 		}
 	}
 	return append(out, m.Notes...)
+}
+
+// explain returns the reasons for the score of a listed name, with the words as both names
+// write them.
+func (l *List) explain(query names.Name, listed string, m names.Match) []string {
+	if other, err := l.comparer.Parse(query.Kind, listed); err == nil {
+		m = m.Written(query, other)
+	}
+	return explain(m, "the listed name")
 }
 
 // The factors by which a birth date or a country changes a score.
@@ -46,13 +56,41 @@ const (
 	raisable = 0.75
 )
 
+// differences are what an entry has otherwise than the subject.
+type differences struct {
+	birth   birth
+	country bool
+	kind    bool
+	name    bool // of an entry with an equal identifier
+}
+
+// any reports whether something differs.
+func (d differences) any() bool {
+	return d.birth == birthOther || d.birth == birthNear || d.country || d.kind || d.name
+}
+
+// sameIdentifiers returns a reason for each identifier that an entry has as well.
+func sameIdentifiers(given, listed []Identifier) (reasons []string) {
+	for _, id := range given {
+		if i := slices.IndexFunc(listed, id.equal); i >= 0 {
+			kind := id.Type
+			if kind == OtherDocument {
+				kind = listed[i].Type
+			}
+			reasons = append(reasons, fmt.Sprintf("the %s is the same: %s", kind.title(), listed[i].Value))
+		}
+	}
+	return reasons
+}
+
 // adjust returns the score of an entry with the birth date and the countries of the
-// subject, and the reasons.
-func adjust(s Subject, e Entry, score float64) (float64, []string) {
-	var reasons []string
+// subject, the reasons, and what differs.
+func adjust(s Subject, e Entry, score float64) (_ float64, reasons []string, differs differences) {
 	if IsDate(s.BirthDate) && len(e.BirthDates) > 0 && s.Kind == names.Person {
 		listed := strings.Join(e.BirthDates, ", ")
-		switch compareBirth(s.BirthDate, e.BirthDates) {
+		differs.birth = compareBirth(s.BirthDate, e.BirthDates)
+		switch differs.birth {
+		case birthUnknown:
 		case birthSame:
 			if score >= raisable {
 				score += (1 - score) * sameBirthDate
@@ -66,6 +104,8 @@ func adjust(s Subject, e Entry, score float64) (float64, []string) {
 			reasons = append(reasons, fmt.Sprintf("the birth date differs: %s, listed %s", s.BirthDate, listed))
 		case birthYear:
 			reasons = append(reasons, "the year of birth is the same: "+listed)
+		case birthAbout:
+			reasons = append(reasons, "the year of birth may be the same: listed "+listed)
 		}
 	}
 	if len(s.Countries) > 0 && len(e.Countries) > 0 {
@@ -78,52 +118,12 @@ func adjust(s Subject, e Entry, score float64) (float64, []string) {
 			}
 			reasons = append(reasons, "a country is the same: "+listed)
 		} else {
+			differs.country = true
 			score *= otherCountry
 			reasons = append(reasons, "no country is the same: listed "+listed)
 		}
 	}
-	return score, reasons
-}
-
-type birth int
-
-const (
-	birthOther birth = iota
-	birthNear
-	birthYear
-	birthSame
-)
-
-// compareBirth compares a birth date with those of an entry and returns the best
-// result. A date may be a year, or a year and a month. Day and month that are swapped
-// count as the same.
-func compareBirth(date string, listed []string) birth {
-	best := birthOther
-	for _, other := range listed {
-		best = max(best, compareDates(date, other))
-	}
-	return best
-}
-
-func compareDates(a, b string) birth {
-	x, _ := strconv.Atoi(a[:4])
-	y, _ := strconv.Atoi(b[:4])
-	switch {
-	case max(x-y, y-x) == 1:
-		return birthNear
-	case x != y:
-		return birthOther
-	}
-	if len(a) < 10 || len(b) < 10 {
-		if len(a) >= 7 && len(b) >= 7 && a[:7] != b[:7] {
-			return birthNear
-		}
-		return birthYear
-	}
-	if a == b || a[5:7] == b[8:10] && a[8:10] == b[5:7] {
-		return birthSame
-	}
-	return birthNear
+	return score, reasons, differs
 }
 
 // round returns a score with three decimals, so that it reads the same everywhere.

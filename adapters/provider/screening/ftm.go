@@ -5,10 +5,11 @@ package screening
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 )
@@ -22,58 +23,86 @@ type entity struct {
 	Target     *bool               `json:"target"`
 }
 
-// lines reads one JSON object a line. It skips entities that the publisher does not
+// readFTM reads one JSON object a line. It skips entities that the publisher does not
 // mark as targets, such as the relatives of people on a list.
-func (f Format) lines(r *bufio.Reader) iter.Seq2[Entry, error] {
+func readFTM(f *listFile) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		in := bufio.NewScanner(r)
+		in := bufio.NewScanner(f.text)
 		in.Buffer(make([]byte, 0, 1<<16), maxLine)
-		for line := 1; in.Scan(); line++ {
-			if len(bytes.TrimSpace(in.Bytes())) == 0 {
+		line := 0
+		for f.bound.next(maxLine); in.Scan(); f.bound.next(maxLine) {
+			if line++; len(bytes.TrimSpace(in.Bytes())) == 0 {
 				continue
 			}
 			var v entity
 			if err := json.Unmarshal(in.Bytes(), &v); err != nil {
-				yield(Entry{}, fmt.Errorf("line %d: it is not an entity in JSON: %w", line, err))
+				if cut := in.Err(); cut != nil { // the line ends where the file cannot be read
+					err = cut
+				} else {
+					err = fmt.Errorf("it is not an entity in JSON: %w", notCutOff(err))
+				}
+				yield(Entry{}, fmt.Errorf("line %d: %w", line, err))
 				return
 			}
 			if v.ID == "" || v.Schema == "" {
 				yield(Entry{}, fmt.Errorf("line %d: the entity has no id or no schema", line))
 				return
 			}
-			e := v.entry()
-			if v.Target != nil && !*v.Target || e.Name == "" {
+			if v.Target != nil && !*v.Target {
+				if v.Schema == "Passport" || v.Schema == "Identification" {
+					f.leaveOut(otherDocuments, v.ID)
+				}
 				continue
 			}
-			if !yield(e, nil) {
+			if !yield(v.entry(f.filler), nil) {
 				return
 			}
 		}
 		if err := in.Err(); err != nil {
-			yield(Entry{}, err)
+			yield(Entry{}, fmt.Errorf("line %d: %w", line+1, err))
 		}
 	}
 }
 
-func (v *entity) entry() Entry {
-	e := Entry{ID: v.ID, Name: v.Caption}
+// notCutOff returns an error that does not say that the file is cut off: only a line is.
+func notCutOff(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New(err.Error())
+	}
+	return err
+}
+
+func (v *entity) entry(f *filler) Entry {
+	e := Entry{ID: v.ID}
 	e.setSchema(v.Schema)
 	p := v.Properties
-	e.Aliases = slices.Concat(p["name"], p["alias"], p["previousName"])
+	for _, name := range slices.Concat([]string{v.Caption}, p["name"], p["alias"], p["previousName"]) {
+		f.alias(&e, name, false)
+	}
 	for _, weak := range p["weakAlias"] {
-		if strings.ContainsAny(strings.TrimSpace(weak), " ") { // a single word matches too many
-			e.Aliases = append(e.Aliases, weak)
-		}
+		f.alias(&e, weak, true)
 	}
-	if e.Name == "" && len(e.Aliases) > 0 {
-		e.Name = e.Aliases[0]
+	for _, date := range p["birthDate"] {
+		f.born(&e, date, isoDate)
 	}
-	e.BirthDates = dates(p["birthDate"])
-	seen := map[string]bool{}
 	for _, country := range slices.Concat(p["nationality"], p["citizenship"], p["country"], p["jurisdiction"], p["mainCountry"]) {
-		if country = strings.ToLower(country); !seen[country] {
-			seen[country] = true
-			e.Countries = append(e.Countries, country)
+		f.country(&e, country)
+	}
+	for _, of := range []struct {
+		kind       IdentifierType
+		properties []string
+	}{
+		{Passport, []string{"passportNumber"}},
+		{NationalID, []string{"idNumber", "socialSecurityNumber"}},
+		{TaxNumber, []string{"taxNumber", "vatCode", "innCode"}},
+		{LEI, []string{"leiCode"}},
+		{Registration, []string{"registrationNumber", "ogrnCode", "okpoCode", "dunsCode", "uscCode", "cikCode", "jibCode"}},
+		{OtherDocument, []string{"swiftBic", "bikCode"}},
+	} {
+		for _, property := range of.properties {
+			for _, value := range p[property] {
+				f.identifier(&e, of.kind, value)
+			}
 		}
 	}
 	e.Topics = p["topics"]

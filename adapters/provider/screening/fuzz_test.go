@@ -54,5 +54,9 @@ func FuzzCompare(f *testing.F) {
 		if aa, err := screening.Compare(c, kind, a, a); err != nil || aa.Score < 0.999 {
 			t.Errorf("Compare(%q, itself) = %v, %v, want 1", a, aa, err)
 		}
+		ab, err = screening.Same(c, kind, a, b)
+		if ba, also := screening.Same(c, kind, b, a); err != nil || also != nil || ab.Score < 0 || ab.Score > 1 || math.Abs(ab.Score-ba.Score) > 0.0011 {
+			t.Errorf("Same(%q, %q) = %v, %v, want 0 to 1 in either order: %v, %v", a, b, ab, err, ba, also)
+		}
 	})
 }

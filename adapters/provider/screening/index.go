@@ -20,7 +20,9 @@ type index struct {
 	names    groups   // the tokens of each name
 	postings groups   // the names of each token
 	entries  []uint32 // the entry of each name
+	aliases  []uint16 // which name of its entry each name is
 	forms    []uint16 // the forms of each name, in shapes
+	weights  []uint8  // the weight of each name, as packed
 	shapes   [][]string
 	scratch  sync.Pool
 }
@@ -40,20 +42,18 @@ type builder struct {
 	numbers map[string]uint32       // of tokens, by key
 	seen    map[*names.Token]uint32 // the same, by token
 	shaped  map[string]uint16
-	joins   groups // the tokens that each name has besides if words are joined
 	buffer  []uint32
 }
 
 func newBuilder(kind names.Kind, c *names.Comparer) *builder {
 	return &builder{
-		joins: groups{starts: []uint32{0}},
 		index: index{kind: kind, comparer: c, names: groups{starts: []uint32{0}}, shapes: [][]string{nil}},
 		batch: c.Batch(), numbers: map[string]uint32{}, seen: map[*names.Token]uint32{}, shaped: map[string]uint16{"": 0},
 	}
 }
 
-// add adds a name of an entry. It reports whether the text is a name.
-func (b *builder) add(entry uint32, text string) bool {
+// add adds a name of an entry. It reports whether the whole text is compared.
+func (b *builder) add(entry uint32, alias uint16, text string) bool {
 	n, err := b.batch.Parse(b.kind, text)
 	if err != nil {
 		return false
@@ -61,12 +61,11 @@ func (b *builder) add(entry uint32, text string) bool {
 	for _, t := range n.Tokens {
 		b.names.items = append(b.names.items, b.number(t))
 	}
-	b.batch.Joins(n, func(t *names.Token) { b.joins.items = append(b.joins.items, b.number(t)) })
-	b.joins.starts = append(b.joins.starts, uint32(len(b.joins.items)))
 	b.names.starts = append(b.names.starts, uint32(len(b.names.items)))
 	b.entries = append(b.entries, entry)
+	b.aliases = append(b.aliases, alias)
 	b.forms = append(b.forms, b.shape(n.Forms))
-	return true
+	return len(n.Doubts) == 0
 }
 
 func (b *builder) number(t *names.Token) uint32 {
@@ -119,21 +118,26 @@ func (b *builder) build() *index {
 		}
 	}
 	x.postings = groups{starts, items}
+	b.batch, b.numbers, b.seen = nil, nil, nil
 	for i := range x.tokens {
 		x.tokens[i].Weight = x.weight(len(x.postings.of(uint32(i))))
 		x.comparer.Keys(&x.tokens[i], func(hash uint32) { x.keys = append(x.keys, uint64(hash)<<32|uint64(i)) })
 	}
 	slices.Sort(x.keys)
 	x.keys = slices.Clip(slices.Compact(x.keys))
-	x.tokens, x.entries, x.forms = slices.Clip(x.tokens), slices.Clip(x.entries), slices.Clip(x.forms)
+	x.tokens, x.entries, x.aliases, x.forms = slices.Clip(x.tokens), slices.Clip(x.entries), slices.Clip(x.aliases), slices.Clip(x.forms)
 	x.names.items, x.names.starts = slices.Clip(x.names.items), slices.Clip(x.names.starts)
-	x.scratch.New = func() any { return &scratch{scores: make([]float32, x.names.size())} }
+	x.weights = make([]uint8, x.names.size())
+	for i := range x.weights {
+		x.weights[i] = x.packed(uint32(i))
+	}
+	x.scratch.New = func() any { return &scratch{slots: make([]uint32, x.names.size())} }
 	return x
 }
 
-// tokensOf returns the tokens under which a name is found, without repetitions.
+// tokensOf returns the tokens of a name without repetitions.
 func (b *builder) tokensOf(name uint32) []uint32 {
-	b.buffer = append(append(b.buffer[:0], b.names.of(name)...), b.joins.of(name)...)
+	b.buffer = append(b.buffer[:0], b.names.of(name)...)
 	slices.Sort(b.buffer)
 	return slices.Compact(b.buffer)
 }

@@ -4,31 +4,17 @@ package screening
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"hash"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening/names"
 )
-
-// Entry is one person or company of a list.
-type Entry struct {
-	ID         string
-	Name       string
-	Aliases    []string
-	Person     bool
-	Company    bool
-	BirthDates []string // YYYY, YYYY-MM or YYYY-MM-DD
-	Countries  []string // lower case
-	Topics     []string // such as sanction or role.pep
-}
 
 // List is one version of a list. It never changes.
 type List struct {
@@ -36,16 +22,25 @@ type List struct {
 	// change.
 	Version string
 	Date    time.Time
-	// Entries is the number of people and companies, and Names that of their names.
+	// Entries is the number of people and companies, and Names the number of their names
+	// that are compared.
 	Entries, Names int
+	// Uncompared is the number of names that are compared in part or not at all: those
+	// after the 500th of an entry, those without a letter or digit that can be read, and
+	// those with more words than are compared. All but the ones without a letter and a
+	// digit are found as they are written.
+	Uncompared int
+	// Format says what the file was read as, such as "uk (ConList.csv), gzip".
+	Format string
+	// Unread are the fields with values that could not be read, in the order of their names.
+	Unread []Unread
 
 	comparer  *names.Comparer
+	exact     *exact
 	people    *index
 	companies *index
-	text      string          // the fields of the entries, one after the other
-	writing   strings.Builder // text, while the list is read
-	offsets   []uint64        // where each entry begins in text
-	aliases   [2][]uint16     // which name of its entry each name of an index is
+	text      string   // the fields of the entries, one after the other
+	offsets   []uint64 // where each entry begins in text
 }
 
 // Load reads a list from a file.
@@ -74,26 +69,30 @@ func Load(ctx context.Context, s Source, c *names.Comparer) (*List, error) {
 // Read reads a list. A list without an entry is an error, because an empty file is
 // more often a mistake than intended.
 func Read(ctx context.Context, r io.Reader, format Format, c *names.Comparer) (*List, error) {
-	l := &List{comparer: c}
-	people, companies := newBuilder(names.Person, c), newBuilder(names.Company, c)
-	sum := sha256.New()
+	b, sum := newListBuilder(c), sha256.New()
 	hashed := bufio.NewReaderSize(io.TeeReader(&interruptible{ctx, r}, sum), 1<<20)
-	for e, err := range format.entries(hashed) {
+	file, err := format.open(hashed)
+	if err != nil {
+		return nil, err
+	}
+	for e, err := range file.entries() {
 		if err != nil {
 			return nil, err
 		}
-		l.add(e, people, companies)
+		b.add(e)
 	}
 	if _, err := io.Copy(io.Discard, hashed); err != nil {
 		return nil, err
 	}
-	if l.Entries == 0 {
+	unread, err := file.result()
+	if err != nil {
+		return nil, err
+	}
+	if b.list.Entries == 0 {
 		return nil, fmt.Errorf("the list has no person and no company")
 	}
-	l.text = strings.Clone(l.writing.String())
-	l.writing.Reset()
-	l.people, l.companies = people.build(), companies.build()
-	l.Names = l.people.names.size() + l.companies.names.size()
+	l := b.build()
+	l.Format, l.Unread = file.said, unread
 	l.Version = digest(sum)
 	return l, nil
 }
@@ -113,69 +112,27 @@ func (r *interruptible) Read(p []byte) (int, error) {
 	return r.from.Read(p)
 }
 
-// maxAliases is the maximum number of names of an entry that are screened.
-const maxAliases = 500
-
-// add adds an entry with at least one name.
-func (l *List) add(e Entry, people, companies *builder) {
-	if !e.Person && !e.Company {
-		return
-	}
-	all := e.names()
-	number := uint32(len(l.offsets))
-	added := false
-	for i, name := range all {
-		if e.Person && people.add(number, name) {
-			l.aliases[0] = append(l.aliases[0], uint16(i))
-			added = true
-		}
-		if e.Company && companies.add(number, name) {
-			l.aliases[1] = append(l.aliases[1], uint16(i))
-			added = true
-		}
-	}
-	if !added {
-		return
-	}
-	l.Entries++
-	l.offsets = append(l.offsets, uint64(l.writing.Len()))
-	for i, field := range [][]string{{e.ID}, all, e.BirthDates, e.Countries, e.Topics} {
-		if i > 0 {
-			l.writing.WriteByte('\x1e')
-		}
-		for k, value := range field {
-			if k > 0 {
-				l.writing.WriteByte('\x1f')
-			}
-			l.writing.WriteString(value)
-		}
-	}
-}
-
-// names returns the name and the aliases, without repetitions.
-func (e *Entry) names() []string {
-	var out []string
-	for _, name := range append([]string{e.Name}, e.Aliases...) {
-		name = strings.Map(func(r rune) rune {
-			if r < ' ' {
-				return ' '
-			}
-			return r
-		}, strings.TrimSpace(name))
-		if name != "" && len(out) < maxAliases && !slices.Contains(out, name) {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// entry returns an entry, its name first among Aliases.
-func (l *List) entry(i uint32) Entry {
+// fields returns the fields of an entry as they are stored.
+func (l *List) fields(i uint32) []string {
 	end := uint64(len(l.text))
 	if int(i)+1 < len(l.offsets) {
 		end = l.offsets[i+1]
 	}
-	fields := strings.Split(l.text[l.offsets[i]:end], "\x1e")
+	return strings.Split(l.text[l.offsets[i]:end], "\x1e")
+}
+
+// nth returns a value of a stored field.
+func nth(field string, n int) string {
+	for range n {
+		_, field, _ = strings.Cut(field, "\x1f")
+	}
+	value, _, _ := strings.Cut(field, "\x1f")
+	return value
+}
+
+// entry returns an entry, its name first among Aliases.
+func (l *List) entry(i uint32) Entry {
+	fields := l.fields(i)
 	several := func(s string) []string {
 		if s == "" {
 			return nil
@@ -183,71 +140,81 @@ func (l *List) entry(i uint32) Entry {
 		return strings.Split(s, "\x1f")
 	}
 	e := Entry{ID: fields[0], Aliases: several(fields[1]), BirthDates: several(fields[2]), Countries: several(fields[3]), Topics: several(fields[4])}
-	e.Name = e.Aliases[0]
+	for _, id := range several(fields[5]) {
+		kind, value, _ := strings.Cut(id, ":")
+		e.Identifiers = append(e.Identifiers, Identifier{IdentifierType(kind), value})
+	}
+	if len(e.Aliases) > 0 {
+		e.Name = e.Aliases[0]
+	}
 	return e
 }
 
-// Subject is the person or company that is screened.
-type Subject struct {
-	Kind      names.Kind
-	Name      string
-	BirthDate string   // YYYY, YYYY-MM or YYYY-MM-DD; any other text counts as none
-	Countries []string // may be empty
+// listBuilder builds a list from its entries.
+type listBuilder struct {
+	list              *List
+	people, companies *builder
+	text              strings.Builder
 }
 
-// Hit is an entry of a list that is like a subject.
-type Hit struct {
-	ID         string   `json:"id"`
-	Name       string   `json:"name"`            // of the entry
-	Alias      string   `json:"alias,omitempty"` // the name that matched, if it is not Name
-	Score      float64  `json:"score"`           // 0 to 1
-	Reasons    []string `json:"reasons"`
-	BirthDates []string `json:"birth_dates,omitempty"`
-	Countries  []string `json:"countries,omitempty"`
-	Topics     []string `json:"topics,omitempty"`
+func newListBuilder(c *names.Comparer) *listBuilder {
+	return &listBuilder{list: &List{comparer: c, exact: newExact()}, people: newBuilder(names.Person, c), companies: newBuilder(names.Company, c)}
 }
 
-// maxHits is the maximum number of hits of a search.
-const maxHits = 10
+// add adds an entry with a name or an identifier that can be found.
+func (b *listBuilder) add(e Entry) {
+	if !e.Person && !e.Company {
+		return
+	}
+	l, all := b.list, e.names()
+	number := uint32(len(l.offsets))
+	added, unnamed := l.exact.add(number, all, e.Identifiers)
+	l.Uncompared += unnamed
+	if !added {
+		return
+	}
+	l.Uncompared += max(0, len(all)-unnamed-maxAliases)
+	for i, name := range all[:min(len(all), maxAliases)] {
+		if names.Fold(name) == "" {
+			continue // counted already
+		}
+		whole := true
+		if e.Person {
+			whole = b.people.add(number, uint16(i), name)
+		}
+		if e.Company {
+			whole = b.companies.add(number, uint16(i), name) && whole
+		}
+		if !whole {
+			l.Uncompared++
+		}
+	}
+	l.Entries++
+	l.offsets = append(l.offsets, uint64(b.text.Len()))
+	var identifiers []string
+	for _, id := range e.Identifiers {
+		identifiers = append(identifiers, string(id.Type)+":"+withoutControls(id.Value))
+	}
+	for i, field := range [][]string{{e.ID}, all, e.BirthDates, e.Countries, e.Topics, identifiers} {
+		if i > 0 {
+			b.text.WriteByte('\x1e')
+		}
+		for k, value := range field {
+			if k > 0 {
+				b.text.WriteByte('\x1f')
+			}
+			b.text.WriteString(value)
+		}
+	}
+}
 
-// Search returns the entries that are like a subject with a score of at least minimum,
-// the best first, at most 10. It returns names.ErrNoName if the name of the
-// subject has no letter and no digit.
-func (l *List) Search(s Subject, minimum float64) ([]Hit, error) {
-	query, err := l.comparer.Parse(s.Kind, s.Name)
-	if err != nil {
-		return nil, err
-	}
-	x, which := l.people, 0
-	if s.Kind == names.Company {
-		x, which = l.companies, 1
-	}
-	best := map[uint32]found{}
-	for _, f := range x.search(query, float32(minimum)*lowest) {
-		entry := x.entries[f.name]
-		known, ok := best[entry]
-		if !ok || cmp.Or(cmp.Compare(f.match.Score, known.match.Score), cmp.Compare(known.name, f.name)) > 0 {
-			best[entry] = f
-		}
-	}
-	hits := make([]Hit, 0, maxHits)
-	for number, f := range best {
-		e := l.entry(number)
-		score, reasons := adjust(s, e, float64(f.match.Score))
-		if score = round(score); score < minimum {
-			continue
-		}
-		h := Hit{
-			ID: e.ID, Name: e.Name, Score: score, Reasons: append(explain(f.match, "the listed name"), reasons...),
-			BirthDates: e.BirthDates, Countries: e.Countries, Topics: e.Topics,
-		}
-		if alias := e.Aliases[l.aliases[which][f.name]]; alias != e.Name {
-			h.Alias = alias
-		}
-		hits = append(hits, h)
-	}
-	slices.SortFunc(hits, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Name, b.Name))
-	})
-	return hits[:min(len(hits), maxHits)], nil
+// build returns the list of the entries so far.
+func (b *listBuilder) build() *List {
+	l := b.list
+	l.text = strings.Clone(b.text.String())
+	b.text.Reset()
+	l.exact.build()
+	l.people, l.companies = b.people.build(), b.companies.build()
+	l.Names = l.people.names.size() + l.companies.names.size()
+	return l
 }

@@ -56,6 +56,7 @@ type Lists struct {
 	lists    map[string]*kept
 	log      *slog.Logger
 	loaded   func(list string, l *List, err error)
+	now      func() time.Time
 	reload   sync.Mutex // one reload at a time
 }
 
@@ -79,11 +80,16 @@ type Options struct {
 	// Loaded is called after each attempt to load a list: with the list, or with the
 	// reason why there is none. It may be nil.
 	Loaded func(list string, l *List, err error)
+	Now    func() time.Time // required
 }
+
+// selfTested is the number of names of a new version of a list that are searched before it
+// is used.
+const selfTested = 1000
 
 // Open loads all lists. The error joins the problems of all of them.
 func Open(ctx context.Context, sources []Source, o Options) (*Lists, error) {
-	all := &Lists{comparer: names.New(), lists: map[string]*kept{}, log: o.Log, loaded: o.Loaded}
+	all := &Lists{comparer: names.New(), lists: map[string]*kept{}, log: o.Log, loaded: o.Loaded, now: o.Now}
 	if all.loaded == nil {
 		all.loaded = func(string, *List, error) {}
 	}
@@ -117,11 +123,21 @@ func (a *Lists) load(ctx context.Context, k *kept) error {
 	}
 	k.seen, k.written = state, state
 	l, err := Load(ctx, k.source, a.comparer)
+	if err == nil {
+		var tested SelfTest
+		if tested, err = l.SelfTest(ctx, selfTested, a.now); err == nil {
+			err = tested.problem()
+		}
+	}
 	a.loaded(k.source.Name, l, err)
 	if err != nil {
 		return err
 	}
 	k.current.Store(l)
+	a.log.Info("loaded a list", "list", k.source.Name, "version", l.Version, "format", l.Format, "entries", l.Entries, "names", l.Names)
+	if len(l.Unread) > 0 {
+		a.log.Warn("a list has values that are not used", "list", k.source.Name, "values", l.Unread)
+	}
 	return nil
 }
 
@@ -154,8 +170,6 @@ func (a *Lists) Refresh(ctx context.Context) {
 			a.log.Error("a list cannot be read; its last version stays in use", "list", name, "error", err)
 			continue
 		}
-		l := k.current.Load()
-		a.log.Info("loaded a list", "list", name, "version", l.Version, "entries", l.Entries, "names", l.Names)
 	}
 }
 

@@ -45,7 +45,7 @@ func watch(t *testing.T, content string) *watched {
 	rewrite(t, w.path, content, start)
 	lists, err := screening.Open(t.Context(), []screening.Source{{
 		Name: "sanctions", Path: w.path, Format: screening.Format{Type: screening.CSV}, MaxAge: 48 * time.Hour,
-	}}, screening.Options{
+	}}, screening.Options{Now: time.Now,
 		Log:    slog.New(slog.NewTextHandler(&w.log, nil)),
 		Loaded: func(_ string, _ *screening.List, err error) { w.attempts = append(w.attempts, err) },
 	})
@@ -59,7 +59,8 @@ func watch(t *testing.T, content string) *watched {
 func (w *watched) finds(name string) bool {
 	w.t.Helper()
 	l, _ := w.lists.List("sanctions", start)
-	hits, err := l.Search(screening.Subject{Kind: names.Person, Name: name}, 0.85)
+	found, err := l.Search(screening.Subject{Kind: names.Person, Name: name}, 0.85)
+	hits := found.Hits
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func TestOpenReportsTheProblemsOfAllLists(t *testing.T) {
 	_, err := screening.Open(t.Context(), []screening.Source{
 		{Name: "gone", Path: "/nowhere/list.csv", Format: screening.Format{Type: screening.CSV}},
 		{Name: "empty", Path: empty, Format: screening.Format{Type: screening.CSV}},
-	}, screening.Options{Log: slog.New(slog.DiscardHandler)})
+	}, screening.Options{Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	if err == nil || !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "list empty: "+empty+": the file is empty") {
 		t.Errorf("error %v, want the problems of both lists", err)
 	}
@@ -157,7 +158,8 @@ func TestSearchesDuringAReloadSeeOneVersion(t *testing.T) {
 		go func() {
 			for range 300 {
 				l, _ := w.lists.List("sanctions", start)
-				hits, err := l.Search(screening.Subject{Kind: names.Person, Name: "Ivan Testov"}, 0.85)
+				found, err := l.Search(screening.Subject{Kind: names.Person, Name: "Ivan Testov"}, 0.85)
+				hits := found.Hits
 				if err == nil && len(hits) != 1 {
 					err = fmt.Errorf("%d hits in version %s, want 1", len(hits), l.Version)
 				}

@@ -16,7 +16,7 @@ type NameMatch struct {
 	comparer *names.Comparer
 }
 
-// NewNameMatch returns a provider that compares two names.
+// NewNameMatch returns a provider that tells whether two names are one.
 func NewNameMatch(c *names.Comparer) *NameMatch { return &NameMatch{describedAs(NameMatchName), c} }
 
 // Check compares name and other of the check's `with`. A score of at least threshold passes.
@@ -30,7 +30,7 @@ func (p *NameMatch) Check(_ context.Context, r verification.CheckRequest) (verif
 	if err := p.with.Read(r.With, &w); err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}
-	m, err := Compare(p.comparer, w.Kind, w.Name, w.Other)
+	m, err := Same(p.comparer, w.Kind, w.Name, w.Other)
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(fmt.Errorf("%s: with.%w", NameMatchName, err))
 	}
@@ -47,8 +47,23 @@ type Comparison struct {
 	Reasons []string `json:"reasons"`
 }
 
-// Compare compares two names without a list, so that all tokens have the same weight,
-// except those that very many people share.
+// Same returns whether two names are the name of one person or company, as offline.name_match
+// does: words that only one name has are refused, but for one middle name.
+func Same(c *names.Comparer, kind names.Kind, a, b string) (Comparison, error) {
+	first, err := c.ParseRegistered(kind, a)
+	if err != nil {
+		return Comparison{}, fmt.Errorf("name: %w", err)
+	}
+	second, err := c.ParseRegistered(kind, b)
+	if err != nil {
+		return Comparison{}, fmt.Errorf("other: %w", err)
+	}
+	m := c.Identify(first, second)
+	return Comparison{round(float64(m.Score)), explain(m, "the other name")}, nil
+}
+
+// Compare compares two names without a list, as a search does, so that all tokens have the
+// same weight, except those that very many people share.
 func Compare(c *names.Comparer, kind names.Kind, a, b string) (Comparison, error) {
 	first, err := c.Parse(kind, a)
 	if err != nil {

@@ -3,72 +3,87 @@
 package screening_test
 
 import (
-	"bytes"
-	"encoding/csv"
-	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strconv"
 	"testing"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/realnames"
 )
 
-func TestASearchFindsWhatAComparisonFinds(t *testing.T) {
-	var pairs [][]string
-	for _, name := range []string{"hard-pairs.csv", "held-out-pairs.csv"} {
-		raw, err := os.ReadFile("names/testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows, err := csv.NewReader(bytes.NewReader(raw)).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
-		pairs = append(pairs, rows[1:]...)
+// leastRecall is the part of the names with a score of at least reviewAt that a search finds,
+// in each class.
+const (
+	leastRecall = 0.999
+	reviewAt    = 0.85
+)
+
+// recallEntries is the number of entries of the list.
+func recallEntries(t *testing.T) int {
+	text := os.Getenv("VERIFYD_RECALL")
+	if text == "" {
+		return 100_000
 	}
-	var list bytes.Buffer
-	w := csv.NewWriter(&list)
-	_ = w.Write([]string{"id", "kind", "name"})
-	for i, p := range pairs {
-		_ = w.Write([]string{fmt.Sprint(i), p[0], p[2]})
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1000 {
+		t.Fatalf("VERIFYD_RECALL is %q, want the number of entries of the list: 1000 or more", text)
 	}
-	p := newPopulation(3)
-	for i := range 20_000 {
-		_ = w.Write([]string{fmt.Sprint("noise-", i), "person", p.person()})
+	return n
+}
+
+// TestASearchFindsAlteredNames searches names of a list as they are altered in each class.
+// The wanted ones are those whose own pair of names has a score of at least reviewAt.
+func TestASearchFindsAlteredNames(t *testing.T) {
+	n := recallEntries(t)
+	l, some := realList(t, n, samples(n))
+	p := realnames.New(realnames.For(t), 2)
+	t.Logf("%d entries, %d names", l.Entries, l.Names)
+	for _, class := range realnames.Classes() {
+		searched, wanted, found := map[names.Kind]int{}, map[names.Kind]int{}, map[names.Kind]int{}
+		for _, entry := range slices.Sorted(maps.Keys(some)) {
+			text, ok := p.Alter(class, some[entry])
+			if !ok {
+				continue
+			}
+			kind := kindOf(some[entry])
+			searched[kind]++
+			compared, err := l.Compared(kind, text, reviewAt, entry)
+			if err != nil {
+				t.Fatalf("%q: %v", text, err)
+			}
+			if len(compared) == 0 {
+				continue
+			}
+			wanted[kind]++
+			got, err := l.Found(kind, text, reviewAt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := got[entry]; ok {
+				found[kind]++
+			} else if os.Getenv("VERIFYD_RECALL") != "" {
+				t.Logf("lost: %s, %s %q for %q, %.3f; %d found", class, kind, text, some[entry], compared[entry], len(got))
+			}
+		}
+		for _, kind := range []names.Kind{names.Person, names.Company} {
+			if searched[kind] == 0 {
+				continue
+			}
+			recall := float64(found[kind]) / max(1, float64(wanted[kind]))
+			t.Logf("%-20s %-8s %5d searched, %5d score %.2f or more, %5d of them found: %.2f %%", class, kind, searched[kind], wanted[kind], reviewAt, found[kind], 100*recall)
+			if recall < leastRecall {
+				t.Errorf("%s: %d of %d altered names of the kind %s are found, want %.1f %%", class, found[kind], wanted[kind], kind, 100*leastRecall)
+			}
+		}
 	}
-	w.Flush()
-	c := names.New()
-	l, err := screening.Read(t.Context(), &list, screening.Format{Type: screening.CSV}, c)
-	if err != nil {
-		t.Fatal(err)
+}
+
+// samples returns the number of places in a list of which some names are searched.
+func samples(n int) int {
+	if text, err := strconv.Atoi(os.Getenv("VERIFYD_RECALL_SAMPLES")); err == nil {
+		return text
 	}
-	found, want := 0, 0
-	for i, p := range pairs {
-		kind := names.Kind(p[0])
-		compared, err := screening.Compare(c, kind, p[1], p[2])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if compared.Score < 0.9 { // the weight of rare words moves a score a little
-			continue
-		}
-		want++
-		hits, err := l.Search(screening.Subject{Kind: kind, Name: p[1]}, 0.8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ok := false
-		for _, h := range hits {
-			ok = ok || h.ID == fmt.Sprint(i) || h.Name == p[2]
-		}
-		if ok {
-			found++
-		} else {
-			t.Logf("not found: %s %q %q, compared %.3f; %d hits", p[0], p[1], p[2], compared.Score, len(hits))
-		}
-	}
-	t.Logf("%d of %d found", found, want)
-	if float64(found) < 0.98*float64(want) {
-		t.Errorf("%d of %d pairs are found by a search, want 98 %%", found, want)
-	}
+	return 60
 }

@@ -11,9 +11,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/provider/country"
 	"github.com/verifyd/verifyd/adapters/provider/screening/names"
 	"github.com/verifyd/verifyd/adapters/provider/with"
 	"github.com/verifyd/verifyd/verification"
@@ -64,46 +67,85 @@ func NewProvider(lists *Lists, now func() time.Time) *Provider {
 }
 
 type searchWith struct {
-	List      string     `json:"list"`
-	Name      string     `json:"name"`
-	Kind      names.Kind `json:"kind"`
-	BirthDate string     `json:"birth_date"`
-	Countries countries  `json:"countries"`
-	ReviewAt  float64    `json:"review_at"`
-	FailAt    *float64   `json:"fail_at"`
+	List        string                     `json:"list"`
+	Name        string                     `json:"name"`
+	Kind        names.Kind                 `json:"kind"`
+	BirthDate   string                     `json:"birth_date"`
+	Countries   texts                      `json:"countries"`
+	Identifiers map[IdentifierType]texts   `json:"identifiers"`
+	ReviewAt    float64                    `json:"review_at"`
+	FailAt      *float64                   `json:"fail_at"`
+	Topics      map[string]json.RawMessage `json:"policy"`
+	ClearOn     []string                   `json:"clear_on"`
+
+	policy policy
 }
 
-// countries is a list of countries; a single one may stand alone.
-type countries []string
+// texts is a list of texts; a single one may stand alone.
+type texts []string
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (c *countries) UnmarshalJSON(raw []byte) error {
+func (t *texts) UnmarshalJSON(raw []byte) error {
 	if raw[0] == '[' {
-		return json.Unmarshal(raw, (*[]string)(c))
+		return json.Unmarshal(raw, (*[]string)(t))
 	}
 	var one string
 	err := json.Unmarshal(raw, &one)
 	if one != "" {
-		*c = []string{one}
+		*t = []string{one}
 	}
 	return err
 }
 
 func (p *Provider) read(values map[string]any) (w searchWith, err error) {
 	w.ReviewAt = reviewAt
-	err = p.with.Read(values, &w)
+	if err := p.with.Read(values, &w); err != nil {
+		return w, err
+	}
+	otherwise := thresholds{ReviewAt: w.ReviewAt}
+	if w.FailAt != nil {
+		otherwise.FailAt = *w.FailAt
+	}
 	switch {
-	case err != nil:
 	case w.BirthDate != "" && !IsDate(w.BirthDate):
-		err = errors.New(ProviderName + ": with.birth_date must be YYYY, YYYY-MM or YYYY-MM-DD")
+		err = errors.New("with.birth_date must be YYYY, YYYY-MM or YYYY-MM-DD")
 	case w.FailAt != nil && *w.FailAt < w.ReviewAt:
-		err = errors.New(ProviderName + ": with.fail_at must not be below review_at")
+		err = errors.New("with.fail_at must not be below review_at")
+	default:
+		w.policy, err = readPolicy(w.Topics, otherwise)
+	}
+	if err == nil {
+		w.Countries, err = readCountries(w.Countries)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", ProviderName, err)
 	}
 	return w, err
 }
 
+// readCountries returns the codes of countries.
+func readCountries(given []string) (codes []string, err error) {
+	for i, text := range given {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		code, ok := country.Parse(text)
+		if !ok {
+			return nil, fmt.Errorf("with.countries[%d] is not a country: give its name, or its code of ISO 3166-1, such as ru, RUS or 643", i)
+		}
+		codes = append(codes, code)
+	}
+	return codes, nil
+}
+
 func (w searchWith) subject() Subject {
-	return Subject{Kind: w.Kind, Name: w.Name, BirthDate: w.BirthDate, Countries: w.Countries}
+	s := Subject{Kind: w.Kind, Name: w.Name, BirthDate: w.BirthDate, Countries: w.Countries}
+	for _, kind := range slices.Sorted(maps.Keys(w.Identifiers)) {
+		for _, value := range w.Identifiers[kind] {
+			s.Identifiers = append(s.Identifiers, Identifier{kind, value})
+		}
+	}
+	return s
 }
 
 // Subject returns the person or company that a check with these values screens.
@@ -112,43 +154,85 @@ func (p *Provider) Subject(values map[string]any) (Subject, error) {
 	return w.subject(), err
 }
 
-// Check searches a list for the name in the check's `with`. If the best score is below
-// review_at, the check passes. From review_at on it passes with analysis_ok false, so that
-// a reviewer decides, and from fail_at on it fails. If the list is too old, source_ok is
-// false.
+// Check searches a list for the name in the check's `with`. Without a hit the check
+// passes. With one it passes with analysis_ok false, so that a reviewer decides, or fails,
+// as the thresholds and the policy say. A name that could not be compared as a whole has
+// analysis_ok false. If the list is too old, source_ok is false.
 func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
 	w, err := p.read(r.With)
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}
-	list, old, hits, err := p.search(w, w.List)
+	list, old, found, err := p.search(w, w.List)
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}
-	best := 0.0
+	hits, score := best(found.hits), 0.0
 	if len(hits) > 0 {
-		best = hits[0].Score
+		score = hits[0].Score
 	}
 	result := verification.CheckResult{Outcome: verification.OutcomePassed, Data: map[string]any{
 		"list": w.List, "list_version": list.Version, "list_date": list.Date.Format(time.RFC3339), "list_entries": list.Entries,
-		"score": best, "hits": hits, "analysis_ok": len(hits) == 0, "source_ok": !old,
+		"score": score, "hits": hits, "hits_total": len(found.hits),
+		"analysis_ok": len(hits)+len(found.doubts) == 0, "source_ok": !old,
 	}}
-	if w.FailAt != nil && best >= *w.FailAt {
+	if len(found.noted) > 0 {
+		result.Data["noted"], result.Data["noted_total"] = best(found.noted), len(found.noted)
+	}
+	if len(found.cleared) > 0 {
+		result.Data["cleared"], result.Data["cleared_total"] = best(found.cleared), len(found.cleared)
+	}
+	if len(found.doubts) > 0 {
+		result.Data["not_compared"] = found.doubts
+	}
+	if found.failed {
 		result.Outcome = verification.OutcomeFailed
 	}
 	return result, nil
 }
 
-// search searches a list for whom a check screens.
-func (p *Provider) search(w searchWith, name string) (list *List, old bool, hits []Hit, err error) {
+// judged is what a check found, the best first.
+type judged struct {
+	hits    []*match // for a reviewer
+	noted   []*match // shown only, by the policy
+	cleared []*match // of whom the check says that another birth date clears them
+	failed  bool     // one of the hits fails the check
+	doubts  []string // what could not be compared
+}
+
+// search searches a list for whom a check screens, and judges what it finds.
+func (p *Provider) search(w searchWith, name string) (list *List, old bool, found judged, err error) {
 	if list, old = p.lists.List(name, p.now()); list == nil {
 		problem := errors.New(ProviderName + ": with.list: there is no list of this name: the lists are " + orNone(p.lists.Names()))
-		return nil, false, nil, verification.Lacking(problem)
+		return nil, false, judged{}, verification.Lacking(problem)
 	}
-	if hits, err = list.Search(w.subject(), w.ReviewAt); err != nil {
-		err = fmt.Errorf("%s: with.name: %w", ProviderName, err)
+	subject := w.subject()
+	all, doubts, err := list.matches(subject, w.policy.lowest())
+	if err != nil {
+		return nil, false, judged{}, fmt.Errorf("%s: with.name: %w", ProviderName, err)
 	}
-	return list, old, hits, err
+	found.doubts = doubts
+	for _, m := range all {
+		t := w.policy.treat(m)
+		switch {
+		case t == ignored:
+		case w.clears(subject, m):
+			m.Reasons = append(m.Reasons, "cleared: the birth date differs by more than approximate dates explain")
+			found.cleared = append(found.cleared, m)
+		case t == noted:
+			found.noted = append(found.noted, m)
+		default:
+			found.hits = append(found.hits, m)
+			found.failed = found.failed || t == failed
+		}
+	}
+	return list, old, found, nil
+}
+
+// clears reports whether the check says that the birth date clears an entry. An equal
+// identifier is never cleared.
+func (w searchWith) clears(s Subject, m *match) bool {
+	return slices.Contains(w.ClearOn, "birth_date") && !m.identified && s.Kind == names.Person && clears(s.BirthDate, m.BirthDates)
 }
 
 // ListVersions returns the version in use of each list; nil if the lists are not known.
@@ -166,19 +250,18 @@ func (p *Provider) ListVersions() map[string]string {
 	return versions
 }
 
-// Rescreen searches a list for the name in the check's `with`, for hits of at least its
-// review_at.
+// Rescreen searches a list for the name in the check's `with`, by the same rules as Check.
 func (p *Provider) Rescreen(_ context.Context, list string, r verification.CheckRequest) (verification.Rescreening, error) {
 	w, err := p.read(r.With)
 	if err != nil {
 		return verification.Rescreening{}, err
 	}
-	l, _, hits, err := p.search(w, list)
+	l, _, result, err := p.search(w, list)
 	if err != nil {
 		return verification.Rescreening{}, err
 	}
-	found := verification.Rescreening{ListVersion: l.Version}
-	for _, h := range hits {
+	found := verification.Rescreening{ListVersion: l.Version, NotCompared: result.doubts}
+	for _, h := range best(result.hits) {
 		found.Hits = append(found.Hits, verification.Hit{ID: h.ID, Name: h.Name, Score: h.Score, Reasons: h.Reasons})
 	}
 	return found, nil

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +25,7 @@ func opened(t *testing.T) *screening.Lists {
 	t.Helper()
 	lists, err := screening.Open(t.Context(), []screening.Source{{
 		Name: "fictional", Path: fictional, Format: screening.Format{Type: screening.OpenSanctions}, MaxAge: time.Hour,
-	}}, screening.Options{Log: slog.New(slog.DiscardHandler)})
+	}}, screening.Options{Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +91,9 @@ func TestOutcomesOfNameMatch(t *testing.T) {
 		{map[string]any{"name": "Rajesh Kumar", "other": "Ramesh Kumar"}, verification.OutcomeFailed},
 		{map[string]any{"name": "Rajesh Kumar", "other": "Rajesh K.", "threshold": 0.99}, verification.OutcomeFailed},
 		{map[string]any{"name": "Acme Ltd", "other": "ACME Limited", "kind": "company"}, verification.OutcomePassed},
+		{map[string]any{"name": "Acme Ltd", "other": "Acme LLP", "kind": "company"}, verification.OutcomeFailed},
+		{map[string]any{"name": "Asha Rao Rajesh Kumar", "other": "Rajesh Kumar", "threshold": 0.5}, verification.OutcomeFailed},
+		{map[string]any{"name": "Rajesh Kumar S/O Mohan Lal", "other": "Rajesh Kumar"}, verification.OutcomePassed},
 	} {
 		r, err := p.Check(t.Context(), verification.CheckRequest{With: tc.with})
 		if err != nil {
@@ -107,15 +112,46 @@ func TestReasonsNameEveryWord(t *testing.T) {
 		a, b string
 		want []string
 	}{
-		{"Wang Xiao Ming", "Wang Xiaoming", []string{"wang is the same", "xiao ming is like xiaoming: 0.98, one word"}},
-		{"Wang Xiaoming", "Wang Xiao Ming", []string{"wang is the same", "xiaoming is like xiao ming: 0.98, one word"}},
-		{"Ivan Petrovich Testov", "Ivan Testov", []string{"ivan is the same", "testov is the same", "petrovich is not in the other name"}},
-		{"Ivan Testov", "Ivan Petrovich Testov", []string{"ivan is the same", "testov is the same", "petrovich is only in the other name"}},
+		{"Wang Xiao Ming", "Wang Xiaoming", []string{"Wang is the same", "Xiao Ming is like Xiaoming: 0.98, one word"}},
+		{"Wang Xiaoming", "Wang Xiao Ming", []string{"Wang is the same", "Xiaoming is like Xiao Ming: 0.98, one word"}},
+		{"Ivan Petrovich Testov", "Ivan Testov", []string{"Ivan is the same", "Testov is the same", "Petrovich is not in the other name"}},
+		{"Ivan Testov", "Ivan Petrovich Testov", []string{"Ivan is the same", "Testov is the same", "Petrovich is only in the other name"}},
 	} {
 		m, err := screening.Compare(c, names.Person, tc.a, tc.b)
 		if diff := cmp.Diff(tc.want, m.Reasons); diff != "" || err != nil {
 			t.Errorf("%s and %s: %v (-want +got):\n%s", tc.a, tc.b, err, diff)
 		}
+	}
+}
+
+func TestNameMatchSaysWhyNamesAreNotOne(t *testing.T) {
+	c := names.New()
+	for _, tc := range []struct {
+		kind names.Kind
+		a, b string
+		want []string
+	}{
+		{names.Person, "Asha Rao Ravi Kumar", "Ravi Kumar", []string{"Ravi is the same", "Kumar is the same", "Asha is not in the other name", "Rao is not in the other name", "2 words are only in one name: at most one middle name may be missing"}},
+		{names.Person, "Kumar", "Ravi Kumar", []string{"Kumar is the same", "Ravi is only in the other name", "only one part of the name is the same"}},
+		{names.Person, "Jan Petrov Jr", "Jan Petrov Sr", []string{"Jan is the same", "Petrov is the same", "another generation: jr and sr"}},
+		{names.Person, "Ravi Kumar AshaRao", "Ravi Kumar", []string{"Ravi is the same", "Kumar is the same", "Asha is not in the other name", "Rao is not in the other name", "2 words are only in one name: at most one middle name may be missing"}},
+		{names.Company, "Acme Trading Ltd", "Acme Trading LLP", []string{"Acme is the same", "Trading is the same", "another legal form: ltd and llp"}},
+		{names.Company, "Acme Trading Ltd", "Acme Ltd", []string{"Acme is the same", "Trading is not in the other name", "a word of a company's name is only in one name"}},
+	} {
+		m, err := screening.Same(c, tc.kind, tc.a, tc.b)
+		if diff := cmp.Diff(tc.want, m.Reasons); diff != "" || err != nil || m.Score >= 0.5 {
+			t.Errorf("%s and %s: %.3f, %v (-want +got):\n%s", tc.a, tc.b, m.Score, err, diff)
+		}
+	}
+}
+
+func TestANameThatCannotBeComparedFails(t *testing.T) {
+	p := screening.NewNameMatch(names.New())
+	long := strings.Repeat("Ravi ", 20)
+	r, err := p.Check(t.Context(), verification.CheckRequest{With: map[string]any{"name": long, "other": long, "threshold": 0.5}})
+	reasons, _ := r.Data["reasons"].([]string)
+	if err != nil || r.Outcome != verification.OutcomeFailed || !strings.Contains(strings.Join(reasons, "\n"), "no more than 16 are compared") {
+		t.Errorf("a name of 20 words: %s %v, %v, want failed with the doubt", r.Outcome, r.Data, err)
 	}
 }
 
@@ -160,6 +196,10 @@ func TestAWrongWithIsPermanentAndNamesItsKey(t *testing.T) {
 		{search, "birth_date", "1.2.1970", "with.birth_date must be YYYY, YYYY-MM or YYYY-MM-DD"},
 		{search, "countries", []any{1.0}, "with.countries[0] must be a string"},
 		{search, "countries", 1.0, "with.countries must be null or a string or a list"},
+		{search, "countries", []any{"ru", "Ruritania"}, "with.countries[1] is not a country: give its name, or its code"},
+		{search, "countries", "Ruritania", "with.countries[0] is not a country"},
+		{search, "identifiers", map[string]any{"visa": "1"}, "with.identifiers.visa is not a key of this check"},
+		{search, "clear_on", []any{"countries"}, "with.clear_on[0] must be one of birth_date"},
 		{search, "review_at", "high", "with.review_at must be null or a number"},
 		{search, "review_at", 0.2, "with.review_at must be at least 0.5"},
 		{search, "fail_at", 1.2, "with.fail_at must be at most 1"},
@@ -250,5 +290,204 @@ func TestAHostWithoutChecksKnowsTheNamesOfItsLists(t *testing.T) {
 	}
 	if _, err := p.Check(t.Context(), verification.CheckRequest{With: map[string]any{"list": "peps", "name": "Asha Rao", "kind": "person"}}); err == nil {
 		t.Error("a check of a list that is not loaded: no error")
+	}
+}
+
+// checked returns the outcome and the data of a check of entries that screens Ivan Testov.
+func checked(t *testing.T, with map[string]any, entries ...screening.Entry) (verification.CheckResult, *screening.Provider) {
+	t.Helper()
+	all := map[string]any{"list": "l", "kind": "person", "name": "Ivan Testov"}
+	maps.Copy(all, with)
+	p := screening.NewProvider(screening.ListsOf("l", screening.ListOf(entries...)), time.Now)
+	r, err := p.Check(t.Context(), verification.CheckRequest{With: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fits(t, p, all, r.Data)
+	return r, p
+}
+
+// idsOf returns the ids of the entries in a field of the data.
+func idsOf(r verification.CheckResult, field string) string {
+	hits, _ := r.Data[field].([]screening.Hit)
+	var ids []string
+	for _, h := range hits {
+		ids = append(ids, h.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestADifferenceIsForAReviewer(t *testing.T) {
+	entry := screening.Entry{ID: "1", Name: "Ivan Testov", Person: true, BirthDates: []string{"1961-03-14"}, Countries: []string{"ru"}}
+	for _, tc := range []struct {
+		name    string
+		with    map[string]any
+		outcome verification.CheckOutcome
+	}{
+		{"nothing differs", nil, verification.OutcomeFailed},
+		{"the same birth date", map[string]any{"birth_date": "1961-03-14"}, verification.OutcomeFailed},
+		{"the same country", map[string]any{"countries": "Russia"}, verification.OutcomeFailed},
+		{"another birth date", map[string]any{"birth_date": "1916-03-14"}, verification.OutcomePassed},
+		{"another day", map[string]any{"birth_date": "1961-03-15"}, verification.OutcomePassed},
+		{"another country", map[string]any{"countries": []any{"fra"}}, verification.OutcomePassed},
+		{"the other kind", map[string]any{"kind": "company"}, verification.OutcomePassed},
+	} {
+		with := map[string]any{"fail_at": 0.9}
+		maps.Copy(with, tc.with)
+		r, _ := checked(t, with, entry)
+		if r.Outcome != tc.outcome || idsOf(r, "hits") != "1" || r.Data["score"] != 1.0 || r.Data["analysis_ok"] != false {
+			t.Errorf("%s: %s with %v, want %s and a hit", tc.name, r.Outcome, r.Data, tc.outcome)
+		}
+	}
+}
+
+func TestABirthDateClearsOnlyIfTheCheckSaysSo(t *testing.T) {
+	entry := screening.Entry{
+		ID: "1", Name: "Ivan Testov", Person: true, BirthDates: []string{"1950", "1961-03-14"},
+		Identifiers: []screening.Identifier{{Type: screening.Passport, Value: "A1"}},
+	}
+	clear := []any{"birth_date"}
+	for _, tc := range []struct {
+		with    map[string]any
+		cleared bool
+	}{
+		{map[string]any{"birth_date": "1990-01-01"}, false},
+		{map[string]any{"birth_date": "1990-01-01", "clear_on": []any{}}, false},
+		{map[string]any{"birth_date": "1990-01-01", "clear_on": clear}, true},
+		{map[string]any{"birth_date": "1990-01-01", "clear_on": clear, "fail_at": 0.85}, true},
+		{map[string]any{"birth_date": "1990-01-01", "clear_on": clear, "kind": "company"}, false},
+		{map[string]any{"birth_date": "1990-01-01", "clear_on": clear, "identifiers": map[string]any{"passport": "a-1"}}, false},
+		{map[string]any{"birth_date": "1962-01-01", "clear_on": clear}, false},
+		{map[string]any{"birth_date": "1952-01-01", "clear_on": clear}, false},
+		{map[string]any{"clear_on": clear}, false},
+	} {
+		r, p := checked(t, tc.with, entry)
+		hits, cleared := "1", ""
+		if tc.cleared {
+			hits, cleared = cleared, hits
+		}
+		if idsOf(r, "hits") != hits || idsOf(r, "cleared") != cleared || r.Data["analysis_ok"] != tc.cleared || r.Outcome != verification.OutcomePassed {
+			t.Errorf("%v: %s with %v, want cleared %t", tc.with, r.Outcome, r.Data, tc.cleared)
+		}
+		if tc.cleared {
+			var reasons []string
+			if hits, ok := r.Data["cleared"].([]screening.Hit); ok {
+				reasons = hits[0].Reasons
+			}
+			want := []string{
+				"the name is the same", "the birth date differs: 1990-01-01, listed 1950, 1961-03-14",
+				"cleared: the birth date differs by more than approximate dates explain",
+			}
+			if diff := cmp.Diff(want, reasons); diff != "" || r.Data["cleared_total"] != 1 {
+				t.Errorf("data %v, reasons (-want +got):\n%s", r.Data, diff)
+			}
+		}
+		all := map[string]any{"list": "l", "kind": "person", "name": "Ivan Testov"}
+		maps.Copy(all, tc.with)
+		again, err := p.Rescreen(t.Context(), "l", verification.CheckRequest{With: all})
+		if err != nil || (len(again.Hits) == 0) != tc.cleared {
+			t.Errorf("%v: screened again: %+v, %v", tc.with, again, err)
+		}
+	}
+}
+
+func TestThePolicyDecidesByTopic(t *testing.T) {
+	policy := map[string]any{
+		"sanction": map[string]any{"review_at": 0.85, "fail_at": 0.99}, "pep": "review", "relative": "note", "crime": "fail",
+		"crime.env": map[string]any{"review_at": 1.0}, "role.judge": map[string]any{"fail_at": 1.0},
+	}
+	with := func(key string, value any) map[string]any {
+		all := maps.Clone(policy)
+		all[key] = value
+		return all
+	}
+	for _, tc := range []struct {
+		policy        map[string]any
+		topics, birth string
+		want          string // hits, failed or noted; empty for none
+	}{
+		{policy, "sanction", "", "failed"},
+		{policy, "sanction.linked", "", "failed"},
+		{policy, "sanction", "1999", "hits"},
+		{policy, "role.pep", "", "hits"},
+		{policy, "role.pep.frmr", "", "hits"},
+		{policy, "role.rca", "", "noted"},
+		{policy, "role.rca", "1999", "noted"},
+		{policy, "role.rca role.pep", "", "hits"},
+		{policy, "role.rca sanction", "", "failed"},
+		{policy, "role.rca poi", "", "hits"}, // poi is as the check says
+		{policy, "crime.terror", "", "failed"},
+		{policy, "crime.env", "", "hits"},
+		{policy, "role.judge", "", "failed"},
+		{policy, "role.spy", "", "hits"},
+		{policy, "", "", "hits"},
+		{with("*", "note"), "", "", "noted"},
+		{with("*", "note"), "role.rca poi", "", "noted"},
+		{with("*", "fail"), "role.spy", "", "failed"},
+		{with("role", "note"), "role.spy", "", "noted"},
+		{with("role", "note"), "role.pep", "", "hits"},
+		{nil, "role.rca", "", "hits"},
+	} {
+		entry := screening.Entry{ID: "1", Name: "Ivan Testov", Person: true, Topics: strings.Fields(tc.topics), BirthDates: []string{"1961"}}
+		values := map[string]any{"policy": tc.policy, "birth_date": tc.birth}
+		if tc.policy == nil {
+			values["policy"] = nil
+		}
+		r, p := checked(t, values, entry)
+		got := ""
+		switch {
+		case r.Outcome == verification.OutcomeFailed:
+			got = "failed"
+		case idsOf(r, "hits") == "1":
+			got = "hits"
+		case idsOf(r, "noted") == "1" && r.Data["analysis_ok"] == true && r.Data["noted_total"] == 1:
+			got = "noted"
+		}
+		if got != tc.want {
+			t.Errorf("%v with the topics %q: %s, want %s; data %v", tc.policy, tc.topics, got, tc.want, r.Data)
+		}
+		values["list"], values["kind"], values["name"] = "l", "person", "Ivan Testov"
+		again, err := p.Rescreen(t.Context(), "l", verification.CheckRequest{With: values})
+		if err != nil || (len(again.Hits) == 0) != (tc.want == "noted") {
+			t.Errorf("%v with the topics %q: screened again: %+v, %v", tc.policy, tc.topics, again, err)
+		}
+	}
+}
+
+func TestAPolicyThatContradictsItselfIsRefused(t *testing.T) {
+	p := screening.NewProvider(screening.ListsOf("l", screening.ListOf(viktor)), time.Now)
+	for want, policy := range map[string]map[string]any{
+		"with.policy.pep.fail_at must not be below review_at": {"pep": map[string]any{"fail_at": 0.7}},
+		"with.policy has role.pep twice":                      {"pep": "note", "role.pep": "fail"},
+		"with.policy.sanctions is not a key":                  {"sanctions": "fail"},
+	} {
+		_, err := p.Check(t.Context(), verification.CheckRequest{With: map[string]any{"list": "l", "kind": "person", "name": "A B", "policy": policy}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", policy, err, want)
+		}
+	}
+}
+
+func TestWhatWasNotComparedIsSaid(t *testing.T) {
+	long := map[string]any{"name": strings.Repeat("word ", 200)}
+	r, p := checked(t, long, viktor)
+	doubts, _ := r.Data["not_compared"].([]string)
+	if len(doubts) == 0 || r.Data["analysis_ok"] != false || r.Outcome != verification.OutcomePassed {
+		t.Errorf("%s with %v, want the doubts and analysis_ok false", r.Outcome, r.Data)
+	}
+	long["list"], long["kind"] = "l", "person"
+	again, err := p.Rescreen(t.Context(), "l", verification.CheckRequest{With: long})
+	if diff := cmp.Diff(doubts, again.NotCompared); diff != "" || err != nil {
+		t.Errorf("screened again: %v (-check +again):\n%s", err, diff)
+	}
+}
+
+func TestHitsBeyondTenAreCounted(t *testing.T) {
+	entries := make([]screening.Entry, 12)
+	for i := range entries {
+		entries[i] = screening.Entry{ID: strconv.Itoa(i), Name: "Ivan Testov", Person: true}
+	}
+	if r, _ := checked(t, nil, entries...); len(strings.Fields(idsOf(r, "hits"))) != 10 || r.Data["hits_total"] != 12 {
+		t.Errorf("data %v, want 10 hits of 12", r.Data)
 	}
 }

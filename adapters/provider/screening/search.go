@@ -1,4 +1,4 @@
-// Searching an index: which names share words with a query, and how alike they are.
+// Searching an index: which names are like a query.
 
 package screening
 
@@ -9,11 +9,6 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/provider/screening/names"
 )
-
-type scratch struct {
-	scores  []float32 // by name
-	touched []uint32  // names with a score
-}
 
 // name returns a name of the list as it is compared.
 func (x *index) name(i uint32) names.Name {
@@ -31,12 +26,55 @@ func (x *index) weight(df int) float32 {
 	return float32(0.75 + 0.5*max(0, math.Log(n/float64(max(1, df)))/math.Log(n)))
 }
 
-// term is what is looked up for one token of a query.
+// found is a name of the list that is like the query.
+type found struct {
+	name  uint32
+	match names.Match
+}
+
+// maxCompared is the maximum number of different names that are compared with a query.
+const maxCompared = 1000
+
+// search returns the names whose score is at least minimum, in no order. It compares the
+// names whose bound is near the minimum or above it, those with the highest bound first.
+func (x *index) search(query names.Name, minimum float32) []found {
+	if x.names.size() == 0 {
+		return nil
+	}
+	var out []found
+	known, key := map[string]names.Match{}, []byte(nil)
+	for _, candidate := range x.candidates(query, x.terms(query), minimum) {
+		key = x.key(key[:0], candidate)
+		m, ok := known[string(key)]
+		if !ok {
+			if len(known) == maxCompared {
+				continue
+			}
+			m = x.comparer.Compare(query, x.name(candidate))
+			known[string(key)] = m
+		}
+		if m.Score >= minimum {
+			out = append(out, found{candidate, m})
+		}
+	}
+	return out
+}
+
+// key appends what two names have in common that are compared alike.
+func (x *index) key(to []byte, name uint32) []byte {
+	to = append(to, byte(x.forms[name]), byte(x.forms[name]>>8))
+	for _, t := range x.names.of(name) {
+		to = append(to, byte(t), byte(t>>8), byte(t>>16), byte(t>>24))
+	}
+	return to
+}
+
+// term is what of the list is like some neighbours among the tokens of a query, mostly one.
 type term struct {
-	token   *names.Token
-	similar []likeness // tokens of the list, in the order of their numbers
-	reach   int        // names that have one of them, at most
-	own     bool       // a token of the query itself, not one that was made of it
+	from, size int
+	similar    []likeness   // in the order of their tokens
+	pieces     [][]likeness // instead of similar: words that are one in the query, in their order
+	common     bool         // not Distinctive
 }
 
 // likeness is a token of the list, and how similar it is.
@@ -45,85 +83,79 @@ type likeness struct {
 	similarity float32
 }
 
-// maxCandidates is the maximum number of names that are compared with a query.
-const maxCandidates = 160
-
-// found is a name of the list that is like the query.
-type found struct {
-	name  uint32
-	match names.Match
+// terms returns what of the list is like the tokens of a query, also if words are joined or
+// split, and sets their weights.
+func (x *index) terms(query names.Name) []term {
+	var terms []term
+	for i, t := range query.Tokens {
+		own := term{from: i, size: 1, similar: x.similar(t), common: !t.Distinctive()}
+		t.Weight = x.weight(x.reach(own.similar))
+		terms = append(terms, own)
+		for n := 2; n <= 3 && i+n <= len(query.Tokens); n++ {
+			joined := slices.DeleteFunc(x.similar(x.comparer.Joined(x.kind, query.Tokens[i:i+n])), func(l likeness) bool {
+				return !x.comparer.SameWord(l.similarity)
+			})
+			if len(joined) > 0 {
+				terms = append(terms, term{from: i, size: n, similar: joined})
+			}
+		}
+		for _, pieces := range x.split(t) {
+			terms = append(terms, term{from: i, size: 1, pieces: pieces})
+		}
+	}
+	return terms
 }
 
-// search returns the names whose score is at least minimum, in no order.
-func (x *index) search(query names.Name, minimum float32) []found {
-	if x.names.size() == 0 {
+// split returns the ways in which a token is two or three tokens of the list. At most one of
+// two is only similar to a token, and none of three.
+func (x *index) split(t *names.Token) [][][]likeness {
+	text := t.Text
+	if len(text) < 4 || t.Initial() {
 		return nil
 	}
-	terms := x.terms(query)
-	var out []found
-	for _, candidate := range x.candidates(terms) {
-		m := x.comparer.Compare(query, x.name(candidate))
-		if m.Score >= minimum {
-			out = append(out, found{candidate, m})
+	const least = 2 // letters of a piece
+	var out [][][]likeness
+	for at := least; at+least <= len(text); at++ {
+		left, right := x.exactly(text[:at]), x.exactly(text[at:])
+		for end := at + least; len(left) > 0 && end+least <= len(text); end++ {
+			if last := x.exactly(text[end:]); len(last) > 0 {
+				if middle := x.exactly(text[at:end]); len(middle) > 0 {
+					out = append(out, [][]likeness{left, middle, last})
+				}
+			}
+		}
+		switch {
+		case len(right) > 0:
+			left = x.similar(x.comparer.Plain(x.kind, text[:at]))
+		case len(left) > 0:
+			right = x.similar(x.comparer.Plain(x.kind, text[at:]))
+		}
+		if len(left) > 0 && len(right) > 0 {
+			out = append(out, [][]likeness{left, right})
 		}
 	}
 	return out
 }
 
-// terms returns the tokens of a query with what is similar to them: its own, and
-// those that it has if words are joined or split.
-func (x *index) terms(query names.Name) []term {
-	terms := x.termsOf(query, (*names.Token).Distinctive)
-	if !slices.ContainsFunc(terms, func(t term) bool { return len(t.similar) > 0 }) {
-		terms = x.termsOf(query, func(*names.Token) bool { return true })
+// exactly returns the tokens of the list that are written like a text.
+func (x *index) exactly(text string) []likeness {
+	var out []likeness
+	from, to := x.bucket(names.TextKey(text))
+	for _, key := range x.keys[from:to] {
+		if x.tokens[uint32(key)].Writes(text) {
+			out = append(out, likeness{uint32(key), 1})
+		}
 	}
-	return terms
+	return out
 }
 
-// termsOf returns the terms of those tokens that use accepts.
-func (x *index) termsOf(query names.Name, use func(*names.Token) bool) []term {
-	var terms []term
-	add := func(t *names.Token, own bool) {
-		if own && !use(t) {
-			return
-		}
-		found := term{token: t, own: own}
-		x.similar(&found)
-		if len(found.similar) == 0 && !own {
-			return
-		}
-		t.Weight = x.weight(found.reach)
-		terms = append(terms, found)
+// reach returns the number of names that have one of some tokens, at most.
+func (x *index) reach(tokens []likeness) int {
+	n := 0
+	for _, like := range tokens {
+		n += len(x.postings.of(like.token))
 	}
-	for i, t := range query.Tokens {
-		add(t, true)
-		for n := 2; n <= 3 && i+n <= len(query.Tokens); n++ {
-			add(x.comparer.Joined(x.kind, query.Tokens[i:i+n]), false)
-		}
-		for at := 2; at+2 <= len(t.Text) && len(t.Text) >= 5; at++ {
-			left, right := x.comparer.Plain(x.kind, t.Text[:at]), x.comparer.Plain(x.kind, t.Text[at:])
-			if x.has(left) && x.has(right) {
-				add(left, false)
-				add(right, false)
-			}
-		}
-	}
-	return terms
-}
-
-func (x *index) has(t *names.Token) bool {
-	ok := false
-	first := true
-	x.comparer.Keys(t, func(hash uint32) {
-		if first { // the key of the text
-			from, to := x.bucket(hash)
-			for _, key := range x.keys[from:to] {
-				ok = ok || x.tokens[uint32(key)].Text == t.Text
-			}
-		}
-		first = false
-	})
-	return ok
+	return n
 }
 
 // bucket returns the range of the tokens with a key.
@@ -136,122 +168,30 @@ func (x *index) bucket(hash uint32) (from, to int) {
 	return from, to
 }
 
-// similar finds the tokens of the list that are similar to a term.
-func (x *index) similar(t *term) {
-	seen := map[uint32]bool{}
-	x.comparer.Keys(t.token, func(hash uint32) {
+// similar returns the tokens of the list that are similar to a token.
+func (x *index) similar(t *names.Token) []likeness {
+	var out []likeness
+	var numbers []uint32
+	x.comparer.Keys(t, func(hash uint32) {
 		from, to := x.bucket(hash)
 		for _, key := range x.keys[from:to] {
-			number := uint32(key)
-			if seen[number] {
-				continue
-			}
-			seen[number] = true
-			if s := x.comparer.Similar(x.kind, t.token, &x.tokens[number]); s > 0 {
-				t.similar = append(t.similar, likeness{number, s})
-				t.reach += len(x.postings.of(number))
-			}
+			numbers = append(numbers, uint32(key))
 		}
 	})
-	slices.SortFunc(t.similar, func(a, b likeness) int { return cmp.Compare(a.token, b.token) })
-}
-
-// candidates returns the names that share most with the terms. The most common term
-// adds no name that has none of the others.
-func (x *index) candidates(terms []term) []uint32 {
-	s, ok := x.scratch.Get().(*scratch)
-	if !ok {
-		return nil
-	}
-	defer func() {
-		for _, name := range s.touched {
-			s.scores[name] = 0
+	slices.Sort(numbers)
+	for _, number := range slices.Compact(numbers) {
+		if s := x.comparer.Similar(x.kind, t, &x.tokens[number]); s > 0 {
+			out = append(out, likeness{number, s})
 		}
-		s.touched = s.touched[:0]
-		x.scratch.Put(s)
-	}()
-	slices.SortStableFunc(terms, func(a, b term) int { return cmp.Compare(a.reach, b.reach) })
-	own := 0
-	for _, t := range terms {
-		if t.own && len(t.similar) > 0 {
-			own++
-		}
-	}
-	for _, t := range terms {
-		if t.own && len(t.similar) > 0 {
-			own--
-		}
-		if own == 0 && t.own && len(s.touched) > 0 {
-			x.raise(s, t)
-			continue
-		}
-		for _, like := range t.similar {
-			for _, name := range x.postings.of(like.token) {
-				if s.scores[name] == 0 {
-					s.touched = append(s.touched, name)
-				}
-				s.scores[name] += like.similarity * t.token.Weight
-			}
-		}
-	}
-	return x.best(s)
-}
-
-// raise adds a term to the scores of names that have one already.
-func (x *index) raise(s *scratch, t term) {
-	if t.reach < len(s.touched) {
-		for _, like := range t.similar {
-			for _, name := range x.postings.of(like.token) {
-				if s.scores[name] > 0 {
-					s.scores[name] += like.similarity * t.token.Weight
-				}
-			}
-		}
-		return
-	}
-	for _, name := range s.touched {
-		for _, token := range x.names.of(name) {
-			at, ok := slices.BinarySearchFunc(t.similar, token, func(l likeness, number uint32) int { return cmp.Compare(l.token, number) })
-			if ok {
-				s.scores[name] += t.similar[at].similarity * t.token.Weight
-			}
-		}
-	}
-}
-
-// best returns the names with the highest scores; of equal ones, those with the
-// fewest tokens.
-func (x *index) best(s *scratch) []uint32 {
-	const levels = 512
-	level := func(name uint32) int { return int(min(levels-1, s.scores[name]*64)) }
-	var count [levels]int
-	for _, name := range s.touched {
-		count[level(name)]++
-	}
-	least, n := levels-1, 0
-	for ; least > 0 && n+count[least] <= maxCandidates; least-- {
-		n += count[least]
-	}
-	out, equal := make([]uint32, 0, maxCandidates), make([]uint32, 0, count[least])
-	for _, name := range s.touched {
-		switch l := level(name); {
-		case l > least:
-			out = append(out, name)
-		case l == least:
-			equal = append(equal, name)
-		}
-	}
-	for size := 1; len(out) < maxCandidates && len(equal) > 0; size++ {
-		rest := equal[:0]
-		for _, name := range equal {
-			switch {
-			case len(x.names.of(name)) > size && size < 8:
-				rest = append(rest, name)
-			case len(out) < maxCandidates:
-				out = append(out, name)
-			}
-		}
-		equal = rest
 	}
 	return out
+}
+
+// has returns how similar a token of the list is to a term; 0 if it is none of them.
+func has(similar []likeness, token uint32) float32 {
+	at, ok := slices.BinarySearchFunc(similar, token, func(l likeness, number uint32) int { return cmp.Compare(l.token, number) })
+	if !ok {
+		return 0
+	}
+	return similar[at].similarity
 }

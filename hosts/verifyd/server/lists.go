@@ -10,8 +10,8 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
 	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
+	"github.com/verifyd/verifyd/internal/bootstrap"
 )
 
 // refreshInterval is how often the files of the lists are checked. A changed file is loaded
@@ -25,10 +25,7 @@ func openLists(ctx context.Context, s settings, b *definition.Bootstrap, log *sl
 	at := map[string]definition.List{}
 	if b != nil {
 		for _, l := range b.Lists {
-			source := screening.Source{
-				Name: l.Name, Path: l.Path, MaxAge: l.MaxAge,
-				Format: screening.Format{Type: screening.FormatType(l.Format), Kind: names.Kind(l.Kind), Columns: l.Columns},
-			}
+			source := bootstrap.ListSource(l)
 			if s.isDemo() {
 				source.Files, source.Date = demofiles.Files, time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
 			}
@@ -40,7 +37,7 @@ func openLists(ctx context.Context, s settings, b *definition.Bootstrap, log *sl
 		return screening.Named(sources), nil
 	}
 	starting, problems := true, error(nil)
-	lists, err := screening.Open(ctx, sources, screening.Options{Log: log, Loaded: func(name string, l *screening.List, err error) {
+	lists, err := screening.Open(ctx, sources, screening.Options{Log: log, Now: time.Now, Loaded: func(name string, l *screening.List, err error) {
 		m.listLoaded(name, l, err)
 		if err != nil && starting {
 			problems = errors.Join(problems, errors.New(at[name].Problem(err.Error()).String()))

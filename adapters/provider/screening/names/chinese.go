@@ -46,10 +46,10 @@ func (c *Comparer) split(word string, syllable func(string) bool) bool {
 // writing Chinese, or in two dialects; 0 if they are not.
 func (c *Comparer) dialects(a, b string, how chinese) float32 {
 	if (how == mixed || c.mandarin(a) != c.mandarin(b)) && c.tables.coarse(a) == c.tables.coarse(b) {
-		return 0.93
+		return c.weights.MixedSystems
 	}
 	if c.aligned(a, b, 0) {
-		return 0.9
+		return c.weights.Dialect
 	}
 	return 0
 }
@@ -114,12 +114,9 @@ func (c *Comparer) hanName(raw string) []string {
 		family = 2
 	}
 	if len(runes) < 2 || len(runes) > 5 {
-		return []string{strings.Join(c.tables.readHan(raw), "")}
+		return []string{raw}
 	}
-	return []string{
-		strings.Join(c.tables.readHan(string(runes[:family])), ""),
-		strings.Join(c.tables.readHan(string(runes[family:])), ""),
-	}
+	return []string{string(runes[:family]), string(runes[family:])}
 }
 
 // chinese returns whether two names look Chinese.

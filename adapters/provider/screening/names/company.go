@@ -15,36 +15,35 @@ func (c *Comparer) parseCompany(n *Name, text string) {
 		words = append(words, c.companyParts(w)...)
 	}
 	words = joinLetters(words)
-	words = c.joinPlaces(c.takeForms(n, words))
+	words = c.joinPlaces(c.takeForms(n, c.unglue(words)))
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		if value, ok := c.numeral(w, i, len(words)); ok {
 			if i+1 < len(words) && len(value) == 2 && value[1] == '0' {
 				if unit, ok := c.numeral(words[i+1], 0, 1); ok && len(unit) == 1 {
 					value = value[:1] + unit // twenty-one
+					w = joined(words[i : i+2])
 					i++
 				}
 			}
-			n.Tokens = append(n.Tokens, c.token(Company, rename(w, value), number))
+			n.add(c.token(Company, rename(w, value), number), w.shown)
 			continue
 		}
 		if slices.Contains([]string{"al", "el", "ol", "ul", "il"}, w.plain) && len(words) > 1 {
-			n.Tokens = append(n.Tokens, c.token(Company, rename(w, "al"), particle))
+			n.add(c.token(Company, rename(w, "al"), particle), w.shown)
 			continue
 		}
 		if slices.Contains([]string{"and", "und", "et", "y", "i", "ve", "e", "og", "och", "en", "the", "of", "for", "de", "des", "du", "di", "da", "del", "della", "do", "la", "le", "les", "los", "las", "der", "die", "das", "no", "nr", "num", "number", "li", "lil", "wa", "ta", "lel", "von", "van", "z"}, w.plain) && len(words) > 1 {
-			n.Tokens = append(n.Tokens, c.token(Company, w, particle))
 			continue
 		}
-		n.Tokens = append(n.Tokens, c.companyToken(w))
+		n.add(c.companyToken(w), w.shown)
 	}
-	n.Tokens = slices.DeleteFunc(n.Tokens, func(t *Token) bool { return t.role == particle && t.Text != "al" })
 	if len(n.Tokens) == 0 { // nothing but legal forms and words such as "the": then they are the name
 		if len(words) == 0 {
-			words, n.Forms = c.tables.words(text), nil
+			words, n.Forms, n.written = c.tables.words(text), nil, nil
 		}
 		for _, w := range words {
-			n.Tokens = append(n.Tokens, c.token(Company, w, plain))
+			n.add(c.token(Company, w, plain), w.shown)
 		}
 	}
 }
@@ -54,9 +53,9 @@ func (c *Comparer) joinPlaces(words []word) []word {
 	var out []word
 	for i := 0; i < len(words); i++ {
 		if i+1 < len(words) {
-			joined := words[i].plain + words[i+1].plain
-			if found, ok := c.tables.concepts[joined]; ok && found.role == place && len(words[i].plain) > 2 {
-				out = append(out, rename(words[i], joined))
+			text := words[i].plain + words[i+1].plain
+			if found, ok := c.tables.concepts[text]; ok && found.role == place && len(words[i].plain) > 2 {
+				out = append(out, rename(joined(words[i:i+2]), text))
 				i++
 				continue
 			}
@@ -70,6 +69,9 @@ func (c *Comparer) companyToken(w word) *Token {
 	found, ok := c.tables.concepts[w.plain]
 	if !ok && w.script == "han" {
 		found, ok = c.tables.han[w.raw]
+	}
+	if !ok && w.broken && len(w.plain) >= 5 {
+		found, ok = c.tables.concepts[strings.TrimSuffix(w.plain, "s")] // Bank's
 	}
 	if !ok && len(w.plain) >= 6 {
 		found, ok = c.tables.conceptsBySound[evenVowels(c.tables.soundOf(w.heard))]
@@ -118,9 +120,7 @@ func (c *Comparer) companyParts(w word) []word {
 		longest = max(longest, len(piece))
 	}
 	if longest <= 2 || len(w.plain) <= 6 {
-		joined := rename(w, strings.ReplaceAll(w.plain, ".", ""))
-		joined.script = w.script
-		return []word{joined}
+		return []word{rename(w, strings.ReplaceAll(w.plain, ".", ""))}
 	}
 	return c.parts(w)
 }
@@ -136,7 +136,8 @@ func (c *Comparer) segment(w word) []word {
 	rest := func(to int) {
 		if to > from {
 			reading := strings.Join(c.tables.readHan(string(runes[from:to])), "")
-			out = append(out, word{script: "han", raw: string(runes[from:to]), plain: reading, heard: reading})
+			text := string(runes[from:to])
+			out = append(out, word{script: "han", raw: text, shown: text, plain: reading, heard: reading})
 		}
 	}
 	for i := 0; i < len(runes); {
@@ -156,27 +157,16 @@ func (c *Comparer) segment(w word) []word {
 		rest(i)
 		text := string(runes[i : i+length])
 		if form := c.hanForm(text); form != "" {
-			out = append(out, word{script: "latin", raw: text, plain: form, heard: form})
+			out = append(out, word{script: "latin", raw: text, shown: text, plain: form, heard: form})
 		} else {
 			known := c.tables.han[text]
-			out = append(out, word{script: "han", raw: text, plain: known.word, heard: known.word})
+			out = append(out, word{script: "han", raw: text, shown: text, plain: known.word, heard: known.word})
 		}
 		i += length
 		from = i
 	}
 	rest(len(runes))
 	return out
-}
-
-// hanForm returns a legal form that is written in Han characters.
-func (c *Comparer) hanForm(text string) string {
-	switch text {
-	case "有限公司", "有限责任公司", "有限責任公司", "有限会社":
-		return "ltd"
-	case "股份有限公司", "股份公司", "株式会社", "株式會社":
-		return "jsc"
-	}
-	return ""
 }
 
 // joinLetters joins single letters that stand side by side, as in S A or A B C.
@@ -190,7 +180,7 @@ func joinLetters(words []word) []word {
 			j++
 		}
 		if j-i >= 2 {
-			out = append(out, rename(words[i], letters.String()))
+			out = append(out, rename(joined(words[i:j]), letters.String()))
 			i = j
 			continue
 		}
@@ -198,52 +188,4 @@ func joinLetters(words []word) []word {
 		i++
 	}
 	return out
-}
-
-// takeForms removes legal forms from the words, the longest first, unless nothing
-// else is left.
-func (c *Comparer) takeForms(n *Name, words []word) []word {
-	var out []word
-	for i := 0; i < len(words); {
-		taken := 0
-		for size := min(6, len(words)-i); size > 0; size-- {
-			texts := make([]string, size)
-			for k := range size {
-				texts[k] = words[i+k].plain
-			}
-			phrase := strings.Join(texts, "")
-			form, ok := c.tables.legal[phrase]
-			if !ok || size == 1 && len(phrase) <= 3 && i != 0 && i < len(words)-1 && !c.formAhead(words[i+1:]) {
-				continue // a short form is at the beginning or the end
-			}
-			n.Forms = append(n.Forms, form)
-			taken = size
-			break
-		}
-		if taken == 0 {
-			out = append(out, words[i])
-			taken = 1
-		}
-		i += taken
-	}
-	if len(out) == 0 {
-		n.Forms = nil
-		return words
-	}
-	return out
-}
-
-// formAhead reports whether the words are a legal form, or begin with a bracket's
-// content that follows one.
-func (c *Comparer) formAhead(words []word) bool {
-	texts := make([]string, 0, len(words))
-	for _, w := range words {
-		texts = append(texts, w.plain)
-	}
-	for size := range texts {
-		if _, ok := c.tables.legal[strings.Join(texts[:size+1], "")]; ok {
-			return true
-		}
-	}
-	return false
 }

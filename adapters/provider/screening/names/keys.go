@@ -29,18 +29,31 @@ func (c *Comparer) Keys(t *Token, add func(hash uint32)) {
 	if len(frame) > 1 || !t.derived {
 		add(hash('s', frame))
 	}
+	if t.mode == foreign {
+		foreignFrames(frame, func(s string) { add(hash('s', s)) })
+	}
+	if t.role == plain && t.latin && !t.derived {
+		c.tables.withoutForm(t.Text, func(s string) { add(hash('t', s)) })
+	}
 	if t.derived { // only its exact spelling is found
 		return
 	}
-	add(hash('m', stem(t.written)))
+	add(hash('m', c.tables.stem(t.written)))
 	if t.mode == abjad && strings.Contains(frame, "d") {
 		add(hash('s', strings.ReplaceAll(frame, "d", "s"))) // one letter, read as d or z
 	}
 	if len(frame) >= 4 {
 		without(frame, func(s string) { add(hash('s', s)) })
 	}
-	if len(t.written) >= 4 && len(t.written) <= 7 {
-		add(hash('w', t.written))
+	if len(t.written) >= 8 { // another ending, such as a legal form
+		add(hash('p', t.written[:7]))
+	}
+	if t.sound != t.Text && len(t.sound) >= 3 { // a letter that is written as two
+		add(hash('w', t.sound))
+		without(t.sound, func(s string) { add(hash('w', s)) })
+	}
+	add(hash('w', t.written))
+	if len(t.written) >= 3 {
 		without(t.written, func(s string) { add(hash('w', s)) })
 	}
 	if len(t.Text) >= 6 && (t.Text[:2] == "al" || t.Text[:2] == "el") {
@@ -48,41 +61,64 @@ func (c *Comparer) Keys(t *Token, add func(hash uint32)) {
 	}
 }
 
-// Similar returns how similar two tokens are; 0 if they cannot belong together.
+// TextKey returns the key of the tokens with a text.
+func TextKey(text string) uint32 { return hash('t', text) }
+
+// Similar returns how similar two tokens are, in names that are Chinese or in others; 0 if
+// they cannot belong together.
 func (c *Comparer) Similar(kind Kind, a, b *Token) float32 {
-	if d := len(a.sound) - len(b.sound); (d > 4 || d < -4) && len(a.lines) == 0 {
+	if d := len(a.sound) - len(b.sound); (d > 4 || d < -4) && len(a.lines) == 0 && a.role != initial && b.role != initial {
 		return 0
 	}
-	how := notChinese
+	s, _ := c.similar(kind, a, b, notChinese)
 	if a.china && b.china {
-		how = mixed
+		chinese, _ := c.similar(kind, a, b, mixed)
+		s = max(s, chinese)
 	}
-	s, _ := c.similar(kind, a, b, how)
-	if s < personThreshold || kind == Company && s < companyThreshold {
+	if s < c.least(kind) {
 		return 0
 	}
 	return s
 }
 
-// Joins calls add with the tokens of neighbours in a name that others may write as one
-// word: short ones, and the syllables of Chinese and Korean names.
-func (c *Comparer) Joins(n Name, add func(*Token)) {
-	for i := range n.Tokens {
-		length := 0
-		for size := 1; size <= 3 && i+size <= len(n.Tokens); size++ {
-			t := n.Tokens[i+size-1]
-			if t.role == number || t.role == initial || t.role == title || len(t.written) > 5 && !t.china {
-				break
-			}
-			if length += len(t.written); length > 14 {
-				break
-			}
-			if size > 1 {
-				add(c.Joined(n.Kind, n.Tokens[i:i+size]))
-			}
-		}
-	}
+// Weight returns how much a token of a list or of a query counts.
+func (c *Comparer) Weight(kind Kind, t *Token) float32 {
+	x := alignment{comparer: c, a: Name{Kind: kind}}
+	return x.weight(t)
 }
+
+// Writes reports whether the token is written like a text.
+func (t *Token) Writes(text string) bool { return t.Text == text || t.written == text }
+
+// Initial reports whether the token is a single letter.
+func (t *Token) Initial() bool { return t.role == initial }
+
+// Bound is what an index knows of two names before they are compared.
+type Bound struct {
+	Matched, Sum float32 // the weight of the tokens that are alike, and the same times similarity
+	Query, Name  float32 // the weights of the other tokens
+	Distinctive  int     // tokens that are alike and Distinctive
+}
+
+// Bound returns about what Compare will return at most.
+func (c *Comparer) Bound(kind Kind, b Bound) float32 {
+	if b.Matched == 0 {
+		return 0
+	}
+	w := &c.weights
+	conflict, extra := min(b.Query, b.Name), max(b.Query, b.Name)-min(b.Query, b.Name)
+	if kind == Company {
+		return b.Sum / (b.Matched + conflict + min(w.CompanyExtra, w.CompanyExtraMinor)*extra)
+	}
+	score := b.Sum / (b.Matched + conflict + min(w.PersonExtraMost, w.PersonExtra*extra))
+	if b.Distinctive < 2 && max(b.Query, b.Name) >= 0.5 && !(b.Distinctive == 1 && b.Matched > 1.5) {
+		score *= w.OneWord
+	}
+	return score
+}
+
+// SameWord reports whether a word and several that are written as one may be the same.
+func (c *Comparer) SameWord(similarity float32) bool { return similarity >= c.weights.JoinedLeast-0.08 }
 
 // Joined returns the token of neighbours written as one word.
 func (c *Comparer) Joined(kind Kind, tokens []*Token) *Token {
@@ -94,7 +130,7 @@ func (c *Comparer) Joined(kind Kind, tokens []*Token) *Token {
 // words of a name: some of them joined, or a part of one.
 func (c *Comparer) Plain(kind Kind, text string) *Token {
 	w := word{script: "latin", raw: text, plain: text, heard: text}
-	source := tokenSource{"made", text, text, kind, plain, false}
+	source := tokenSource{"made", text, text, "", kind, plain, false}
 	if t, ok := c.known[source]; ok {
 		return t
 	}

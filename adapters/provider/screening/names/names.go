@@ -42,39 +42,49 @@ var ErrNoName = errors.New("the name has no letter and no digit")
 // Comparer compares names. It holds the tables of this package and is safe for
 // concurrent use.
 type Comparer struct {
-	tables *tables
-	sounds *sounds
+	tables  *tables
+	sounds  *sounds
+	weights weights
 	// known has the tokens so far, by what they were made from; nil to remember none.
 	known map[tokenSource]*Token
 }
 
 type tokenSource struct {
-	script, plain, heard string
-	kind                 Kind
-	role                 role
-	broken               bool
+	script, plain, heard, characters string
+	kind                             Kind
+	role                             role
+	broken                           bool
 }
 
 // New returns a Comparer. Reading its tables takes some milliseconds.
 func New() *Comparer {
 	t := newTables()
-	return &Comparer{tables: t, sounds: newSounds()}
+	return &Comparer{tables: t, sounds: newSounds(), weights: readWeights()}
 }
 
 // Batch returns a Comparer that remembers the tokens of the names that it parses, for
 // many names at once. It is not safe for concurrent use, and its tokens must not be
 // changed.
 func (c *Comparer) Batch() *Comparer {
-	return &Comparer{tables: c.tables, sounds: c.sounds, known: map[tokenSource]*Token{}}
+	return &Comparer{tables: c.tables, sounds: c.sounds, weights: c.weights, known: map[tokenSource]*Token{}}
 }
 
 // Name is a name, split into the tokens that are compared.
 type Name struct {
 	Kind   Kind
 	Tokens []*Token
+	// Text is the text that was read, if it is not the one that was given; see Readings.
+	Text string
+	// Words are the tokens as the name writes them; nil for names that a Batch has parsed.
+	Words []string
 	// Forms are the legal forms of a company, and the generation of a person, such
 	// as junior.
 	Forms []string
+	// Doubts say what of the text could not be read as a name, such as words after the
+	// last one that is compared; empty if everything was.
+	Doubts []string
+	// written are the Forms of a company as it writes them, in one word each.
+	written []string
 }
 
 // Token is one word of a name. Tokens are equal if their keys are.
@@ -99,6 +109,9 @@ type Token struct {
 	// written and writtenSound are the word as it is written and its sound. They differ
 	// from Text and sound if many words have the same Text, such as trading.
 	written, writtenSound string
+	// characters are the Han or Hangul characters of the word, in one form: two words of one
+	// script with other characters are not the same, even if they have the same reading.
+	characters string
 }
 
 // Key identifies the token among all tokens.

@@ -4,6 +4,7 @@ package names_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening/names"
@@ -30,6 +31,30 @@ func TestEveryNameWithALetterOrADigitHasATokenAndMatchesItself(t *testing.T) {
 			if n, err := c.Parse(kind, text); !errors.Is(err, names.ErrNoName) {
 				t.Errorf("Parse(%q) of a %s = %+v, %v, want ErrNoName", text, kind, n, err)
 			}
+		}
+	}
+}
+
+func TestANameThatIsCutHasADoubt(t *testing.T) {
+	c := names.New()
+	for _, test := range []struct {
+		text string
+		kind names.Kind
+		want string // the doubt; empty for none
+	}{
+		{strings.Repeat("Viktor ", 16), names.Person, ""},
+		{strings.Repeat("Viktor ", 17), names.Person, "the name has 17 words: no more than 16 are compared"},
+		{strings.Repeat("Granite ", 17), names.Company, "the name has 17 words: no more than 16 are compared"},
+		{strings.Repeat("Ж", 500), names.Person, ""},
+		{strings.Repeat("Ж", 501), names.Person, "the name has 501 characters: no more than 500 are compared"},
+		{strings.Repeat("a ", 300) + "Viktor Zamoyskov", names.Person, "the name has 616 characters: no more than 500 are compared"},
+	} {
+		n, err := c.Parse(test.kind, test.text)
+		if err != nil {
+			t.Errorf("Parse(%.20q...) = %v", test.text, err)
+		}
+		if got := strings.Join(n.Doubts, "; "); got != test.want {
+			t.Errorf("Parse(%.20q...) has the doubts %q, want %q", test.text, got, test.want)
 		}
 	}
 }

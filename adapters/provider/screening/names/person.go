@@ -10,11 +10,14 @@ import (
 // parsePerson splits the name of a person. It marks titles and particles, and joins
 // the parts of Arabic names such as Abd al-Rahman and Nur al-Din.
 func (c *Comparer) parsePerson(n *Name, text string) {
-	text = c.tables.relations.Replace(text)
+	text = abdFirst(c.tables.relations.Replace(text))
 	var words []word
-	for _, w := range c.tables.words(text) {
+	found := c.tables.words(text)
+	c.tables.markForeign(text, found)
+	for _, w := range found {
 		words = append(words, c.parts(w)...)
 	}
+	words = c.splitInitials(words)
 	if len(words) == 1 && words[0].script == "hangul" {
 		words = c.hangulName(words[0])
 	}
@@ -36,7 +39,7 @@ func (c *Comparer) parsePerson(n *Name, text string) {
 		if r == title && distinctive < 2 || distinctive == 0 {
 			r = plain
 		}
-		n.Tokens = append(n.Tokens, c.token(Person, w, r))
+		n.add(c.token(Person, w, r), w.shown)
 	}
 }
 
@@ -44,9 +47,11 @@ func (c *Comparer) personRole(words []word, i int, w word) role {
 	r := c.tables.titles[w.plain]
 	last, first := i == len(words)-1, i == 0
 	switch {
-	case r == title && last && !slices.Contains([]string{"sahib", "ji", "begum", "bey", "efendi", "pasha", "phd", "mba", "esq", "esquire"}, w.plain) && w.script != "han":
+	case r == title && last && !c.tables.suffixes[w.plain]:
 		return plain
-	case r == particle && (last || first && slices.Contains([]string{"le", "do", "ben", "di", "da", "lo", "ter", "bin", "u", "e", "y", "i", "o"}, w.plain)):
+	case r == particle && len(w.plain) == 1 && w.script == "latin" && w.shown != strings.ToLower(w.shown) && mixedCase(words):
+		return plain // the initial of Hans O Friedrich
+	case r == particle && (last || first && c.tables.lone[w.plain]):
 		return plain
 	}
 	return r
@@ -58,24 +63,76 @@ func (c *Comparer) parts(w word) []word {
 	switch {
 	case w.script == "han":
 		var out []word
-		for _, name := range c.hanName(w.raw) {
-			out = append(out, word{script: "han", raw: name, plain: name, heard: name})
+		for _, part := range c.hanName(w.raw) {
+			reading := strings.Join(c.tables.readHan(part), "")
+			out = append(out, word{script: "han", raw: part, shown: part, plain: reading, heard: reading})
 		}
 		return out
 	case w.script == "arabic" && strings.HasPrefix(w.raw, "ال") && len([]rune(w.raw)) > 4:
 		rest := c.tables.transliterate("arabic", strings.TrimPrefix(w.raw, "ال"))
-		return []word{{script: "arabic", raw: "ال", plain: "al", heard: "al"}, rest}
+		rest.shown = rest.raw
+		return []word{{script: "arabic", raw: "ال", shown: "ال", plain: "al", heard: "al"}, rest}
 	case strings.Contains(w.plain, "."):
 		var out []word
-		heard := strings.Split(w.heard, ".")
+		heard, shown := strings.Split(w.heard, "."), strings.Split(w.shown, ".")
 		for i, piece := range strings.Split(w.plain, ".") {
 			if piece != "" && i < len(heard) {
-				out = append(out, word{script: w.script, raw: piece, plain: piece, heard: heard[i]})
+				out = append(out, word{script: w.script, raw: piece, shown: shown[min(i, len(shown)-1)], plain: piece, heard: heard[i]})
 			}
 		}
 		return out
 	}
 	return []word{w}
+}
+
+// abdFirst returns a name that is written family name first with the parts of Abd al-Rahman
+// side by side: Abdul Rahman for "Rahman, Abdul".
+func abdFirst(text string) string {
+	family, given, ok := strings.Cut(text, ",")
+	words := strings.Fields(given)
+	if !ok {
+		words = strings.Fields(text)
+		if len(words) != 2 {
+			return text
+		}
+		family, given = words[0], words[1]
+	}
+	if len(words) == 0 || !isAbd(strings.ToLower(strings.Trim(words[len(words)-1], ",.'’"))) {
+		return text
+	}
+	return strings.TrimRight(given, ",. ") + " " + family
+}
+
+// mixedCase reports whether a name has words with small letters, so that capital letters
+// mean something.
+func mixedCase(words []word) bool {
+	return slices.ContainsFunc(words, func(w word) bool { return len(w.shown) > 1 && w.shown != strings.ToUpper(w.shown) })
+}
+
+// splitInitials splits initials that are written as one word, as in JC Juncker: two or three
+// consonants in capital letters that are no known name, or two capital letters at the
+// beginning of a name with small ones.
+func (c *Comparer) splitInitials(words []word) []word {
+	mixed := mixedCase(words)
+	var out []word
+	for i, w := range words {
+		n := len(w.plain)
+		_, role := c.tables.titles[w.plain]
+		_, generation := c.tables.generations[w.plain]
+		vowels := strings.ContainsAny(w.plain, "aeiouy")
+		if len(words) == 1 || w.script != "latin" || n < 2 || n > 3 || n != len(w.shown) || w.shown != strings.ToUpper(w.shown) ||
+			role || generation || len(c.tables.lines[w.plain]) > 0 || c.syllabic(w.plain) || strings.Trim(w.plain, "abcdefghijklmnopqrstuvwxyz") != "" ||
+			vowels && (!mixed || n > 2 || i > 0) {
+			out = append(out, w)
+			continue
+		}
+		for at := range n {
+			letter := rename(w, w.plain[at:at+1])
+			letter.shown = w.shown[at : at+1]
+			out = append(out, letter)
+		}
+	}
+	return out
 }
 
 // hangulName splits a Korean name of a person into family name and given name.
@@ -84,7 +141,9 @@ func (c *Comparer) hangulName(w word) []word {
 	if len(runes) < 2 || len(runes) > 4 {
 		return []word{w}
 	}
-	return []word{c.tables.transliterate("hangul", string(runes[:1])), c.tables.transliterate("hangul", string(runes[1:]))}
+	family, given := c.tables.transliterate("hangul", string(runes[:1])), c.tables.transliterate("hangul", string(runes[1:]))
+	family.shown, given.shown = family.raw, given.raw
+	return []word{family, given}
 }
 
 // joinArabic writes the parts of a compound Arabic name as one word: abd and a name
@@ -100,14 +159,14 @@ func joinArabic(words []word) []word {
 		latin := w.script == "latin" || w.script == "cyrillic"
 		switch {
 		case latin && isAbd(w.plain) && next < len(words) && len(words[next].plain) > 2:
-			w = rename(w, "abd"+withoutAbd("abd"+words[next].plain))
+			w = rename(joined(words[i:next+1]), "abd"+withoutAbd("abd"+words[next].plain))
 			i = next
 		case latin && len(w.plain) > 6 && strings.HasPrefix(w.plain, "abd"):
 			w = rename(w, "abd"+withoutAbd(w.plain))
 		case latin && strings.HasPrefix(w.plain, "abd") && (w.plain == "abdula" || w.plain == "abdalla" || w.plain == "abdulla"):
 			w = rename(w, "abdullah")
 		case next < len(words) && next == i+2 && slices.Contains([]string{"din", "deen", "dine", "dyn"}, words[next].plain):
-			w = rename(w, w.plain+"din")
+			w = rename(joined(words[i:next+1]), w.plain+"din")
 			i = next
 		case latin:
 			if stem := dinStem(w.plain); stem != "" {
@@ -123,7 +182,16 @@ func joinArabic(words []word) []word {
 }
 
 func rename(w word, text string) word {
-	return word{script: w.script, raw: text, plain: text, heard: text}
+	return word{script: w.script, raw: text, shown: w.shown, plain: text, heard: text}
+}
+
+// joined returns the first of several words, shown as all of them.
+func joined(words []word) word {
+	w := words[0]
+	for _, next := range words[1:] {
+		w.shown += " " + next.shown
+	}
+	return w
 }
 
 // article reports whether a word is the Arabic article, as it is spoken before any

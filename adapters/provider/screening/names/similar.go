@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// SameMeaning is the reason of a part whose words are translations of each other.
+const SameMeaning = "same meaning"
+
 // Reasons for a similarity.
 const (
 	same       = "same"
@@ -17,12 +20,26 @@ const (
 	letterOnly = "initial"
 	dialect    = "Chinese dialect"
 	familyName = "form of a family name"
+	acronym    = "initials"
+	characters = "other characters"
+	ending     = "ending of another language"
+	formGlued  = "legal form"
 )
 
 // similar compares two tokens of names of one kind. It returns their similarity and the
 // reason for it. china says whether both names are Chinese, and how they are written.
 func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, string) {
+	if a.characters != "" && b.characters != "" && a.mode == b.mode {
+		if s := c.sameCharacters(a, b); s < 1 && (a.Text == b.Text || a.mode == unvoiced) {
+			return s, characters
+		} else if s == 1 {
+			return 1, same
+		}
+	}
 	if a.Text == b.Text && (a.role == b.role || kind == Person) {
+		if a.written != b.written {
+			return 1, SameMeaning
+		}
 		return 1, same
 	}
 	if a.role == initial || b.role == initial {
@@ -35,21 +52,25 @@ func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, stri
 		if s, why, done := c.words(a, b); done {
 			return s, why
 		}
+		if c.tables.glued(a.Text, b.Text) {
+			return c.weights.GluedForm, formGlued
+		}
 	}
+	w := &c.weights
 	m := max(a.mode, b.mode)
-	if a.mode == b.mode && a.mode == abjad {
+	if a.mode == b.mode && (a.mode == abjad || a.mode == foreign) {
 		m = spelled
 	}
 	if line, ok := shared(a.lines, b.lines); ok {
 		switch short := c.tables.short[lineWord{line, a.Text}] || c.tables.short[lineWord{line, b.Text}]; {
 		case !short:
-			return 0.96, variant
+			return w.Variant, variant
 		case kind == Person:
-			return 0.93, shortForm
+			return w.ShortForm, shortForm
 		}
 	}
 	if a.sound == b.sound && m == spelled {
-		return 0.97, spelling
+		return w.SameSound, spelling
 	}
 	if china != notChinese && a.china && b.china {
 		if s := c.dialects(a.Text, b.Text, china); s > 0 {
@@ -63,30 +84,36 @@ func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, stri
 		return 0, ""
 	}
 	s := c.sounds.similarity(a.sound, b.sound, m)
+	if m == abjad {
+		s = c.unwritten(a, b, s)
+	}
 	why := spelling
 	if m == spelled {
 		if kind == Person {
 			if f := c.familyForm(a.Text, b.Text); f > 0 && (len(a.lines) == 0 || len(b.lines) == 0) {
 				return f, familyName
 			}
-			if a.latin == b.latin && otherGender(a.sound, b.sound) || patronymic(a.Text, b.Text) {
-				return min(s, 0.5), spelling
+			if a.latin == b.latin && otherGender(a.sound, b.sound) || c.tables.patronymic(a.Text, b.Text) {
+				return min(s, w.OtherGender), spelling
 			}
 		}
 		if a.latin == b.latin {
-			s = 1 - 1.15*(1-s)
+			s = 1 - w.LatinSpelling*(1-s)
 		}
 		if kind == Company {
-			s = 1 - 1.5*(1-s)
+			s = 1 - w.CompanySpelling*(1-s)
 		}
-		if s < 0.86 { // a typing error in a word of up to nine letters costs more than this
-			if t := typed(a.Text, b.Text); t > s {
+		if s < w.TypingErrorsFrom { // a typing error in a word of up to nine letters costs more than this
+			if t := c.typed(a.Text, b.Text); t > s {
 				s, why = t, typo
+			}
+			if kind == Company && s < w.CompanyTyping && oneError(a.Text, b.Text) {
+				s, why = w.CompanyTyping, typo
 			}
 		}
 	}
 	if kind == Person && len(a.lines) > 0 && len(b.lines) > 0 {
-		s = min(s, 0.8)
+		s = min(s, w.KnownMost)
 	}
 	return max(0, s), why
 }
@@ -95,8 +122,8 @@ func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, stri
 // their stems differ: then they are compared by sound.
 func (c *Comparer) words(a, b *Token) (similarity float32, why string, done bool) {
 	if a.role == plain && b.role == plain {
-		if stem(a.Text) == stem(b.Text) {
-			return 0.97, spelling, true
+		if c.tables.stem(a.Text) == c.tables.stem(b.Text) {
+			return c.weights.SameStem, spelling, true
 		}
 		return 0, "", false
 	}
@@ -107,25 +134,15 @@ func (c *Comparer) words(a, b *Token) (similarity float32, why string, done bool
 		return 0, "", true
 	}
 	s := c.sounds.similarity(a.writtenSound, b.writtenSound, max(a.mode, b.mode))
-	if s < 0.85 {
+	if s < c.weights.CommonWordLeast {
 		return 0, "", true
 	}
 	return s, spelling, true
 }
 
-// stem returns a word without the endings of a plural or of a Slavic adjective.
-func stem(s string) string {
-	for _, ending := range [][2]string{{"skiy", ""}, {"skii", ""}, {"skyi", ""}, {"skyy", ""}, {"skaya", ""}, {"sky", ""}, {"ies", "y"}, {"es", "e"}, {"s", ""}} {
-		if base, ok := strings.CutSuffix(s, ending[0]); ok && len(base) >= 4 {
-			return base + ending[1]
-		}
-	}
-	return s
-}
-
 // typed returns the similarity of two words of which one may have typing errors: one
 // in four letters or more, two in eight or more.
-func typed(a, b string) float32 {
+func (c *Comparer) typed(a, b string) float32 {
 	longest := max(len(a), len(b))
 	shortest := min(len(a), len(b))
 	if longest-shortest > 2 || shortest < 4 {
@@ -135,7 +152,14 @@ func typed(a, b string) float32 {
 	if errors > 1.3 && longest < 8 || errors > 2.3 {
 		return 0
 	}
-	return 1 - 1.4*errors/float32(longest)
+	return 1 - c.weights.TypingError*errors/float32(longest)
+}
+
+// oneError reports whether two words differ by one typing error: words of four letters or more,
+// of eight if the first letter is another one.
+func oneError(a, b string) bool {
+	short := min(len(a), len(b))
+	return short >= 4 && abs(len(a)-len(b)) <= 1 && (a[0] == b[0] || a[:2] == string([]byte{b[1], b[0]}) || short >= 8) && typing(a, b) <= 1.3
 }
 
 func (c *Comparer) initials(a, b *Token) (float32, string) {
@@ -146,9 +170,30 @@ func (c *Comparer) initials(a, b *Token) (float32, string) {
 		return 0, ""
 	}
 	if a.Text[0] == b.Text[0] || a.sound[0] == b.sound[0] {
-		return 0.8, letterOnly
+		return c.weights.InitialOf, letterOnly
 	}
 	return 0, ""
+}
+
+// unwritten returns the similarity of a word without short vowels and one with them. A vowel
+// at the beginning or the end of a word is written in every script, and a word of one or two
+// consonants is like too many words.
+func (c *Comparer) unwritten(a, b *Token, s float32) float32 {
+	if a.mode != abjad {
+		a, b = b, a
+	}
+	const vowels = "aeiouUIEYvh"
+	spelled := func(sound string, i int) bool { return strings.IndexByte(vowels, sound[i]) >= 0 }
+	if vowel(b.sound[0]) && !spelled(a.sound, 0) {
+		s -= c.weights.UnwrittenEdge
+	}
+	if last := len(b.sound) - 1; vowel(b.sound[last]) && !spelled(a.sound, len(a.sound)-1) {
+		s -= c.weights.UnwrittenEdge
+	}
+	if len(skeleton(a.sound)) < 3 {
+		s -= c.weights.UnwrittenShort
+	}
+	return s
 }
 
 func shared(a, b []uint16) (uint16, bool) {
@@ -168,68 +213,4 @@ func otherGender(a, b string) bool {
 	}
 	const endings = "aeiouUIEY"
 	return strings.TrimRight(a, endings) == strings.TrimRight(b, endings)
-}
-
-// patronymic reports whether one name is the patronymic of the other, as Ivanovich is
-// of Ivan or Ivanov.
-func patronymic(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	rest, ok := strings.CutPrefix(b, a)
-	if !ok || len(a) < 4 {
-		return false
-	}
-	switch rest {
-	case "ich", "ych", "itch", "ic", "na", "ovich", "evich", "ovna", "evna", "ovic", "evic":
-		return true
-	}
-	return false
-}
-
-// familyForm returns the similarity of two forms of one family name, or 0: those of men and
-// of women, as Petrov and Petrova, and those with and without an Arabic article.
-func (c *Comparer) familyForm(a, b string) float32 {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	if len(a) < 4 {
-		return 0
-	}
-	for _, forms := range [][2]string{
-		{"ov", "ova"},
-		{"ev", "eva"},
-		{"in", "ina"},
-		{"yn", "yna"},
-		{"off", "ova"},
-		{"ii", "aya"},
-		{"iy", "aya"},
-		{"y", "aya"},
-		{"i", "aya"},
-		{"ky", "ka"},
-		{"ki", "ka"},
-		{"skyi", "ska"},
-		{"skii", "skaia"},
-	} {
-		if haveForms(a, b, forms) || haveForms(b, a, forms) {
-			return 0.95
-		}
-	}
-	if strings.HasPrefix(b, a) && strings.HasSuffix(b, "ova") && len(b) == len(a)+3 {
-		return 0.93
-	}
-	for _, article := range []string{"al", "el"} {
-		if rest, ok := strings.CutPrefix(b, article); ok && len(rest) >= 4 && c.tables.soundOf(rest) == c.tables.soundOf(a) {
-			return 0.95
-		}
-	}
-	return 0
-}
-
-// haveForms reports whether two names differ only in their endings: that of men and that
-// of women.
-func haveForms(a, b string, forms [2]string) bool {
-	men, ok := strings.CutSuffix(a, forms[0])
-	women, also := strings.CutSuffix(b, forms[1])
-	return ok && also && men == women
 }

@@ -87,6 +87,7 @@ const (
 	spelled  mode = iota
 	abjad         // short vowels are not written: Arabic, Hebrew
 	unvoiced      // one letter for k and g, t and d, p and b: Tamil, Korean
+	foreign       // a name of another language in Chinese or Japanese syllables
 	modes
 )
 
@@ -137,6 +138,16 @@ func newSounds() *sounds {
 	s.drop[unvoiced][s.code['v']] = 0.3
 	s.near(abjad, "ae.05 ai.15 au.2 ao.15 vu.05 vo.05 vU.03 Yi.05 YI.03 Ye.1 YE.05 iE.05 ie.1 iI.03 Jg.15 zd.25 ts.3 pb.15 pf.15 bv.15 fv.3 kg.3 kC.3 SZ.3 Ss.2 hX.15 ")
 	s.near(unvoiced, "kg.05 td.05 pb.05 sC.1 sS.1 CJ.1 sJ.15 bv.2 rl.15 oe.15 eu.15 kh.2 mn.2 rZ.15 lZ.15 ")
+	for _, v := range []byte("aeiouUIEY") {
+		s.drop[foreign][s.code[v]] = 0.12
+		for _, w := range []byte("aeiouUIEY") {
+			if v != w {
+				s.replace[foreign][s.code[v]][s.code[w]] = 0.12
+			}
+		}
+	}
+	s.drop[foreign][s.code['r']], s.drop[foreign][s.code['l']], s.drop[foreign][s.code['h']] = 0.2, 0.3, 0.2
+	s.near(foreign, "lr.05 bv.05 fv.08 hf.15 vu.08 vo.08 vU.08 kg.1 td.1 pb.1 mn.05 sz.1 sS.1 sT.1 Tz.1 Tt.25 SC.2 Js.3 Jz.1 JZ.05 CJ.15 JS.25 Jd.25 Jt.3 Ct.25 CT.1 st.4 XS.3 Xk.1 Xh.05 hg.25 ck.02 zd.25 ")
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 //go:embed tables/*.txt
@@ -18,6 +19,7 @@ type tables struct {
 	system          *strings.Replacer // to what both write alike
 	relations       *strings.Replacer // of people; they are left out
 	letters         map[rune]letter
+	lookalikes      lookalikes
 	readings        map[rune]string     // of Han characters
 	doubleSurnames  map[string]bool     // Han family names of two characters
 	lines           map[string][]uint16 // known names
@@ -25,8 +27,17 @@ type tables struct {
 	short           map[lineWord]bool   // short forms of names
 	common          map[string]bool
 	titles          map[string]role
+	suffixes        map[string]bool // titles that may follow a name
+	chains          map[string]bool // particles before the name of a father
+	lone            map[string]bool // particles that are names if they come first
+	endings         endings
+	simplified      map[rune]rune     // of Han characters
+	transcribed     *strings.Replacer // pinyin to how it spells a foreign name
 	generations     map[string]string // generations
 	legal           map[string]string // legal form of a text of one or several words
+	legalNear       map[string]string // long legal forms without one letter
+	legalSorted     []string          // the long legal forms
+	legalStarts     map[string]bool   // the first three letters of the long ones
 	concepts        map[string]concept
 	conceptsBySound map[string]concept // by sound, for long words
 	han             map[string]concept // words in Han and other scripts without spaces
@@ -34,6 +45,7 @@ type tables struct {
 	pinyin          map[string]bool
 	syllables       map[string][]uint16 // Chinese syllables, by line
 	chinese         map[string]bool     // Chinese family names
+	registry        *registry
 }
 
 type letter struct {
@@ -69,14 +81,18 @@ func rows(file string) [][]string {
 
 func newTables() *tables {
 	t := &tables{
-		speller: newSpeller(), wade: newWade(), system: newSystem(),
+		transcribed: strings.NewReplacer("zh", "j", "ch", "ch", "sh", "sh", "x", "sh", "q", "ch", "c", "ts", "ng", "n", "er", "l", "w", "v"),
+		registry:    newRegistry(), speller: newSpeller(), wade: newWade(), system: newSystem(),
 		relations: strings.NewReplacer("عبد ال", "عبدال", " a/l ", " ", " a/p ", " ", " s/o ", " ", " d/o ", " ", " w/o ", " "),
 		letters:   map[rune]letter{}, readings: map[rune]string{}, doubleSurnames: map[string]bool{},
 		lines: map[string][]uint16{}, bySound: map[string][]uint16{}, short: map[lineWord]bool{}, common: map[string]bool{},
-		titles: map[string]role{}, generations: map[string]string{}, legal: map[string]string{},
+		titles: map[string]role{}, suffixes: map[string]bool{}, chains: map[string]bool{}, lone: map[string]bool{},
+		simplified: map[rune]rune{}, generations: map[string]string{}, legal: map[string]string{},
+		legalNear: map[string]string{}, legalStarts: map[string]bool{},
 		concepts: map[string]concept{}, conceptsBySound: map[string]concept{}, han: map[string]concept{},
 		numbers: map[string]string{}, pinyin: map[string]bool{}, syllables: map[string][]uint16{}, chinese: map[string]bool{},
 	}
+	t.lookalikes = newLookalikes()
 	for _, f := range rows("letters.txt") {
 		l := letter{script: f[0], plain: strings.Trim(f[2], "-")}
 		l.heard = l.plain
@@ -88,6 +104,15 @@ func newTables() *tables {
 	for _, f := range rows("readings.txt") {
 		t.readings[[]rune(f[0])[0]] = f[1]
 	}
+	for _, f := range rows("han-variants.txt") {
+		for _, forms := range f {
+			simple, n := utf8.DecodeRuneInString(forms)
+			for _, r := range forms[n:] {
+				t.simplified[r] = simple
+			}
+		}
+	}
+	t.endings = readEndings()
 	for _, f := range rows("double-surnames.txt") {
 		t.doubleSurnames[f[0]] = true
 	}
@@ -169,13 +194,19 @@ func (t *tables) known(text, sound string) []uint16 {
 func (t *tables) readTitles() {
 	for _, f := range rows("titles.txt") {
 		for _, word := range f[1:] {
-			switch text := t.text(word); f[0] {
+			switch text := strings.ReplaceAll(t.text(word), ".", ""); f[0] {
 			case "title:":
 				t.titles[text] = title
+			case "suffix:":
+				t.titles[text], t.suffixes[text] = title, true
 			case "particle:":
 				t.titles[text] = particle
+			case "chain:":
+				t.titles[text], t.chains[text] = particle, true
+			case "lone:":
+				t.lone[text] = true
 			case "generation:":
-				t.generations[text] = strings.NewReplacer("junior", "jr", "jnr", "jr", "senior", "sr", "snr", "sr", "2nd", "ii", "3rd", "iii").Replace(text)
+				t.generations[text] = f[1]
 			}
 		}
 	}
@@ -185,9 +216,22 @@ func (t *tables) readCompanies() {
 	for _, f := range rows("legal.txt") {
 		_, forms, _ := strings.Cut(strings.Join(f, " "), ": ")
 		for form := range strings.SplitSeq(forms, " | ") {
-			t.legal[strings.ReplaceAll(form, " ", "")] = strings.TrimSuffix(f[0], ":")
+			family := strings.TrimSuffix(f[0], ":")
+			text := strings.ReplaceAll(t.text(form), ".", "")
+			if text == "" {
+				continue
+			}
+			if _, known := t.legal[text]; !known {
+				t.legal[text] = family
+			}
+			if len(text) >= nearFormLength {
+				t.legalSorted = append(t.legalSorted, text)
+				t.legalStarts[text[:3]] = true
+				without(text, func(s string) { t.legalNear[s] = family })
+			}
 		}
 	}
+	slices.Sort(t.legalSorted)
 	fillers := " company group holding international services general sons partners management "
 	for _, f := range rows("business.txt") {
 		c := concept{strings.TrimSuffix(f[0], ":"), generic}

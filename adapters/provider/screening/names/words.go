@@ -13,6 +13,7 @@ import (
 type word struct {
 	script string // latin, cyrillic, arabic, hebrew, greek, indic, tamil, han, kana, hangul or other
 	raw    string // lower case, composed
+	shown  string // as it is written
 	plain  string // ASCII letters and digits
 	heard  string // the same, as it sounds
 	broken bool   // an apostrophe is inside it
@@ -24,21 +25,24 @@ func (t *tables) words(text string) []word {
 	var out []word
 	var run []rune
 	script, broken := "", false
+	runes := []rune(norm.NFKC.String(limit(text)))
+	from, to := 0, 0 // the runes of the word
 	flush := func() {
 		if len(run) > 0 {
 			if w := t.transliterate(script, string(run)); w.plain != "" {
-				w.broken = broken
+				w.broken, w.shown = broken, string(runes[from:to])
 				out = append(out, w)
 			}
 		}
 		run, script, broken = run[:0], "", false
 	}
-	runes := []rune(strings.ToLower(norm.NFKC.String(limit(text))))
 	for i, r := range runes {
+		r = unicode.ToLower(r)
 		switch {
 		case unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Mc, r):
 			if len(run) > 0 {
 				run = append(run, r)
+				to = i + 1
 			}
 		case r == '\u200c' || r == '\u200d' || r == 'ー' && script == "kana":
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
@@ -52,9 +56,13 @@ func (t *tables) words(text string) []word {
 			if script != "" && s != script {
 				flush()
 			}
+			if len(run) == 0 {
+				from = i
+			}
 			script = s
 			run = append(run, r)
-		case strings.ContainsRune("'’‘ʻʼ`´ʿʾ′\"״׳", r) && len(run) > 0:
+			to = i + 1
+		case strings.ContainsRune(apostrophes, r) && len(run) > 0:
 			broken = true
 		case r == '.' && len(run) > 0:
 			// "S.p.A." and "J.R." are split by the caller, which knows the kind.

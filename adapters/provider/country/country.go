@@ -1,0 +1,155 @@
+// Package country recognises countries by their codes and names.
+package country
+
+import (
+	_ "embed"
+	"iter"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
+	"golang.org/x/text/unicode/norm"
+)
+
+// countries has a line for each country: alpha-2, alpha-3 and numeric code, and names.
+//
+//go:embed countries.txt
+var countries string
+
+// IsAlpha2 reports whether code is an alpha-2 code of ISO 3166-1, or XK for Kosovo, in
+// upper case.
+func IsAlpha2(code string) bool {
+	return len(code) == 2 && code != "EU" && strings.Contains(countries, "\n"+code+" ")
+}
+
+// maxText is the maximum length of a name of a country in bytes.
+const maxText = 200
+
+// Parse returns the lower-case alpha-2 code of a country, and whether the text is a code or
+// a name of one. It knows alpha-2, alpha-3 and numeric codes, the names that ISO and
+// official lists use, and the common names in some languages. Codes of subdivisions, such
+// as ua-43, count as their country. Former states have the codes that OpenSanctions uses:
+// suhh, yucs, csxx, cshh, ddde and anhh; the European Union is eu.
+func Parse(text string) (code string, ok bool) {
+	wanted, code := read(text)
+	if code != "" || wanted == "" {
+		return code, code != ""
+	}
+	for name, code := range names() {
+		if name == wanted {
+			return code, true
+		}
+	}
+	return "", false
+}
+
+// Index has the names of all countries, for a program that reads many texts.
+type Index map[string]string
+
+// NewIndex returns an Index.
+func NewIndex() Index {
+	x := Index{}
+	for name, code := range names() {
+		if x[name] == "" {
+			x[name] = code
+		}
+	}
+	return x
+}
+
+// Parse is like the function Parse, but faster.
+func (x Index) Parse(text string) (code string, ok bool) {
+	wanted, code := read(text)
+	if code == "" {
+		code = x[wanted]
+	}
+	return code, code != ""
+}
+
+// read returns the folded name of a country, or its code if the text is a code.
+func read(text string) (name, code string) {
+	text = strings.TrimSpace(text)
+	if len(text) > maxText {
+		return "", ""
+	}
+	if country, _, ok := strings.Cut(text, "-"); ok && len(country) == 2 && len(text) <= 7 {
+		text = country
+	}
+	if name = fold(text); name == "" || len(text) > 4 {
+		return name, ""
+	}
+	for codes := range lines() {
+		if slices.ContainsFunc(codes, func(code string) bool { return strings.EqualFold(code, text) }) {
+			return name, strings.ToLower(codes[0])
+		}
+	}
+	return name, ""
+}
+
+// names returns the folded names of countries and their codes: those of the table first, and
+// then those in common languages.
+func names() iter.Seq2[string, string] {
+	return func(yield func(name, code string) bool) {
+		for codes, names := range lines() {
+			for name := range strings.SplitSeq(names, ";") {
+				if !yield(fold(name), strings.ToLower(codes[0])) {
+					return
+				}
+			}
+		}
+		for _, tag := range []language.Tag{
+			language.German, language.French, language.Spanish, language.Italian, language.Portuguese, language.Dutch, language.Polish,
+			language.Turkish, language.Ukrainian, language.Russian, language.Arabic, language.Persian, language.Hindi, language.Chinese, language.Japanese,
+		} {
+			regions := display.Regions(tag)
+			for codes := range lines() {
+				region, err := language.ParseRegion(codes[0])
+				if err != nil { // a former state
+					continue
+				}
+				if name := fold(regions.Name(region)); name != "" && !yield(name, strings.ToLower(codes[0])) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// lines returns the codes of each country and its names, separated by semicolons.
+func lines() iter.Seq2[[]string, string] {
+	return func(yield func([]string, string) bool) {
+		for line := range strings.Lines(countries) {
+			if fields := strings.SplitN(strings.TrimSpace(line), " ", 4); fields[0] != "#" && !yield(fields[:3], fields[3]) {
+				return
+			}
+		}
+	}
+}
+
+// fold returns the words of a name in a form in which equal names are equal: in lower case
+// and alphabetical order, without accents, punctuation and articles.
+func fold(name string) string {
+	var words []string
+	letters := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.Is(unicode.Mn, r), r == '\'', r == '’', r == '.':
+			return -1
+		case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r):
+			return unicode.ToLower(r)
+		}
+		return ' '
+	}, norm.NFKD.String(name))
+	for word := range strings.FieldsSeq(letters) {
+		switch word {
+		case "the", "of", "and":
+		case "st":
+			words = append(words, "saint")
+		default:
+			words = append(words, word)
+		}
+	}
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,61 @@
+// The consolidated list of financial sanctions of the EU.
+
+package screening
+
+import (
+	"cmp"
+	"iter"
+)
+
+// readEU reads xmlFullSanctionsList_1_1.
+func readEU(f *listFile) iter.Seq2[Entry, error] {
+	return readNodes(f, func(n *node) (Entry, bool) {
+		kind := ""
+		for _, subject := range n.all("subjectType") {
+			kind = cmp.Or(subject.attr("classificationCode"), subject.attr("code"))
+		}
+		e := official(cmp.Or(n.attr("euReferenceNumber"), n.attr("logicalId")), kind)
+		for _, alias := range n.all("nameAlias") {
+			name := alias.attr("wholeName")
+			if name == "" {
+				name = alias.attr("firstName") + " " + alias.attr("middleName") + " " + alias.attr("lastName")
+			}
+			f.alias(&e, name, alias.attr("strong") == "false")
+		}
+		for _, born := range n.all("birthdate") {
+			date := born.attr("birthdate")
+			if from, to := born.attr("yearRangeFrom"), born.attr("yearRangeTo"); date == "" && from != "" && to != "" {
+				date = from + " to " + to
+			}
+			date = cmp.Or(date, ymd(born.attr("year"), born.attr("monthOfYear"), born.attr("dayOfMonth")))
+			f.born(&e, date, func(text string) (string, bool) {
+				if calendar := born.attr("calendarType"); calendar != "" && calendar != "GREGORIAN" {
+					return "", false
+				}
+				date, ok := writtenDate(text)
+				return approximate(date, born.attr("circa") == "true"), ok
+			})
+		}
+		for _, c := range n.all("citizenship") {
+			f.country(&e, cmp.Or(known(c.attr("countryIso2Code")), c.attr("countryDescription")))
+		}
+		if e.Company {
+			for _, c := range n.all("address") {
+				f.country(&e, cmp.Or(known(c.attr("countryIso2Code")), c.attr("countryDescription")))
+			}
+		}
+		for _, id := range n.all("identification") {
+			label := cmp.Or(id.attr("identificationTypeDescription"), id.attr("identificationTypeCode"))
+			f.labelled(&e, label, cmp.Or(id.attr("latinNumber"), id.attr("number"), id.text))
+		}
+		return e, true
+	}, "sanctionEntity")
+}
+
+// known returns a text, or nothing if it says that a value is not known.
+func known(text string) string {
+	if unknown(text) {
+		return ""
+	}
+	return text
+}

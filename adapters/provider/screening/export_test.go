@@ -1,0 +1,112 @@
+package screening
+
+import (
+	"sync"
+
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+)
+
+// Equal returns the ids of the entries with a name that is equal to a text.
+func (l *List) Equal(text string) []string {
+	var ids []string
+	for _, name := range l.equal(text) {
+		ids = append(ids, l.entry(name.entry).ID)
+	}
+	return ids
+}
+
+// Identified returns the ids of the entries with an identifier.
+func (l *List) Identified(ids ...Identifier) []string {
+	var out []string
+	for _, entry := range l.identified(ids) {
+		out = append(out, l.entry(entry).ID)
+	}
+	return out
+}
+
+// ListOf returns a list of entries.
+func ListOf(entries ...Entry) *List {
+	b := newListBuilder(names.New())
+	for _, e := range entries {
+		b.add(e)
+	}
+	return b.build()
+}
+
+// Clears reports whether a birth date clears an entry with the listed ones.
+func Clears(date string, listed []string) bool { return clears(date, listed) }
+
+// ForgetExactNames makes a list lose its exact lookup of names.
+func (l *List) ForgetExactNames() { l.exact.names = nil }
+
+// ForgetKeys makes the indexes of a list find nothing.
+func (l *List) ForgetKeys() { l.people.keys, l.companies.keys = nil, nil }
+
+// Problem returns the error for a list that loses names.
+func (t SelfTest) Problem() error { return t.problem() }
+
+// ListsOf returns lists of which one is loaded.
+func ListsOf(name string, l *List) *Lists {
+	lists := Named([]Source{{Name: name}})
+	lists.lists[name].current.Store(l)
+	return lists
+}
+
+func (l *List) index(kind names.Kind) *index {
+	if kind == names.Company {
+		return l.companies
+	}
+	return l.people
+}
+
+// Found returns the scores of the entries that a search by similarity finds, by the number
+// of the entry.
+func (l *List) Found(kind names.Kind, text string, minimum float32) (map[uint32]float32, error) {
+	x := l.index(kind)
+	query, err := l.comparer.Parse(kind, text)
+	out := map[uint32]float32{}
+	if err != nil {
+		return out, err
+	}
+	for _, f := range x.search(query, minimum) {
+		out[x.entries[f.name]] = max(out[x.entries[f.name]], f.match.Score)
+	}
+	return out, nil
+}
+
+// Compared returns the scores of those entries, or of all if there are none given, as a
+// comparison with each of their names gives them, with the weights of a search. It leaves
+// out those below minimum.
+func (l *List) Compared(kind names.Kind, text string, minimum float32, entries ...uint32) (map[uint32]float32, error) {
+	x := l.index(kind)
+	query, err := l.comparer.Parse(kind, text)
+	out := map[uint32]float32{}
+	if err != nil {
+		return out, err
+	}
+	x.terms(query)
+	wanted := map[uint32]bool{}
+	for _, e := range entries {
+		wanted[e] = true
+	}
+	var lock sync.Mutex
+	var all sync.WaitGroup
+	const parts = 4
+	for part := range uint32(parts) {
+		all.Go(func() {
+			for i := part; i < uint32(x.names.size()); i += parts {
+				entry := x.entries[i]
+				if len(entries) > 0 && !wanted[entry] {
+					continue
+				}
+				if score := x.comparer.Compare(query, x.name(i)).Score; score >= minimum {
+					lock.Lock()
+					out[entry] = max(out[entry], score)
+					lock.Unlock()
+				}
+			}
+		})
+	}
+	all.Wait()
+	return out, nil
+}

@@ -1,0 +1,78 @@
+// The self-test of a list: every name of a list has to be found in the list.
+
+package screening
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// SelfTest is the result of List.SelfTest.
+type SelfTest struct {
+	Names int // names that were searched
+	// Lost are the names whose search had no hit for their own entry.
+	Lost []LostName
+	// OnlyExact is the number of names that the exact lookup found and the index of similar
+	// names did not.
+	OnlyExact int
+	P50, P99  time.Duration // of one search
+}
+
+// problem returns an error for a list that loses names. It has no name, for the log.
+func (t SelfTest) problem() error {
+	if len(t.Lost) == 0 {
+		return nil
+	}
+	var entries []string
+	for _, lost := range t.Lost[:min(len(t.Lost), 5)] {
+		entries = append(entries, lost.Entry)
+	}
+	return fmt.Errorf("%d of %d names of the list are not found by a search for them, first those of the entries %s: report this problem", len(t.Lost), t.Names, strings.Join(entries, ", "))
+}
+
+// LostName is a name that a search did not find.
+type LostName struct {
+	Entry string `json:"entry"` // the id
+	Name  string `json:"name"`
+	Kind  string `json:"kind"`
+}
+
+// SelfTest searches names of the list in the list itself, as people and companies are searched,
+// with a lowest score of 0.85. It searches up to sample names, spread evenly; 0 means all. It
+// measures the time of searches by now. The error is the error of ctx.
+func (l *List) SelfTest(ctx context.Context, sample int, now func() time.Time) (SelfTest, error) {
+	var result SelfTest
+	var took []time.Duration
+	step := 1.0
+	if all := l.people.names.size() + l.companies.names.size(); sample > 0 && all > sample {
+		step = float64(all) / float64(sample)
+	}
+	for _, x := range []*index{l.people, l.companies} {
+		for at := 0.0; int(at) < x.names.size(); at += step {
+			if err := ctx.Err(); err != nil {
+				return result, err
+			}
+			number := x.entries[int(at)]
+			e := l.entry(number)
+			name := e.Aliases[x.aliases[int(at)]]
+			started := now()
+			found, _, err := l.like(Subject{Kind: x.kind, Name: name}, reviewAt)
+			took = append(took, now().Sub(started))
+			result.Names++
+			switch m := found[number]; {
+			case err != nil || m == nil:
+				result.Lost = append(result.Lost, LostName{e.ID, name, string(x.kind)})
+			case !m.indexed:
+				result.OnlyExact++
+			}
+		}
+	}
+	slices.Sort(took)
+	if n := len(took); n > 0 {
+		result.P50, result.P99 = took[n/2], took[n*99/100]
+	}
+	return result, nil
+}

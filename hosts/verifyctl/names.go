@@ -1,0 +1,81 @@
+// Files of names to screen.
+
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+)
+
+// namesIn calls each with every row of a CSV file of names; - is stdin.
+func namesIn(s *session, path string, reviewAt float64, each func(screened) error) error {
+	from := s.stdin
+	if path != "-" {
+		file, err := os.Open(filepath.Clean(path))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = file.Close() }() // it is only read
+		from = file
+	}
+	in := csv.NewReader(from)
+	header, err := in.Read()
+	if err != nil {
+		return fmt.Errorf("--names: %w", err)
+	}
+	at := map[string]int{}
+	for i, name := range header {
+		at[strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")))] = i
+	}
+	for _, name := range []string{"kind", "name"} {
+		if _, ok := at[name]; !ok {
+			return fmt.Errorf("--names: the first line has no column %s", name)
+		}
+	}
+	for {
+		row, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("--names: %w", err)
+		}
+		field := func(name string) string {
+			if i, ok := at[name]; ok {
+				return strings.TrimSpace(row[i])
+			}
+			return ""
+		}
+		line, _ := in.FieldPos(0)
+		kind, err := names.ParseKind(field("kind"))
+		if err != nil {
+			return fmt.Errorf("--names: line %d: %w", line, err)
+		}
+		birth := field("birth_date")
+		if birth != "" && !screening.IsDate(birth) {
+			return fmt.Errorf("--names: line %d: birth_date %s", line, dateRule)
+		}
+		id, numbered := field("id"), false
+		if id == "" {
+			id, numbered = fmt.Sprintf("line-%d", line), true
+		}
+		err = each(screened{
+			ID: id, numbered: numbered, Kind: string(kind), Name: field("name"), reviewAt: reviewAt,
+			subject: screening.Subject{
+				Kind: kind, Name: field("name"), BirthDate: birth,
+				Countries: strings.FieldsFunc(field("countries"), func(r rune) bool { return r == ';' || r == ' ' }),
+			},
+		})
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,19 @@
+// Where the lists of a file come from.
+
+package bootstrap
+
+import (
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+)
+
+// ListSource returns the source of a list.
+func ListSource(l definition.List) screening.Source {
+	return screening.Source{
+		Name: l.Name, Path: l.Path, MaxAge: l.MaxAge,
+		Format: screening.Format{
+			Type: screening.FormatType(l.Format), Kind: names.Kind(l.Kind), Columns: l.Columns, Delimiter: l.Delimiter, Encoding: l.Encoding,
+		},
+	}
+}
