@@ -47,20 +47,16 @@ func (registry) Check(_ context.Context, r verification.CheckRequest) (verificat
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	store := memory.New()
 	e := must(engine.New(engine.Ports{
-		Store:       store,
-		Providers:   map[string]verification.Provider{"registry": registry{}},
+		Store: memory.New(), Providers: map[string]verification.Provider{"registry": registry{}},
 		Expressions: expression.New(), Links: token.NewLinks(must(token.NewKeys())),
 		Clock: clock.System{}, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{PublicURL: "https://verify.example"}))
 	go e.Serve(ctx) // runs retries, polls and deadlines
 
 	file := must(definition.ReadWorkflow("passport.yaml", []byte(passport)))
-	applied := must(e.Apply(ctx, acme, file.Definition))
-	wait := time.Second
+	applied, wait := must(e.Apply(ctx, acme, file.Definition)), time.Second
 	run := must(e.Start(ctx, acme, applied.Workflow.ID, engine.StartRequest{ReferenceID: "person-1", Wait: &wait}))
-
 	read := must(e.Run(ctx, acme, run.ID))
 	fmt.Println(read.Status, read.Checks[0].Key, read.Checks[0].Status, read.Checks[0].Data)
 	// Output: completed passport passed {"holder":"person-1","number":"L898902C"}

@@ -1,4 +1,4 @@
-// Test of the commands of the README against the demo.
+// Test of the commands of the quickstart against the demo.
 
 package server_test
 
@@ -67,7 +67,7 @@ func startShell(t *testing.T, folder string) *shell {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatalf("the commands of the README need bash: %v", err)
+		t.Fatalf("the commands of the quickstart need bash: %v", err)
 	}
 	_ = write.Close()
 	s := &shell{t: t, stdin: stdin, lines: make(chan string)}
@@ -127,8 +127,8 @@ func shows(page, output string) bool {
 	return regexp.MustCompile("^" + strings.Join(parts, ".*") + "$").MatchString(plain(output))
 }
 
-func TestTheFirstRunIsAsTheReadmeShowsIt(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "README.md"))
+func TestTheFirstRunIsAsTheQuickstartShowsIt(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "quickstart.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,14 +149,14 @@ func TestTheFirstRunIsAsTheReadmeShowsIt(t *testing.T) {
 				break
 			}
 			if !repeatable || time.Now().After(deadline) {
-				t.Fatalf("%s prints\n%s\nThe README shows\n%s", e.command, output, e.output)
+				t.Fatalf("%s prints\n%s\nThe quickstart shows\n%s", e.command, output, e.output)
 			}
 		}
 	}
 	for line := range strings.Lines(h.stderr.String()) {
 		line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), h.api, address)
 		if command, is := strings.CutPrefix(line, "  "); is && !commands[command] && !strings.HasPrefix(command, address+"/console") {
-			t.Errorf("the host prints a command that the README has not: %s", command)
+			t.Errorf("the host prints a command that the quickstart does not have: %s", command)
 		}
 	}
 }
