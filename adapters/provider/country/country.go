@@ -33,27 +33,36 @@ const maxText = 200
 // as ua-43, count as their country. Former states have the codes that OpenSanctions uses:
 // suhh, yucs, csxx, cshh, ddde and anhh; the European Union is eu.
 func Parse(text string) (code string, ok bool) {
-	wanted, code := read(text)
-	if code != "" || wanted == "" {
-		return code, code != ""
+	text = bare(text)
+	for codes := range lines() {
+		if slices.ContainsFunc(codes, func(code string) bool { return strings.EqualFold(code, text) }) {
+			return strings.ToLower(codes[0]), true
+		}
 	}
-	for name, code := range names() {
-		if name == wanted {
-			return code, true
+	if wanted := fold(text); wanted != "" {
+		for name, code := range names() {
+			if name == wanted {
+				return code, true
+			}
 		}
 	}
 	return "", false
 }
 
-// Index has the names of all countries, for a program that reads many texts.
-type Index map[string]string
+// Index has the codes and the names of all countries, for a program that reads many texts.
+type Index struct{ codes, names map[string]string }
 
 // NewIndex returns an Index.
 func NewIndex() Index {
-	x := Index{}
+	x := Index{map[string]string{}, map[string]string{}}
+	for codes := range lines() {
+		for _, code := range codes {
+			x.codes[strings.ToLower(code)] = strings.ToLower(codes[0])
+		}
+	}
 	for name, code := range names() {
-		if x[name] == "" {
-			x[name] = code
+		if x.names[name] == "" {
+			x.names[name] = code
 		}
 	}
 	return x
@@ -61,31 +70,27 @@ func NewIndex() Index {
 
 // Parse is like the function Parse, but faster.
 func (x Index) Parse(text string) (code string, ok bool) {
-	wanted, code := read(text)
-	if code == "" {
-		code = x[wanted]
+	text = bare(text)
+	if code, ok = x.codes[strings.ToLower(text)]; ok {
+		return code, true
 	}
-	return code, code != ""
+	if wanted := fold(text); wanted != "" {
+		code, ok = x.names[wanted]
+	}
+	return code, ok
 }
 
-// read returns the folded name of a country, or its code if the text is a code.
-func read(text string) (name, code string) {
+// bare returns a text without spaces around it, and the country of a subdivision. It returns
+// nothing for a text that is too long, and for a dash, which the table has for a missing code.
+func bare(text string) string {
 	text = strings.TrimSpace(text)
-	if len(text) > maxText {
-		return "", ""
+	if len(text) > maxText || text == "-" {
+		return ""
 	}
 	if country, _, ok := strings.Cut(text, "-"); ok && len(country) == 2 && len(text) <= 7 {
-		text = country
+		return country
 	}
-	if name = fold(text); name == "" || len(text) > 4 {
-		return name, ""
-	}
-	for codes := range lines() {
-		if slices.ContainsFunc(codes, func(code string) bool { return strings.EqualFold(code, text) }) {
-			return name, strings.ToLower(codes[0])
-		}
-	}
-	return name, ""
+	return text
 }
 
 // names returns the folded names of countries and their codes: those of the table first, and

@@ -10,7 +10,7 @@ import (
 func TestCountriesAreRecognised(t *testing.T) {
 	index := country.NewIndex()
 	for text, want := range map[string]string{
-		"de": "de", "DE": "de", " De ": "de", "DEU": "de", "276": "de", "004": "af", "UK": "gb", "xk": "xk", "XKX": "xk", "ua-43": "ua", "UA-CR": "ua",
+		"de": "de", "DE": "de", " De ": "de", "DEU": "de", "276": "de", "004": "af", "UK": "gb", "xk": "xk", "XKX": "xk", "AND": "ad", "ua-43": "ua", "UA-CR": "ua",
 		"Germany": "de", "GERMANY": "de", "Deutschland": "de", "Allemagne": "de", "Россия": "ru", "ألمانيا": "de", "中国": "cn",
 		"Russian Federation": "ru", "Russia": "ru", "Iran (Islamic Republic of)": "ir", "Iran": "ir", "Syria": "sy", "SYRIAN ARAB REPUBLIC": "sy",
 		"North Korea": "kp", "Korea, North": "kp", "DPRK": "kp", "D.P.R.K.": "kp", "Democratic People's Republic of Korea": "kp", "KOREA, DEMOCRATIC PEOPLE'S REPUBLIC OF": "kp",

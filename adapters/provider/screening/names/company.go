@@ -119,6 +119,9 @@ func (c *Comparer) companyParts(w word) []word {
 	for piece := range strings.SplitSeq(w.plain, ".") {
 		longest = max(longest, len(piece))
 	}
+	if longest == 0 {
+		return nil
+	}
 	if longest <= 2 || len(w.plain) <= 6 {
 		return []word{rename(w, strings.ReplaceAll(w.plain, ".", ""))}
 	}

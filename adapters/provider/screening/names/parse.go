@@ -47,8 +47,12 @@ func (c *Comparer) parse(kind Kind, text string) Name {
 	return n
 }
 
-// add adds a token, which the name writes as shown.
+// add adds a token, which the name writes as shown, unless no letter of it has a counterpart in
+// ASCII, such as a Hebrew ayin between full stops.
 func (n *Name) add(t *Token, shown string) {
+	if strings.Trim(t.Text, ".") == "" {
+		return
+	}
 	n.Tokens = append(n.Tokens, t)
 	if n.Words != nil {
 		n.Words = append(n.Words, shown)

@@ -58,3 +58,30 @@ func TestANameThatIsCutHasADoubt(t *testing.T) {
 		}
 	}
 }
+
+// Some letters, such as a Hebrew ayin, have no counterpart in ASCII.
+func TestAWordOfSilentLettersIsNoToken(t *testing.T) {
+	c := names.New()
+	for text, kind := range map[string]names.Kind{"ע.ע Adam": names.Company, "ע.ע.ע אדם": names.Company, "אדם ע.ע": names.Person, "الععع Adam": names.Person} {
+		n, err := c.Parse(kind, text)
+		if err != nil {
+			t.Fatalf("Parse(%q): %v", text, err)
+		}
+		for _, token := range n.Tokens {
+			if token.Text == "" {
+				t.Errorf("Parse(%q) has a token without text", text)
+			}
+		}
+		other, err := c.Parse(kind, "Adam Ida")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Compare(n, other)
+		for _, token := range n.Tokens {
+			c.Similar(kind, token, other.Tokens[0])
+		}
+	}
+	if n, err := c.Parse(names.Company, "ע.ע"); !errors.Is(err, names.ErrNoName) {
+		t.Errorf("Parse of an ayin alone = %+v, %v, want ErrNoName", n, err)
+	}
+}
