@@ -108,11 +108,14 @@ func (v *validator) accept(path, media string) {
 	if !v.check(path, ok && kind != "" && sub != "" && !strings.ContainsAny(media, " ,;"), "must be a media type, such as image/jpeg") {
 		return
 	}
-	switch strings.ToLower(media) {
-	case "image/jpeg", "image/jpg", "image/png", "image/webp", "application/pdf", "image/*", "application/*", "*/*":
-	default:
-		v.problem(path, "files of the type %s are not supported (supported: image/jpeg, image/png, image/webp, application/pdf, image/*)", media)
+	var supported []string
+	for _, t := range FileTypes() {
+		if t.In([]string{media}) {
+			return
+		}
+		supported = append(supported, t.MediaType)
 	}
+	v.problem(path, "files of the type %s are not supported (supported: %s, image/*)", media, strings.Join(supported, ", "))
 }
 
 func (v *validator) options(path string, f InputField) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/verifyd/verifyd/adapters/web"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -106,12 +107,12 @@ func (c *console) guard(row route) http.HandlerFunc {
 func (c *console) admit(w http.ResponseWriter, r *http.Request, row route, s *session) error {
 	if r.Method == http.MethodPost {
 		if c.origin.Check(r) != nil {
-			return errCrossSite
+			return web.ErrCrossSite
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if err := r.ParseForm(); err != nil {
 			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-				return errTooLarge
+				return web.ErrTooLarge
 			}
 			return &verification.Error{Kind: verification.ErrInvalid, Subject: "form", Cause: err}
 		}
@@ -138,7 +139,7 @@ func (c *console) methodNotAllowed(w http.ResponseWriter, r *http.Request, _ ses
 			w.Header().Add("Allow", method)
 		}
 	}
-	return errMethod
+	return web.ErrMethod
 }
 
 // pathOf returns the path of a request below the path of the console.

@@ -5,7 +5,6 @@ package console
 import (
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/go-chi/chi/v5"
@@ -13,9 +12,10 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// isImage reports whether a document is shown in pages: no other media type ever is.
+// isImage reports whether a document is shown in pages: no file of another type ever is.
 func isImage(mediaType string) bool {
-	return slices.Contains([]string{"image/jpeg", "image/png", "image/webp"}, mediaType)
+	t, ok := verification.FileTypeOf(mediaType)
+	return ok && t.Image()
 }
 
 // document sends an uploaded file of a run, and logs who has seen it. The browser

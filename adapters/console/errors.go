@@ -12,40 +12,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/verifyd/verifyd/adapters/web"
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The errors of requests that do not reach the engine.
-var (
-	errCrossSite = errors.New("the request comes from another site")
-	errTooLarge  = errors.New("the form is too large")
-	errMethod    = errors.New("method not allowed")
-
-	// errOtherPerson is returned for a form that another person filled in, in the same browser.
-	errOtherPerson = errors.New("the form is that of another person")
-)
-
-// statusOf returns the HTTP status of an error.
-func statusOf(err error) int {
-	for _, row := range []struct {
-		status int
-		kinds  []error
-	}{
-		{http.StatusNotFound, []error{verification.ErrNotFound}},
-		{http.StatusUnauthorized, []error{verification.ErrUnauthenticated}},
-		{http.StatusForbidden, []error{verification.ErrForbidden, errCrossSite}},
-		{http.StatusConflict, []error{errOtherPerson, verification.ErrConflict, verification.ErrNotOpen, verification.ErrInFlight, verification.ErrKeyReused}},
-		{http.StatusBadRequest, []error{verification.ErrInvalid}},
-		{http.StatusServiceUnavailable, []error{verification.ErrUnavailable, context.Canceled, context.DeadlineExceeded}},
-		{http.StatusMethodNotAllowed, []error{errMethod}},
-		{http.StatusRequestEntityTooLarge, []error{errTooLarge}},
-	} {
-		if slices.ContainsFunc(row.kinds, func(kind error) bool { return errors.Is(err, kind) }) {
-			return row.status
-		}
-	}
-	return http.StatusInternalServerError
-}
+// errOtherPerson is returned for a form that another person filled in, in the same browser.
+var errOtherPerson = verification.Conflict("form", "another person has filled it in")
 
 // errorView is the data of the page "error".
 type errorView struct {
@@ -60,7 +32,7 @@ func (c *console) refuse(w http.ResponseWriter, r *http.Request, s session, err 
 	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		return // nobody reads the page
 	}
-	status := statusOf(err)
+	status := web.StatusOf(err)
 	if status == http.StatusUnauthorized {
 		err = c.askToSignIn(w, r, s)
 		if err == nil {
@@ -86,7 +58,7 @@ func (c *console) refuse(w http.ResponseWriter, r *http.Request, s session, err 
 		key = "error.person"
 	}
 	view.Text = s.Message(key + ".text")
-	if !errors.Is(err, errCrossSite) { // the person did not fill in that form in the console
+	if !errors.Is(err, web.ErrCrossSite) { // the person did not fill in that form in the console
 		view.Kept = c.keptForm(r)
 		view.Again = status >= http.StatusInternalServerError
 	}

@@ -3,7 +3,6 @@
 package console
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"html/template"
@@ -67,17 +66,7 @@ func (c *console) renderTitled(w http.ResponseWriter, s session, status int, nam
 		p.Sections = c.sections
 		p.Flash = c.takeFlash(w, s)
 	}
-	var b bytes.Buffer
-	if err := c.pages[name].ExecuteTemplate(&b, "layout", p); err != nil {
-		return err
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Language", s.Lang())
-	h.Set("Vary", "Accept-Language, Cookie")
-	w.WriteHeader(status)
-	_, _ = b.WriteTo(w) // the reader may have gone away
-	return nil
+	return web.Write(w, status, s.Catalog, "Accept-Language, Cookie", c.pages[name], "layout", p)
 }
 
 // redirect sends the browser to a URL with a GET.

@@ -102,12 +102,9 @@ func (c *console) visitor(w http.ResponseWriter, r *http.Request) session {
 			c.setCookie(w, languageCookie, asked)
 		}
 	}
-	s := session{Catalog: c.catalogs.Choose(chosen, r.Header), Zone: zoneOf(c.cookie(r, zoneCookie)), Base: c.base, path: pathOf(r), flash: c.cookie(r, flashCookie), log: c.opt.Log}
+	s := session{Catalog: c.catalogs.Choose(chosen, r.Header), Zone: zoneOf(c.cookie(r, zoneCookie)), Base: c.base, path: pathOf(r), flash: c.cookie(r, flashCookie), log: web.Log(w, c.opt.Log)}
 	if r.Method != http.MethodPost { // a link would lose the page of a post
 		s.Languages = c.catalogs.Links(s.Catalog, r.URL.Query())
-	}
-	if id := w.Header().Get("X-Request-Id"); id != "" {
-		s.log = s.log.With("request_id", id)
 	}
 	return s
 }

@@ -3,7 +3,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -136,9 +135,8 @@ func (a *api) logError(w *response, r *http.Request, level slog.Level, message s
 	a.log.LogAttrs(r.Context(), level, message, append(logged(w, r), slog.Any("error", err))...)
 }
 
-// refusalOf returns what the client receives for a refusal, a *verification.Error, a kind
-// that a port returns as it is, and a call that was cancelled or timed out. Any other error
-// is internal.
+// refusalOf returns what the client receives for a refusal and for any other error, see
+// apitypes.StatusOf.
 func refusalOf(err error, noun string) *refusal {
 	if f, ok := errors.AsType[*refusal](err); ok {
 		return f
@@ -146,29 +144,33 @@ func refusalOf(err error, noun string) *refusal {
 	e := &verification.Error{Kind: err}
 	_ = errors.As(err, &e)
 	is := func(kind error) bool { return errors.Is(e.Kind, kind) }
+	status := apitypes.StatusOf(err)
+	otherwise := ""
 	switch {
 	case is(verification.ErrNotFound):
 		return missing(noun)
-	case is(verification.ErrInvalid) && len(e.Fields) > 0:
-		return badFields(e.Fields)
-	case is(verification.ErrInvalid):
-		return badRequest(sentence(e.Message, "A rule of the request is broken."))
-	case is(verification.ErrConflict):
-		return full(http.StatusConflict, sentence(e.Message, "The state of the "+noun+" forbids this."), detailsOf(e.Fields))
 	case is(verification.ErrNotOpen):
 		return notOpen(e.Message)
 	case is(verification.ErrKeyReused):
 		return errKeyReused
 	case is(verification.ErrInFlight):
 		return errInFlight
-	case is(verification.ErrUnauthenticated):
+	case status == http.StatusBadRequest && len(e.Fields) > 0:
+		return badFields(e.Fields)
+	case status == http.StatusBadRequest:
+		return badRequest(sentence(e.Message, "A rule of the request is broken."))
+	case status == http.StatusUnauthorized:
 		return errWrongCredentials
-	case is(verification.ErrForbidden):
-		return full(http.StatusForbidden, sentence(e.Message, "This is not allowed."), nil)
-	case is(verification.ErrUnavailable), is(context.Canceled), is(context.DeadlineExceeded):
-		return full(http.StatusServiceUnavailable, sentence(e.Message, "The service cannot answer now; try again."), nil)
+	case status == http.StatusConflict:
+		otherwise = "The state of the " + noun + " forbids this."
+	case status == http.StatusForbidden:
+		otherwise = "This is not allowed."
+	case status == http.StatusServiceUnavailable:
+		otherwise = "The service cannot answer now; try again."
+	default:
+		return errInternal
 	}
-	return errInternal
+	return full(status, sentence(e.Message, otherwise), detailsOf(e.Fields))
 }
 
 // sentence adds a capital letter and a period to a message of the rules. Without a

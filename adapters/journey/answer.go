@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/verifyd/verifyd/adapters/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -15,7 +16,7 @@ import (
 // with 303, or shows the form again with its problems.
 func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 	if s.crossSite(r) {
-		s.refuse(w, s.visitor(w, r), errCrossSite)
+		s.refuse(w, s.visitor(w, r), web.ErrCrossSite)
 		return
 	}
 	v, j, err := s.open(w, r)

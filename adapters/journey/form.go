@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/verifyd/verifyd/adapters/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -123,7 +124,7 @@ func (f form) readParts(w http.ResponseWriter, r *http.Request, step *engine.Jou
 		case err != nil:
 			return readError(err)
 		case n == maxParts:
-			return errTooLarge
+			return web.ErrTooLarge
 		case isFile(part):
 			if err := f.readFile(part, step, file); err != nil {
 				return err
@@ -134,7 +135,7 @@ func (f form) readParts(w http.ResponseWriter, r *http.Request, step *engine.Jou
 				return readError(err)
 			}
 			if left -= int64(len(text)); left < 0 {
-				return errTooLarge
+				return web.ErrTooLarge
 			}
 			f.values[part.FormName()] = cleaned(string(text))
 		}
@@ -178,7 +179,7 @@ var errInterrupted = errors.New("the post was interrupted")
 // readError returns the error of a post whose body cannot be read.
 func readError(err error) error {
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return errTooLarge
+		return web.ErrTooLarge
 	}
 	return errors.Join(errInterrupted, err)
 }

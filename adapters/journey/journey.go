@@ -15,7 +15,6 @@ package journey
 import (
 	"bytes"
 	"embed"
-	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -68,7 +67,7 @@ func Handler(e *engine.Engine, log *slog.Logger, rates *uploadrate.Rates) (http.
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) { s.refuse(w, s.visitor(w, r), errNotFound) })
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "GET, HEAD, POST")
-		s.refuse(w, s.visitor(w, r), errMethod)
+		s.refuse(w, s.visitor(w, r), web.ErrMethod)
 	})
 	read := func(pattern string, h http.HandlerFunc) {
 		r.Get(pattern, h)
@@ -195,27 +194,16 @@ func underReview(j engine.Journey) bool {
 	return j.Run.Action != nil && j.Run.Action.Type == verification.ActionReview
 }
 
-// The errors of requests that do not reach the engine.
-var (
-	errNotFound  = &verification.Error{Kind: verification.ErrNotFound, Subject: "journey"}
-	errMethod    = errors.New("method not allowed")
-	errCrossSite = errors.New("the request comes from another site")
-	errTooLarge  = errors.New("the request is too large")
-)
+var errNotFound = verification.NotFound("journey")
 
-// statusOf returns the HTTP status of an error.
+// statusOf returns the HTTP status of an error. A conflict passes when the page is loaded
+// again, and an answer that the rules refuse is shown on the form: elsewhere it is internal.
 func statusOf(err error) int {
-	switch {
-	case errors.Is(err, verification.ErrNotFound):
-		return http.StatusNotFound
-	case errors.Is(err, verification.ErrUnavailable), errors.Is(err, verification.ErrConflict):
+	switch status := web.StatusOf(err); status {
+	case http.StatusConflict:
 		return http.StatusServiceUnavailable
-	case errors.Is(err, errMethod):
-		return http.StatusMethodNotAllowed
-	case errors.Is(err, errCrossSite):
-		return http.StatusForbidden
-	case errors.Is(err, errTooLarge):
-		return http.StatusRequestEntityTooLarge
+	case http.StatusNotFound, http.StatusServiceUnavailable, http.StatusMethodNotAllowed, http.StatusForbidden, http.StatusRequestEntityTooLarge:
+		return status
 	}
 	return http.StatusInternalServerError
 }

@@ -3,7 +3,6 @@
 package journey
 
 import (
-	"bytes"
 	"embed"
 	"html/template"
 	"log/slog"
@@ -33,7 +32,7 @@ func readPages() (pages, error) {
 		if err != nil {
 			return nil, err
 		}
-		p[kind] = t.Lookup("layout.html")
+		p[kind] = t
 	}
 	return p, nil
 }
@@ -51,10 +50,7 @@ type visitor struct {
 }
 
 func (s *site) visitor(w http.ResponseWriter, r *http.Request) visitor {
-	v := visitor{log: s.log, token: chi.URLParam(r, "token"), assets: s.assets}
-	if id := w.Header().Get("X-Request-Id"); id != "" {
-		v.log = v.log.With("request_id", id)
-	}
+	v := visitor{log: web.Log(w, s.log), token: chi.URLParam(r, "token"), assets: s.assets}
 	chosen := r.URL.Query().Get("lang")
 	v.catalog = catalog{s.catalogs.Choose(chosen, r.Header)}
 	v.others, v.posted = s.catalogs.Links(v.Catalog, r.URL.Query()), r.Method == http.MethodPost
@@ -323,16 +319,8 @@ func noticePage(v visitor, status int) page {
 
 // write renders a page and sends it, or an error if it cannot be rendered.
 func (s *site) write(w http.ResponseWriter, status int, kind string, p page) {
-	var b bytes.Buffer
-	if err := s.pages[kind].Execute(&b, p); err != nil {
+	if err := web.Write(w, status, p.Catalog, "Accept-Language", s.pages[kind], "layout.html", p); err != nil {
 		p.log.Error("page not rendered", "page", kind, "error", err)
 		http.Error(w, "Something went wrong. Please try again in a minute.", http.StatusInternalServerError)
-		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Language", p.Lang())
-	h.Add("Vary", "Accept-Language")
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the customer may have gone away
 }

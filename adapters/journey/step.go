@@ -151,7 +151,11 @@ func kindsOf(f verification.InputField) []string {
 func typesOf(f verification.InputField) (types []string) {
 	for _, kind := range kindsOf(f) {
 		if kind == "image/*" {
-			types = append(types, "image/jpeg", "image/png", "image/webp")
+			for _, t := range verification.FileTypes() {
+				if t.Image() {
+					types = append(types, t.MediaType)
+				}
+			}
 		} else {
 			types = append(types, kind)
 		}

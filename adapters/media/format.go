@@ -6,27 +6,37 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 type format struct {
-	mediaType string
-	name      string // for messages
-	matches   func(head []byte) bool
-	sanitize  func(*stream)
+	verification.FileType
+	matches  func(head []byte) bool
+	sanitize func(*stream)
 }
 
 // headBytes is how many bytes identify any format.
 const headBytes = 12
 
+// formats returns the format of each verification.FileType.
 func formats() []format {
-	return []format{
-		{"image/jpeg", "JPEG", func(head []byte) bool { return bytes.HasPrefix(head, []byte("\xff\xd8\xff")) }, sanitizeJPEG},
-		{"image/png", "PNG", func(head []byte) bool { return bytes.HasPrefix(head, []byte(pngSignature)) }, sanitizePNG},
-		{"image/webp", "WebP", func(head []byte) bool {
-			return len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP"
-		}, sanitizeWebP},
-		{"application/pdf", "PDF", func(head []byte) bool { return bytes.HasPrefix(head, []byte("%PDF-")) }, sanitizePDF},
+	all := make([]format, len(verification.FileTypes()))
+	for i, t := range verification.FileTypes() {
+		switch t.MediaType {
+		case "image/jpeg":
+			all[i] = format{t, func(head []byte) bool { return bytes.HasPrefix(head, []byte("\xff\xd8\xff")) }, sanitizeJPEG}
+		case "image/png":
+			all[i] = format{t, func(head []byte) bool { return bytes.HasPrefix(head, []byte(pngSignature)) }, sanitizePNG}
+		case "image/webp":
+			all[i] = format{t, func(head []byte) bool {
+				return len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP"
+			}, sanitizeWebP}
+		case "application/pdf":
+			all[i] = format{t, func(head []byte) bool { return bytes.HasPrefix(head, []byte("%PDF-")) }, sanitizePDF}
+		}
 	}
+	return all
 }
 
 // recognize returns the format of the upload. It refuses a format that accept
@@ -37,7 +47,7 @@ func (s *stream) recognize(accept []string) format {
 		s.fail(refuseEmpty)
 		return format{}
 	}
-	wanted := slices.DeleteFunc(formats(), func(f format) bool { return !f.accepted(accept) })
+	wanted := slices.DeleteFunc(formats(), func(f format) bool { return !f.In(accept) })
 	i := slices.IndexFunc(wanted, func(f format) bool { return f.matches(head) })
 	if i < 0 && isHEIC(head) {
 		s.fail(refuseHEIC)
@@ -57,23 +67,6 @@ func isHEIC(head []byte) bool {
 	return len(head) >= headBytes && string(head[4:8]) == "ftyp" && slices.Contains(brands, string(head[8:12]))
 }
 
-// accepted reports whether a list of media types and patterns such as image/*
-// contains the format. Workflow authors write the list, so case is ignored and
-// the common misspelling image/jpg is allowed.
-func (f format) accepted(accept []string) bool {
-	kind, _, _ := strings.Cut(f.mediaType, "/")
-	return len(accept) == 0 || slices.ContainsFunc(accept, func(a string) bool {
-		switch a = strings.ToLower(strings.TrimSpace(a)); a {
-		case f.mediaType, kind + "/*", "*/*":
-			return true
-		case "image/jpg":
-			return f.mediaType == "image/jpeg"
-		default:
-			return false
-		}
-	})
-}
-
 // refuseType names the accepted formats: "must be a JPEG, PNG or PDF".
 func refuseType(wanted []format) refusal {
 	if len(wanted) == 0 {
@@ -81,7 +74,7 @@ func refuseType(wanted []format) refusal {
 	}
 	var names []string
 	for _, f := range wanted {
-		names = append(names, f.name)
+		names = append(names, f.Name)
 	}
 	last := len(names) - 1
 	list := names[last]

@@ -35,7 +35,7 @@ func Sanitize(ctx context.Context, content io.Reader, accept []string) (mediaTyp
 		return "", nil, s.cause()
 	}
 	next, stop := iter.Pull(s.sanitize(f))
-	return f.mediaType, &output{stream: s, next: next, stop: stop}, nil
+	return f.MediaType, &output{stream: s, next: next, stop: stop}, nil
 }
 
 // sanitize yields the bytes to keep. A chunk is valid until the next one.

@@ -283,8 +283,9 @@ func (m *multipartBody) add(ctx context.Context, documents verification.Document
 		return unread(one.name, err)
 	}
 	m.closers = append(m.closers, content)
+	fileType, _ := verification.FileTypeOf(d.MediaType)
 	header := textproto.MIMEHeader{}
-	header.Set("Content-Disposition", multipart.FileContentDisposition(one.name, one.name+extension(d.MediaType)))
+	header.Set("Content-Disposition", multipart.FileContentDisposition(one.name, one.name+fileType.Extension))
 	header.Set("Content-Type", d.MediaType)
 	header.Set("Content-Length", strconv.FormatInt(d.Size, 10))
 	if _, err := m.writer.CreatePart(header); err != nil {
@@ -344,18 +345,4 @@ func unread(name string, err error) error {
 		return &errRequest{"multipart." + name, errors.New("the run has no such document")}
 	}
 	return fmt.Errorf("multipart.%s: %w", name, errUnread)
-}
-
-func extension(mediaType string) string {
-	switch mediaType {
-	case "image/jpeg":
-		return ".jpg"
-	case "image/png":
-		return ".png"
-	case "image/webp":
-		return ".webp"
-	case "application/pdf":
-		return ".pdf"
-	}
-	return ""
 }

@@ -72,8 +72,16 @@ func oneDate(text string) (string, bool) {
 	}
 	text = strings.NewReplacer("dd/", "", "mm/", "", "00/", "").Replace(text)
 	for _, layout := range [][2]string{
-		{"2006", "2006"}, {"1/2006", "2006-01"}, {"2/1/2006", time.DateOnly}, {"2.1.2006", time.DateOnly}, {"2 Jan 2006", time.DateOnly},
-		{"2 January 2006", time.DateOnly}, {"Jan 2006", "2006-01"}, {"January 2006", "2006-01"}, {"Jan 2, 2006", time.DateOnly}, {"January 2, 2006", time.DateOnly},
+		{"2006", "2006"},
+		{"1/2006", "2006-01"},
+		{"2/1/2006", time.DateOnly},
+		{"2.1.2006", time.DateOnly},
+		{"2 Jan 2006", time.DateOnly},
+		{"2 January 2006", time.DateOnly},
+		{"Jan 2006", "2006-01"},
+		{"January 2006", "2006-01"},
+		{"Jan 2, 2006", time.DateOnly},
+		{"January 2, 2006", time.DateOnly},
 	} {
 		if t, err := time.Parse(layout[0], text); err == nil {
 			return t.Format(layout[1]), true

@@ -45,7 +45,8 @@ func watch(t *testing.T, content string) *watched {
 	rewrite(t, w.path, content, start)
 	lists, err := screening.Open(t.Context(), []screening.Source{{
 		Name: "sanctions", Path: w.path, Format: screening.Format{Type: screening.CSV}, MaxAge: 48 * time.Hour,
-	}}, screening.Options{Now: time.Now,
+	}}, screening.Options{
+		Now:    time.Now,
 		Log:    slog.New(slog.NewTextHandler(&w.log, nil)),
 		Loaded: func(_ string, _ *screening.List, err error) { w.attempts = append(w.attempts, err) },
 	})
