@@ -77,10 +77,12 @@ func (x *index) candidates(query names.Name, terms []term, minimum float32) []ui
 		weights[i] = x.comparer.Weight(x.kind, t)
 	}
 	for _, t := range terms {
-		if t.common && !common {
-			continue
+		if common || !t.common {
+			x.touch(s, query, t, weights)
 		}
-		x.touch(s, t, weights)
+	}
+	if len(s.touched) > maxCompared && !common {
+		x.recall(s, terms)
 	}
 	const levels = 256
 	var byLevel [levels + 1]uint32
@@ -104,10 +106,31 @@ func (x *index) candidates(query names.Name, terms []term, minimum float32) []ui
 	return out
 }
 
+// recall notes which of the names that are known have the common terms too, so that those with the most in
+// common are compared first.
+func (x *index) recall(s *scratch, terms []term) {
+	for _, t := range terms {
+		if !t.common {
+			continue
+		}
+		for _, like := range t.similar {
+			for _, name := range x.postings.of(like.token) {
+				if s.slots[name] > 0 {
+					s.raise(name, t.from, t.size, like.similarity, 0)
+				}
+			}
+		}
+	}
+}
+
 // touch notes the names that have a term.
-func (x *index) touch(s *scratch, t term, weights []float32) {
+func (x *index) touch(s *scratch, query names.Name, t term, weights []float32) {
 	if len(t.pieces) > 0 {
 		x.touchPieces(s, t, weights[t.from])
+		return
+	}
+	if len(t.beside) > 0 {
+		x.touchBeside(s, t, query.Tokens[t.from], weights[t.from])
 		return
 	}
 	covered := float32(0)
@@ -142,6 +165,32 @@ func (x *index) touchPieces(s *scratch, t term, weight float32) {
 				}
 				if whole {
 					s.raise(name, t.from, 1, 0.98, covered)
+				}
+			}
+		}
+	}
+}
+
+// touchBeside notes the names that have a piece of a token and beside it any word with which it is
+// the token.
+func (x *index) touchBeside(s *scratch, t term, word *names.Token, weight float32) {
+	known := map[[2]uint32]bool{}
+	for _, like := range t.beside {
+		for _, name := range x.postings.of(like.token) {
+			tokens := x.names.of(name)
+			for at := range len(tokens) - 1 {
+				pair := [2]uint32(tokens[at : at+2])
+				if pair[0] != like.token && pair[1] != like.token {
+					continue
+				}
+				left, right := x.tokens[pair[0]], x.tokens[pair[1]]
+				same, ok := known[pair]
+				if !ok {
+					same = x.comparer.Spells(x.kind, word, []*names.Token{left, right})
+					known[pair] = same
+				}
+				if same {
+					s.raise(name, t.from, 1, 0.98, left.Weight+right.Weight-weight)
 				}
 			}
 		}
@@ -198,7 +247,7 @@ func (x *index) otherInitials(query names.Name, weights []float32, name uint32) 
 		}
 		found := false
 		for at, token := range x.names.of(name) {
-			if used&(1<<at) == 0 && x.comparer.Similar(x.kind, t, &x.tokens[token]) > 0 {
+			if used&(1<<at) == 0 && x.comparer.Similar(x.kind, t, x.tokens[token]) > 0 {
 				used |= 1 << at
 				found = true
 				break
@@ -216,7 +265,7 @@ func (x *index) otherInitials(query names.Name, weights []float32, name uint32) 
 func (x *index) abbreviated(s *scratch, slot int, query names.Name, name uint32) bool {
 	for i, similar := range s.similar[slot*s.size : (slot+1)*s.size] {
 		if similar == 0 && slices.ContainsFunc(x.names.of(name), func(token uint32) bool {
-			t := &x.tokens[token]
+			t := x.tokens[token]
 			return t.Initial() && x.comparer.Similar(x.kind, query.Tokens[i], t) > 0
 		}) {
 			return true
@@ -234,7 +283,7 @@ const (
 func (x *index) packed(name uint32) uint8 {
 	total, initials := float32(0), uint8(0)
 	for _, token := range x.names.of(name) {
-		t := &x.tokens[token]
+		t := x.tokens[token]
 		total += x.comparer.Weight(x.kind, t)
 		if t.Initial() {
 			initials = withInitial

@@ -56,10 +56,13 @@ func (x *exact) add(entry uint32, all []string, identifiers []Identifier) (added
 	return added, unnamed
 }
 
+// bytes returns the memory that the lookup takes.
+func (x *exact) bytes() int64 { return 12 * int64(len(x.names)+len(x.identifiers)) }
+
 // build makes the lookup ready.
 func (x *exact) build() {
 	for _, all := range []*[]hashed{&x.names, &x.identifiers} {
-		*all = slices.Clip(*all)
+		*all = slices.Clone(*all)
 		slices.SortFunc(*all, func(a, b hashed) int {
 			return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.entry, b.entry), cmp.Compare(a.name, b.name))
 		})

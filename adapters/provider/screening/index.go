@@ -15,7 +15,8 @@ import (
 type index struct {
 	kind     names.Kind
 	comparer *names.Comparer
-	tokens   []names.Token
+	tokens   []*names.Token
+	memory   int64    // bytes of the tokens
 	keys     []uint64 // the hash of a key, and the token that has it; sorted
 	names    groups   // the tokens of each name
 	postings groups   // the names of each token
@@ -74,12 +75,24 @@ func (b *builder) number(t *names.Token) uint32 {
 		if number, ok = b.numbers[t.Key()]; !ok {
 			number = uint32(len(b.tokens))
 			b.numbers[t.Key()] = number
-			b.tokens = append(b.tokens, *t)
+			b.tokens = append(b.tokens, t)
+			b.memory += int64(t.Size())
+			b.batch.Keys(t, func(hash uint32) { b.keys = append(b.keys, uint64(hash)<<32|uint64(number)) })
 		}
 		b.seen[t] = number
 	}
 	return number
 }
+
+// bytes returns the memory that the index takes, about: it counts what the index keeps by its
+// length, and the scratch of one search.
+func (x *index) bytes() int64 {
+	const perName, perToken, perItem, perKey = 4 + 4 + 2 + 2 + 1 + 4, 8 + 4, 4 + 4, 8
+	return x.memory + perName*int64(len(x.entries)) + perToken*int64(len(x.tokens)) + perItem*int64(len(x.names.items)) + perKey*int64(len(x.keys))
+}
+
+// forget drops what only add needs.
+func (b *builder) forget() { b.batch, b.numbers, b.seen, b.shaped = nil, nil, nil, nil }
 
 // maxShapes is the maximum number of different combinations of forms that are kept.
 const maxShapes = 60_000
@@ -118,15 +131,14 @@ func (b *builder) build() *index {
 		}
 	}
 	x.postings = groups{starts, items}
-	b.batch, b.numbers, b.seen = nil, nil, nil
-	for i := range x.tokens {
-		x.tokens[i].Weight = x.weight(len(x.postings.of(uint32(i))))
-		x.comparer.Keys(&x.tokens[i], func(hash uint32) { x.keys = append(x.keys, uint64(hash)<<32|uint64(i)) })
+	for i, t := range x.tokens {
+		t.Weight = x.weight(len(x.postings.of(uint32(i))))
 	}
 	slices.Sort(x.keys)
-	x.keys = slices.Clip(slices.Compact(x.keys))
-	x.tokens, x.entries, x.aliases, x.forms = slices.Clip(x.tokens), slices.Clip(x.entries), slices.Clip(x.aliases), slices.Clip(x.forms)
-	x.names.items, x.names.starts = slices.Clip(x.names.items), slices.Clip(x.names.starts)
+	// Copies have no room to grow, which would be up to a quarter.
+	x.keys = slices.Clone(slices.Compact(x.keys))
+	x.tokens, x.entries, x.aliases, x.forms = slices.Clone(x.tokens), slices.Clone(x.entries), slices.Clone(x.aliases), slices.Clone(x.forms)
+	x.names.items, x.names.starts = slices.Clone(x.names.items), slices.Clone(x.names.starts)
 	x.weights = make([]uint8, x.names.size())
 	for i := range x.weights {
 		x.weights[i] = x.packed(uint32(i))

@@ -4,12 +4,15 @@ package screening
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"hash"
 	"io"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +33,8 @@ type List struct {
 	// those with more words than are compared. All but the ones without a letter and a
 	// digit are found as they are written.
 	Uncompared int
+	// Bytes is the memory that the list takes, about: see Options.Memory.
+	Bytes int64
 	// Format says what the file was read as, such as "uk (ConList.csv), gzip".
 	Format string
 	// Unread are the fields with values that could not be read, in the order of their names.
@@ -39,9 +44,19 @@ type List struct {
 	exact     *exact
 	people    *index
 	companies *index
-	text      string   // the fields of the entries, one after the other
-	offsets   []uint64 // where each entry begins in text
+	pages     []page
+	offsets   []uint32 // where each entry begins in its page
 }
+
+// page has the fields of some neighbouring entries, one after the other.
+type page struct {
+	first uint32 // the first of the entries
+	text  string
+}
+
+// pageSize is the size from which on further entries are on another page. One text that grows with
+// the list would be copied again and again.
+const pageSize = 1 << 20
 
 // Load reads a list from a file.
 func Load(ctx context.Context, s Source, c *names.Comparer) (*List, error) {
@@ -54,7 +69,7 @@ func Load(ctx context.Context, s Source, c *names.Comparer) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := Read(ctx, file, s.Format, c)
+	l, err := read(ctx, file, s.Format, c, s.MaxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Path, err)
 	}
@@ -69,6 +84,17 @@ func Load(ctx context.Context, s Source, c *names.Comparer) (*List, error) {
 // Read reads a list. A list without an entry is an error, because an empty file is
 // more often a mistake than intended.
 func Read(ctx context.Context, r io.Reader, format Format, c *names.Comparer) (*List, error) {
+	return read(ctx, r, format, c, 0)
+}
+
+// tooLargeError is the error of a list of which some entries take more memory than the list may.
+type tooLargeError struct{ entries int }
+
+func (e *tooLargeError) Error() string {
+	return fmt.Sprintf("its first %d entries take more memory than the list may", e.entries)
+}
+
+func read(ctx context.Context, r io.Reader, format Format, c *names.Comparer, most int64) (*List, error) {
 	b, sum := newListBuilder(c), sha256.New()
 	hashed := bufio.NewReaderSize(io.TeeReader(&interruptible{ctx, r}, sum), 1<<20)
 	file, err := format.open(hashed)
@@ -79,7 +105,10 @@ func Read(ctx context.Context, r io.Reader, format Format, c *names.Comparer) (*
 		if err != nil {
 			return nil, err
 		}
-		b.add(e)
+		if b.add(e); most > 0 && b.bytes() > most {
+			return nil, &tooLargeError{b.list.Entries}
+		}
+		runtime.Gosched() // searches do not wait for a load
 	}
 	if _, err := io.Copy(io.Discard, hashed); err != nil {
 		return nil, err
@@ -114,11 +143,15 @@ func (r *interruptible) Read(p []byte) (int, error) {
 
 // fields returns the fields of an entry as they are stored.
 func (l *List) fields(i uint32) []string {
-	end := uint64(len(l.text))
-	if int(i)+1 < len(l.offsets) {
-		end = l.offsets[i+1]
+	at, begins := slices.BinarySearchFunc(l.pages, i, func(p page, entry uint32) int { return cmp.Compare(p.first, entry) })
+	if !begins {
+		at--
 	}
-	return strings.Split(l.text[l.offsets[i]:end], "\x1e")
+	text := l.pages[at].text[l.offsets[i]:]
+	if next := i + 1; int(next) < len(l.offsets) && (at+1 == len(l.pages) || next < l.pages[at+1].first) {
+		text = text[:l.offsets[next]-l.offsets[i]]
+	}
+	return strings.Split(text, "\x1e")
 }
 
 // nth returns a value of a stored field.
@@ -154,7 +187,8 @@ func (l *List) entry(i uint32) Entry {
 type listBuilder struct {
 	list              *List
 	people, companies *builder
-	text              strings.Builder
+	text              []byte // of the last page
+	full              int64  // bytes of the pages before
 }
 
 func newListBuilder(c *names.Comparer) *listBuilder {
@@ -190,31 +224,55 @@ func (b *listBuilder) add(e Entry) {
 		}
 	}
 	l.Entries++
-	l.offsets = append(l.offsets, uint64(b.text.Len()))
+	if len(b.text) == 0 {
+		l.pages = append(l.pages, page{first: number})
+	}
+	l.offsets = append(l.offsets, uint32(len(b.text)))
 	var identifiers []string
 	for _, id := range e.Identifiers {
 		identifiers = append(identifiers, string(id.Type)+":"+withoutControls(id.Value))
 	}
 	for i, field := range [][]string{{e.ID}, all, e.BirthDates, e.Countries, e.Topics, identifiers} {
 		if i > 0 {
-			b.text.WriteByte('\x1e')
+			b.text = append(b.text, '\x1e')
 		}
 		for k, value := range field {
 			if k > 0 {
-				b.text.WriteByte('\x1f')
+				b.text = append(b.text, '\x1f')
 			}
-			b.text.WriteString(value)
+			b.text = append(b.text, value...)
 		}
 	}
+	if len(b.text) >= pageSize {
+		b.flush()
+	}
+}
+
+// flush ends the last page.
+func (b *listBuilder) flush() {
+	if last := len(b.list.pages) - 1; len(b.text) > 0 {
+		b.list.pages[last].text = string(b.text)
+		b.full += int64(len(b.text))
+	}
+	b.text = b.text[:0]
+}
+
+// bytes returns the memory that a list of the entries so far takes.
+func (b *listBuilder) bytes() int64 {
+	return b.full + int64(len(b.text)) + 24*int64(len(b.list.pages)) + 4*int64(len(b.list.offsets)) +
+		b.list.exact.bytes() + b.people.bytes() + b.companies.bytes()
 }
 
 // build returns the list of the entries so far.
 func (b *listBuilder) build() *List {
 	l := b.list
-	l.text = strings.Clone(b.text.String())
-	b.text.Reset()
+	b.flush()
+	b.people.forget()
+	b.companies.forget()
+	l.pages, l.offsets = slices.Clone(l.pages), slices.Clone(l.offsets)
 	l.exact.build()
 	l.people, l.companies = b.people.build(), b.companies.build()
+	l.Bytes = b.bytes()
 	l.Names = l.people.names.size() + l.companies.names.size()
 	return l
 }

@@ -28,6 +28,9 @@ type Source struct {
 	// MaxAge is the maximum age of the file: the result of a check against an older one
 	// has source_ok false. 0 means no limit.
 	MaxAge time.Duration
+	// MaxBytes is the most memory that the list may take; 0 means no limit. A list that takes more is
+	// not read to its end.
+	MaxBytes int64
 }
 
 func (s Source) open() (fs.File, error) {
@@ -57,6 +60,8 @@ type Lists struct {
 	log      *slog.Logger
 	loaded   func(list string, l *List, err error)
 	now      func() time.Time
+	memory   int64
+	setting  string     // of memory
 	reload   sync.Mutex // one reload at a time
 }
 
@@ -81,6 +86,12 @@ type Options struct {
 	// reason why there is none. It may be nil.
 	Loaded func(list string, l *List, err error)
 	Now    func() time.Time // required
+	// Memory is the maximum number of bytes that all lists together may take; 0 means no
+	// limit. A list that exceeds it is refused as soon as it does so. While a list is loaded, its
+	// version before is kept, too, and the load needs about as much again as the new version.
+	Memory int64
+	// MemorySetting is what an error calls the setting of Memory.
+	MemorySetting string
 }
 
 // selfTested is the number of names of a new version of a list that are searched before it
@@ -89,7 +100,7 @@ const selfTested = 1000
 
 // Open loads all lists. The error joins the problems of all of them.
 func Open(ctx context.Context, sources []Source, o Options) (*Lists, error) {
-	all := &Lists{comparer: names.New(), lists: map[string]*kept{}, log: o.Log, loaded: o.Loaded, now: o.Now}
+	all := &Lists{comparer: names.New(), lists: map[string]*kept{}, log: o.Log, loaded: o.Loaded, now: o.Now, memory: o.Memory, setting: o.MemorySetting}
 	if all.loaded == nil {
 		all.loaded = func(string, *List, error) {}
 	}
@@ -122,7 +133,14 @@ func (a *Lists) load(ctx context.Context, k *kept) error {
 		return err
 	}
 	k.seen, k.written = state, state
-	l, err := Load(ctx, k.source, a.comparer)
+	source := k.source
+	if a.memory > 0 {
+		source.MaxBytes = max(1, a.memory-a.others(k))
+	}
+	l, err := Load(ctx, source, a.comparer)
+	if large := (*tooLargeError)(nil); errors.As(err, &large) {
+		err = fmt.Errorf("%s: the first %d entries take more memory than %s leaves to the list (%d of %d MiB): raise it, or use a shorter list", source.Path, large.entries, a.setting, source.MaxBytes>>20, a.memory>>20)
+	}
 	if err == nil {
 		var tested SelfTest
 		if tested, err = l.SelfTest(ctx, selfTested, a.now); err == nil {
@@ -134,11 +152,21 @@ func (a *Lists) load(ctx context.Context, k *kept) error {
 		return err
 	}
 	k.current.Store(l)
-	a.log.Info("loaded a list", "list", k.source.Name, "version", l.Version, "format", l.Format, "entries", l.Entries, "names", l.Names)
+	a.log.Info("loaded a list", "list", k.source.Name, "version", l.Version, "format", l.Format, "entries", l.Entries, "names", l.Names, "bytes", l.Bytes)
 	if len(l.Unread) > 0 {
 		a.log.Warn("a list has values that are not used", "list", k.source.Name, "values", l.Unread)
 	}
 	return nil
+}
+
+// others returns the memory that the other lists take.
+func (a *Lists) others(than *kept) (bytes int64) {
+	for _, k := range a.lists {
+		if l := k.current.Load(); l != nil && k != than {
+			bytes += l.Bytes
+		}
+	}
+	return bytes
 }
 
 // Refresh loads the lists whose files have changed since they were loaded, once a file has

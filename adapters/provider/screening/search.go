@@ -14,7 +14,7 @@ import (
 func (x *index) name(i uint32) names.Name {
 	n := names.Name{Kind: x.kind, Forms: x.shapes[x.forms[i]]}
 	for _, t := range x.names.of(i) {
-		n.Tokens = append(n.Tokens, &x.tokens[t])
+		n.Tokens = append(n.Tokens, x.tokens[t])
 	}
 	return n
 }
@@ -74,6 +74,7 @@ type term struct {
 	from, size int
 	similar    []likeness   // in the order of their tokens
 	pieces     [][]likeness // instead of similar: words that are one in the query, in their order
+	beside     []likeness   // instead of similar: a word that is one with its neighbour in the query
 	common     bool         // not Distinctive
 }
 
@@ -92,31 +93,48 @@ func (x *index) terms(query names.Name) []term {
 		t.Weight = x.weight(x.reach(own.similar))
 		terms = append(terms, own)
 		for n := 2; n <= 3 && i+n <= len(query.Tokens); n++ {
-			joined := slices.DeleteFunc(x.similar(x.comparer.Joined(x.kind, query.Tokens[i:i+n])), func(l likeness) bool {
-				return !x.comparer.SameWord(l.similarity)
-			})
+			var joined []likeness
+			for _, word := range x.comparer.Joined(x.kind, query.Tokens[i:i+n]) {
+				joined = append(joined, slices.DeleteFunc(x.similar(word), func(l likeness) bool { return !x.comparer.SameWord(l.similarity) })...)
+			}
 			if len(joined) > 0 {
 				terms = append(terms, term{from: i, size: n, similar: joined})
 			}
 		}
-		for _, pieces := range x.split(t) {
+		split, beside := x.split(t)
+		for _, pieces := range split {
 			terms = append(terms, term{from: i, size: 1, pieces: pieces})
+		}
+		if len(beside) > 0 {
+			terms = append(terms, term{from: i, size: 1, beside: beside})
 		}
 	}
 	return terms
 }
 
+// maxBeside is the maximum number of names with a piece of a word whose neighbours are looked at.
+const maxBeside = 2000
+
 // split returns the ways in which a token is two or three tokens of the list. At most one of
-// two is only similar to a token, and none of three.
-func (x *index) split(t *names.Token) [][][]likeness {
+// two is only similar to a token, and none of three. beside are the rare tokens with which the
+// token begins or ends.
+func (x *index) split(t *names.Token) (out [][][]likeness, beside []likeness) {
 	text := t.Text
 	if len(text) < 4 || t.Initial() {
-		return nil
+		return nil, nil
 	}
-	const least = 2 // letters of a piece
-	var out [][][]likeness
-	for at := least; at+least <= len(text); at++ {
+	const least, leastBeside = 2, 3 // letters of a piece
+	for at := 1; at < len(text); at++ {
 		left, right := x.exactly(text[:at]), x.exactly(text[at:])
+		if at >= leastBeside && len(left) > 0 && x.reach(left) <= maxBeside {
+			beside = append(beside, left...)
+		}
+		if len(text)-at >= leastBeside && len(right) > 0 && x.reach(right) <= maxBeside {
+			beside = append(beside, right...)
+		}
+		if at < least || at+least > len(text) {
+			continue
+		}
 		for end := at + least; len(left) > 0 && end+least <= len(text); end++ {
 			if last := x.exactly(text[end:]); len(last) > 0 {
 				if middle := x.exactly(text[at:end]); len(middle) > 0 {
@@ -134,7 +152,7 @@ func (x *index) split(t *names.Token) [][][]likeness {
 			out = append(out, [][]likeness{left, right})
 		}
 	}
-	return out
+	return out, beside
 }
 
 // exactly returns the tokens of the list that are written like a text.
@@ -180,7 +198,7 @@ func (x *index) similar(t *names.Token) []likeness {
 	})
 	slices.Sort(numbers)
 	for _, number := range slices.Compact(numbers) {
-		if s := x.comparer.Similar(x.kind, t, &x.tokens[number]); s > 0 {
+		if s := x.comparer.Similar(x.kind, t, x.tokens[number]); s > 0 {
 			out = append(out, likeness{number, s})
 		}
 	}

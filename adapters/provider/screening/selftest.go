@@ -5,6 +5,7 @@ package screening
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -61,6 +62,7 @@ func (l *List) SelfTest(ctx context.Context, sample int, now func() time.Time) (
 			started := now()
 			found, _, err := l.like(Subject{Kind: x.kind, Name: name}, reviewAt)
 			took = append(took, now().Sub(started))
+			runtime.Gosched() // searches of others do not wait for the test
 			result.Names++
 			switch m := found[number]; {
 			case err != nil || m == nil:

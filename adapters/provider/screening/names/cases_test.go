@@ -65,7 +65,9 @@ func keysOf(t *testing.T, c *names.Comparer, kind, text string) map[uint32]bool 
 	}
 	for i := range n.Tokens {
 		for size := 2; size <= 3 && i+size <= len(n.Tokens); size++ {
-			c.Keys(c.Joined(n.Kind, n.Tokens[i:i+size]), add)
+			for _, word := range c.Joined(n.Kind, n.Tokens[i:i+size]) {
+				c.Keys(word, add)
+			}
 		}
 	}
 	return keys

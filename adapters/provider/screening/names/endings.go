@@ -14,6 +14,7 @@ type endings struct {
 	patronymic []string
 	foreign    []string
 	stem       [][2]string
+	longest    int // letters of an ending of a family name
 }
 
 func readEndings() endings {
@@ -25,8 +26,10 @@ func readEndings() endings {
 		switch f[0] {
 		case "family:":
 			e.family = append(e.family, [2]string{f[1], f[2]})
+			e.longest = max(e.longest, len(f[1]), len(f[2]))
 		case "language:":
 			e.language = append(e.language, [2]string{f[1], f[2]})
+			e.longest = max(e.longest, len(f[1]), len(f[2]))
 		case "stem:":
 			e.stem = append(e.stem, [2]string{f[1], f[2]})
 		case "patronymic:":
@@ -38,10 +41,13 @@ func readEndings() endings {
 	return e
 }
 
+// leastStem is the minimum number of letters of a stem.
+const leastStem = 4
+
 // stem returns a word without the endings of a plural or of a Slavic adjective.
 func (t *tables) stem(s string) string {
 	for _, ending := range t.endings.stem {
-		if base, ok := strings.CutSuffix(s, ending[0]); ok && len(base) >= 4 {
+		if base, ok := strings.CutSuffix(s, ending[0]); ok && len(base) >= leastStem {
 			return base + ending[1]
 		}
 	}
@@ -69,7 +75,7 @@ func (c *Comparer) familyForm(a, b string) float32 {
 		return 0
 	}
 	e := &c.tables.endings
-	if differIn(e.family, a, b) || differIn(e.language, a, b) {
+	if len(b)-commonPrefix(a, b) <= e.longest && (differIn(e.family, a, b) || differIn(e.language, a, b)) {
 		return c.weights.FamilyForm
 	}
 	if strings.HasPrefix(b, a) && strings.HasSuffix(b, "ova") && len(b) == len(a)+3 {
@@ -81,6 +87,15 @@ func (c *Comparer) familyForm(a, b string) float32 {
 		}
 	}
 	return 0
+}
+
+// commonPrefix returns the number of bytes with which both texts begin.
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // differIn reports whether two names differ only in a pair of endings.

@@ -32,16 +32,18 @@ func (c *Comparer) Keys(t *Token, add func(hash uint32)) {
 	if t.mode == foreign {
 		foreignFrames(frame, func(s string) { add(hash('s', s)) })
 	}
-	if t.role == plain && t.latin && !t.derived {
+	if t.role == plain && !t.derived {
 		c.tables.withoutForm(t.Text, func(s string) { add(hash('t', s)) })
 	}
 	if t.derived { // only its exact spelling is found
 		return
 	}
 	add(hash('m', c.tables.stem(t.written)))
-	if t.mode == abjad && strings.Contains(frame, "d") {
+	if t.mode == abjad {
 		add(hash('s', strings.ReplaceAll(frame, "d", "s"))) // one letter, read as d or z
+		add(hash('s', skeleton(strings.ReplaceAll(t.writtenSound, "h", ""))))
 	}
+	t.characterKeys(add)
 	if len(frame) >= 4 {
 		without(frame, func(s string) { add(hash('s', s)) })
 	}
@@ -61,13 +63,28 @@ func (c *Comparer) Keys(t *Token, add func(hash uint32)) {
 	}
 }
 
+// characterKeys calls add with hashes of the Han or Hangul characters of a token, and of all but
+// one of them.
+func (t *Token) characterKeys(add func(hash uint32)) {
+	if t.characters == "" {
+		return
+	}
+	add(hash('c', t.characters))
+	if runes := []rune(t.characters); len(runes) > 1 {
+		for i := range runes {
+			add(hash('c', string(runes[:i])+string(runes[i+1:])))
+		}
+	}
+}
+
 // TextKey returns the key of the tokens with a text.
 func TextKey(text string) uint32 { return hash('t', text) }
 
 // Similar returns how similar two tokens are, in names that are Chinese or in others; 0 if
 // they cannot belong together.
 func (c *Comparer) Similar(kind Kind, a, b *Token) float32 {
-	if d := len(a.sound) - len(b.sound); (d > 4 || d < -4) && len(a.lines) == 0 && a.role != initial && b.role != initial {
+	if d := len(a.sound) - len(b.sound); (d > 4 || d < -4) && len(a.lines) == 0 && a.role != initial && b.role != initial &&
+		(kind == Person || a.written == a.Text && b.written == b.Text && !c.tables.glued(a.Text, b.Text)) {
 		return 0
 	}
 	s, _ := c.similar(kind, a, b, notChinese)
@@ -117,13 +134,34 @@ func (c *Comparer) Bound(kind Kind, b Bound) float32 {
 	return score
 }
 
+// Spells reports whether a token may be neighbours among the tokens of a name, written as one word.
+func (c *Comparer) Spells(kind Kind, t *Token, parts []*Token) bool {
+	length := 0
+	for _, p := range parts {
+		length += len(p.written)
+	}
+	if len(t.written) < 4 || t.role == number || abs(length-len(t.written)) > 4 {
+		return false
+	}
+	x := alignment{comparer: c, a: Name{Kind: kind}, china: notChinese}
+	text, sound := join(parts)
+	return x.joined(t, text, sound, parts) > 0
+}
+
 // SameWord reports whether a word and several that are written as one may be the same.
 func (c *Comparer) SameWord(similarity float32) bool { return similarity >= c.weights.JoinedLeast-0.08 }
 
-// Joined returns the token of neighbours written as one word.
-func (c *Comparer) Joined(kind Kind, tokens []*Token) *Token {
-	text, _ := join(tokens)
-	return c.Plain(kind, text)
+// Joined returns the tokens of neighbours written as one word: as it is read, and as its parts
+// sound if that differs.
+func (c *Comparer) Joined(kind Kind, tokens []*Token) []*Token {
+	text, sound := join(tokens)
+	whole := c.Plain(kind, text)
+	if sound == whole.sound {
+		return []*Token{whole}
+	}
+	parts := *whole
+	parts.sound, parts.writtenSound = sound, sound
+	return []*Token{whole, &parts}
 }
 
 // Plain returns the token of a word of ASCII lower-case letters that was made from the

@@ -9,6 +9,7 @@ package names
 import (
 	"errors"
 	"fmt"
+	"reflect"
 )
 
 // Kind says whether a name is that of a person or of a company.
@@ -116,6 +117,19 @@ type Token struct {
 
 // Key identifies the token among all tokens.
 func (t *Token) Key() string { return t.key }
+
+// Size returns the bytes of memory that the token takes, about.
+func (t *Token) Size() int {
+	texts := []string{t.key, t.Text, t.sound, t.characters}
+	if t.written != t.Text {
+		texts = append(texts, t.written, t.writtenSound)
+	}
+	n := int(reflect.TypeFor[Token]().Size())
+	for _, text := range texts {
+		n += (len(text) + 15) / 16 * 16 // as it is allocated
+	}
+	return n
+}
 
 // Distinctive reports whether the token alone can identify a name: it is not an initial, a
 // particle, a title, a common word of companies, or a place in the name of a company.

@@ -122,7 +122,7 @@ func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, stri
 // their stems differ: then they are compared by sound.
 func (c *Comparer) words(a, b *Token) (similarity float32, why string, done bool) {
 	if a.role == plain && b.role == plain {
-		if c.tables.stem(a.Text) == c.tables.stem(b.Text) {
+		if len(a.Text) >= leastStem && len(b.Text) >= leastStem && a.Text[:leastStem] == b.Text[:leastStem] && c.tables.stem(a.Text) == c.tables.stem(b.Text) {
 			return c.weights.SameStem, spelling, true
 		}
 		return 0, "", false

@@ -166,7 +166,11 @@ func (s *sounds) near(m mode, costs string) {
 // maxSound is the maximum number of phonemes that are compared.
 const maxSound = 40
 
-// similarity compares two words by their phonemes: 1 for the same.
+// unlike is a similarity below which words have nothing to do with each other.
+const unlike = 0.5
+
+// similarity compares two words by their phonemes: 1 for the same, and 0 for words whose
+// similarity is certain to be less than unlike.
 func (s *sounds) similarity(a, b string, m mode) float32 {
 	if a == b {
 		return 1
@@ -199,7 +203,7 @@ func (s *sounds) similarity(a, b string, m mode) float32 {
 			row[j+1] = cost
 			least = min(least, cost)
 		}
-		if least > weightA+weightB {
+		if least > (1-unlike)*max(weightA, weightB) {
 			return 0
 		}
 	}
