@@ -12,6 +12,9 @@ type Entry struct {
 	ID      string
 	Name    string
 	Aliases []string
+	// Weak are aliases of one word that the list calls weak, such as nicknames. They match too
+	// many names to be compared: they are found as they are written.
+	Weak    []string
 	Person  bool
 	Company bool
 	// BirthDates are YYYY, YYYY-MM or YYYY-MM-DD; with ~ before it if the list says that the
@@ -64,17 +67,23 @@ func (t IdentifierType) title() string {
 // found as they are written.
 const maxAliases = 500
 
-// names returns the name and the aliases, without repetitions.
-func (e *Entry) names() []string {
-	var out []string
+// names returns the name and the aliases, without repetitions: first those that are compared,
+// then the others.
+func (e *Entry) names() (all []string, compared int) {
 	seen := map[string]bool{"": true}
-	for _, name := range append([]string{e.Name}, e.Aliases...) {
-		if name = withoutControls(strings.TrimSpace(name)); !seen[name] {
-			seen[name] = true
-			out = append(out, name)
+	add := func(names ...string) {
+		for _, name := range names {
+			if name = withoutControls(strings.TrimSpace(name)); !seen[name] {
+				seen[name] = true
+				all = append(all, name)
+			}
 		}
 	}
-	return out
+	add(e.Name)
+	add(e.Aliases...)
+	compared = min(len(all), maxAliases)
+	add(e.Weak...)
+	return all, compared
 }
 
 // withoutControls returns a text with spaces for control characters.
@@ -102,6 +111,7 @@ func (e *Entry) check() error {
 		{"id", []string{e.ID}, 1},
 		{"name", []string{e.Name}, 1},
 		{"alias", e.Aliases, maxValues},
+		{"weak alias", e.Weak, maxValues},
 		{"birth date", e.BirthDates, maxValues},
 		{"country", e.Countries, maxValues},
 		{"topic", e.Topics, maxValues},
@@ -111,7 +121,7 @@ func (e *Entry) check() error {
 		}
 		for _, v := range field.values {
 			// names replaces control characters.
-			if named := field.name == "name" || field.name == "alias"; len(v) > maxValue || !named && strings.ContainsAny(v, "\x1e\x1f") {
+			if named := field.name == "name" || strings.HasSuffix(field.name, "alias"); len(v) > maxValue || !named && strings.ContainsAny(v, "\x1e\x1f") {
 				return fmt.Errorf("entry %.100q has a value that is too long or has control characters: its %s, of %d bytes; the limit is %d", e.ID, field.name, len(v), maxValue)
 			}
 		}

@@ -5,10 +5,12 @@ package screening_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
 )
 
 func TestAnEqualNameIsFoundWhateverItsKind(t *testing.T) {
@@ -66,5 +68,17 @@ func TestNamesThatAreNotComparedAreCounted(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"many"}, l.Equal("alias number600")); diff != "" {
 		t.Errorf("an alias after the 500th (-want +got):\n%s", diff)
+	}
+}
+
+func TestAWeakAliasOfOneWordIsFoundAsWritten(t *testing.T) {
+	l := screening.ListOf(screening.Entry{ID: "a", Name: "Viktor Zamoyskov", Weak: []string{"Vitya"}, Person: true})
+	for name, want := range map[string]int{"VITYA": 1, "Vitja": 0, "Vitya Petrov": 0, "Viktor Zamoiskov": 1} {
+		if hits := find(t, l, screening.Subject{Kind: names.Person, Name: name}); len(hits) != want {
+			t.Errorf("a search for %s has %d hits, want %d", name, len(hits), want)
+		}
+	}
+	if tested, err := l.SelfTest(t.Context(), 0, time.Now); err != nil || tested.Names != 2 || len(tested.Lost) > 0 {
+		t.Errorf("self-test: %+v, %v, want 2 names, found", tested, err)
 	}
 }

@@ -1,6 +1,7 @@
 package screening
 
 import (
+	"hash/maphash"
 	"sync"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening/names"
@@ -36,8 +37,8 @@ func ListOf(entries ...Entry) *List {
 // Clears reports whether a birth date clears an entry with the listed ones.
 func Clears(date string, listed []string) bool { return clears(date, listed) }
 
-// ForgetExactNames makes a list lose its exact lookup of names.
-func (l *List) ForgetExactNames() { l.exact.names = nil }
+// ForgetExactNames makes the exact lookup of a list find nothing.
+func (l *List) ForgetExactNames() { l.exact.seed = maphash.MakeSeed() }
 
 // ForgetKeys makes the indexes of a list find nothing.
 func (l *List) ForgetKeys() { l.people.keys, l.companies.keys = nil, nil }
@@ -109,4 +110,23 @@ func (l *List) Compared(kind names.Kind, text string, minimum float32, entries .
 	}
 	all.Wait()
 	return out, nil
+}
+
+// All returns the entries in their order.
+func (l *List) All() []Entry {
+	all := make([]Entry, l.Entries)
+	for i := range all {
+		all[i] = l.entry(uint32(i))
+	}
+	return all
+}
+
+// Has reports whether the index of a kind has a name of the entry with an id.
+func (l *List) Has(kind names.Kind, id string) bool {
+	for _, number := range l.index(kind).entries {
+		if l.entry(number).ID == id {
+			return true
+		}
+	}
+	return false
 }

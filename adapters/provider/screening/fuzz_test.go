@@ -12,12 +12,13 @@ import (
 )
 
 func FuzzRead(f *testing.F) {
-	f.Add(0, []byte("id,schema,name,aliases,birth_date,countries\na,Person,Ivan Testov,\"x;y\",1970,ru\n"))
-	f.Add(1, []byte(`{"id":"a","schema":"Person","caption":"A B","properties":{"alias":["C"]}}`))
-	f.Add(2, []byte("name,kind\nA B,person\n"))
+	for file := range listFiles() {
+		f.Add(openPublished(f, file))
+	}
+	f.Add([]byte("id,schema,name,aliases,birth_date,countries\na,Person,Ivan Testov,\"x;y\",1970,ru\n"))
 	c := names.New()
-	f.Fuzz(func(t *testing.T, which int, raw []byte) {
-		format := screening.Format{Type: []screening.FormatType{screening.OpenSanctions, screening.FollowTheMoney, screening.CSV}[int(math.Abs(float64(which%3)))]}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		format := screening.Format{}
 		l, err := screening.Read(t.Context(), bytes.NewReader(raw), format, c)
 		if err != nil {
 			return

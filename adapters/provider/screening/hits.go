@@ -200,15 +200,20 @@ func (l *List) compare(s Subject, readings []names.Name, minimum float64, into m
 	}
 }
 
+// kinds returns the kinds of an entry as which its names are compared; none if no name is.
+func (l *List) kinds(number uint32) (kinds []names.Kind) {
+	for _, x := range []*index{l.people, l.companies} {
+		if _, ok := slices.BinarySearch(x.entries, number); ok {
+			kinds = append(kinds, x.kind)
+		}
+	}
+	return kinds
+}
+
 // otherKind reports whether an entry is listed as the other kind only.
 func (l *List) otherKind(kind names.Kind, number uint32) bool {
-	own, other := l.people, l.companies
-	if kind == names.Company {
-		own, other = other, own
-	}
-	_, isOwn := slices.BinarySearch(own.entries, number)
-	_, isOther := slices.BinarySearch(other.entries, number)
-	return isOther && !isOwn
+	kinds := l.kinds(number)
+	return len(kinds) > 0 && !slices.Contains(kinds, kind)
 }
 
 func otherKind(kind names.Kind) names.Kind {

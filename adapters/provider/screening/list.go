@@ -29,8 +29,8 @@ type List struct {
 	// that are compared.
 	Entries, Names int
 	// Uncompared is the number of names that are compared in part or not at all: those
-	// after the 500th of an entry, those without a letter or digit that can be read, and
-	// those with more words than are compared. All but the ones without a letter and a
+	// after the 500th of an entry, weak aliases of one word, those without a letter or digit
+	// that can be read, and those with more words than are compared. All but the ones without a letter and a
 	// digit are found as they are written.
 	Uncompared int
 	// Bytes is the memory that the list takes, about: see Options.Memory.
@@ -200,15 +200,16 @@ func (b *listBuilder) add(e Entry) {
 	if !e.Person && !e.Company {
 		return
 	}
-	l, all := b.list, e.names()
+	l := b.list
+	all, compared := e.names()
 	number := uint32(len(l.offsets))
 	added, unnamed := l.exact.add(number, all, e.Identifiers)
 	l.Uncompared += unnamed
 	if !added {
 		return
 	}
-	l.Uncompared += max(0, len(all)-unnamed-maxAliases)
-	for i, name := range all[:min(len(all), maxAliases)] {
+	l.Uncompared += max(0, len(all)-unnamed-compared)
+	for i, name := range all[:compared] {
 		if names.Fold(name) == "" {
 			continue // counted already
 		}

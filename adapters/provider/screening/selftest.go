@@ -3,12 +3,15 @@
 package screening
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
 )
 
 // SelfTest is the result of List.SelfTest.
@@ -42,36 +45,41 @@ type LostName struct {
 }
 
 // SelfTest searches names of the list in the list itself, as people and companies are searched,
-// with a lowest score of 0.85. It searches up to sample names, spread evenly; 0 means all. It
-// measures the time of searches by now. The error is the error of ctx.
+// with a lowest score of 0.85. It searches up to sample names, spread evenly; 0 means all,
+// also those that are not compared. It measures the time of searches by now. The error is the
+// error of ctx.
 func (l *List) SelfTest(ctx context.Context, sample int, now func() time.Time) (SelfTest, error) {
 	var result SelfTest
 	var took []time.Duration
 	step := 1.0
-	if all := l.people.names.size() + l.companies.names.size(); sample > 0 && all > sample {
+	if all := len(l.exact.names); sample > 0 && all > sample {
 		step = float64(all) / float64(sample)
 	}
-	for _, x := range []*index{l.people, l.companies} {
-		for at := 0.0; int(at) < x.names.size(); at += step {
+	for at := 0.0; int(at) < len(l.exact.names); at += step {
+		name := l.exact.names[int(at)].listed
+		e := l.entry(name.entry)
+		kinds := l.kinds(name.entry)
+		if len(kinds) == 0 {
+			kinds = []names.Kind{names.Person}
+		}
+		for _, kind := range kinds {
 			if err := ctx.Err(); err != nil {
 				return result, err
 			}
-			number := x.entries[int(at)]
-			e := l.entry(number)
-			name := e.Aliases[x.aliases[int(at)]]
 			started := now()
-			found, _, err := l.like(Subject{Kind: x.kind, Name: name}, reviewAt)
+			found, _, err := l.like(Subject{Kind: kind, Name: e.Aliases[name.name]}, reviewAt)
 			took = append(took, now().Sub(started))
 			runtime.Gosched() // searches of others do not wait for the test
 			result.Names++
-			switch m := found[number]; {
+			switch m := found[name.entry]; {
 			case err != nil || m == nil:
-				result.Lost = append(result.Lost, LostName{e.ID, name, string(x.kind)})
+				result.Lost = append(result.Lost, LostName{e.ID, e.Aliases[name.name], string(kind)})
 			case !m.indexed:
 				result.OnlyExact++
 			}
 		}
 	}
+	slices.SortFunc(result.Lost, func(a, b LostName) int { return cmp.Or(strings.Compare(a.Entry, b.Entry), strings.Compare(a.Name, b.Name)) })
 	slices.Sort(took)
 	if n := len(took); n > 0 {
 		result.P50, result.P99 = took[n/2], took[n*99/100]

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -14,7 +15,9 @@ import (
 func readUK(f *listFile) iter.Seq2[Entry, error] {
 	return readNodes(f, func(n *node) (Entry, bool) {
 		e := official(n.get("UniqueID"), n.get("IndividualEntityShip"))
-		for _, name := range n.all("Names", "Name") {
+		all := n.all("Names", "Name")
+		slices.SortStableFunc(all, func(a, b *node) int { return first(isPrimary(a.get("NameType")), isPrimary(b.get("NameType"))) })
+		for _, name := range all {
 			f.alias(&e, name.joined("Name1", "Name2", "Name3", "Name4", "Name5", "Name6"), isLow(name.get("AliasStrength")))
 		}
 		for _, name := range n.below("NameNonLatinScript") {
@@ -43,6 +46,9 @@ func readUK(f *listFile) iter.Seq2[Entry, error] {
 		return e, true
 	}, "Designation")
 }
+
+// isPrimary reports whether a type of name is that of the name under which an entry is listed.
+func isPrimary(kind string) bool { return strings.EqualFold(kind, "primary name") }
 
 // isLow reports whether a list calls an alias weak.
 func isLow(strength string) bool { return strings.HasPrefix(strings.ToLower(strength), "low") }
@@ -123,8 +129,7 @@ func (f *filler) ukRow(e *Entry, get func(...string) string, seen map[string]boo
 			parts = append(parts, part)
 		}
 	}
-	kind := strings.ToLower(get("Name type", "Alias Type"))
-	if name := once("name", strings.Join(parts, " ")); kind == "primary name" && name != "" && e.Name != "" {
+	if name := once("name", strings.Join(parts, " ")); isPrimary(get("Name type", "Alias Type")) && name != "" && e.Name != "" {
 		e.Name, e.Aliases = name, append(e.Aliases, e.Name) // rows of aliases may come first
 	} else {
 		f.alias(e, name, isLow(get("Alias strength", "Alias Quality")))

@@ -45,7 +45,6 @@ const (
 	fieldCountries   = "countries"
 	fieldIdentifiers = "identifiers"
 	otherKinds       = "entries that are neither person nor company"
-	weakAliases      = "weak aliases of one word"
 	otherIdentifiers = "identifiers of other types"
 	otherDocuments   = "documents apart from their holders"
 )
@@ -221,7 +220,7 @@ func (f *filler) alias(e *Entry, name string, weak bool) {
 	switch {
 	case name == "":
 	case weak && !strings.Contains(name, " "): // a single word matches too many
-		f.leaveOut(weakAliases, e.ID)
+		e.Weak = append(e.Weak, name)
 	case e.Name == "" && !weak:
 		e.Name = name
 	default:

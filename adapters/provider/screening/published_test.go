@@ -1,0 +1,113 @@
+// Tests of lists as they are published. The files in testdata/lists are ours: they follow the
+// published schemas, and their people and companies are fictional.
+
+package screening_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/golden"
+)
+
+// listFiles returns the files, with what their content does not say of their format.
+func listFiles() map[string]screening.Format {
+	return map[string]screening.Format{
+		"sdn.xml": {}, "sdn_advanced.xml": {}, "sdn_enhanced.xml": {}, // OFAC
+		"un_consolidated.xml": {}, "eu_1_1.xml": {},
+		"uk_sanctions_list.xml": {}, "uk_sanctions_list.csv": {}, "ConList.csv": {},
+		"targets.simple.csv": {}, "targets.simple.csv.gz": {}, "entities.ftm.json": {}, // OpenSanctions
+		"own_semicolon.csv": {Columns: map[string]string{
+			"id": "ref", "name": "full name", "kind": "type", "aliases": "aka", "birth_date": "born", "countries": "nation",
+		}},
+		"own_pipe_1252.csv": {Encoding: "windows-1252"}, "own_tab_utf16.csv": {},
+	}
+}
+
+func openPublished(t testing.TB, file string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", "lists", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func TestPublishedListsAreReadAsTheyAre(t *testing.T) {
+	for file, format := range listFiles() {
+		l, err := screening.Read(t.Context(), bytes.NewReader(openPublished(t, file)), format, names.New())
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "format: %s\n", l.Format)
+		for _, u := range l.Unread {
+			fmt.Fprintf(&b, "not read: %s\n", u)
+		}
+		for _, e := range l.All() {
+			kind := map[[2]bool]string{{true, false}: "person", {false, true}: "company", {true, true}: "person or company"}[[2]bool{l.Has(names.Person, e.ID), l.Has(names.Company, e.ID)}]
+			fmt.Fprintf(&b, "\n%s: %s\n", e.ID, kind)
+			line(&b, "names", e.Aliases)
+			line(&b, "born", e.BirthDates)
+			line(&b, "countries", e.Countries)
+			line(&b, "topics", e.Topics)
+			for _, id := range e.Identifiers {
+				fmt.Fprintf(&b, "  %s %s\n", id.Type, id.Value)
+			}
+		}
+		golden.Equal(t, filepath.Join("testdata", "read", file+".txt"), []byte(b.String()))
+	}
+}
+
+func line(b *strings.Builder, field string, values []string) {
+	if len(values) > 0 {
+		fmt.Fprintf(b, "  %s: %s\n", field, strings.Join(values, "; "))
+	}
+}
+
+func TestEachNameOfAPublishedListIsFound(t *testing.T) {
+	for file, format := range listFiles() {
+		l, err := screening.Read(t.Context(), bytes.NewReader(openPublished(t, file)), format, names.New())
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		tested, err := l.SelfTest(t.Context(), 0, time.Now)
+		if err != nil || tested.Names < l.Names || len(tested.Lost) > 0 {
+			t.Errorf("%s: %d of %d names were searched, lost %v, %v", file, tested.Names, l.Names, tested.Lost, err)
+		}
+	}
+}
+
+// A list says the same in each of its formats.
+func TestFormatsOfOneListAgree(t *testing.T) {
+	for _, files := range [][]string{{"sdn.xml", "sdn_advanced.xml", "sdn_enhanced.xml"}, {"uk_sanctions_list.xml", "uk_sanctions_list.csv", "ConList.csv"}} {
+		for _, file := range files {
+			l, err := screening.Read(t.Context(), bytes.NewReader(openPublished(t, file)), screening.Format{}, names.New())
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			for _, s := range []screening.Subject{
+				{Kind: names.Person, Name: "Zamoyskov Viktor Aleksandrovich", BirthDate: "1961-03-14", Countries: []string{"ru"}},
+				{Kind: names.Person, Name: "Nobody Else", Identifiers: []screening.Identifier{{Type: screening.Passport, Value: "750123456"}}},
+				{Kind: names.Company, Name: "Korvatek Trading Limited", Countries: []string{"cy"}},
+			} {
+				got, err := l.Search(s, 0.85)
+				if err != nil || len(got.Hits) != 1 || got.Hits[0].Score < 0.95 {
+					t.Errorf("%s: a search for %+v finds %+v, %v, want one hit", file, s, got.Hits, err)
+				}
+			}
+			if got, err := l.Search(screening.Subject{Kind: names.Company, Name: "Golden Peregrine"}, 0.85); err != nil || len(got.Hits) > 0 {
+				t.Errorf("%s: the ship is found as a company: %+v, %v", file, got.Hits, err)
+			}
+		}
+	}
+}
