@@ -20,7 +20,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/transport"
@@ -142,9 +141,9 @@ func (n *Notifier) send(ctx context.Context, notice verification.Notice) result 
 	h := request.Header
 	h.Set("Content-Type", "application/json")
 	h.Set("User-Agent", "verifyd")
-	h.Set(standardwebhooks.HeaderWebhookID, notice.ID)
-	h.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(notice.At.Unix(), 10))
-	h.Set(standardwebhooks.HeaderWebhookSignature, signatures)
+	h.Set(apitypes.WebhookID, notice.ID)
+	h.Set(apitypes.WebhookTimestamp, strconv.FormatInt(notice.At.Unix(), 10))
+	h.Set(apitypes.WebhookSignature, signatures)
 	// An http.Client would follow redirects, or at least parse their targets.
 	response, err := n.transport.RoundTrip(request)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"errors"
 	"strings"
 
-	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -35,14 +34,7 @@ func (n *Notifier) sign(ctx context.Context, notice verification.Notice, body []
 	}
 	signatures := make([]string, len(secrets))
 	for i, secret := range secrets {
-		if err := verification.ValidateWebhookSecret(secret); err != nil {
-			return "", err
-		}
-		signer, err := standardwebhooks.NewWebhook(secret)
-		if err != nil {
-			return "", err
-		}
-		if signatures[i], err = signer.Sign(notice.ID, notice.At, body); err != nil {
+		if signatures[i], err = apitypes.SignWebhook(secret, notice.ID, notice.At, body); err != nil {
 			return "", err
 		}
 	}

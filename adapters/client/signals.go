@@ -1,0 +1,94 @@
+// Signals: verdicts, data of customers and documents.
+
+package client
+
+import (
+	"bytes"
+	"context"
+	"mime/multipart"
+	"net/http"
+
+	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Signal is what a run waits for.
+type Signal struct {
+	// Name is the ActionRequired.SignalName of the run.
+	Name string
+	// Payload is encoded as a JSON object.
+	Payload any
+	// IdempotencyKey makes repetitions of the signal within 24 hours have no effect: 1 to 255 visible
+	// ASCII characters. If it is empty, DeliverSignal makes one for its attempts.
+	IdempotencyKey string
+}
+
+// DeliverSignal delivers a signal to a run. The result says what it did.
+//
+// Errors: ErrInvalid names the fields, ErrNotFound is about the run, ErrNotOpen says that the run does
+// not wait for this signal, ErrConflict that this sender must not decide the run now, and ErrKeyReused
+// and ErrInFlight are as with StartRun.
+func (c *Client) DeliverSignal(ctx context.Context, id verification.RunID, s Signal) (apitypes.SignalResult, error) {
+	call, err := post("deliverSignal", map[string]any{"payload": s.Payload}, "v1", "signals", string(id), s.Name)
+	if err != nil {
+		return apitypes.SignalResult{}, err
+	}
+	call.credentials = reviewer
+	setKey(call.header, s.IdempotencyKey)
+	return read[apitypes.SignalResult](ctx, c, call)
+}
+
+// Verdict is a reviewer's decision on a run.
+type Verdict struct {
+	Decision       verification.Decision // DecisionApprove or DecisionReject
+	Notes          string                // at most 10,000 characters
+	IdempotencyKey string                // as of a Signal
+}
+
+// GiveVerdict decides a run that waits for a review or has ended. A later verdict replaces an earlier one.
+// If the workflow has four_eyes, the first verdict is a proposal: see SignalResult.Result. The errors
+// are those of DeliverSignal.
+func (c *Client) GiveVerdict(ctx context.Context, id verification.RunID, v Verdict) (apitypes.SignalResult, error) {
+	payload := struct {
+		Decision verification.Decision `json:"decision"`
+		Notes    string                `json:"notes,omitempty"`
+	}{v.Decision, v.Notes}
+	return c.DeliverSignal(ctx, id, Signal{Name: verification.ReviewSignal, Payload: payload, IdempotencyKey: v.IdempotencyKey})
+}
+
+// UploadDocument uploads a file for a field of the step that a run waits for, at most 10 MiB. The payload of the
+// signal then names it: {"bill": {"document_id": "..."}}. The host recognises the type of the file by its
+// content. The same file again is the same document.
+//
+// Errors: ErrInvalid says why the file is not accepted, ErrNotFound is about the run, and ErrConflict
+// says that the run does not wait for a file of this field.
+func (c *Client) UploadDocument(ctx context.Context, id verification.RunID, field string, content []byte) (apitypes.Document, error) {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile(field, field)
+	if err == nil {
+		_, err = part.Write(content)
+	}
+	if err == nil {
+		err = form.Close()
+	}
+	if err != nil {
+		return apitypes.Document{}, err
+	}
+	return read[apitypes.Document](ctx, c, call{
+		operation: "uploadDocument", method: http.MethodPost, path: join([]string{"v1", "runs", string(id), "documents"}),
+		header: http.Header{"Content-Type": {form.FormDataContentType()}}, body: body.Bytes(),
+	})
+}
+
+// File is the content of a document.
+type File struct {
+	MediaType string // such as image/jpeg
+	Content   []byte
+}
+
+// ReadDocument returns a document that the customer's answers name: the document_id in the data of a step.
+func (c *Client) ReadDocument(ctx context.Context, id verification.RunID, document string) (File, error) {
+	got, err := c.do(ctx, get("readDocument", "v1", "runs", string(id), "documents", document))
+	return File{MediaType: got.header.Get("Content-Type"), Content: got.body}, err
+}
