@@ -110,7 +110,7 @@ func (v *validator) texts(ctx context.Context, l ExpressionCompiler, p *Program)
 	if v.def.InputSchema != nil {
 		schema, err := l.Schema(v.def.InputSchema)
 		if err != nil {
-			v.problem("input_schema", "%v", err)
+			v.textProblem("input_schema", err)
 		}
 		p.input = schema
 	}
@@ -197,7 +197,7 @@ func (v *validator) template(id NodeID, n Node, l ExpressionCompiler, p *Program
 // either provider.
 func (v *validator) findings(path string, found [][]Finding) {
 	report := func(f Finding) {
-		e := v.located(path, &f.TextError)
+		e := f.At(path)
 		if f.Certain {
 			v.problems = append(v.problems, e)
 		} else {
@@ -229,15 +229,7 @@ func (v *validator) findings(path string, found [][]Finding) {
 	}
 }
 
-// located returns the problem of a text at a path.
-func (v *validator) located(path string, e *TextError) FieldError {
-	if e.Path != "" && e.Path[0] != '[' {
-		path += "."
-	}
-	return FieldError{Name: path + e.Path, Message: e.Message, Character: e.Character}
-}
-
-// textProblem reports the error of a condition or a template, or each of several.
+// textProblem reports the error of a condition, a template or a schema, or each of several.
 func (v *validator) textProblem(path string, err error) {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range all.Unwrap() {
@@ -250,7 +242,7 @@ func (v *validator) textProblem(path string, err error) {
 		v.problem(path, "%v", err)
 		return
 	}
-	v.problems = append(v.problems, v.located(path, e))
+	v.problems = append(v.problems, e.At(path))
 }
 
 func (v *validator) patterns(at string, fields InputFields, l ExpressionCompiler) map[string]Pattern {

@@ -59,10 +59,10 @@ type FieldError struct {
 	Character int `json:"-"`
 }
 
-// TextError is a problem of an expression in a definition.
+// TextError is a problem of an expression or a schema in a definition.
 type TextError struct {
-	// Path leads from an object to its string with the expression, such as a.b[0];
-	// empty if there is no object.
+	// Path leads from an object to its string with the expression, or from a schema to its
+	// part with the problem, such as a.b[0]; empty for an expression alone or a whole schema.
 	Path string
 	// Character is the position of the problem in that string; see FieldError.
 	Character int
@@ -76,6 +76,14 @@ func (e *TextError) Error() string {
 		return e.Message
 	}
 	return e.Path + ": " + e.Message
+}
+
+// At returns the problem of a text, an object or a schema that is at a path of a definition.
+func (e *TextError) At(path string) FieldError {
+	if e.Path != "" && e.Path[0] != '[' {
+		path += "."
+	}
+	return FieldError{Name: path + e.Path, Message: e.Message, Character: e.Character}
 }
 
 // NotFound returns an ErrNotFound about the subject.

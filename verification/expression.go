@@ -85,6 +85,6 @@ type Pattern interface {
 // Schema is a compiled JSON Schema.
 type Schema interface {
 	// Check returns the problems of d, by path below d; none if d is valid. Its
-	// cost is bounded: an object that would exceed the bound is refused.
+	// cost is bounded: an object that is too large for the schema is refused.
 	Check(d Data) []FieldError
 }

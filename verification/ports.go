@@ -300,8 +300,8 @@ type Rescreener interface {
 }
 
 // ExpressionCompiler compiles the texts inside a definition. The text of an error
-// is one plain sentence. An error of Condition and Template may be a *TextError, which
-// has the position of the problem, or join several errors (errors.Join).
+// is one plain sentence. An error of Condition, Template and Schema may be a *TextError,
+// which has the position of the problem, or join several errors (errors.Join).
 type ExpressionCompiler interface {
 	// Condition compiles a branch condition, which must be a boolean or of a type
 	// that is known only at run time.
@@ -311,7 +311,8 @@ type ExpressionCompiler interface {
 	Template(object Data, d Declarations) (Template, error)
 	// Pattern compiles an RE2 expression.
 	Pattern(text string) (Pattern, error)
-	// Schema compiles a JSON Schema. It resolves no references to files or hosts.
+	// Schema compiles a JSON Schema. It resolves no references to files or hosts, and
+	// refuses a schema with which the work of a check would have no bound.
 	Schema(schema Data) (Schema, error)
 }
 

@@ -199,9 +199,14 @@ func TestAProblemInsideAStringIsExplainedAtItsCharacter(t *testing.T) {
 	}
 }
 
-func TestProblemsOfAWithHaveTheirPositions(t *testing.T) {
+func TestProblemsInsideObjectsHaveTheirPositions(t *testing.T) {
 	const file = `workflow: w
 name: W
+input_schema:
+  properties:
+    rule: {$ref: "#/$defs/rule"}
+  $defs:
+    rule: {items: {$ref: "#/$defs/rule"}}
 start: pan
 nodes:
   pan:
@@ -220,16 +225,25 @@ nodes:
 	}
 	described := map[string]verification.ProviderDescription{"registry": {With: verification.Data(`{"type":"object"}`)}}
 	_, cause := verification.Compile(t.Context(), "", verification.Version{Definition: d.Definition}, misspelt{}, nil, described)
-	want := `w.yaml:9:5: nodes.pan.with.number: is required
-w.yaml:10:7: nodes.pan.with.numbr: unknown field; did you mean number?
-w.yaml:12:23: nodes.pan.with.holder.names[1]: must be a string`
+	want := `w.yaml:7:5: input_schema["$defs"].rule: refers to itself
+w.yaml:14:5: nodes.pan.with.number: is required
+w.yaml:15:7: nodes.pan.with.numbr: unknown field; did you mean number?
+w.yaml:17:23: nodes.pan.with.holder.names[1]: must be a string`
 	if diff := cmp.Diff(want, fmt.Sprint(d.Explain(cause))); diff != "" {
 		t.Errorf("explained (-want +got):\n%s", diff)
 	}
 }
 
-// misspelt is a compiler that reports the same problems for every with.
+// misspelt is a compiler that reports the same problems for every with, and one for
+// every schema with definitions.
 type misspelt struct{ lenient }
+
+func (misspelt) Schema(text verification.Data) (verification.Schema, error) {
+	if !strings.Contains(text.String(), "$defs") {
+		return nil, nil
+	}
+	return nil, &verification.TextError{Path: `["$defs"].rule`, Message: "refers to itself"}
+}
 
 func (misspelt) Template(_ verification.Data, d verification.Declarations) (verification.Template, error) {
 	if d.With == nil {

@@ -14,8 +14,8 @@
 //
 // The cost of an expression is bounded twice: when it is compiled, by the maximum that it
 // could cost, and while it runs. A template renders a bounded number of bytes. A JSON
-// Schema is refused if the work of checking a value cannot be bounded, and a value is
-// refused if checking it would take too much work.
+// Schema is refused if the work of checking a value has no bound. A larger schema checks
+// smaller objects: see docs/decisions/0048-schemas-are-bounded-by-refusal.md.
 package expression
 
 import (
@@ -38,7 +38,7 @@ const maxPattern = 1000
 
 // Compiler compiles conditions, templates, patterns and schemas. It is safe for
 // concurrent use, and so is what it returns. Each problem is one line; several are joined
-// with errors.Join. A problem inside an expression is a *verification.TextError with its
+// with errors.Join. A problem inside an expression or a schema is a *verification.TextError with its
 // position.
 type Compiler struct {
 	base    *cel.Env

@@ -34,7 +34,7 @@ func (c *Compiler) shapesOf(d verification.Declarations) *shapes {
 	}
 	input := anyObject()
 	if schema := c.declared(d.Input); schema != nil {
-		if known := p.ofSchema(nameInput, schema, 0); known.fields != nil {
+		if known := p.ofSchema(nameInput, schema); known.fields != nil {
 			input = known
 		}
 	}
@@ -85,7 +85,7 @@ func (p *shapes) stepData(path string, d verification.StepDeclaration, data *jso
 		if data == nil {
 			break
 		}
-		if known := p.ofSchema(path, data, 0); known.fields != nil {
+		if known := p.ofSchema(path, data); known.fields != nil {
 			if known.properties["source_ok"] == nil {
 				known.fields["source_ok"] = scalar(cel.BoolType)
 			}
@@ -149,13 +149,9 @@ func longest(f verification.InputField, otherwise uint64) uint64 {
 	return otherwise
 }
 
-// maxLists bounds the lists directly inside each other of which the types are known: a
-// list may hold itself.
-const maxLists = 12
-
-// ofSchema returns the shape of a value with a schema, inside a number of lists. CEL
-// has no type for a list or an object that may be null.
-func (p *shapes) ofSchema(path string, s *jsonschema.Schema, lists int) *shape {
+// ofSchema returns the shape of a value with a schema. CEL has no type for a list or an
+// object that may be null.
+func (p *shapes) ofSchema(path string, s *jsonschema.Schema) *shape {
 	for s.Ref != nil && s.Types == nil && s.Properties == nil {
 		s = s.Ref
 	}
@@ -169,12 +165,12 @@ func (p *shapes) ofSchema(path string, s *jsonschema.Schema, lists int) *shape {
 	case "boolean":
 		known = scalar(cel.BoolType)
 	case "array":
-		if null || lists == maxLists {
+		if null {
 			return anything()
 		}
 		items := anything()
-		if first, rest := itemsOf(s); len(first) == 0 && rest != nil {
-			items = p.ofSchema(path+"[]", rest, lists+1)
+		if len(s.PrefixItems) == 0 && s.Items2020 != nil {
+			items = p.ofSchema(path+"[]", s.Items2020)
 		}
 		return listOf(items, limit(s.MaxItems))
 	case "object":
@@ -221,7 +217,6 @@ func oneOf(limit uint64, values []ref.Val) *shape {
 // have them by a keyword that is not read here.
 func open(s *jsonschema.Schema) bool {
 	return s.AdditionalProperties != nil && s.AdditionalProperties != false ||
-		s.UnevaluatedProperties != nil && (s.UnevaluatedProperties.Bool == nil || *s.UnevaluatedProperties.Bool) ||
 		len(s.PatternProperties)+len(s.AllOf)+len(s.AnyOf)+len(s.OneOf)+len(s.DependentSchemas) > 0 ||
 		s.If != nil || s.Then != nil || s.Else != nil || s.Ref != nil
 }

@@ -91,11 +91,10 @@ func (f *fitting) object(at string, s *jsonschema.Schema, o object) {
 
 func (f *fitting) list(at string, s *jsonschema.Schema, l list) {
 	f.is(at, s, []string{"array"})
-	first, rest := itemsOf(s)
 	for i, item := range l {
-		of := rest
-		if i < len(first) {
-			of = first[i]
+		of := s.Items2020
+		if i < len(s.PrefixItems) {
+			of = s.PrefixItems[i]
 		}
 		if of != nil {
 			f.part(at+"["+strconv.Itoa(i)+"]", of, item)

@@ -33,7 +33,9 @@ const onboarding = `{
 	},
 	"$defs": {
 		"address": {"type": "object", "properties": {"city": {"type": "string"}, "zip": {"type": "string", "maxLength": 6}}},
-		"tree": {"type": "object", "properties": {"value": {"type": "number"}, "left": {"$ref": "#/$defs/tree"}}}
+		"tree": {"type": "object", "properties": {"value": {"type": "number"}, "left": {"$ref": "#/$defs/branch"}}},
+		"branch": {"type": "object", "properties": {"value": {"type": "number"}, "left": {"$ref": "#/$defs/leaf"}}},
+		"leaf": {"type": "object", "properties": {"value": {"type": "number"}}}
 	}
 }`
 
@@ -119,9 +121,15 @@ func asJSON(t testing.TB, v any) string {
 // allocated returns how many bytes f allocates, which measures its work independently of
 // the load of the machine.
 func allocated(f func()) uint64 {
+	bytes, _ := allocations(f)
+	return bytes
+}
+
+// allocations also returns how many objects f allocates.
+func allocations(f func()) (bytes, objects uint64) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	f()
 	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
+	return after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs
 }

@@ -3,7 +3,6 @@
 package expression
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,33 +15,58 @@ import (
 // schemaURL is the URL of the schema in references.
 const schemaURL = "schema:///schema.json"
 
-// Schema compiles a JSON Schema, of draft 2020-12 unless it names another one.
-// Formats are asserted. References to files and hosts, unsupported keywords and
-// schemas beyond the bounds are errors.
+// schema is a compiled JSON Schema.
+type schema struct {
+	root          *jsonschema.Schema
+	values, bytes int // that an object may have
+}
+
+// Schema compiles a JSON Schema of draft 2020-12. Formats are asserted. References to
+// files and hosts, unsupported keywords and schemas beyond the bounds are errors.
 func (*Compiler) Schema(text verification.Data) (s verification.Schema, err error) {
 	defer recovered(&err)
 	// Map bounds a json.Number, which the library expands to all its digits.
 	document := text.Map()
-	if err := new(schemaSize).check(document, 0); err != nil {
+	if err := new(schemaText).check("", document); err != nil {
 		return nil, err
 	}
-	patterns := schemaPatterns{known: map[string]schemaPattern{}}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
 	c.UseLoader(jsonschema.SchemeURLLoader{})
-	c.UseRegexpEngine(patterns.compile)
 	if err := c.AddResource(schemaURL, document); err != nil {
 		return nil, fmt.Errorf("the schema cannot be read: %s", oneLine(err.Error()))
 	}
-	compiled, err := c.Compile(schemaURL)
-	if patterns.refused != nil {
-		return nil, patterns.refused
-	}
+	root, err := c.Compile(schemaURL)
 	if err != nil {
 		return nil, schemaError(err, text)
 	}
-	return inspected(compiled)
+	b := schemaBounds{document: document, known: map[*jsonschema.Schema]load{}}
+	most := weight{1, 1}
+	for _, w := range b.of(root) {
+		most = weight{max(most.work, w.work), max(most.scans, w.scans)}
+	}
+	if b.refused != nil {
+		return nil, b.refused
+	}
+	for s := range b.known {
+		guardUnique(s)
+	}
+	return schema{root, maxChecks / most.work, maxSteps / most.scans}, nil
+}
+
+// guardUnique makes the library look for equal items only in a list of up to maxItems:
+// it may compare each item with each other one.
+func guardUnique(s *jsonschema.Schema) {
+	if !s.UniqueItems {
+		return
+	}
+	part := jsonschema.Schema{DraftVersion: s.DraftVersion, Location: s.Location}
+	guard, short, unique := part, part, part
+	short.MaxItems, unique.UniqueItems = s.MaxItems, true
+	guard.If, guard.Then = &short, &unique
+	s.UniqueItems = false
+	s.AllOf = append(s.AllOf, &guard)
 }
 
 func schemaError(err error, text verification.Data) error {
@@ -50,7 +74,7 @@ func schemaError(err error, text verification.Data) error {
 	var invalid *jsonschema.ValidationError
 	if errors.As(err, &refused) && errors.As(refused.Err, &invalid) {
 		if problems := fieldsOf(invalid, text.Map()); len(problems) > 0 {
-			return fmt.Errorf("the schema is not a valid JSON Schema: %s %s", cmp.Or(problems[0].Name, "it"), problems[0].Message)
+			return &verification.TextError{Path: problems[0].Name, Message: problems[0].Message}
 		}
 	}
 	if load, ok := errors.AsType[*jsonschema.LoadURLError](err); ok {
@@ -66,7 +90,7 @@ func schemaError(err error, text verification.Data) error {
 }
 
 // Check returns the problems of an object, sorted by path, up to maxProblems. It
-// returns one problem for an object that would take too many steps.
+// returns one problem for an object with too many values.
 func (s schema) Check(d verification.Data) (problems []verification.FieldError) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -74,8 +98,11 @@ func (s schema) Check(d verification.Data) (problems []verification.FieldError) 
 		}
 	}()
 	value := d.Map()
-	if !s.affordable(value, len(d)) {
-		return []verification.FieldError{{Message: "takes too long to check against the schema: give fewer values, or nest them less"}}
+	if len(d) > s.bytes {
+		return []verification.FieldError{{Message: fmt.Sprintf("must be at most %d bytes for the patterns of its schema", s.bytes)}}
+	}
+	if countValues(value) > s.values {
+		return []verification.FieldError{{Message: fmt.Sprintf("must have at most %d values for its schema, those inside others included", s.values)}}
 	}
 	err := s.root.Validate(value)
 	if err == nil {
@@ -86,4 +113,20 @@ func (s schema) Check(d verification.Data) (problems []verification.FieldError) 
 		return []verification.FieldError{{Message: "cannot be checked: " + oneLine(err.Error())}}
 	}
 	return fieldsOf(invalid, value)
+}
+
+// countValues counts a value and all values inside it.
+func countValues(value any) int {
+	n := 1
+	switch v := value.(type) {
+	case map[string]any:
+		for _, field := range v {
+			n += countValues(field)
+		}
+	case []any:
+		for _, item := range v {
+			n += countValues(item)
+		}
+	}
+	return n
 }

@@ -77,7 +77,7 @@ func (p *shapes) field(object *shape, name string) *shape {
 		return known
 	}
 	if schema := object.properties[name]; schema != nil {
-		object.fields[name] = p.ofSchema(pathTo(object.path, name), schema, 0)
+		object.fields[name] = p.ofSchema(pathTo(object.path, name), schema)
 		return object.fields[name]
 	}
 	if object.unread != nil {

@@ -232,18 +232,23 @@ func TestPatternsAreRE2AndBounded(t *testing.T) {
 	}
 }
 
-// tree is an input schema of objects with n fields that are such objects again.
+// tree is an input schema of objects of 12 levels, each with n fields that are objects of
+// the next level.
 func tree(n int) verification.Data {
-	fields := make([]string, n)
-	for i := range fields {
-		fields[i] = fmt.Sprintf(`"p%d":{"$ref":"#/$defs/x"}`, i)
+	levels := make([]string, 12)
+	for level := range levels {
+		fields := make([]string, n)
+		for i := range fields {
+			fields[i] = fmt.Sprintf(`"p%d":{"$ref":"#/$defs/l%d"}`, i, level+1)
+		}
+		levels[level] = fmt.Sprintf(`"l%d":{"type":"object","properties":{%s}}`, level, strings.Join(fields, ","))
 	}
-	return verification.Data(`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"},"z":{"type":"string"}},` +
-		`"$defs":{"x":{"type":"object","properties":{` + strings.Join(fields, ",") + `}}}}`)
+	return verification.Data(`{"type":"object","properties":{"a":{"$ref":"#/$defs/l0"},"z":{"type":"string"}},` +
+		`"$defs":{` + strings.Join(levels, ",") + `,"l12":{"type":"object"}}}`)
 }
 
-func TestASchemaThatRefersToItselfIsReadInBoundedWork(t *testing.T) {
-	for _, n := range []int{2, 3, 4, 6, 10, 1000} {
+func TestASchemaWithManyPathsIsReadInBoundedWork(t *testing.T) {
+	for _, n := range []int{2, 3, 4, 6, 10, 100} {
 		l := expression.New()
 		d := verification.Declarations{Input: tree(n)}
 		var err error
@@ -256,7 +261,7 @@ func TestASchemaThatRefersToItselfIsReadInBoundedWork(t *testing.T) {
 		}
 		for _, path := range []string{"input", "input.a", "input.a.p0"} {
 			_, err := l.Condition(path+`.nowhere == "x"`, d)
-			if want := path + ".nowhere"; n < 1000 && (err == nil || !strings.Contains(err.Error(), want)) {
+			if want := path + ".nowhere"; err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%d references: %v, want an error that names %q", n, err, want)
 			}
 		}
@@ -265,7 +270,7 @@ func TestASchemaThatRefersToItselfIsReadInBoundedWork(t *testing.T) {
 
 func TestLongNamesOfASchemaAreReadInBoundedMemory(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
-	schema := verification.Data(`{"properties":{"` + long + `":{"$ref":"#"},"b":{"$ref":"#"},"c":{"$ref":"#"}}}`)
+	schema := verification.Data(`{"properties":{"` + long + `":true,"b":true,"c":true}}`)
 	bytes := allocated(func() {
 		if _, err := expression.New().Condition(`has(input.b)`, verification.Declarations{Input: schema}); err != nil {
 			t.Errorf("Condition = %v, want no error", err)

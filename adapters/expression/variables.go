@@ -74,7 +74,7 @@ func (c *Compiler) variables(vars map[string]verification.Data) (*node, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if known, ok := compiled.(schema); ok {
-			s.root.fields[name] = s.ofSchema(name, known.root, 0)
+			s.root.fields[name] = s.ofSchema(name, known.root)
 		}
 	}
 	return c.over(s, nil)

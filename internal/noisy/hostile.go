@@ -22,6 +22,7 @@ type Definition struct {
 	Result Validation
 	Reason string        // of a refusal
 	Took   time.Duration // of the validation
+	Want   Validation    // of a schema: it must be refused, or accepted as the worst that may be
 
 	number   int // of the workflow
 	workflow object
@@ -105,10 +106,11 @@ func hostile() []Definition {
 			"id": idOf(attackerTenant, number), "workflow": fmt.Sprintf("hostile-%d", len(all)), "name": name, "start": "first",
 			"nodes": object{"first": node, "done": object{"type": "end"}},
 		}
+		var want Validation
 		if schema != nil {
-			d["input_schema"] = schema
+			d["input_schema"], want = schema, Refused
 		}
-		all = append(all, Definition{Name: name, number: number, workflow: d, input: input})
+		all = append(all, Definition{Name: name, Want: want, number: number, workflow: d, input: input})
 	}
 	check := func(with string) object {
 		return object{"type": "check", "provider": "sandbox", "with": object{"x": with}, "next": "done"}
@@ -147,11 +149,11 @@ func hostile() []Definition {
 		doubled[fmt.Sprintf("d%d", n)] = object{"allOf": []object{next, next}}
 	}
 	add("28 schemas that are each twice the next one", input(object{"a": ref("d0")}, doubled), check("x"), `{"a":{}}`)
-	values := make([]string, 2_000)
+	values := make([]int, 2_000)
 	for n := range values {
-		values[n] = fmt.Sprintf("value %d", n)
+		values[n] = -n
 	}
-	add("contains of 2,000 values, and 100,000 items",
+	add("contains of 2,000 numbers, and 100,000 items",
 		input(object{"a": object{"type": "array", "contains": object{"enum": values}}}, object{}),
 		check("x"), `{"a":`+list(100_000, number)+`}`)
 	add("100,000 unique items", input(object{"a": object{"type": "array", "uniqueItems": true}}, object{}),
@@ -162,6 +164,13 @@ func hostile() []Definition {
 	}
 	add("100 large patterns", input(patterns, object{}), check("x"), `{"p0":"`+strings.Repeat("x", 500_000)+`"}`)
 	add("a schema that is only a reference to itself", object{"$ref": "#"}, check("x"), "{}")
+	text := strings.Repeat("x", 60_000)
+	add("a pattern for the longest text", input(object{"a": object{"pattern": "[xz]{0,200}[xz]{0,40}y"}}, object{}), check("x"), `{"a":"`+text+`"}`)
+	all[len(all)-1].Want = Accepted
+	add("alternatives for the most numbers",
+		input(object{"a": object{"items": object{"anyOf": []object{{"maximum": -1}, {"type": "integer"}, {"type": "string"}}}}}, object{}),
+		check("x"), `{"a":`+list(14_000, func(int) string { return "1e-300" })+`}`)
+	all[len(all)-1].Want = Accepted
 	add("the whole input 10,000 times", nil, check(strings.Repeat("${input}", 10_000)), `{"a":"`+strings.Repeat("x", 1_000_000)+`"}`)
 	add("a list for each of its items", nil, check("${input.a.map(x, input.a)}"), `{"a":`+list(10_000, number)+`}`)
 	add("three loops over one list", nil, branch("input.a.exists(x, input.a.exists(y, input.a.exists(z, x == y && y == z && z == -1)))"),

@@ -21,6 +21,9 @@ func TestABystanderIsServedBesideEveryAttack(t *testing.T) {
 		if d.Result == noisy.Unfinished {
 			t.Errorf("%s: neither accepted nor refused after %s, or out of memory", d.Name, d.Took)
 		}
+		if d.Want != "" && d.Result != d.Want {
+			t.Errorf("%s: %s, want %s: %s", d.Name, d.Result, d.Want, d.Reason)
+		}
 	}
 	if want := len(attacks) * len(noisy.Stores()); len(result.Rows) != want {
 		t.Fatalf("%d rows, want %d", len(result.Rows), want)

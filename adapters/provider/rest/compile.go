@@ -38,7 +38,7 @@ func (c *compiler) refuse(path string, err error) {
 	}
 	f := verification.FieldError{Name: path, Message: err.Error()}
 	if in, ok := errors.AsType[*verification.TextError](err); ok {
-		f.Message, f.Character = in.Message, in.Character
+		f = in.At(path)
 	}
 	c.problems = append(c.problems, f)
 }

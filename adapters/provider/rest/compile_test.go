@@ -83,7 +83,7 @@ func TestEveryProblemOfADeclarationNamesItsField(t *testing.T) {
 			map[string]any{"with": map[string]any{"type": "object", "properties": map[string]any{"scenario": map[string]any{}}, "additionalProperties": false}},
 			[]string{"request.json.number: with.number: undefined field 'number' (character 7)"},
 		},
-		"schema":      {map[string]any{"with": map[string]any{"type": "objekt"}}, []string{"with: the schema is not a valid JSON Schema: type does not have any of the allowed forms"}},
+		"schema":      {map[string]any{"with": map[string]any{"type": "objekt"}}, []string{"with.type: does not have any of the allowed forms"}},
 		"no poll":     {map[string]any{"poll": nil}, []string{"response.pending: a pending result needs poll or callback"}},
 		"no verifier": {map[string]any{"callback": map[string]any{}}, []string{"callback: must have exactly one of hmac_sha256 and header"}},
 		"no URL sent": {
