@@ -79,7 +79,9 @@ func (l *List) SelfTest(ctx context.Context, sample int, now func() time.Time) (
 			}
 		}
 	}
-	slices.SortFunc(result.Lost, func(a, b LostName) int { return cmp.Or(strings.Compare(a.Entry, b.Entry), strings.Compare(a.Name, b.Name)) })
+	slices.SortFunc(result.Lost, func(a, b LostName) int {
+		return cmp.Or(strings.Compare(a.Entry, b.Entry), strings.Compare(a.Name, b.Name))
+	})
 	slices.Sort(took)
 	if n := len(took); n > 0 {
 		result.P50, result.P99 = took[n/2], took[n*99/100]
