@@ -60,6 +60,7 @@ type Lists struct {
 	log      *slog.Logger
 	loaded   func(list string, l *List, err error)
 	now      func() time.Time
+	read     func(context.Context, Source, *names.Comparer) (*List, error) // Load
 	memory   int64
 	setting  string     // of memory
 	reload   sync.Mutex // one reload at a time
@@ -100,7 +101,7 @@ const selfTested = 1000
 
 // Open loads all lists. The error joins the problems of all of them.
 func Open(ctx context.Context, sources []Source, o Options) (*Lists, error) {
-	all := &Lists{comparer: names.New(), lists: map[string]*kept{}, log: o.Log, loaded: o.Loaded, now: o.Now, memory: o.Memory, setting: o.MemorySetting}
+	all := &Lists{comparer: names.New(), lists: map[string]*kept{}, log: o.Log, loaded: o.Loaded, now: o.Now, read: Load, memory: o.Memory, setting: o.MemorySetting}
 	if all.loaded == nil {
 		all.loaded = func(string, *List, error) {}
 	}
@@ -137,7 +138,7 @@ func (a *Lists) load(ctx context.Context, k *kept) error {
 	if a.memory > 0 {
 		source.MaxBytes = max(1, a.memory-a.others(k))
 	}
-	l, err := Load(ctx, source, a.comparer)
+	l, err := a.read(ctx, source, a.comparer)
 	if large := (*tooLargeError)(nil); errors.As(err, &large) {
 		err = fmt.Errorf("%s: the first %d entries take more memory than %s leaves to the list (%d of %d MiB): raise it, or use a shorter list", source.Path, large.entries, a.setting, source.MaxBytes>>20, a.memory>>20)
 	}
@@ -152,7 +153,10 @@ func (a *Lists) load(ctx context.Context, k *kept) error {
 		return err
 	}
 	k.current.Store(l)
-	a.log.Info("loaded a list", "list", k.source.Name, "version", l.Version, "format", l.Format, "entries", l.Entries, "names", l.Names, "bytes", l.Bytes)
+	a.log.Info("loaded a list", "list", k.source.Name, "version", l.Version, "format", l.Format, "entries", l.Entries, "names", l.Names, "uncompared", l.Uncompared, "bytes", l.Bytes)
+	if l.Uncompared > 0 {
+		a.log.Warn("a list has names that are not compared as a whole: they are found only as they are written", "list", k.source.Name, "names", l.Uncompared)
+	}
 	if len(l.Unread) > 0 {
 		a.log.Warn("a list has values that are not used", "list", k.source.Name, "values", l.Unread)
 	}

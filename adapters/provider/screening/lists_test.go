@@ -119,6 +119,30 @@ func TestABrokenOrMissingFileKeepsTheList(t *testing.T) {
 	}
 }
 
+func TestAListThatLosesItsNamesIsNotUsed(t *testing.T) {
+	w := watch(t, "name\nIvan Testov\n")
+	w.lists.BreakNext()
+	rewrite(t, w.path, "name\nIvan Testov\nPiotr Exempel\n", start.Add(time.Minute))
+	w.lists.Refresh(t.Context())
+	w.lists.Refresh(t.Context())
+	if !w.finds("Ivan Testov") || w.finds("Piotr Exempel") {
+		t.Error("the version that finds nothing is in use")
+	}
+	if last := w.attempts[len(w.attempts)-1]; !errors.Is(last, screening.ErrNamesLost) || !strings.Contains(last.Error(), "4 of 4, first those of the entries") {
+		t.Errorf("the load ended with %v, want ErrNamesLost with a count", last)
+	}
+	if text := w.log.String(); !strings.Contains(text, "its last version stays in use") || strings.Contains(text, "Exempel") {
+		t.Errorf("log:\n%s\nwant a line without a name", text)
+	}
+}
+
+func TestNamesThatAreNotComparedAreLogged(t *testing.T) {
+	w := watch(t, "name\n"+strings.Repeat("Testov ", 20)+"\nIvan Testov\n")
+	if text := w.log.String(); !strings.Contains(text, "level=WARN msg=\"a list has names that are not compared as a whole") || !strings.Contains(text, "names=1\n") {
+		t.Errorf("log:\n%s\nwant a warning about one name", text)
+	}
+}
+
 func TestAListGrowsOld(t *testing.T) {
 	w := watch(t, "name\nIvan Testov\n")
 	for _, tc := range []struct {

@@ -5,6 +5,7 @@ package screening
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -25,6 +26,9 @@ type SelfTest struct {
 	P50, P99  time.Duration // of one search
 }
 
+// ErrNamesLost is returned for a list whose self-test lost names: it is not used.
+var ErrNamesLost = errors.New("names of the list are not found by a search for them")
+
 // problem returns an error for a list that loses names. It has no name, for the log.
 func (t SelfTest) problem() error {
 	if len(t.Lost) == 0 {
@@ -34,7 +38,7 @@ func (t SelfTest) problem() error {
 	for _, lost := range t.Lost[:min(len(t.Lost), 5)] {
 		entries = append(entries, lost.Entry)
 	}
-	return fmt.Errorf("%d of %d names of the list are not found by a search for them, first those of the entries %s: report this problem", len(t.Lost), t.Names, strings.Join(entries, ", "))
+	return fmt.Errorf("%w: %d of %d, first those of the entries %s: report this problem", ErrNamesLost, len(t.Lost), t.Names, strings.Join(entries, ", "))
 }
 
 // LostName is a name that a search did not find.

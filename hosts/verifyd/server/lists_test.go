@@ -63,7 +63,7 @@ func TestAHitOnAListGoesToReview(t *testing.T) {
 		}
 	}
 	_, metrics, _ := s.call(http.MethodGet, s.admin+"/metrics", "")
-	for _, line := range []string{`verifyd_list_entries{list="sanctions"} 1`, `verifyd_list_loads_total{list="sanctions",outcome="loaded"} 1`} {
+	for _, line := range []string{`verifyd_list_entries{list="sanctions"} 1`, `verifyd_list_loads_total{list="sanctions",outcome="loaded"} 1`, `verifyd_list_uncompared_names{list="sanctions"} 0`} {
 		if !strings.Contains(string(metrics), line) {
 			t.Errorf("the metrics have no line %s", line)
 		}

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -31,6 +32,7 @@ type metrics struct {
 	requests *prometheus.HistogramVec
 	loads    *prometheus.CounterVec
 	entries  *prometheus.GaugeVec
+	unlike   *prometheus.GaugeVec
 	dates    *prometheus.GaugeVec
 	rescreen *prometheus.CounterVec
 }
@@ -58,8 +60,9 @@ func newMetrics(build cli.Build) *metrics {
 		left:     counter("verifyd_runs_left_total", "Times that this host left a run, or a callback, to other hosts, because it lacks what the next step needs.").WithLabelValues(),
 		requests: histogram("verifyd_http_request_seconds", "API requests, by route, method and status.", 0.0005, "route", "method", "status"),
 		rescreen: counter("verifyd_rescreened_runs_total", "Completed runs that this host screened again, by outcome: clear, flagged (a new hit) or failed.", "list", "outcome"),
-		loads:    counter("verifyd_list_loads_total", "Attempts to load a list, by outcome: loaded or failed.", "list", "outcome"),
+		loads:    counter("verifyd_list_loads_total", "Attempts to load a list, by outcome: loaded, failed, or names_lost (the self-test did not find all names).", "list", "outcome"),
 		entries:  gauge("verifyd_list_entries", "Entries of the list in use.", "list"),
+		unlike:   gauge("verifyd_list_uncompared_names", "Names of the list in use that are found only as they are written.", "list"),
 		dates:    gauge("verifyd_list_timestamp_seconds", "When the file of the list in use was changed, in Unix time.", "list"),
 	}
 	m.skew = prometheus.NewGauge(prometheus.GaugeOpts{
@@ -113,12 +116,17 @@ func (m *metrics) RunRescreened(list, outcome string) {
 func (m *metrics) NoticeSent(outcome string) { m.notices.WithLabelValues(outcome).Inc() }
 
 func (m *metrics) listLoaded(name string, l *screening.List, err error) {
-	if err != nil {
+	switch {
+	case errors.Is(err, screening.ErrNamesLost):
+		m.loads.WithLabelValues(name, "names_lost").Inc()
+		return
+	case err != nil:
 		m.loads.WithLabelValues(name, "failed").Inc()
 		return
 	}
 	m.loads.WithLabelValues(name, "loaded").Inc()
 	m.entries.WithLabelValues(name).Set(float64(l.Entries))
+	m.unlike.WithLabelValues(name).Set(float64(l.Uncompared))
 	m.dates.WithLabelValues(name).Set(float64(l.Date.Unix()))
 }
 
