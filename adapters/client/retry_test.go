@@ -150,6 +150,18 @@ func TestOnlyWhatIsSafeIsRepeated(t *testing.T) {
 	}
 }
 
+func TestASingleAttemptNeedsNoKey(t *testing.T) {
+	for attempts, want := range map[int]bool{1: false, 2: true} {
+		s := &site{fault: func(int, func() *http.Response) (*http.Response, error) { return responds(202, "{}"), nil }}
+		c := s.client(t, func(o *client.Options) { o.Attempts = attempts })
+		_, err := c.StartRun(t.Context(), "w", client.StartRequest{})
+		must(t, err)
+		if key := s.sent[0].Header.Get("Idempotency-Key"); (key != "") != want {
+			t.Errorf("the key with %d attempts is %q", attempts, key)
+		}
+	}
+}
+
 func TestAttemptsAndWaitsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &site{fault: func(int, func() *http.Response) (*http.Response, error) { return nil, errNetwork }}

@@ -25,8 +25,8 @@ type StartRequest struct {
 	// be in the tenant's allowlist.
 	RedirectURI string
 	// IdempotencyKey makes repetitions of the request within 24 hours return the same run: 1 to 255
-	// visible ASCII characters. If it is empty, StartRun makes one, so that its attempts start one
-	// run. Name one to repeat the call itself, for example after a crash.
+	// visible ASCII characters. If it is empty, StartRun makes one for its attempts, so that they start
+	// one run; a client with a single attempt needs none. Name one to repeat the call itself, for example after a crash.
 	IdempotencyKey string
 	// Wait is how long the host waits for the run to end or to need a person, rounded up to seconds
 	// and at most 25 s. With nil, the host waits up to 2 s by default if the workflow needs its
@@ -49,7 +49,7 @@ func (c *Client) StartRun(ctx context.Context, workflow verification.WorkflowID,
 	if err != nil {
 		return apitypes.Run{}, err
 	}
-	setKey(call.header, r.IdempotencyKey)
+	c.setKey(call, r.IdempotencyKey)
 	if r.Wait != nil {
 		seconds := (max(0, *r.Wait) + time.Second - 1) / time.Second
 		call.header.Set("Prefer", "wait="+strconv.FormatInt(int64(seconds), 10))
@@ -57,12 +57,14 @@ func (c *Client) StartRun(ctx context.Context, workflow verification.WorkflowID,
 	return read[apitypes.Run](ctx, c, call)
 }
 
-// setKey sets an idempotency key, a random one if it is empty.
-func setKey(h http.Header, key string) {
-	if key == "" {
+// setKey sets an idempotency key: a random one if it is empty and the call may have several attempts.
+func (c *Client) setKey(call call, key string) {
+	if key == "" && c.opt.Attempts > 1 {
 		key = rand.Text()
 	}
-	h.Set("Idempotency-Key", key)
+	if key != "" {
+		call.header.Set("Idempotency-Key", key)
+	}
 }
 
 // RunQuery selects runs. A zero field does not limit them; all others must match.

@@ -34,7 +34,7 @@ func (c *Client) DeliverSignal(ctx context.Context, id verification.RunID, s Sig
 		return apitypes.SignalResult{}, err
 	}
 	call.credentials = reviewer
-	setKey(call.header, s.IdempotencyKey)
+	c.setKey(call, s.IdempotencyKey)
 	return read[apitypes.SignalResult](ctx, c, call)
 }
 

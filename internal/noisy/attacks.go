@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,7 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/verification"
 )
 
 // attack is one kind of load. Any of its functions may be nil.
@@ -57,12 +58,15 @@ func attacks() []attack {
 
 // attacker is the tenant that causes the load.
 type attacker struct {
-	client client
-	kept   atomic.Int64 // bytes of large bodies that were accepted
+	clients []*client.Client // one for each host
+	kept    atomic.Int64     // bytes of large bodies that were accepted
 
 	mu      sync.Mutex
 	answers map[string]int // the number of requests by result
 }
+
+// client returns a client; consecutive numbers go to different hosts.
+func (a *attacker) client(n int) *client.Client { return a.clients[n%len(a.clients)] }
 
 // reset resets the counts.
 func (a *attacker) reset() {
@@ -156,7 +160,7 @@ func compute(ctx context.Context, s *site) {
 
 // start starts a run of the attacker without waiting for it.
 func (s *site) start(ctx context.Context, n, workflow int, input string) error {
-	_, err := s.attacker.client.start(ctx, s.api(n), idOf(attackerTenant, workflow), input, "respond-async")
+	_, err := start(ctx, s.attacker.client(n), idOf(attackerTenant, workflow), input, 0)
 	return err
 }
 
@@ -209,7 +213,8 @@ func skip(ctx context.Context, s *site) {
 	total := int(rate * s.scale.Beside.Seconds())
 	s.flood(ctx, 16, total, s.scale.Beside, func(ctx context.Context, n int) error {
 		offset := []int{runs / 3, runs / 2, runs - runs/30}[n%3]
-		return s.attacker.client.do(ctx, http.MethodGet, fmt.Sprintf("%s/v1/runs?limit=1&offset=%d", s.api(n), offset), "", nil)
+		_, err := s.attacker.client(n).ListRuns(ctx, client.RunQuery{Limit: 1, Offset: offset})
+		return err
 	})
 }
 
@@ -236,10 +241,9 @@ func makeCards(ctx context.Context, s *site) error {
 }
 
 // completedCards returns the completed runs with many cards.
-func (s *site) completedCards(ctx context.Context) (runs []string, err error) {
-	var page struct{ Data []runJSON }
-	query := "/v1/runs?status=completed&limit=200&workflow_id=" + idOf(attackerTenant, manyCards)
-	err = s.attacker.client.do(ctx, http.MethodGet, s.api(0)+query, "", &page)
+func (s *site) completedCards(ctx context.Context) (runs []verification.RunID, err error) {
+	query := client.RunQuery{Status: verification.StatusCompleted, WorkflowID: idOf(attackerTenant, manyCards), Limit: 200}
+	page, err := s.attacker.client(0).ListRuns(ctx, query)
 	for _, r := range page.Data {
 		runs = append(runs, r.ID)
 	}
@@ -257,6 +261,7 @@ func printAll(ctx context.Context, s *site) {
 		return
 	}
 	s.flood(ctx, 40, 0, 0, func(ctx context.Context, n int) error {
-		return s.attacker.client.do(ctx, http.MethodGet, s.api(n)+"/v1/runs/"+runs[n%len(runs)]+"/report.pdf", "", nil)
+		_, err := s.attacker.client(n).PrintReport(ctx, runs[n%len(runs)])
+		return err
 	})
 }

@@ -5,6 +5,8 @@ package noisy
 import (
 	"fmt"
 	"maps"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 // object is a JSON object.
@@ -32,9 +34,9 @@ const (
 const fileFields = 6
 
 // idOf returns the id of a tenant's workflow.
-func idOf(tenant string, number int) string {
+func idOf(tenant string, number int) verification.WorkflowID {
 	const last, letter = 24, 34 // where the last part of a UUID begins, and where ours differ
-	return fmt.Sprintf("%s%c%011d", tenant[:last], tenant[letter], number)
+	return verification.WorkflowID(fmt.Sprintf("%s%c%011d", tenant[:last], tenant[letter], number))
 }
 
 // fileField is a field of the form that takes a file.
@@ -83,7 +85,7 @@ func workflows(tenant string, cards int, receiver, deadEnd string) []object {
 	}
 }
 
-func workflow(id, name, start, receiver string, nodes object) object {
+func workflow(id verification.WorkflowID, name, start, receiver string, nodes object) object {
 	return object{
 		"id": id, "workflow": name, "name": name, "start": start, "lifecycle_webhook_url": receiver, "nodes": nodes,
 	}

@@ -6,29 +6,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/adapters/client"
+	"github.com/verifyd/verifyd/verification"
 )
 
 // bystander makes every kind of call and records its duration.
 type bystander struct {
-	client  client
+	clients []*client.Client // one for each host
 	site    *site
-	runs    []string // completed, with reports that have not been printed
+	runs    []verification.RunID // completed, with reports that have not been printed
 	calls   atomic.Int64
 	printed atomic.Int64
 }
 
-func newBystander(s *site) *bystander { return &bystander{client: newClient(bystanderID), site: s} }
+// client returns a client; consecutive numbers go to different hosts.
+func (b *bystander) client(n int) *client.Client { return b.clients[n%len(b.clients)] }
 
 // prepare makes completed runs whose reports can be read.
 func (b *bystander) prepare(ctx context.Context, runs int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for n := range runs {
-		run, _, err := b.start(ctx, b.site.api(n))
+		run, _, err := b.start(ctx, b.client(n))
 		if err != nil {
 			return fmt.Errorf("prepare the bystander: %w", err)
 		}
@@ -46,7 +50,7 @@ func (b *bystander) prepare(ctx context.Context, runs int) error {
 // call before it makes the next one, and returns when all have ended.
 func (b *bystander) measure(ctx context.Context, length time.Duration) Figures {
 	figures := newFigures()
-	kinds := []func(ctx context.Context, api string, f Figures){b.callStart, b.callList, b.callReport, b.callPDF}
+	kinds := []func(ctx context.Context, c *client.Client, f Figures){b.callStart, b.callList, b.callReport, b.callPDF}
 	tick := time.NewTicker(time.Second / time.Duration(b.site.scale.Rate*len(kinds)))
 	defer tick.Stop()
 	var calls sync.WaitGroup
@@ -55,8 +59,7 @@ func (b *bystander) measure(ctx context.Context, length time.Duration) Figures {
 		case <-tick.C:
 		case <-ctx.Done():
 		}
-		api := b.site.api(n / len(kinds))
-		calls.Go(func() { kinds[n%len(kinds)](ctx, api, figures) })
+		calls.Go(func() { kinds[n%len(kinds)](ctx, b.client(n/len(kinds)), figures) })
 	}
 	calls.Wait()
 	return figures
@@ -77,11 +80,11 @@ func (b *bystander) timed(ctx context.Context, s *Samples, call func(ctx context
 	return err
 }
 
-func (b *bystander) callStart(ctx context.Context, api string, f Figures) {
-	var run string
+func (b *bystander) callStart(ctx context.Context, c *client.Client, f Figures) {
+	var run verification.RunID
 	var completed time.Time
 	err := b.timed(ctx, f[CallStart], func(ctx context.Context) (err error) {
-		run, completed, err = b.start(ctx, api)
+		run, completed, err = b.start(ctx, c)
 		return err
 	})
 	if err != nil {
@@ -98,27 +101,21 @@ func (b *bystander) callStart(ctx context.Context, api string, f Figures) {
 }
 
 // start starts a run and waits until it is completed.
-func (b *bystander) start(ctx context.Context, api string) (run string, completed time.Time, err error) {
-	const pollInterval = 20 * time.Millisecond
-	r, err := b.client.start(ctx, api, idOf(bystanderTenant, oneCheck), "{}", "wait=5")
-	poll := time.NewTicker(pollInterval)
-	defer poll.Stop()
-	for err == nil && r.Status == "in_progress" {
-		select {
-		case <-poll.C:
-			err = b.client.do(ctx, http.MethodGet, api+"/v1/runs/"+r.ID, "", &r)
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
+func (b *bystander) start(ctx context.Context, c *client.Client) (run verification.RunID, completed time.Time, err error) {
+	r, err := start(ctx, c, idOf(bystanderTenant, oneCheck), "{}", 5*time.Second)
+	if err == nil && r.Status == verification.StatusInProgress {
+		var d apitypes.RunDetail
+		d, err = c.WaitForRun(ctx, r.ID, client.Ended)
+		r = d.Run
 	}
-	if err == nil && r.Status != "completed" {
+	if err == nil && r.Status != verification.StatusCompleted {
 		err = fmt.Errorf("run %s", r.Status)
 	}
 	return r.ID, time.Now(), err
 }
 
 // notice waits until the webhook of a run arrives.
-func (b *bystander) notice(ctx context.Context, run string) error {
+func (b *bystander) notice(ctx context.Context, run verification.RunID) error {
 	select {
 	case <-b.site.receiver.arrival(run).came:
 		return nil
@@ -127,23 +124,21 @@ func (b *bystander) notice(ctx context.Context, run string) error {
 	}
 }
 
-func (b *bystander) callList(ctx context.Context, api string, f Figures) {
-	query := []string{"limit=50", "decision=review"}[b.calls.Add(1)%2]
-	b.get(ctx, f[CallList], api+"/v1/runs?"+query)
+func (b *bystander) callList(ctx context.Context, c *client.Client, f Figures) {
+	query := []client.RunQuery{{Limit: 50}, {Decision: verification.DecisionReview}}[b.calls.Add(1)%2]
+	b.call(ctx, f[CallList], func(ctx context.Context) error { _, err := c.ListRuns(ctx, query); return err })
 }
 
-func (b *bystander) callReport(ctx context.Context, api string, f Figures) {
+func (b *bystander) callReport(ctx context.Context, c *client.Client, f Figures) {
 	run := b.runs[int(b.calls.Add(1))%len(b.runs)]
-	b.get(ctx, f[CallReport], api+"/v1/runs/"+run+"?view=report")
+	b.call(ctx, f[CallReport], func(ctx context.Context) error { _, err := c.ReadReport(ctx, run); return err })
 }
 
-func (b *bystander) callPDF(ctx context.Context, api string, f Figures) {
+func (b *bystander) callPDF(ctx context.Context, c *client.Client, f Figures) {
 	run := b.runs[int(b.printed.Add(1))%len(b.runs)]
-	b.get(ctx, f[CallPDF], api+"/v1/runs/"+run+"/report.pdf")
+	b.call(ctx, f[CallPDF], func(ctx context.Context) error { _, err := c.PrintReport(ctx, run); return err })
 }
 
-func (b *bystander) get(ctx context.Context, s *Samples, url string) {
-	_ = b.timed(ctx, s, func(ctx context.Context) error { // it counts errors itself
-		return b.client.do(ctx, http.MethodGet, url, "", nil)
-	})
+func (b *bystander) call(ctx context.Context, s *Samples, call func(ctx context.Context) error) {
+	_ = b.timed(ctx, s, call) // it counts errors itself
 }

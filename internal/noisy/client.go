@@ -9,94 +9,52 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"strings"
 	"syscall"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/adapters/client"
+	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/verification"
 )
 
-// client sends requests with the credentials of one tenant.
-type client struct {
-	http *http.Client
-	id   string
+// newClients returns a client of each host for one tenant. A failed request is counted and not repeated.
+func newClients(id string, hosts []*process.Host) (all []*client.Client, err error) {
+	connections := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
+	for _, h := range hosts {
+		c, err := client.New(client.Options{
+			BaseURL: h.API, ClientID: id, APIKey: apiKey, HTTP: connections, Attempts: 1, PollInterval: 20 * time.Millisecond,
+			Timeout: time.Hour, // the caller's context ends a request
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
 }
 
-func newClient(id string) client {
-	transport := &http.Transport{MaxIdleConnsPerHost: 256}
-	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return client{&http.Client{Transport: transport, CheckRedirect: noRedirect}, id}
-}
-
-// statusError is an answer that was not expected.
-type statusError int
-
-func (e statusError) Error() string { return fmt.Sprintf("%d %s", int(e), http.StatusText(int(e))) }
-
-// do sends a request and decodes the answer, if into is not nil. An answer other
-// than 2xx is a statusError. Headers are given as name, value.
-func (c client) do(ctx context.Context, method, url, body string, into any, headers ...string) error {
-	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	raw, err := c.send(r)
-	if err != nil || into == nil {
-		return err
-	}
-	return json.Unmarshal(raw, into)
-}
-
-// send sends a request with credentials and reads the whole answer.
-func (c client) send(r *http.Request) ([]byte, error) {
-	r.Header.Set("client-id", c.id)
-	r.Header.Set("x-api-key", apiKey)
-	response, err := c.http.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	raw, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode >= http.StatusMultipleChoices {
-		return raw, statusError(response.StatusCode)
-	}
-	return raw, nil
-}
-
-// runJSON is the part of a run that is read.
-type runJSON struct {
-	ID     string
-	Status string
-	Action *struct{ URL string } `json:"action_required"`
-}
-
-// start starts a run. prefer is the header of that name.
-func (c client) start(ctx context.Context, api, workflow, input, prefer string) (r runJSON, err error) {
-	body := `{"reference_id":"person-1","input":` + input + `}`
-	err = c.do(ctx, http.MethodPost, api+"/v1/workflows/"+workflow+"/runs", body, &r, "Prefer", prefer)
-	return r, err
+// start starts a run and waits for it to rest.
+func start(ctx context.Context, c *client.Client, workflow verification.WorkflowID, input string, wait time.Duration) (apitypes.Run, error) {
+	return c.StartRun(ctx, workflow, client.StartRequest{ReferenceID: "person-1", Input: json.RawMessage(input), Wait: &wait})
 }
 
 // cause returns why a request failed, in a few words that are the same for equal
 // causes.
 func cause(err error) string {
-	var status statusError
-	var failed *url.Error
+	refused, answered := errors.AsType[*client.Error](err)
+	timeout, bounded := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
 	switch {
-	case errors.As(err, &status):
-		return status.Error()
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &failed) && failed.Timeout():
+	case answered:
+		return fmt.Sprint(refused.Status, " ", http.StatusText(refused.Status))
+	case errors.Is(err, context.DeadlineExceeded), bounded && timeout.Timeout():
 		return "timed out"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
-	case errors.As(err, &failed):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), bounded:
 		return "connection broken"
 	}
 	return err.Error()

@@ -10,6 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/verification"
 )
 
 // receiver answers every webhook and records when the first one of each run arrived.
@@ -17,7 +20,7 @@ type receiver struct {
 	*httptest.Server
 
 	mu   sync.Mutex
-	runs map[string]*arrival
+	runs map[verification.RunID]*arrival
 }
 
 // arrival is the first webhook of a run. Its time is known once came is closed.
@@ -27,14 +30,14 @@ type arrival struct {
 }
 
 func newReceiver() *receiver {
-	r := &receiver{runs: map[string]*arrival{}}
+	r := &receiver{runs: map[verification.RunID]*arrival{}}
 	r.Server = httptest.NewServer(r)
 	return r
 }
 
 // ServeHTTP implements http.Handler.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	var notice struct{ Data struct{ ID string } }
+	var notice apitypes.Event
 	if err := json.NewDecoder(request.Body).Decode(&notice); err != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
@@ -49,7 +52,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 }
 
 // arrival returns the first webhook of a run, which may still have to arrive.
-func (r *receiver) arrival(run string) *arrival {
+func (r *receiver) arrival(run verification.RunID) *arrival {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.runs[run] == nil {

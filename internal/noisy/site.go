@@ -109,8 +109,15 @@ func (m *measurement) newSite(ctx context.Context, store Store, a attack) (s *si
 		}
 		s.hosts = append(s.hosts, h)
 	}
-	s.bystander = newBystander(s)
-	s.attacker = &attacker{client: newClient(attackerID)}
+	bystanders, err := newClients(bystanderID, s.hosts)
+	if err != nil {
+		return s, err
+	}
+	attackers, err := newClients(attackerID, s.hosts)
+	if err != nil {
+		return s, err
+	}
+	s.bystander, s.attacker = &bystander{clients: bystanders, site: s}, &attacker{clients: attackers}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	s.watching.Go(func() { s.watch(watching) })
@@ -145,9 +152,6 @@ func (m *measurement) newDatabase(ctx context.Context, s *site, a attack) (url s
 		Tenant: verification.TenantID(attackerTenant), Runs: m.Scale.FilledRuns, Now: time.Now(),
 	})
 }
-
-// api returns the URL of a host; consecutive numbers go to different hosts.
-func (s *site) api(n int) string { return s.hosts[n%len(s.hosts)].API }
 
 // watch records the memory of the hosts, which cannot be read after a crash.
 func (s *site) watch(ctx context.Context) {

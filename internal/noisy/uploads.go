@@ -11,7 +11,9 @@ import (
 	"mime/multipart"
 	"net/http"
 	"regexp"
+	"time"
 
+	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -28,12 +30,7 @@ func uploadAll(ctx context.Context, s *site) {
 		}
 	}
 	s.flood(ctx, connections, s.scale.Posts, s.scale.Beside, func(ctx context.Context, n int) error {
-		err := s.post(ctx, forms[n%connections])
-		var status statusError
-		if errors.As(err, &status) && status == http.StatusUnprocessableEntity {
-			err = nil // as intended
-		}
-		return err
+		return s.post(ctx, forms[n%connections])
 	})
 	// Only the last file of each field is kept.
 	s.attacker.kept.Store(connections * fileFields * verification.MaxDocumentBytes)
@@ -47,16 +44,16 @@ type form struct {
 
 // openForm starts a run and opens its link.
 func (s *site) openForm(ctx context.Context, n int) (form, error) {
-	r, err := s.attacker.client.start(ctx, s.api(n), idOf(attackerTenant, upload), "{}", "wait=20")
-	if err != nil || r.Action == nil {
+	r, err := start(ctx, s.attacker.client(n), idOf(attackerTenant, upload), "{}", 20*time.Second)
+	if err != nil || r.ActionRequired == nil {
 		return form{}, errors.Join(err, errors.New("no link to a form"))
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.Action.URL, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.ActionRequired.URL, http.NoBody)
 	if err != nil {
 		return form{}, err
 	}
-	page, err := s.attacker.client.send(request)
-	f := form{link: r.Action.URL, hidden: map[string]string{}}
+	page, err := visit(request, http.StatusOK)
+	f := form{link: r.ActionRequired.URL, hidden: map[string]string{}}
 	for _, found := range regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)"`).FindAllSubmatch(page, -1) {
 		f.hidden[string(found[1])] = string(found[2])
 	}
@@ -101,8 +98,22 @@ func (s *site) post(ctx context.Context, f form) error {
 	}
 	r.ContentLength = length
 	r.Header.Set("Content-Type", w.FormDataContentType())
-	_, err = s.attacker.client.send(r)
+	_, err = visit(r, http.StatusUnprocessableEntity) // an error in another field
 	return err
+}
+
+// visit sends a request for a page as a browser does, and returns the page if it has the status.
+func visit(r *http.Request, status int) ([]byte, error) {
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	page, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != status {
+		err = &client.Error{Operation: "visit", Status: response.StatusCode}
+	}
+	return page, err
 }
 
 // zeros is the content of the files.
