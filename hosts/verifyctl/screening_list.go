@@ -25,6 +25,7 @@ type listJSON struct {
 	Entries    int    `json:"entries"`
 	Names      int    `json:"names"`
 	Uncompared int    `json:"uncompared"` // names that are compared in part or not at all
+	Bytes      int64  `json:"bytes"`      // of memory that a host needs for the list
 	// Unread are the values of the file that its entries lack.
 	Unread  []screening.Unread `json:"unread,omitempty"`
 	Date    string             `json:"date,omitempty"`
@@ -48,7 +49,7 @@ func (c screeningList) Run(ctx context.Context, s *session) error {
 			row.Error, failed = err.Error(), true
 			s.note(fmt.Sprintf("list %s: %v", source.Name, err))
 		} else {
-			row.Format, row.Entries, row.Names, row.Uncompared = l.Format, l.Entries, l.Names, l.Uncompared
+			row.Format, row.Entries, row.Names, row.Uncompared, row.Bytes = l.Format, l.Entries, l.Names, l.Uncompared, l.Bytes
 			for _, u := range l.Unread {
 				s.note(fmt.Sprintf("list %s: not read: %v", source.Name, u))
 			}
@@ -57,7 +58,7 @@ func (c screeningList) Run(ctx context.Context, s *session) error {
 		}
 		rows = append(rows, row)
 	}
-	if err := printList(s, c.JSON, rows, "NAME FORMAT ENTRIES NAMES UNCOMPARED DATE VERSION"); err != nil {
+	if err := printList(s, c.JSON, rows, "NAME FORMAT ENTRIES NAMES UNCOMPARED BYTES DATE VERSION"); err != nil {
 		return err
 	}
 	if failed {

@@ -33,7 +33,8 @@ type List struct {
 	// that can be read, and those with more words than are compared. All but the ones without a letter and a
 	// digit are found as they are written.
 	Uncompared int
-	// Bytes is the memory that the list takes, about: see Options.Memory.
+	// Bytes is the memory that the list takes, about: its texts and its index, without what
+	// searches and loads need for a while.
 	Bytes int64
 	// Format says what the file was read as, such as "uk (ConList.csv), gzip".
 	Format string

@@ -61,8 +61,8 @@ type Lists struct {
 	loaded   func(list string, l *List, err error)
 	now      func() time.Time
 	read     func(context.Context, Source, *names.Comparer) (*List, error) // Load
-	memory   int64
-	setting  string     // of memory
+	maxBytes int64
+	setting  string     // of maxBytes
 	reload   sync.Mutex // one reload at a time
 }
 
@@ -87,12 +87,11 @@ type Options struct {
 	// reason why there is none. It may be nil.
 	Loaded func(list string, l *List, err error)
 	Now    func() time.Time // required
-	// Memory is the maximum number of bytes that all lists together may take; 0 means no
-	// limit. A list that exceeds it is refused as soon as it does so. While a list is loaded, its
-	// version before is kept, too, and the load needs about as much again as the new version.
-	Memory int64
-	// MemorySetting is what an error calls the setting of Memory.
-	MemorySetting string
+	// MaxBytes is the maximum memory that all lists together may take, as List.Bytes counts it; 0 means
+	// no limit. A list that exceeds it is refused as soon as it does so. While a list is loaded again, the
+	// version in use does not count.
+	MaxBytes int64
+	Setting  string // what an error calls the setting of MaxBytes
 }
 
 // selfTested is the number of names of a new version of a list that are searched before it
@@ -101,7 +100,7 @@ const selfTested = 1000
 
 // Open loads all lists. The error joins the problems of all of them.
 func Open(ctx context.Context, sources []Source, o Options) (*Lists, error) {
-	all := &Lists{comparer: names.New(), lists: map[string]*kept{}, log: o.Log, loaded: o.Loaded, now: o.Now, read: Load, memory: o.Memory, setting: o.MemorySetting}
+	all := &Lists{comparer: names.New(), lists: map[string]*kept{}, log: o.Log, loaded: o.Loaded, now: o.Now, read: Load, maxBytes: o.MaxBytes, setting: o.Setting}
 	if all.loaded == nil {
 		all.loaded = func(string, *List, error) {}
 	}
@@ -135,12 +134,13 @@ func (a *Lists) load(ctx context.Context, k *kept) error {
 	}
 	k.seen, k.written = state, state
 	source := k.source
-	if a.memory > 0 {
-		source.MaxBytes = max(1, a.memory-a.others(k))
+	if a.maxBytes > 0 {
+		source.MaxBytes = max(1, a.maxBytes-a.others(k))
 	}
 	l, err := a.read(ctx, source, a.comparer)
 	if large := (*tooLargeError)(nil); errors.As(err, &large) {
-		err = fmt.Errorf("%s: the first %d entries take more memory than %s leaves to the list (%d of %d MiB): raise it, or use a shorter list", source.Path, large.entries, a.setting, source.MaxBytes>>20, a.memory>>20)
+		err = fmt.Errorf("%s: its first %d entries exceed the limit %s of %d bytes for all lists, of which other lists take %d: raise the limit, or use a shorter list",
+			source.Path, large.entries, a.setting, a.maxBytes, a.others(k))
 	}
 	if err == nil {
 		var tested SelfTest

@@ -3,6 +3,8 @@
 package server_test
 
 import (
+	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -63,13 +65,33 @@ func TestAHitOnAListGoesToReview(t *testing.T) {
 		}
 	}
 	_, metrics, _ := s.call(http.MethodGet, s.admin+"/metrics", "")
-	for _, line := range []string{`verifyd_list_entries{list="sanctions"} 1`, `verifyd_list_loads_total{list="sanctions",outcome="loaded"} 1`, `verifyd_list_uncompared_names{list="sanctions"} 0`} {
+	for _, line := range []string{`verifyd_list_entries{list="sanctions"} 1`, `verifyd_list_loads_total{list="sanctions",outcome="loaded"} 1`, `verifyd_list_uncompared_names{list="sanctions"} 0`, `verifyd_list_bytes{list="sanctions"} `} {
 		if !strings.Contains(string(metrics), line) {
 			t.Errorf("the metrics have no line %s", line)
 		}
 	}
 	if err := s.end(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAListAboveTheLimitStopsTheStart(t *testing.T) {
+	var list strings.Builder
+	list.WriteString("name\n")
+	for i := range 10_000 {
+		fmt.Fprintf(&list, "Ivan%d Testov%d\n", i, i)
+	}
+	file := writeBootstrap(t, list.String())
+	var out, log syncBuffer
+	vars := map[string]string{"VERIFYD_BOOTSTRAP": file, "VERIFYD_LIST_BYTES": "1048576"}
+	err := server.Run(t.Context(), []string{"serve"}, env(vars), &out, &log)
+	if want := "exceed the limit --list-bytes (VERIFYD_LIST_BYTES) of 1048576 bytes for all lists, of which other lists take 0: raise the limit, or use a shorter list"; err == nil ||
+		!strings.Contains(err.Error(), file+":3:15: lists.sanctions.path: ") || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want one line with file, line, key, limit and advice", err)
+	}
+	vars["VERIFYD_LIST_BYTES"] = "1000"
+	if err := server.ParseSettings([]string{"serve"}, env(vars), io.Discard); err == nil || !strings.Contains(err.Error(), "--list-bytes (VERIFYD_LIST_BYTES): must be 0 or at least 1048576") {
+		t.Errorf("a limit of 1000 bytes: %v, want an error", err)
 	}
 }
 

@@ -33,6 +33,7 @@ type metrics struct {
 	loads    *prometheus.CounterVec
 	entries  *prometheus.GaugeVec
 	unlike   *prometheus.GaugeVec
+	bytes    *prometheus.GaugeVec
 	dates    *prometheus.GaugeVec
 	rescreen *prometheus.CounterVec
 }
@@ -63,6 +64,7 @@ func newMetrics(build cli.Build) *metrics {
 		loads:    counter("verifyd_list_loads_total", "Attempts to load a list, by outcome: loaded, failed, or names_lost (the self-test did not find all names).", "list", "outcome"),
 		entries:  gauge("verifyd_list_entries", "Entries of the list in use.", "list"),
 		unlike:   gauge("verifyd_list_uncompared_names", "Names of the list in use that are found only as they are written.", "list"),
+		bytes:    gauge("verifyd_list_bytes", "Memory that the list in use takes, in bytes.", "list"),
 		dates:    gauge("verifyd_list_timestamp_seconds", "When the file of the list in use was changed, in Unix time.", "list"),
 	}
 	m.skew = prometheus.NewGauge(prometheus.GaugeOpts{
@@ -127,6 +129,7 @@ func (m *metrics) listLoaded(name string, l *screening.List, err error) {
 	m.loads.WithLabelValues(name, "loaded").Inc()
 	m.entries.WithLabelValues(name).Set(float64(l.Entries))
 	m.unlike.WithLabelValues(name).Set(float64(l.Uncompared))
+	m.bytes.WithLabelValues(name).Set(float64(l.Bytes))
 	m.dates.WithLabelValues(name).Set(float64(l.Date.Unix()))
 }
 

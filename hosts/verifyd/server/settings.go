@@ -34,6 +34,7 @@ type settings struct {
 	Workers             int           `default:"16" help:"Maximum number of runs executed at once."`
 	Calls               int           `default:"1024" help:"Maximum number of provider calls in flight; one provider may use half of them, one tenant a quarter."`
 	ProviderWait        time.Duration `default:"1h" help:"How long a run waits for a host that has the provider or the list of its next check; after that the check is unavailable."`
+	ListBytes           int64         `default:"201326592" help:"Maximum memory of all lists together, in bytes; a list that exceeds it is refused. A host needs about five times as much while it loads a list again. 0 means no limit."`
 	OIDCIssuer          string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer of reviewers: with a client id they sign in to the console there, with an audience the signals route also accepts its tokens."`
 	OIDCAudience        string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have on the signals route; without it the route accepts none."`
 	OIDCTenantClaim     string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
@@ -161,6 +162,9 @@ func (s settings) check(p *problems) {
 	if s.ProviderWait < 0 {
 		p.add("provider-wait", "must be at least 0s")
 	}
+	if s.ListBytes != 0 && s.ListBytes < minListBytes {
+		p.add("list-bytes", "must be 0 or at least %d", minListBytes)
+	}
 	s.checkOIDC(p)
 	if s.ConsoleSession < time.Minute || s.ConsoleSession > 7*24*time.Hour {
 		p.add("console-session", "must be 1m to 168h")
@@ -185,6 +189,9 @@ func (s settings) check(p *problems) {
 	oneOf(p, "log-level", s.LogLevel, "debug", "info", "warn", "error")
 	oneOf(p, "log-format", s.LogFormat, "text", "json")
 }
+
+// minListBytes is the lowest limit for lists: 1 MiB.
+const minListBytes = 1 << 20
 
 // minTenantDocumentBytes has room for the largest document and what is kept with it.
 const minTenantDocumentBytes = verification.MaxDocumentBytes + 1<<20

@@ -257,7 +257,7 @@ func TestHelpListsSettings(t *testing.T) {
 		t.Fatalf("help = %v", err)
 	}
 	for _, flag := range []string{
-		"--addr", "--admin-addr", "--public-url", "--bootstrap", "--signing-key-file", "--start-wait", "--workers", "--calls",
+		"--addr", "--admin-addr", "--public-url", "--bootstrap", "--signing-key-file", "--start-wait", "--workers", "--calls", "--list-bytes",
 		"--document-bytes-per-tenant", "--rate-limit", "--shutdown-timeout", "--clock", "--font-dir", "--log-level", "--log-format",
 	} {
 		if !strings.Contains(out.String(), flag) {
