@@ -3,10 +3,15 @@
 package screening_test
 
 import (
+	"errors"
+	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/metrics"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -100,5 +105,85 @@ func memoryPeak() func() uint64 {
 	return func() uint64 {
 		close(stop)
 		return <-most
+	}
+}
+
+// BenchmarkAReload searches while a list is loaded again. The pause is the longest time of a search
+// beyond the usual time of the same search, and the peak is that of both versions together.
+func BenchmarkAReload(b *testing.B) {
+	for _, entries := range []int{100_000, 1_000_000} {
+		b.Run(strconv.Itoa(entries), func(b *testing.B) {
+			for b.Loop() {
+				reloadWhileSearching(b, entries)
+			}
+		})
+	}
+}
+
+func reloadWhileSearching(b *testing.B, entries int) {
+	path := filepath.Join(b.TempDir(), "list.csv")
+	locales := realnames.For(b)
+	p := realnames.New(locales, 2)
+	write := func(seed uint64, changed time.Time) {
+		file, err := os.Create(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := errors.Join(writeReal(file, realnames.New(locales, seed), entries, func(uint32, realnames.Name) {}), file.Close(), os.Chtimes(path, changed, changed)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	write(1, start)
+	lists, err := screening.Open(b.Context(), []screening.Source{{Name: "list", Path: path, Format: screening.Format{Type: screening.OpenSanctions}}},
+		screening.Options{Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	if err != nil {
+		b.Fatal(err)
+	}
+	subjects := make([]screening.Subject, 500)
+	for i := range subjects {
+		n := p.Person()
+		if i%5 == 0 {
+			n = p.Company()
+		}
+		subjects[i] = screening.Subject{Kind: kindOf(n), Name: n.String()}
+	}
+	search := func(i int) time.Duration {
+		l, _ := lists.List("list", start)
+		began := time.Now()
+		if _, err := l.Search(subjects[i], 0.85); err != nil {
+			b.Error(err)
+		}
+		return time.Since(began)
+	}
+	usual := make([]time.Duration, len(subjects))
+	for i := range subjects {
+		usual[i] = max(search(i), search(i))
+	}
+	old, _ := lists.List("list", start)
+	write(3, start.Add(time.Minute))
+	lists.Refresh(b.Context())
+	peak := memoryPeak()
+	reloaded := make(chan struct{})
+	go func() {
+		defer close(reloaded)
+		lists.Refresh(b.Context())
+	}()
+	var beyond []time.Duration
+	for i := 0; ; i++ {
+		select {
+		case <-reloaded:
+			most := peak()
+			if l, _ := lists.List("list", start); l == old {
+				b.Fatal("the list was not loaded again")
+			}
+			slices.Sort(beyond)
+			b.ReportMetric(float64(most)/(1<<20), "peak-MiB")
+			b.ReportMetric(float64(len(beyond)), "searches")
+			b.ReportMetric(float64(beyond[len(beyond)*99/100].Microseconds())/1000, "p99-pause-ms")
+			b.ReportMetric(float64(beyond[len(beyond)-1].Microseconds())/1000, "pause-ms")
+			return
+		default:
+			beyond = append(beyond, max(0, search(i%len(subjects))-usual[i%len(subjects)]))
+		}
 	}
 }

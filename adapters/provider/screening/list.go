@@ -265,12 +265,18 @@ func (b *listBuilder) bytes() int64 {
 		b.list.exact.bytes() + b.people.bytes() + b.companies.bytes()
 }
 
+// largeList is the number of bytes of the texts of a list from which on its load cleans up.
+const largeList = 16 << 20
+
 // build returns the list of the entries so far.
 func (b *listBuilder) build() *List {
 	l := b.list
 	b.flush()
 	b.people.forget()
 	b.companies.forget()
+	if b.full > largeList {
+		runtime.GC() // the memory that add needed is free for the index, so the peak is lower
+	}
 	l.pages, l.offsets = slices.Clone(l.pages), slices.Clone(l.offsets)
 	l.exact.build()
 	l.people, l.companies = b.people.build(), b.companies.build()
