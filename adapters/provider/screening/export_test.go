@@ -143,3 +143,15 @@ func (a *Lists) BreakNext() {
 		return l, err
 	}
 }
+
+// Uncleared returns the number of hits that remain if another birth date clears an entry.
+func (l *List) Uncleared(s Subject, minimum float64) (int, error) {
+	found, err := l.Search(s, minimum)
+	n := 0
+	for _, h := range found.Hits {
+		if !clears(s.BirthDate, h.BirthDates) {
+			n++
+		}
+	}
+	return n, err
+}

@@ -11,7 +11,7 @@ import (
 // words that many companies have the same token in every language.
 func (c *Comparer) parseCompany(n *Name, text string) {
 	var words []word
-	for _, w := range c.tables.words(strings.ReplaceAll(text, "&", " and ")) {
+	for _, w := range c.tables.words(c.tables.elisions.Replace(" " + strings.ReplaceAll(text, "&", " and "))) {
 		words = append(words, c.companyParts(w)...)
 	}
 	words = joinLetters(words)
@@ -96,8 +96,15 @@ func (c *Comparer) numeral(w word, i, n int) (string, bool) {
 	if w.plain == "i" || w.plain == "v" || w.plain == "x" {
 		return map[string]string{"i": "1", "v": "5", "x": "10"}[w.plain], i == n-1 && n > 1
 	}
-	value, ok := c.tables.numbers[w.plain]
-	return value, ok
+	if value, ok := c.tables.numbers[w.plain]; ok {
+		return value, true
+	}
+	for _, ordinal := range []string{"st", "nd", "rd", "th"} {
+		if value, ok := strings.CutSuffix(w.plain, ordinal); ok && value != "" && strings.Trim(value, "0123456789") == "" {
+			return value, true
+		}
+	}
+	return "", false
 }
 
 // companyParts splits text in Han characters into the words that many companies have
@@ -106,6 +113,8 @@ func (c *Comparer) companyParts(w word) []word {
 	switch w.script {
 	case "han", "kana":
 		return c.segment(w)
+	case "hangul":
+		return c.endsWithKnown(w)
 	case "arabic":
 		if _, ok := c.tables.concepts[w.plain]; ok {
 			return []word{w}
@@ -126,6 +135,19 @@ func (c *Comparer) companyParts(w word) []word {
 		return []word{rename(w, strings.ReplaceAll(w.plain, ".", ""))}
 	}
 	return c.parts(w)
+}
+
+// endsWithKnown splits a word in Hangul before a word that many companies have: Hanbit
+// Jeonja is written as one.
+func (c *Comparer) endsWithKnown(w word) []word {
+	runes := []rune(w.raw)
+	for at := 1; at < len(runes)-1; at++ {
+		if known, ok := c.tables.concepts[c.tables.text(string(runes[at:]))]; ok {
+			last := word{script: "han", raw: string(runes[at:]), shown: string(runes[at:]), plain: known.word, heard: known.word}
+			return append(c.tables.words(string(runes[:at])), last)
+		}
+	}
+	return []word{w}
 }
 
 // segment splits Han characters at the longest known words.

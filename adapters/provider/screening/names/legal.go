@@ -98,7 +98,7 @@ func (c *Comparer) takeForms(n *Name, words []word) []word {
 			phrase := strings.Join(texts, "")
 			form, ok := c.tables.legal[phrase]
 			if !ok && len(phrase) >= nearFormLength-1 && (i == 0 || i+size == len(words)) {
-				form, ok = c.tables.nearForm(phrase, size > 1 && i+size == len(words))
+				form, ok = c.tables.nearForm(phrase, (size > 1 || len(phrase) > nearFormLength) && i+size == len(words))
 			}
 			if !ok || size == 1 && len(phrase) <= 3 && i != 0 && i < len(words)-1 && !c.formAhead(words[i+1:]) {
 				continue // a short form is at the beginning or the end

@@ -18,6 +18,7 @@ type tables struct {
 	wade            *strings.Replacer // Wade-Giles to pinyin
 	system          *strings.Replacer // to what both write alike
 	relations       *strings.Replacer // of people; they are left out
+	elisions        *strings.Replacer // articles before an apostrophe in names of companies; they are left out
 	letters         map[rune]letter
 	lookalikes      lookalikes
 	readings        map[rune]string     // of Han characters
@@ -84,6 +85,7 @@ func newTables() *tables {
 		transcribed: strings.NewReplacer("zh", "j", "ch", "ch", "sh", "sh", "x", "sh", "q", "ch", "c", "ts", "ng", "n", "er", "l", "w", "v"),
 		registry:    newRegistry(), speller: newSpeller(), wade: newWade(), system: newSystem(),
 		relations: strings.NewReplacer("عبد ال", "عبدال", " a/l ", " ", " a/p ", " ", " s/o ", " ", " d/o ", " ", " w/o ", " "),
+		elisions:  newElisions(),
 		letters:   map[rune]letter{}, readings: map[rune]string{}, doubleSurnames: map[string]bool{},
 		lines: map[string][]uint16{}, bySound: map[string][]uint16{}, short: map[lineWord]bool{}, common: map[string]bool{},
 		titles: map[string]role{}, suffixes: map[string]bool{}, chains: map[string]bool{}, lone: map[string]bool{},
@@ -126,6 +128,22 @@ func newTables() *tables {
 	t.readCompanies()
 	t.readChinese()
 	return t
+}
+
+// newElisions returns a replacer that removes articles before an apostrophe at the beginning of
+// a word, such as L' in L'Étoile d'Or.
+func newElisions() *strings.Replacer {
+	var pairs []string
+	for _, f := range rows("elisions.txt") {
+		for _, article := range f {
+			for _, written := range []string{article, strings.ToUpper(article), strings.ToUpper(article[:1]) + article[1:]} {
+				for _, mark := range []string{"'", "’", "ʼ", "‘"} {
+					pairs = append(pairs, " "+written+mark, " ")
+				}
+			}
+		}
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // text returns the form of a word of a table that the text of a token has.
