@@ -27,11 +27,6 @@ type Commit struct {
 	// decided on: Append returns ErrConflict if it is not the stored one. 0 is any
 	// revision.
 	WorkflowRevision int
-	// Review is the run's entry in the review queue from now on; nil for none. It says
-	// nothing if Events is empty: the entry then stays as it is. ReviewBefore says whether
-	// the run has an entry so far; a store relies on it, and NewCommit sets it.
-	Review       *Review
-	ReviewBefore bool
 	// Screened are the lists whose changes lead to the re-screening of the run. They are
 	// set by the commit that completes the run.
 	Screened []ScreenedList
@@ -39,7 +34,7 @@ type Commit struct {
 	Measures []Measure
 	// HistoryOnly says that the events change neither the summary nor the queue: the
 	// store must leave both as they are and append only Events. The other fields are
-	// set all the same, but Review, ReviewBefore and Measures are not.
+	// set all the same, but Measures are not.
 	HistoryOnly bool
 	// NoWakeup says that the caller carries out the effects itself, so that other
 	// hosts need no wake-up unless the caller dies first. A store that serves
@@ -57,10 +52,6 @@ type NoticeDue struct {
 // another, without effects.
 func NewCommit(before, after Run, events []Event) Commit {
 	c := Commit{Events: events, Summary: after.Summary(), Measures: Measures(before, after, events)}
-	_, c.ReviewBefore = before.InReview()
-	if v, open := after.Review(); open {
-		c.Review = &v
-	}
 	if after.Ended == StatusCompleted && before.Ended == "" {
 		c.Screened = after.screenedLists()
 	}

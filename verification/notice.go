@@ -92,7 +92,7 @@ func NewNotice(ref NoticeRef, history []Event) (Notice, error) {
 	e := history[ref.Seq-1]
 	n := Notice{ID: ref.ID(), Seq: ref.Seq, Event: noticeOf(e.Fact), OccurredAt: e.At}
 	then := Run{ID: ref.Run}.EvolveAll(history[:ref.Seq])
-	n.Run, n.Decision = then.Summary().View(e.At), then.Decision()
+	n.Run, n.Decision = then.summary().View(e.At), then.Decision()
 	switch f := e.Fact.(type) {
 	case VerdictRecorded: // the run no longer waits for it
 		n.Run.Action, n.Decision = nil, f.Decision

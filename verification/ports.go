@@ -25,8 +25,6 @@ type NewID func() string
 type Store interface { //nolint:interfacebloat // the ports are small; this is all of them
 	RunStore
 	WorkQueue
-	ReviewQueue
-	ClaimStore
 	MeasureStore
 	RescreenStore
 	WorkflowStore
@@ -47,9 +45,17 @@ type RunStore interface {
 	// at seq, or the workflow no longer has the commit's revision; the caller then
 	// decides again on what is stored.
 	Append(ctx context.Context, t TenantID, id RunID, seq int, c Commit) error
-	// List returns one page of the runs that match the query, newest first, and
-	// the number of all matches.
+	// List returns one page of the runs that match the query, in its order, and the number
+	// of all matches. The summaries have a Review if q.OfQueue(), and no Claim that is over
+	// at q.Now. If t is empty, List only counts runs of all tenants: q.OfQueue() must hold
+	// and q.Limit must be 0.
 	List(ctx context.Context, t TenantID, q RunQuery) (Page[Summary], error)
+	// Claim stores a claim of a run in the review queue and returns it, unless another
+	// person holds one at c.At: then it returns that claim and ErrConflict. A claim of the
+	// same person keeps its earlier At while it is held. A claim ends with the review, also
+	// when another review of the run begins. Claim returns ErrNotFound if the last append
+	// left the run without a Review.
+	Claim(ctx context.Context, t TenantID, id RunID, c Claim) (Claim, error)
 	// Overdue returns up to limit live runs whose deadline has passed, and the time
 	// at which to call again, unless something is appended earlier; zero for never.
 	// Tenants take turns: each is given its first run before any is given its second.
@@ -80,31 +86,6 @@ type WorkQueue interface {
 	// on, until the next append. It ignores a piece whose Lease is no longer
 	// its lease. If Lease is empty, the piece is released whichever host holds it.
 	Release(ctx context.Context, work []Work, at time.Time) error
-}
-
-// ReviewQueue reads the review queue, which Append fills: the entries of the runs
-// whose decision is review at the time of the query.
-type ReviewQueue interface {
-	// Queue returns one page of the entries that match the query, in its order, and
-	// the number of all matches.
-	Queue(ctx context.Context, t TenantID, q QueueQuery) (Page[QueueEntry], error)
-	// QueueStats returns the statistics of the queue of a tenant, or of all tenants if t
-	// is empty, and of one workflow unless w is empty. The result has one SinceCounts for
-	// each time of since.
-	QueueStats(ctx context.Context, t TenantID, w WorkflowID, now time.Time, since ...time.Time) (QueueStats, error)
-}
-
-// ClaimStore keeps the claims of runs in the review queue. A claim ends with the
-// entry of its run, or when another review of the run begins.
-type ClaimStore interface {
-	// SaveClaim stores a claim, unless another person holds one at c.At and takeOver is
-	// false: then it returns that claim and ErrConflict. A claim of the same person
-	// keeps its earlier At while it is held. SaveClaim returns the stored claim, or
-	// ErrNotFound if the run has no entry.
-	SaveClaim(ctx context.Context, t TenantID, run RunID, c Claim, takeOver bool) (Claim, error)
-	// ReleaseClaim removes the claim of a person. A claim of another person, or none, is
-	// not an error.
-	ReleaseClaim(ctx context.Context, t TenantID, run RunID, by string) error
 }
 
 // MeasureStore adds up the measures of commits.

@@ -3,6 +3,8 @@
 package verification
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,6 +40,23 @@ type Page[T any] struct {
 	PageQuery
 }
 
+// RunOrder is an order of a list of runs.
+type RunOrder string
+
+// The orders. All but NewestFirst are orders of the review queue: in them, ties break by
+// Since, then by the lowest id.
+const (
+	NewestFirst RunOrder = ""       // by the start of the run, then by the highest id
+	OldestFirst RunOrder = "oldest" // by Review.Since
+	DueFirst    RunOrder = "due"    // by Review.DueAt; reviews without one come last
+)
+
+// ParseQueueOrder parses an order of the review queue; empty is OldestFirst. It returns
+// ErrInvalid for any other text.
+func ParseQueueOrder(s string) (RunOrder, error) {
+	return parsed(cmp.Or(s, string(OldestFirst)), []RunOrder{OldestFirst, DueFirst}, Invalid("order", "there is no such order of the queue"))
+}
+
 // RunQuery selects runs of a tenant. A run must match every filter; the zero
 // value of a filter matches every run.
 type RunQuery struct {
@@ -53,16 +72,51 @@ type RunQuery struct {
 	StartedAfter, StartedBefore time.Time
 	// Now is the time at which status and decision are compared.
 	Now time.Time
+
+	// Order is the order of the list. An order of the review queue selects only runs whose
+	// decision is review. So do the fields that follow.
+	Order RunOrder
+	// After continues the review queue after a position; Offset counts from there. The
+	// total does not depend on it.
+	After *QueuePosition
+	// Run selects one run.
+	Run RunID
+	// Cause selects reviews with a cause.
+	Cause Cause
+	// SinceBefore selects reviews that began at this time or earlier, and DueBefore those
+	// that were due earlier.
+	SinceBefore, DueBefore time.Time
+	// ClaimedBy selects the runs that the person with this Key has claimed, and Unclaimed
+	// those without a claim.
+	ClaimedBy string
+	Unclaimed bool
 }
 
-// Matches reports whether the query selects the run.
+// OfQueue reports whether the query has an order or a filter of the review queue.
+func (q RunQuery) OfQueue() bool {
+	return q.Order != NewestFirst || q.After != nil || q.Run != "" || q.Cause != "" ||
+		!q.SinceBefore.IsZero() || !q.DueBefore.IsZero() || q.ClaimedBy != "" || q.Unclaimed
+}
+
+// Matches reports whether the query selects the run. The claim of its review may be over.
 func (q RunQuery) Matches(s Summary) bool {
 	return (q.Workflow == "" || q.Workflow == s.Workflow) &&
 		(q.Status == "" || q.Status == s.StatusAt(q.Now)) &&
 		(q.Decision == DecisionNone || q.Decision == s.DecisionAt(q.Now)) &&
 		(q.ReferenceID == "" || q.ReferenceID == s.ReferenceID) && strings.HasPrefix(s.ReferenceID, q.ReferencePrefix) &&
 		(q.StartedAfter.IsZero() || s.StartedAt.After(q.StartedAfter)) &&
-		(q.StartedBefore.IsZero() || s.StartedAt.Before(q.StartedBefore))
+		(q.StartedBefore.IsZero() || s.StartedAt.Before(q.StartedBefore)) &&
+		(!q.OfQueue() || s.Review != nil && s.DecisionAt(q.Now) == DecisionReview && q.matchesReview(s.ID, *s.Review))
+}
+
+func (q RunQuery) matchesReview(run RunID, v Review) bool {
+	held := v.Claim.HeldAt(q.Now)
+	return (q.Run == "" || q.Run == run) &&
+		(q.Cause == "" || slices.Contains(v.Causes, q.Cause)) &&
+		(q.SinceBefore.IsZero() || !v.Since.After(q.SinceBefore)) &&
+		(q.DueBefore.IsZero() || !v.DueAt.IsZero() && v.DueAt.Before(q.DueBefore)) &&
+		(q.ClaimedBy == "" || held && v.Claim.By == q.ClaimedBy) &&
+		(!q.Unclaimed || !held)
 }
 
 // Newer reports whether a comes before b in a list of runs: by descending start

@@ -19,21 +19,15 @@ const (
 	maxReviewReason = 600
 )
 
-// Review is the entry of a run in the review queue, which the run has while its
-// decision is review. Each append with events replaces it, see Commit.
+// Review is what the review queue shows of a run while its decision is review. Each append
+// replaces it with the summary of the run.
 type Review struct {
-	Run          RunID
-	Workflow     WorkflowID
 	WorkflowName string // when the run started
-	ReferenceID  string
 	// Since is when the run began to need a verdict: it parked on a review step, completed
 	// with a flagged step, or was reopened by a hit, see Run.ReopenedAt.
 	Since time.Time
 	// DueAt is Since plus the workflow's review_due_minutes; zero for none.
 	DueAt time.Time
-	// Until is the deadline of a run that is parked on review: after it the run has
-	// expired and needs no verdict. Zero for never.
-	Until time.Time
 	// Flags are the first flags of the run, 5 at most, and MoreFlags counts the others. A
 	// reason with more than 600 characters is cut, and ends with an ellipsis.
 	Flags     []Flag
@@ -45,11 +39,13 @@ type Review struct {
 	// first; both are zero for none.
 	Proposed   Decision
 	ProposedBy Person
+	// Claim is the claim that a person holds at the time of the query; zero for none. Only
+	// RunStore.List sets it.
+	Claim Claim
 }
 
 // InReview returns the time since which the run has an entry in the review queue, and
-// whether it has one: its decision is review, whatever the time. The entry ends at
-// Review.Until.
+// whether it has one: its decision is review, unless its deadline has passed.
 func (r Run) InReview() (since time.Time, yes bool) {
 	switch {
 	case r.Wait.Kind != WaitReview && r.Ended != StatusCompleted || r.Decision() != DecisionReview:
@@ -70,12 +66,8 @@ func (r Run) Review() (Review, bool) {
 		return Review{}, false
 	}
 	v := Review{
-		Run: r.ID, Workflow: r.Started.Workflow, WorkflowName: r.Started.WorkflowName,
-		ReferenceID: r.Started.ReferenceID, Since: since, Flags: r.Flags(),
+		WorkflowName: r.Started.WorkflowName, Since: since, Flags: r.Flags(),
 		Proposed: r.Proposal.Decision, ProposedBy: r.Proposal.Person(),
-	}
-	if r.Ended == "" {
-		v.Until = r.Deadline()
 	}
 	if minutes := r.Started.ReviewDueMinutes; minutes > 0 {
 		v.DueAt = v.Since.Add(time.Duration(minutes) * time.Minute)
@@ -107,9 +99,6 @@ func shortened(text string, limit int) string {
 	return text
 }
 
-// OpenAt reports whether the run needs the verdict at a given time.
-func (v Review) OpenAt(now time.Time) bool { return v.Until.IsZero() || !now.After(v.Until) }
-
 // Overdue reports whether the verdict is late at a given time.
 func (v Review) Overdue(now time.Time) bool { return !v.DueAt.IsZero() && now.After(v.DueAt) }
 
@@ -121,7 +110,8 @@ const ClaimTTL = 15 * time.Minute
 type Claim struct {
 	// By is the Key of the person; empty for no claim. Name is for display.
 	By, Name string
-	// At is when the person claimed the run, and Until when the claim ends.
+	// At is when the person claimed the run, and Until when the claim ends. A claim that
+	// ends at once releases the run.
 	At, Until time.Time
 }
 
@@ -132,82 +122,22 @@ func (c Claim) HeldAt(now time.Time) bool { return c.By != "" && now.Before(c.Un
 // IsOf reports whether a person has the claim.
 func (c Claim) IsOf(p Person) bool { return c.By != "" && c.By == p.Key() }
 
-// ClaimHeld returns the ErrConflict of a ClaimStore for a run that another person has
+// ClaimHeld returns the ErrConflict of RunStore.Claim for a run that another person has
 // claimed.
 func ClaimHeld() error { return Conflict("review", "another reviewer has claimed the run") }
 
-// QueueEntry is a run in the review queue with its claim, which is zero if no
-// person holds one at the time of the query.
-type QueueEntry struct {
-	Review
-	Claim Claim
-}
-
-// QueueOrder is an order of the review queue.
-type QueueOrder string
-
-// The orders. Ties break by Since, then by the lowest run id.
-const (
-	OldestFirst QueueOrder = "oldest" // by Since
-	DueFirst    QueueOrder = "due"    // by DueAt; reviews without one come last
-)
-
-// ParseQueueOrder parses an order; empty is OldestFirst. It returns ErrInvalid for
-// any other text.
-func ParseQueueOrder(s string) (QueueOrder, error) {
-	return parsed(cmp.Or(s, string(OldestFirst)), []QueueOrder{OldestFirst, DueFirst}, Invalid("order", "there is no such order of the queue"))
-}
-
-// QueueQuery selects entries of the review queue of a tenant. An entry must match
-// every filter; the zero value of a filter matches every entry.
-type QueueQuery struct {
-	PageQuery
-	Order QueueOrder // empty is OldestFirst
-	// Now is the time as of which the queue is read.
-	Now time.Time
-	// After continues after a position; Offset counts from there. The total does
-	// not depend on it.
-	After *QueuePosition
-
-	Workflow WorkflowID
-	Cause    Cause
-	// SinceBefore selects reviews that began at this time or earlier.
-	SinceBefore time.Time
-	// Run selects one run.
-	Run RunID
-	// ReferencePrefix selects the reference ids that begin with it.
-	ReferencePrefix string
-	// ClaimedBy selects the runs that the person with this Key has claimed, and Unclaimed
-	// those without a claim.
-	ClaimedBy string
-	Unclaimed bool
-}
-
-// Matches reports whether the query selects an entry, whose claim may be over.
-func (q QueueQuery) Matches(e QueueEntry) bool {
-	held := e.Claim.HeldAt(q.Now)
-	return e.OpenAt(q.Now) &&
-		(q.Workflow == "" || q.Workflow == e.Workflow) &&
-		(q.Cause == "" || slices.Contains(e.Causes, q.Cause)) &&
-		(q.SinceBefore.IsZero() || !e.Since.After(q.SinceBefore)) &&
-		(q.Run == "" || q.Run == e.Run) &&
-		strings.HasPrefix(e.ReferenceID, q.ReferencePrefix) &&
-		(q.ClaimedBy == "" || held && e.Claim.By == q.ClaimedBy) &&
-		(!q.Unclaimed || !held)
-}
-
-// QueuePosition is the position of an entry in the queue, even of one that has left it
+// QueuePosition is the position of a run in the review queue, even of one that has left it
 // since.
 type QueuePosition struct {
 	Since, DueAt time.Time
 	Run          RunID
 }
 
-// Position returns the position of the entry.
-func (v Review) Position() QueuePosition { return QueuePosition{v.Since, v.DueAt, v.Run} }
+// Position returns the position of a run with this review.
+func (v Review) Position(run RunID) QueuePosition { return QueuePosition{v.Since, v.DueAt, run} }
 
-// Compare compares two positions in an order: negative if p comes first.
-func (o QueueOrder) Compare(p, q QueuePosition) int {
+// Compare compares two positions in an order of the review queue: negative if p comes first.
+func (o RunOrder) Compare(p, q QueuePosition) int {
 	if o == DueFirst && !p.DueAt.Equal(q.DueAt) {
 		switch {
 		case p.DueAt.IsZero():
@@ -251,15 +181,4 @@ func ParseQueuePosition(s string) (p QueuePosition, err error) {
 	}
 	p.Run, err = ParseRunID(parts[2])
 	return p, err
-}
-
-// QueueStats describes a review queue at one time.
-type QueueStats struct {
-	Open    int // runs that need a verdict
-	Overdue int // those whose due time has passed
-	// Oldest is the earliest Since; zero if the queue is empty, or for all tenants.
-	Oldest time.Time
-	// SinceCounts[i] counts the runs whose Since is the time since[i] of the call, or
-	// earlier.
-	SinceCounts []int
 }

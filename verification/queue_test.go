@@ -1,4 +1,4 @@
-// Tests of the entries of the review queue.
+// Tests of reviews.
 
 package verification_test
 
@@ -12,7 +12,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestARunHasAnEntryFromWhenItBeganToOweAVerdict(t *testing.T) {
+func TestARunHasAReviewWhileItNeedsAVerdict(t *testing.T) {
 	at := func(minutes int) time.Time { return time.Date(2026, 3, 1, 9, minutes, 0, 0, time.UTC) }
 	start := verification.Started{
 		Workflow: "w", WorkflowName: "Onboarding", ReferenceID: "customer-1", ReviewDueMinutes: 30, RunTTLSeconds: 3600,
@@ -25,9 +25,8 @@ func TestARunHasAnEntryFromWhenItBeganToOweAVerdict(t *testing.T) {
 	pan := verification.Flag{NodeID: "pan", Label: "PAN", Reason: verification.CauseSource.Sentence() + " " + verification.CauseDispatches.Sentence()}
 	proposal := verification.VerdictProposed{Node: "review", Decision: verification.DecisionReject, By: "Asha", Identity: "asha@acme"}
 	verdict := verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove}
-	entry := verification.Review{Run: runID, Workflow: "w", WorkflowName: "Onboarding", ReferenceID: "customer-1"}
 	reviewed := func(change func(*verification.Review)) *verification.Review {
-		v := entry
+		v := verification.Review{WorkflowName: "Onboarding"}
 		change(&v)
 		return &v
 	}
@@ -38,27 +37,27 @@ func TestARunHasAnEntryFromWhenItBeganToOweAVerdict(t *testing.T) {
 	}{
 		{"a run that waits for a result", []verification.Fact{start, check}, nil},
 		{"parked on a review step", []verification.Fact{start, asked}, reviewed(func(v *verification.Review) {
-			v.Since, v.DueAt, v.Until = at(1), at(31), at(60)
+			v.Since, v.DueAt = at(1), at(31)
 			v.Flags, v.Causes = []verification.Flag{review}, []verification.Cause{verification.CauseReviewStep}
 		})},
 		{"parked with a long reason", []verification.Fact{start, long}, reviewed(func(v *verification.Review) {
-			v.Since, v.DueAt, v.Until = at(1), at(31), at(60)
+			v.Since, v.DueAt = at(1), at(31)
 			v.Flags = []verification.Flag{{NodeID: "review", Label: "Review", Reason: strings.Repeat("ä", 599) + "…"}}
 			v.Causes = []verification.Cause{verification.CauseReviewStep}
 		})},
 		{"answered", []verification.Fact{start, asked, verdict, verification.Completed{Node: "done"}}, nil},
 		{"parked on a second one", []verification.Fact{start, asked, verdict, verification.ReviewAsked{Node: "second"}}, reviewed(func(v *verification.Review) {
-			v.Since, v.DueAt, v.Until = at(3), at(33), at(60)
+			v.Since, v.DueAt = at(3), at(33)
 			v.Flags = []verification.Flag{review, {NodeID: "second", Reason: verification.CauseReviewStep.Sentence()}}
 			v.Causes = []verification.Cause{verification.CauseReviewStep}
 		})},
 		{"with a proposed verdict", []verification.Fact{start, asked, proposal}, reviewed(func(v *verification.Review) {
-			v.Since, v.DueAt, v.Until = at(1), at(31), at(60)
+			v.Since, v.DueAt = at(1), at(31)
 			v.Flags, v.Causes = []verification.Flag{review}, []verification.Cause{verification.CauseReviewStep, verification.CauseProposal}
 			v.Proposed, v.ProposedBy = verification.DecisionReject, verification.Person{Identity: "asha@acme", Name: "Asha"}
 		})},
 		{"with a proposal that was sent back", []verification.Fact{start, asked, proposal, verification.ProposalReturned{Node: "review"}}, reviewed(func(v *verification.Review) {
-			v.Since, v.DueAt, v.Until = at(1), at(31), at(60)
+			v.Since, v.DueAt = at(1), at(31)
 			v.Flags, v.Causes = []verification.Flag{review}, []verification.Cause{verification.CauseReviewStep}
 		})},
 		{"completed with a flagged step", []verification.Fact{start, check, unsure, verification.Completed{Node: "done"}}, reviewed(func(v *verification.Review) {
@@ -78,9 +77,15 @@ func TestARunHasAnEntryFromWhenItBeganToOweAVerdict(t *testing.T) {
 			if (tt.want != nil) != open || open && cmp.Diff(*tt.want, got) != "" {
 				t.Errorf("Review = %+v, %t, want %+v", got, open, tt.want)
 			}
+			summary := run.Summary()
+			if open != (summary.Review != nil) {
+				t.Errorf("Summary().Review = %+v, want it: %t", summary.Review, open)
+			}
 			for _, now := range []time.Time{at(5), at(60), at(60).Add(time.Microsecond)} {
-				if inReview := run.Summary().DecisionAt(now) == verification.DecisionReview; inReview != (open && got.OpenAt(now)) {
-					t.Errorf("at %s the decision is review: %t, the entry is open: %t", now, inReview, !inReview)
+				until := summary.ReviewUntil()
+				needed := open && (until.IsZero() || !now.After(until))
+				if inReview := summary.DecisionAt(now) == verification.DecisionReview; inReview != needed {
+					t.Errorf("at %s the decision is review: %t, the review is needed: %t", now, inReview, needed)
 				}
 			}
 		})

@@ -137,7 +137,7 @@ func makeReport(id RunID, history []Event, now time.Time, decide func(Run) Decis
 		r = r.Evolve(e)
 		history = append(history[:len(history):len(history)], e)
 	}
-	view := r.Summary().View(now)
+	view := r.summary().View(now)
 	report := Report{
 		Run: ReportRun{
 			ID: id, ReferenceID: view.ReferenceID, Status: view.Status,

@@ -194,4 +194,4 @@ func (s Step) causes() (causes []stepCause) {
 // Decision returns the decision on the run: review while it is parked on a
 // review, else the newest verdict, else review if the run is completed and a
 // step is flagged. Call it on the result of AsOf.
-func (r Run) Decision() Decision { return r.Summary().decision(false) }
+func (r Run) Decision() Decision { return r.summary().decision(false) }

@@ -34,10 +34,23 @@ type Summary struct {
 
 	Verdict Decision // the newest; empty for none
 	Flagged bool     // some step is flagged
+
+	// Review is what the review queue shows of the run. It is nil unless the decision is
+	// review before the deadline.
+	Review *Review
 }
 
 // Summary returns what lists and filters need of the run.
 func (r Run) Summary() Summary {
+	s := r.summary()
+	if v, due := r.Review(); due {
+		s.Review = &v
+	}
+	return s
+}
+
+// summary returns the summary without Review.
+func (r Run) summary() Summary {
 	s := r.outline()
 	s.Flagged = slices.ContainsFunc(r.Steps, Step.flagged)
 	return s
@@ -98,6 +111,15 @@ type StatusInterval struct {
 	Status      Status
 	Decision    Decision
 	From, Until time.Time
+}
+
+// ReviewUntil returns the deadline of a run that is parked on review: after it the run has
+// expired and needs no verdict. It is zero for never.
+func (s Summary) ReviewUntil() time.Time {
+	if s.Ended != "" {
+		return time.Time{}
+	}
+	return s.ExpiresAt
 }
 
 // IntervalAt returns the status and the decision at now, and the longest interval

@@ -43,7 +43,9 @@ func TestSummaryHoldsTimesAndFacts(t *testing.T) {
 			s.Error = &verification.RunError{Code: verification.CodeCheckFailed, Check: "pan", Message: "The check pan did not pass."}
 		})},
 	} {
-		equal(t, c.name, c.j.run.Summary(), c.want)
+		got := c.j.run.Summary()
+		got.Review = nil // see TestARunHasAReviewWhileItNeedsAVerdict
+		equal(t, c.name, got, c.want)
 	}
 }
 

@@ -23,7 +23,7 @@ type queueFilter struct {
 	Cause    verification.Cause
 	Age      string // a duration of ages
 	Whose    string // whoseMine, whoseNobody or empty for all
-	Order    verification.QueueOrder
+	Order    verification.RunOrder
 	Page     int // from 1
 
 	// Back is the path and query of another list that a run page was opened from, below
@@ -119,8 +119,8 @@ func (f queueFilter) More() bool {
 }
 
 // query returns the query of the engine.
-func (f queueFilter) query(s session, now time.Time) verification.QueueQuery {
-	q := verification.QueueQuery{
+func (f queueFilter) query(s session, now time.Time) verification.RunQuery {
+	q := verification.RunQuery{
 		PageQuery: pageQuery(f.Page), Order: f.Order,
 		Workflow: f.Workflow, Cause: f.Cause, Unclaimed: f.Whose == whoseNobody,
 	}
@@ -199,35 +199,36 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 	if stats.Overdue > 0 {
 		view.Overdue = s.count("queue.overdue", stats.Overdue)
 	}
-	for _, e := range found.Data {
-		view.Rows = append(view.Rows, c.queueRow(s, e, f, now))
+	for _, run := range found.Data {
+		view.Rows = append(view.Rows, c.queueRow(s, run, f, now))
 	}
 	view.Pager = pagerOf(r, s, found)
 	return c.render(w, s, http.StatusOK, "queue", "queue.title", view)
 }
 
-// queueRow returns the row of an entry.
-func (c *console) queueRow(s session, e verification.QueueEntry, f queueFilter, now time.Time) queueRow {
+// queueRow returns the row of a run.
+func (c *console) queueRow(s session, run verification.Summary, f queueFilter, now time.Time) queueRow {
+	v := run.Review
 	row := queueRow{
-		ID: e.Run, URL: s.Base + "/runs/" + string(e.Run) + f.Query(), Reference: e.ReferenceID, Workflow: e.WorkflowName,
-		Since: s.ago(e.Since, now), Claim: e.Claim.Name, Mine: e.Claim.IsOf(s.Person()),
+		ID: run.ID, URL: s.Base + "/runs/" + string(run.ID) + f.Query(), Reference: run.ReferenceID, Workflow: v.WorkflowName,
+		Since: s.ago(v.Since, now), Claim: v.Claim.Name, Mine: v.Claim.IsOf(s.Person()),
 	}
-	for _, flag := range e.Flags {
+	for _, flag := range v.Flags {
 		row.Reasons = append(row.Reasons, queueReason{flag.Label, c.sentence(s, flag.Reason)})
 	}
-	if e.Proposed != verification.DecisionNone {
-		key := "queue.proposed." + string(e.Proposed)
-		if e.ProposedBy.Is(s.Person()) {
+	if v.Proposed != verification.DecisionNone {
+		key := "queue.proposed." + string(v.Proposed)
+		if v.ProposedBy.Is(s.Person()) {
 			key = "queue.proposed.own"
 		}
 		row.Proposed = &web.Badge{Tone: web.Info, Icon: "person", Text: s.say(key)}
 	}
-	if e.MoreFlags > 0 {
-		row.More = s.count("queue.more", e.MoreFlags)
+	if v.MoreFlags > 0 {
+		row.More = s.count("queue.more", v.MoreFlags)
 	}
-	if !e.DueAt.IsZero() {
-		badge := s.dueBadge(e.Since, e.DueAt, now)
-		row.Due, row.DueAt = &badge, s.At(e.DueAt)
+	if !v.DueAt.IsZero() {
+		badge := s.dueBadge(v.Since, v.DueAt, now)
+		row.Due, row.DueAt = &badge, s.At(v.DueAt)
 	}
 	return row
 }

@@ -29,7 +29,7 @@ const (
 // watcher looks at the queues that browsers have open, once for all browsers of a
 // tenant, and notifies them when a queue has changed.
 type watcher struct {
-	look func(ctx context.Context, t verification.TenantID) (verification.Page[verification.QueueEntry], error)
+	look func(ctx context.Context, t verification.TenantID) (verification.Page[verification.Summary], error)
 
 	mu      sync.Mutex
 	streams int
@@ -43,7 +43,7 @@ type watchedQueue struct {
 	looked  chan struct{} // closed after the first look
 }
 
-func newWatcher(look func(context.Context, verification.TenantID) (verification.Page[verification.QueueEntry], error)) *watcher {
+func newWatcher(look func(context.Context, verification.TenantID) (verification.Page[verification.Summary], error)) *watcher {
 	return &watcher{look: look, queues: map[verification.TenantID]*watchedQueue{}}
 }
 
@@ -142,16 +142,16 @@ func (w *watcher) state(ctx context.Context, t verification.TenantID) (state [sh
 	if err != nil {
 		return state, false
 	}
-	for i := range found.Data { // a claim that is renewed is no change
-		found.Data[i].Claim.Until = time.Time{}
+	for _, run := range found.Data { // a claim that is renewed is no change
+		run.Review.Claim.Until = time.Time{}
 	}
 	raw, err := json.Marshal(found)
 	return sha256.Sum256(raw), err == nil
 }
 
 // lookAtQueue reads what a watcher compares.
-func (c *console) lookAtQueue(ctx context.Context, t verification.TenantID) (verification.Page[verification.QueueEntry], error) {
-	return c.engine.Queue(ctx, t, verification.QueueQuery{PageQuery: pageQuery(1)})
+func (c *console) lookAtQueue(ctx context.Context, t verification.TenantID) (verification.Page[verification.Summary], error) {
+	return c.engine.Queue(ctx, t, verification.RunQuery{PageQuery: pageQuery(1)})
 }
 
 const eventStream = "text/event-stream"

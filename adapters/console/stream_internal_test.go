@@ -21,7 +21,7 @@ func TestAfterAFailureTheNextStateCountsAsAChange(t *testing.T) {
 		}
 		var fails atomic.Bool
 		fails.Store(true)
-		w := newWatcher(func(context.Context, verification.TenantID) (p verification.Page[verification.QueueEntry], err error) {
+		w := newWatcher(func(context.Context, verification.TenantID) (p verification.Page[verification.Summary], err error) {
 			if fails.Load() {
 				err = errors.New("the store is not available")
 			}

@@ -80,7 +80,7 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 		p.Cancel = at + "/cancel" + f.Query()
 	}
 	if rec.Review != nil {
-		p.Position = rec.Review.Position().String()
+		p.Position = rec.Review.Position(rec.Report.Run.ID).String()
 	}
 	for _, flag := range rec.Report.Flags {
 		p.Flags = append(p.Flags, flagView{flag.NodeID, flag.Label, c.sentence(s, flag.Reason)})
@@ -249,11 +249,12 @@ func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id ver
 			s.log.Warn("console: no next run", "error", err)
 			break
 		}
-		for _, e := range found.Data {
-			free := e.Claim.By == "" || e.Claim.IsOf(s.Person())
-			barred := e.Proposed != verification.DecisionNone && e.ProposedBy.MayBe(s.Person())
-			if e.Run != id && free && !barred {
-				return c.done(w, "/runs/"+string(e.Run)+f.Query(), message, isolate(reference))
+		for _, run := range found.Data {
+			v := run.Review
+			free := v.Claim.By == "" || v.Claim.IsOf(s.Person())
+			barred := v.Proposed != verification.DecisionNone && v.ProposedBy.MayBe(s.Person())
+			if run.ID != id && free && !barred {
+				return c.done(w, "/runs/"+string(run.ID)+f.Query(), message, isolate(reference))
 			}
 		}
 		if q.After == nil {

@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -16,15 +17,33 @@ import (
 // only the runs that change in between.
 type index struct {
 	at      time.Time
-	runs    trees[filter, *record] // those that match a filter, newest first
+	runs    trees[filter, *record] // those that match a filter, in its order
 	changes *btree.BTreeG[statusChange]
 }
 
-// filter selects runs; an empty field selects all.
+// filter selects runs in an order; an empty field selects all. An order of the review queue
+// needs the decision review.
 type filter struct {
 	workflow verification.WorkflowID
 	status   verification.Status
 	decision verification.Decision
+	order    verification.RunOrder
+}
+
+// before reports whether a comes before b in the order of the filter.
+func (f filter) before(a, b *record) bool {
+	if f.order == verification.NewestFirst {
+		return newer(a, b)
+	}
+	return f.order.Compare(a.position(), b.position()) < 0
+}
+
+// position returns the position of a run in the review queue.
+func (r *record) position() verification.QueuePosition {
+	if v := r.summary.Review; v != nil {
+		return v.Position(r.ref.Run)
+	}
+	return verification.QueuePosition{Run: r.ref.Run}
 }
 
 // statusChange is the last instant before the status or the decision of a run changes.
@@ -47,25 +66,53 @@ func newIndex() index {
 	})}
 }
 
-// page reads one page of the runs that match the query. A search by reference id or
-// start time costs a pass over the runs that match the other filters.
+// page reads one page of the runs that match the query. Filters besides workflow, status
+// and decision cost a pass over the runs that match those.
 func (x *index) page(q verification.RunQuery) verification.Page[verification.Summary] {
 	x.moveTo(q.Now)
-	tree := x.runs[filter{q.Workflow, q.Status, q.Decision}]
-	if tree == nil || q.ReferenceID == "" && q.ReferencePrefix == "" && q.StartedAfter.IsZero() && q.StartedBefore.IsZero() {
-		return readPage(tree, q.PageQuery, func(r *record) verification.Summary { return r.summary })
+	f := filter{q.Workflow, q.Status, q.Decision, q.Order}
+	if q.OfQueue() {
+		q.Decision = cmp.Or(q.Decision, verification.DecisionReview)
+		f = filter{q.Workflow, "", verification.DecisionReview, q.Order}
+	}
+	tree := x.runs[f]
+	plain := verification.RunQuery{PageQuery: q.PageQuery, Now: q.Now, Workflow: f.workflow, Status: f.status, Decision: f.decision, Order: q.Order}
+	if tree == nil || q == plain {
+		return readPage(tree, q.PageQuery, func(r *record) verification.Summary { return r.shown(q) })
 	}
 	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
+	skip := q.Offset
 	tree.Scan(func(r *record) bool {
-		if q.Matches(r.summary) {
-			if p.Total >= q.Offset && len(p.Data) < q.Limit {
-				p.Data = append(p.Data, r.summary)
+		s := r.shown(q)
+		if q.Matches(s) {
+			switch after := q.After == nil || q.Order.Compare(r.position(), *q.After) > 0; {
+			case !after || len(p.Data) >= q.Limit:
+			case skip > 0:
+				skip--
+			default:
+				p.Data = append(p.Data, s)
 			}
 			p.Total++
 		}
-		return q.StartedAfter.IsZero() || r.summary.StartedAt.After(q.StartedAfter)
+		return q.OfQueue() || q.StartedAfter.IsZero() || r.summary.StartedAt.After(q.StartedAfter)
 	})
 	return p
+}
+
+// shown returns the summary as a query shows it.
+func (r *record) shown(q verification.RunQuery) verification.Summary {
+	s := r.summary
+	if !q.OfQueue() {
+		s.Review = nil
+	}
+	if s.Review != nil {
+		v := *s.Review
+		if v.Claim = r.claim; !v.Claim.HeldAt(q.Now) {
+			v.Claim = verification.Claim{}
+		}
+		s.Review = &v
+	}
+	return s
 }
 
 // put replaces the summary of a run.
@@ -74,7 +121,8 @@ func (x *index) put(r *record, s verification.Summary) {
 	if r.summary.ID != "" {
 		x.eachChange(r, func(c statusChange) { x.changes.Delete(c) })
 		from = filtersAt(r.summary, x.at)
-		if !r.summary.StartedAt.Equal(s.StartedAt) { // its position in every tree
+		next := record{ref: r.ref, summary: s}
+		if !r.summary.StartedAt.Equal(s.StartedAt) || r.position() != next.position() { // it moves in its trees
 			x.move(r, from, nil)
 			from = nil
 		}
@@ -140,12 +188,12 @@ func (x *index) eachChange(r *record, f func(statusChange)) {
 func (x *index) move(r *record, from, to []filter) {
 	for _, f := range from {
 		if !slices.Contains(to, f) {
-			x.runs.at(f, newer).Delete(r)
+			x.runs.at(f, f.before).Delete(r)
 		}
 	}
 	for _, f := range to {
 		if !slices.Contains(from, f) {
-			x.runs.at(f, newer).Set(r)
+			x.runs.at(f, f.before).Set(r)
 		}
 	}
 }
@@ -162,11 +210,14 @@ func newer(a, b *record) bool {
 // filtersAt returns the filters that a run matches at a time.
 func filtersAt(s verification.Summary, at time.Time) []filter {
 	status, decision := s.StatusAt(at), s.DecisionAt(at)
-	filters := make([]filter, 0, 8)
+	filters := make([]filter, 0, 12)
 	for _, w := range [...]verification.WorkflowID{"", s.Workflow} {
-		filters = append(filters, filter{w, "", ""}, filter{w, status, ""})
+		filters = append(filters, filter{workflow: w}, filter{workflow: w, status: status})
 		if decision != verification.DecisionNone {
-			filters = append(filters, filter{w, "", decision}, filter{w, status, decision})
+			filters = append(filters, filter{workflow: w, decision: decision}, filter{workflow: w, status: status, decision: decision})
+		}
+		if decision == verification.DecisionReview {
+			filters = append(filters, filter{w, "", decision, verification.OldestFirst}, filter{w, "", decision, verification.DueFirst})
 		}
 	}
 	return filters

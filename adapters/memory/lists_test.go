@@ -147,6 +147,7 @@ func TestListEqualsTheMatchingRunsAtAnyTime(t *testing.T) {
 				t.Fatalf("Append: %v", err)
 			}
 			lengths[id] += len(events)
+			summary.Review = nil // lists show it only in the review queue
 			all[id] = summary
 		}
 		list := func(q verification.RunQuery) {

@@ -5,6 +5,7 @@ package memory
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -16,7 +17,6 @@ type tenantData struct {
 	mu       sync.RWMutex
 	runs     map[verification.RunID]*record
 	index    index
-	reviews  reviews
 	measures measures
 }
 
@@ -24,6 +24,7 @@ type tenantData struct {
 type record struct {
 	ref     verification.RunRef
 	summary verification.Summary
+	claim   verification.Claim   // of summary.Review
 	history []verification.Event // only appended to, so that slices of it stay valid
 }
 
@@ -73,13 +74,13 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 		return nil
 	}
 	d.measures.add(c.Summary.Workflow, c.Measures)
-	if len(c.Events) > 0 {
-		d.reviews.put(id, c.Review)
-	}
 	if n := len(c.Events); n > 0 {
 		d.index.follow(c.Events[n-1].At)
 	}
 	c.Summary.ID = id
+	if before, after := r.summary.Review, c.Summary.Review; before == nil || after == nil || !before.Since.Equal(after.Since) {
+		r.claim = verification.Claim{}
+	}
 	d.index.put(r, c.Summary)
 	s.queue.enqueue(r.ref, c)
 	s.rescreens.add(r.ref, c.Screened)
@@ -89,8 +90,49 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 // List returns one page of the runs that match the query at q.Now.
 func (s *Store) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (p verification.Page[verification.Summary], err error) {
 	p.PageQuery = q.PageQuery
+	if t == "" {
+		return s.countAll(ctx, q)
+	}
 	err = s.withTenant(ctx, t, func(d *tenantData) { p = d.index.page(q) })
 	return p, err
+}
+
+// countAll counts the runs of all tenants that match a query.
+func (s *Store) countAll(ctx context.Context, q verification.RunQuery) (p verification.Page[verification.Summary], err error) {
+	var tenants []*tenantData
+	p.PageQuery = q.PageQuery
+	err = s.runs.read(ctx, func() error {
+		tenants = slices.Collect(maps.Values(s.runs.rows))
+		return nil
+	})
+	for _, d := range tenants {
+		d.mu.Lock()
+		p.Total += d.index.page(q).Total
+		d.mu.Unlock()
+	}
+	return p, err
+}
+
+// Claim stores a claim of a run in the review queue, unless another person holds one.
+func (s *Store) Claim(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Claim) (verification.Claim, error) {
+	d, err := s.runs.get(ctx, t, "review")
+	if err != nil {
+		return verification.Claim{}, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r, ok := d.runs[id]
+	if !ok || r.summary.Review == nil {
+		return verification.Claim{}, verification.NotFound("review")
+	}
+	if r.claim.HeldAt(c.At) {
+		if r.claim.By != c.By {
+			return r.claim, verification.ClaimHeld()
+		}
+		c.At = r.claim.At
+	}
+	r.claim = c
+	return c, nil
 }
 
 // withTenant calls f with the data of a tenant under its lock, if there is any and unless ctx
@@ -120,7 +162,7 @@ func (s *Store) tenant(ctx context.Context, t verification.TenantID, add bool) (
 	}
 	err = s.runs.change(ctx, func(rows map[verification.TenantID]*tenantData) error {
 		if d = rows[t]; d == nil {
-			d = &tenantData{runs: map[verification.RunID]*record{}, index: newIndex(), reviews: newReviews()}
+			d = &tenantData{runs: map[verification.RunID]*record{}, index: newIndex()}
 			rows[t] = d
 		}
 		return nil

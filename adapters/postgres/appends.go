@@ -107,12 +107,6 @@ func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification
 	for _, n := range c.Notices {
 		add(work, p.workflow, string(verification.WorkAnnounce), orNull(n.At), false, n.Seq)
 	}
-	if len(c.Events) == 0 { // the review and the measures stay as they are
-		return nil
-	}
-	if err := p.queueReview(add); err != nil {
-		return err
-	}
 	if len(c.Measures) > 0 {
 		measures, err := measureLogEntries([]*pendingAppend{p})
 		if err != nil {
@@ -123,27 +117,6 @@ func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification
 	return nil
 }
 
-// queueReview queues the statements that change the entry in the review queue.
-func (p *pendingAppend) queueReview(add func(string, ...any) *pgx.QueuedQuery) error {
-	v, statement := p.commit.Review, stmtInsertReview
-	if v == nil {
-		if p.commit.ReviewBefore {
-			add(stmtDeleteReview, 0)
-		}
-		return nil
-	}
-	r, err := newReviewArgs(*v)
-	if err != nil {
-		return err
-	}
-	if p.commit.ReviewBefore {
-		add(stmtDeleteReview, len(r.causes))
-		statement = stmtReplaceReview
-	}
-	add(statement, r.causes, r.workflow, r.reference, r.since, r.due, r.until, r.shown)
-	return nil
-}
-
 // summaryArgs returns the arguments of updateRun after the first two.
 func (p *pendingAppend) summaryArgs() ([]any, error) {
 	s := p.commit.Summary
@@ -151,10 +124,15 @@ func (p *pendingAppend) summaryArgs() ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	review, err := newReviewArgs(s)
+	if err != nil {
+		return nil, err
+	}
 	in := s.IntervalAt(time.Time{}) // before any of its deadlines
 	return []any{
 		orNull(s.AbandonAt), string(s.Waiting), s.Signal, int32(s.WaitNumber), string(s.Ended), orNull(s.CompletedAt),
 		failure, string(s.Verdict), s.Flagged, string(in.Status), string(in.Decision), orNull(in.Until), s.Outcome,
+		review.since, review.due, review.until, review.causes, review.shown,
 	}, nil
 }
 

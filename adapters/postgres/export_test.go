@@ -40,25 +40,11 @@ func (s *Store) ListQueries(t verification.TenantID, q verification.RunQuery) ma
 	return texts
 }
 
-// QueueQueries returns the statements of Queue by name.
-func (s *Store) QueueQueries(t verification.TenantID, q verification.QueueQuery) map[string]string {
-	texts := map[string]string{"total": queueTotal(s.db, t, q).String(), "page": queueRows(matching(s.db, t, q), q).String()}
-	if q.Order == verification.DueFirst {
-		texts["page"] = queueRows(withDueTime(matching(s.db, t, q)), q).String()
-		texts["page without a due time"] = queueRows(withoutDueTime(matching(s.db, t, q)), q).String()
+// QueueQueries returns the statements of a list of the review queue by name.
+func (s *Store) QueueQueries(t verification.TenantID, q verification.RunQuery) map[string]string {
+	return map[string]string{
+		"total": inQueue(s.db, t, q).ColumnExpr("count(*)").String(), "page": queuePage(s.db, t, q).String(),
 	}
-	if seeksReview(q) {
-		texts["day"] = reviewDayAt(s.db, t, q).String()
-		texts["position"] = reviewAt(s.db, t, q, span{First: "2026-01-03", Due: "2026-01-04", Before: q.Offset - 100}).String()
-		delete(texts, "page") // begins after the position
-		delete(texts, "page without a due time")
-	}
-	return texts
-}
-
-// StatsQuery returns the statement of the figures of a queue.
-func (s *Store) StatsQuery(t verification.TenantID, now time.Time, since ...time.Time) string {
-	return statsQuery(s.db, t, verification.QueueQuery{Now: now}, since).String()
 }
 
 // SeekFrom is the offset from which counters find the day of a row.

@@ -32,11 +32,13 @@ WITH input AS MATERIALIZED (
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[],
         $6::uuid[], $7::int[], $8::text[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[],
         $12::text[], $13::text[], $14::int[], $15::text[], $16::timestamptz[], $17::text[], $18::text[], $19::bool[],
-        $20::text[], $21::text[], $22::timestamptz[], $23::timestamptz[], $24::timestamptz[], $25::bool[], $26::text[]) WITH ORDINALITY
+        $20::text[], $21::text[], $22::timestamptz[], $23::timestamptz[], $24::timestamptz[], $25::bool[], $26::text[],
+        $27::timestamptz[], $28::timestamptz[], $29::timestamptz[], $30::text[], $31::text[]) WITH ORDINALITY
     AS i (tenant_id, run_id, seq, next_seq, events,
         workflow_id, workflow_revision, reference_id, started_at, expires_at, abandon_at,
         waiting, signal, wait, ended, completed_at, error, verdict, flagged,
-        status, decision, status_until, advance_at, announce_at, leased, outcome, ord)
+        status, decision, status_until, advance_at, announce_at, leased, outcome,
+        review_since, review_due, review_until, causes, review, ord)
 ), current AS MATERIALIZED (
     SELECT * FROM input i
     WHERE i.workflow_revision = 0 OR i.workflow_revision = (SELECT w.revision FROM verifyd.workflows w
@@ -56,10 +58,10 @@ const groupQueue = `queued AS (
 // if all were appended, else one for each that was, see measureArgs.
 const groupMeasured = `measured AS (
     INSERT INTO verifyd.measure_log (tenant_id, measures)
-    SELECT m.tenant_id, m.measures FROM unnest($28::uuid[], $29::text[]) AS m (tenant_id, measures)
+    SELECT m.tenant_id, m.measures FROM unnest($33::uuid[], $34::text[]) AS m (tenant_id, measures)
     WHERE (SELECT count(*) FROM appended) = cardinality($1)
     UNION ALL
-    SELECT i.tenant_id, i.measures FROM unnest($1::uuid[], $2::uuid[], $27::text[]) AS i (tenant_id, run_id, measures)
+    SELECT i.tenant_id, i.measures FROM unnest($1::uuid[], $2::uuid[], $32::text[]) AS i (tenant_id, run_id, measures)
     JOIN appended k USING (tenant_id, run_id)
     WHERE (SELECT count(*) FROM appended) < cardinality($1) AND i.measures <> ''
 )`
@@ -72,10 +74,11 @@ const startGroup = groupInput + `, appended AS (
     RETURNING tenant_id, run_id
 ), summarized AS (
     INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
-        waiting, signal, wait, ended, completed_at, error, verdict, flagged, status, decision, status_until, outcome)
+        waiting, signal, wait, ended, completed_at, error, verdict, flagged, status, decision, status_until, outcome,
+        review_since, review_due, review_until, causes, review)
     SELECT i.tenant_id, i.run_id, i.workflow_id, i.reference_id, i.started_at, i.expires_at, i.abandon_at,
         i.waiting, i.signal, i.wait, i.ended, i.completed_at, i.error, i.verdict, i.flagged, i.status, i.decision, i.status_until,
-        i.outcome
+        i.outcome, i.review_since, i.review_due, i.review_until, string_to_array(i.causes, ','), i.review
     FROM input i JOIN appended k USING (tenant_id, run_id)
     RETURNING tenant_id, id AS run_id
 ), ` + groupQueue + `
@@ -94,7 +97,9 @@ const changeGroup = groupInput + `, appended AS (
 ), summarized AS (
     UPDATE verifyd.runs r SET abandon_at = i.abandon_at, waiting = i.waiting, signal = i.signal, wait = i.wait,
         ended = i.ended, completed_at = i.completed_at, error = i.error, verdict = i.verdict, flagged = i.flagged,
-        status = i.status, decision = i.decision, status_from = NULL, status_until = i.status_until, outcome = i.outcome
+        status = i.status, decision = i.decision, status_from = NULL, status_until = i.status_until, outcome = i.outcome,
+        review_since = i.review_since, review_due = i.review_due, review_until = i.review_until,
+        causes = string_to_array(i.causes, ','), review = i.review
     FROM input i JOIN appended k USING (tenant_id, run_id)
     WHERE r.tenant_id = i.tenant_id AND r.id = i.run_id
     RETURNING r.tenant_id, r.id AS run_id
@@ -107,54 +112,21 @@ const changeGroup = groupInput + `, appended AS (
 ), ` + groupMeasured + `
 SELECT tenant_id, run_id FROM appended`
 
-// groupAppended holds for the appends i of a group that an earlier statement of the
-// transaction has not refused.
-const groupAppended = `EXISTS (SELECT FROM verifyd.run_events e
-    WHERE e.tenant_id = i.tenant_id AND e.run_id = i.run_id AND e.seq = i.seq AND e.xmin = pg_current_xact_id()::xid)`
-
-// insertReviews inserts the entries of runs that had none into the review queue, and
-// deleteReviews deletes those of runs that have none any more: see insertReview.
-const (
-	insertReviews = `
-INSERT INTO verifyd.reviews (` + reviewColumns + `)
-SELECT ` + reviewColumns + `
-FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[], $6::uuid[], $7::text[], $8::timestamptz[], $9::timestamptz[], $10::timestamptz[], $11::text[])
-    AS i (tenant_id, run_id, seq, n, cause, workflow_id, reference_id, since, due_at, until, shown)
-WHERE ` + groupAppended
-
-	deleteReviews = `
-WITH locked AS MATERIALIZED (
-    SELECT v.tenant_id, v.run_id FROM unnest($1::uuid[], $2::uuid[], $3::int[]) AS i (tenant_id, run_id, seq)
-    JOIN verifyd.reviews v ON v.tenant_id = i.tenant_id AND v.run_id = i.run_id AND v.n + 0 = 1
-    WHERE ` + groupAppended + ` ORDER BY v.tenant_id, v.run_id FOR UPDATE OF v
-)
-DELETE FROM verifyd.reviews v USING locked k WHERE v.tenant_id = k.tenant_id AND v.run_id = k.run_id`
-)
-
 // queueGroup queues several appends with events on a batch, as queueAppends does. Appends
-// that replace an entry of the review queue, or have further notices, are few, and sent as
-// plain statements.
+// with further notices are few, and sent as plain statements.
 func queueGroup(q querier, b *pgx.Batch, group []*pendingAppend, appended map[verification.RunRef]bool) error {
-	var history, starts, changes, entered, left []*pendingAppend
+	var history, starts, changes []*pendingAppend
 	for _, p := range group {
-		opens, closes := p.commit.Review != nil, p.commit.ReviewBefore
 		switch {
 		case p.historyOnly():
 			history = append(history, p)
-			continue
-		case opens && closes, len(p.commit.Notices) > 0:
+		case len(p.commit.Notices) > 0:
 			if err := p.queue(q, b, appended); err != nil {
 				return err
 			}
-			continue
-		case opens:
-			entered = append(entered, p)
-		case closes:
-			left = append(left, p)
-		}
-		if p.seq == 0 {
+		case p.seq == 0:
 			starts = append(starts, p)
-		} else {
+		default:
 			changes = append(changes, p)
 		}
 	}
@@ -176,8 +148,6 @@ func queueGroup(q querier, b *pgx.Batch, group []*pendingAppend, appended map[ve
 		{stmtHistoryGroup, history},
 		{stmtStartGroup, starts},
 		{stmtChangeGroup, changes},
-		{stmtInsertReviews, entered},
-		{stmtDeleteReviews, left},
 	} {
 		if len(g.part) == 0 {
 			continue
@@ -193,34 +163,22 @@ func queueGroup(q querier, b *pgx.Batch, group []*pendingAppend, appended map[ve
 
 // argsOf returns the arguments of a statement of a group.
 func argsOf(statement string, part []*pendingAppend) ([]any, error) {
-	switch statement {
-	case stmtHistoryGroup:
+	if statement == stmtHistoryGroup {
 		return historyArgs(part), nil
-	case stmtInsertReviews:
-		return reviewsArgs(part)
-	case stmtDeleteReviews:
-		return keysArgs(part), nil
 	}
 	return summariesArgs(part)
 }
 
-// keysArgs returns the first arguments of every statement of a group.
-func keysArgs(group []*pendingAppend) []any {
+// historyArgs returns the arguments of historyGroup, which are the first of every statement
+// of a group.
+func historyArgs(group []*pendingAppend) []any {
 	n := len(group)
 	tenants, runs, seqs := make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]int32, n)
+	nextSeqs, events := make([]int32, n), make([]string, n)
 	for i, p := range group {
-		tenants[i], runs[i], seqs[i] = p.tenant, p.run, p.seq
+		tenants[i], runs[i], seqs[i], nextSeqs[i], events[i] = p.tenant, p.run, p.seq, p.nextSeq(), p.events
 	}
-	return []any{tenants, runs, seqs}
-}
-
-// historyArgs returns the arguments of historyGroup.
-func historyArgs(group []*pendingAppend) []any {
-	nextSeqs, events := make([]int32, len(group)), make([]string, len(group))
-	for i, p := range group {
-		nextSeqs[i], events[i] = p.nextSeq(), p.events
-	}
-	return append(keysArgs(group), nextSeqs, events)
+	return []any{tenants, runs, seqs, nextSeqs, events}
 }
 
 // summariesArgs returns the arguments of startGroup and changeGroup.
@@ -234,9 +192,14 @@ func summariesArgs(group []*pendingAppend) ([]any, error) {
 	ended, completed, errs, verdicts, flagged := texts(), times(), texts(), texts(), make([]bool, n)
 	statuses, decisions, until := texts(), texts(), times()
 	advance, announce, leased, outcomes := times(), times(), make([]bool, n), texts()
+	since, due, reviewUntil, causes, reviews := times(), times(), times(), texts(), texts()
 	for i, p := range group {
 		s := p.commit.Summary
-		var err error
+		v, err := newReviewArgs(s)
+		if err != nil {
+			return nil, err
+		}
+		since[i], due[i], reviewUntil[i], causes[i], reviews[i] = v.since, v.due, v.until, v.causes, v.shown
 		if errs[i], err = errorText(s); err != nil {
 			return nil, err
 		}
@@ -255,6 +218,7 @@ func summariesArgs(group []*pendingAppend) ([]any, error) {
 		workflows, revisions, references, started, expires, abandon,
 		waiting, signals, waits, ended, completed, errs, verdicts, flagged,
 		statuses, decisions, until, advance, announce, leased, outcomes,
+		since, due, reviewUntil, causes, reviews,
 	}, measures), err
 }
 
@@ -287,25 +251,4 @@ func measureArgs(part []*pendingAppend) ([]any, error) {
 		from = to
 	}
 	return []any{each, tenants, sums}, nil
-}
-
-// reviewsArgs returns the arguments of insertReviews: one element for each row.
-func reviewsArgs(part []*pendingAppend) ([]any, error) {
-	var tenants, runs, workflows []pgtype.UUID
-	var seqs, numbers []int32
-	var causes, references, shown []string
-	var since, due, until []pgtype.Timestamptz
-	for _, p := range part {
-		r, err := newReviewArgs(*p.commit.Review)
-		if err != nil {
-			return nil, err
-		}
-		for i, cause := range r.causes {
-			tenants, runs, workflows = append(tenants, p.tenant), append(runs, p.run), append(workflows, r.workflow)
-			seqs, numbers, causes = append(seqs, p.seq), append(numbers, int32(i+1)), append(causes, cause)
-			references, shown = append(references, r.reference), append(shown, r.shown)
-			since, due, until = append(since, r.since), append(due, r.due), append(until, r.until)
-		}
-	}
-	return []any{tenants, runs, seqs, numbers, causes, workflows, references, since, due, until, shown}, nil
 }

@@ -104,7 +104,7 @@ func TestRowsOfAnotherTenantCannotBeWritten(t *testing.T) {
 
 func walledTables() []string {
 	return []string{
-		"accounts", "deliveries", "idempotency_keys", "measure_log", "measures", "review_counts", "reviews",
+		"accounts", "claims", "deliveries", "idempotency_keys", "measure_log", "measures",
 		"run_counts", "run_events", "run_months", "runs", "screened_runs", "tenants", "work", "workflow_versions", "workflows",
 	}
 }
@@ -152,6 +152,8 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 		history := reviewHistory(other, 0, 1)
 		c := verification.NewCommit(verification.Run{}, verification.Fold(runNumber(other), history), history)
 		must(t, s.Append(ctx, tenant, runNumber(other), 0, c))
+		_, err := s.Claim(ctx, tenant, runNumber(other), verification.Claim{By: "asha", At: noon(), Until: noon().Add(time.Hour)})
+		must(t, err)
 		if other == n+100 {
 			_, err := s.Measures(ctx, tenant, verification.MeasureQuery{
 				Names: []verification.MeasureName{verification.MeasureStarted}, Cuts: []time.Time{noon(), noon().Add(time.Hour)},

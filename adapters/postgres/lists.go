@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
@@ -35,13 +36,13 @@ type runRow struct {
 	WorkflowID  verification.WorkflowID
 	ReferenceID string
 	StartedAt   time.Time
-	ExpiresAt   time.Time `bun:",nullzero"`
-	AbandonAt   time.Time `bun:",nullzero"`
+	ExpiresAt   pgtype.Timestamptz
+	AbandonAt   pgtype.Timestamptz
 	Waiting     verification.ActionType
 	Signal      string
 	Wait        int
 	Ended       verification.Status
-	CompletedAt time.Time `bun:",nullzero"`
+	CompletedAt pgtype.Timestamptz
 	Outcome     string
 	Error       string
 	Verdict     verification.Decision
@@ -50,13 +51,17 @@ type runRow struct {
 	Decision    verification.Decision
 }
 
+// runColumns are the columns of a runRow.
+const runColumns = `r.tenant_id, r.id, r.workflow_id, r.reference_id, r.started_at, r.expires_at, r.abandon_at,
+    r.waiting, r.signal, r.wait, r.ended, r.completed_at, r.outcome, r.error, r.verdict, r.flagged, r.status, r.decision`
+
 // summary returns the summary of the row.
 func (r runRow) summary() (verification.Summary, error) {
 	s := verification.Summary{
 		ID: r.ID, Workflow: r.WorkflowID, ReferenceID: r.ReferenceID,
-		StartedAt: r.StartedAt.UTC(), ExpiresAt: utc(r.ExpiresAt), AbandonAt: utc(r.AbandonAt),
+		StartedAt: r.StartedAt.UTC(), ExpiresAt: utc(r.ExpiresAt.Time), AbandonAt: utc(r.AbandonAt.Time),
 		Waiting: r.Waiting, Signal: r.Signal, WaitNumber: r.Wait,
-		Ended: r.Ended, CompletedAt: utc(r.CompletedAt), Outcome: r.Outcome, Verdict: r.Verdict, Flagged: r.Flagged,
+		Ended: r.Ended, CompletedAt: utc(r.CompletedAt.Time), Outcome: r.Outcome, Verdict: r.Verdict, Flagged: r.Flagged,
 	}
 	if r.Error != "" {
 		s.Error = &verification.RunError{}
@@ -83,6 +88,9 @@ func (s *Store) List(ctx context.Context, t verification.TenantID, q verificatio
 	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
 	if q.Workflow != "" && !areUUIDs(q.Workflow) || !storable(q.ReferenceID, q.ReferencePrefix) {
 		return p, nil
+	}
+	if q.OfQueue() {
+		return s.queue(ctx, t, q)
 	}
 	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) error {
 		for refreshes := 0; ; refreshes++ { // at most maxListRefreshes times
@@ -303,7 +311,11 @@ func ofEachStatus(q verification.RunQuery, part func(verification.RunQuery) *bun
 }
 
 func filtered(s *bun.SelectQuery, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {
-	s = s.Where("tenant_id = ?", t)
+	return matching(s.Where("tenant_id = ?", t), q)
+}
+
+// matching selects the rows that match the filters that are not of the review queue.
+func matching(s *bun.SelectQuery, q verification.RunQuery) *bun.SelectQuery {
 	if q.Workflow != "" {
 		s = s.Where("workflow_id = ?", q.Workflow)
 	}

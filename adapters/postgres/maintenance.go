@@ -22,7 +22,7 @@ const (
 )
 
 // Maintain refreshes stale rows, adds up the counters of closed connections, and
-// removes old idempotency keys and dead hosts. It refreshes a bounded number of
+// removes old idempotency keys, claims that are over and dead hosts. It refreshes a bounded number of
 // rows of each tenant; the next call continues. Without it lists are slower, not
 // wrong. One host at a time is enough.
 func (s *Store) Maintain(ctx context.Context, now time.Time) error {
@@ -33,7 +33,7 @@ func (s *Store) Maintain(ctx context.Context, now time.Time) error {
 		_, err := s.refresh(ctx, t, now.Add(-refreshAfter))
 		errs = append(errs, err)
 	}
-	errs = append(errs, s.foldCounts(ctx, "run_counts", foldRunCounts), s.foldCounts(ctx, "review_counts", foldReviewCounts),
+	errs = append(errs, s.foldCounts(ctx), s.forgetClaims(ctx, now.Add(-day)),
 		s.foldMeasures(ctx, everyTenant), s.removeDeadHosts(ctx))
 	_, err = s.forgetKeys(ctx, now.Add(-verification.IdempotencyKeyTTL), maxForget)
 	return errors.Join(append(errs, err)...)
@@ -94,19 +94,16 @@ func updateIntervals(ctx context.Context, tx bun.Tx, t verification.TenantID, ro
 	return err
 }
 
-// The statements that move the counters of closed connections to slot 0, and run
-// counters also to months. Counters of reviews that are 0 are removed.
-const (
-	takeClosed = `
+// foldRunCounts moves the counters of closed connections to slot 0 and to months.
+const foldRunCounts = `
 WITH closed AS (
-    SELECT ctid FROM verifyd.?0
+    SELECT ctid FROM verifyd.run_counts
     WHERE slot <> 0 AND slot NOT IN (SELECT pid FROM pg_stat_activity WHERE pid IS NOT NULL)
-    LIMIT ?1 FOR UPDATE SKIP LOCKED
+    LIMIT ? FOR UPDATE SKIP LOCKED
 ), folded AS (
-    DELETE FROM verifyd.?0 c USING closed g WHERE c.ctid = g.ctid
+    DELETE FROM verifyd.run_counts c USING closed g WHERE c.ctid = g.ctid
     RETURNING c.*
-), `
-	foldRunCounts = `by_day AS (
+), by_day AS (
     SELECT tenant_id, workflow_id, status, decision, date_trunc('month', day)::date AS month, upto,
         coalesce(sum(runs) FILTER (WHERE extract(day FROM day) <= upto), 0)::bigint AS runs
     FROM folded CROSS JOIN generate_series(1, 31) AS upto GROUP BY 1, 2, 3, 4, 5, 6
@@ -119,35 +116,31 @@ WITH closed AS (
     INSERT INTO verifyd.run_counts AS c
     SELECT tenant_id, workflow_id, status, decision, '-infinity', 0, sum(runs) FROM folded GROUP BY 1, 2, 3, 4
     ON CONFLICT (tenant_id, workflow_id, status, decision, day, slot) DO UPDATE SET runs = c.runs + excluded.runs
-)`
-
-	foldReviewCounts = `empty AS (
-    DELETE FROM verifyd.review_counts c WHERE slot = 0 AND reviews = 0 AND NOT EXISTS (SELECT FROM folded f
-        WHERE (f.tenant_id, f.cause, f.is_first, f.workflow_id, f.day, f.due_day)
-            = (c.tenant_id, c.cause, c.is_first, c.workflow_id, c.day, c.due_day))
-), in_total AS (
-    INSERT INTO verifyd.review_counts AS c
-    SELECT tenant_id, cause, is_first, workflow_id, day, due_day, 0, sum(reviews) FROM folded GROUP BY 1, 2, 3, 4, 5, 6
-    ON CONFLICT (tenant_id, cause, is_first, workflow_id, day, due_day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews
-)`
 )
+SELECT count(*) FROM folded`
 
-// foldCounts adds up the counters of closed connections in a table, in several
-// transactions. It neither blocks writers nor waits for them.
-func (s *Store) foldCounts(ctx context.Context, table, fold string) error {
-	const lock = "SELECT pg_try_advisory_xact_lock(hashtext('verifyd.' || ?))"
+// foldCounts adds up the counters of closed connections, in several transactions. It
+// neither blocks writers nor waits for them.
+func (s *Store) foldCounts(ctx context.Context) error {
+	const lock = "SELECT pg_try_advisory_xact_lock(hashtext('verifyd.run_counts'))"
 	for range maxFolds {
 		folded := 0
 		err := s.transact(ctx, everyTenant, nil, func(ctx context.Context, tx bun.Tx) error {
 			var locked bool
-			if err := tx.NewRaw(lock, table).Scan(ctx, &locked); err != nil || !locked {
+			if err := tx.NewRaw(lock).Scan(ctx, &locked); err != nil || !locked {
 				return err
 			}
-			return tx.NewRaw(takeClosed+fold+" SELECT count(*) FROM folded", bun.Ident(table), maxFoldedCounts).Scan(ctx, &folded)
+			return tx.NewRaw(foldRunCounts, maxFoldedCounts).Scan(ctx, &folded)
 		})
 		if err != nil || folded < maxFoldedCounts {
-			return translate("add up the counters in "+table, err)
+			return translate("add up the counters of runs", err)
 		}
 	}
 	return nil
+}
+
+// forgetClaims removes claims that ended before a time.
+func (s *Store) forgetClaims(ctx context.Context, ended time.Time) error {
+	err := s.querier().exec(ctx, everyTenant, "DELETE FROM verifyd.claims WHERE until < $1", ended)
+	return translate("remove claims that are over", err)
 }

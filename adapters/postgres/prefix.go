@@ -30,3 +30,36 @@ func prefixTotal(tx bun.IDB, prefix string, all *bun.SelectQuery, rows func() *b
 	return tx.NewSelect().With("few", number(some(with()))).With("others", number(without)).
 		ColumnExpr(total, maxPrefixed, maxPrefixed, all, counted(with()))
 }
+
+// withPrefix selects the texts of a column with the collation C that begin with a
+// prefix.
+func withPrefix(s *bun.SelectQuery, column, prefix string) *bun.SelectQuery {
+	s = s.Where("? COLLATE \"C\" >= ?", bun.Ident(column), prefix)
+	if next := afterPrefix(prefix); next != "" {
+		s = s.Where("? COLLATE \"C\" < ?", bun.Ident(column), next)
+	}
+	return s
+}
+
+// afterPrefix returns the first text in the order of code points that comes after all
+// texts with a prefix; empty if there is none.
+func afterPrefix(prefix string) string {
+	runes := []rune(prefix)
+	for len(runes) > 0 {
+		last := &runes[len(runes)-1]
+		switch *last {
+		case '\U0010FFFF':
+			runes = runes[:len(runes)-1]
+			continue
+		case 0xD7FF:
+			*last = 0xE000 // there is no text with a surrogate
+		default:
+			*last++
+		}
+		return string(runes)
+	}
+	return ""
+}
+
+// counted selects the number of rows.
+func counted(s *bun.SelectQuery) *bun.SelectQuery { return s.ColumnExpr("count(*)") }

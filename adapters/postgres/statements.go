@@ -15,16 +15,11 @@ const (
 	stmtInsertWork    = "verifyd_insert_work"
 	stmtReplaceWork   = "verifyd_replace_work"
 	stmtDeleteAdvance = "verifyd_delete_advance"
-	stmtDeleteReview  = "verifyd_delete_review"
-	stmtInsertReview  = "verifyd_insert_review"
-	stmtReplaceReview = "verifyd_replace_review"
 	stmtInsertMeasure = "verifyd_insert_measures"
 
-	stmtHistoryGroup  = "verifyd_history_group"
-	stmtStartGroup    = "verifyd_start_group"
-	stmtChangeGroup   = "verifyd_change_group"
-	stmtInsertReviews = "verifyd_insert_reviews"
-	stmtDeleteReviews = "verifyd_delete_reviews"
+	stmtHistoryGroup = "verifyd_history_group"
+	stmtStartGroup   = "verifyd_start_group"
+	stmtChangeGroup  = "verifyd_change_group"
 
 	stmtScreened     = "verifyd_screened"
 	stmtLoad         = "verifyd_load"
@@ -86,13 +81,17 @@ SELECT $1::uuid, $2::uuid, $3::int, $4::int, $5::text WHERE `
 // The statements that follow write the summary of the run, see summaryArgs.
 const (
 	insertRun = `INSERT INTO verifyd.runs (tenant_id, id, abandon_at, waiting, signal, wait, ended, completed_at,
-    error, verdict, flagged, status, decision, status_until, outcome, workflow_id, reference_id, started_at, expires_at)
+    error, verdict, flagged, status, decision, status_until, outcome,
+    review_since, review_due, review_until, causes, review, workflow_id, reference_id, started_at, expires_at)
 SELECT $1::uuid, $2::uuid, $3::timestamptz, $4::text, $5::text, $6::int, $7::text, $8::timestamptz,
-    $9::text, $10::text, $11::bool, $12::text, $13::text, $14::timestamptz, $15::text, $16::uuid, $17::text, $18::timestamptz, $19::timestamptz
+    $9::text, $10::text, $11::bool, $12::text, $13::text, $14::timestamptz, $15::text,
+    $16::timestamptz, $17::timestamptz, $18::timestamptz, string_to_array($19::text, ','), $20::text,
+    $21::uuid, $22::text, $23::timestamptz, $24::timestamptz
 WHERE ` + ifAppended
 
 	updateRun = `UPDATE verifyd.runs SET abandon_at = $3, waiting = $4, signal = $5, wait = $6, ended = $7, completed_at = $8,
-    error = $9, verdict = $10, flagged = $11, status = $12, decision = $13, status_from = NULL, status_until = $14, outcome = $15
+    error = $9, verdict = $10, flagged = $11, status = $12, decision = $13, status_from = NULL, status_until = $14, outcome = $15,
+    review_since = $16, review_due = $17, review_until = $18, causes = string_to_array($19::text, ','), review = $20
 WHERE tenant_id = $1 AND id = $2 AND ` + ifAppended
 )
 
@@ -107,41 +106,6 @@ ON CONFLICT (tenant_id, run_id, kind, seq) DO UPDATE SET
 
 	deleteAdvance = `DELETE FROM verifyd.work
 WHERE tenant_id = $1 AND run_id = $2 AND (kind || '') = 'advance' AND ` + ifAppended
-)
-
-// These change the entry of the run in the review queue: it has a row for each of the
-// causes $3. insertReview is for a run that has no entry. For one that has, deleteReview
-// deletes the rows after the first $3, and replaceReview replaces the others; a claim
-// stays while the review is the same.
-//
-// Every transaction that changes an entry first locks its first row. Without this order
-// an append and a claim could deadlock, or a row could have an older claim than the
-// others.
-//
-// That row is found by n + 0 = 1, an expression that no index has: for n = 1 the planner
-// would prefer an index of the queue to the primary key while the table has no statistics.
-const (
-	reviewColumns = "tenant_id, run_id, n, cause, workflow_id, reference_id, since, due_at, until, shown"
-
-	reviewRows = `INSERT INTO verifyd.reviews AS v (` + reviewColumns + `%[1]s)
-SELECT $1::uuid, $2::uuid, i.n, i.cause, $4::uuid, $5::text, $6::timestamptz, $7::timestamptz, $8::timestamptz, $9::text%[2]s
-FROM unnest($3::text[]) WITH ORDINALITY AS i (cause, n)`
-
-	insertReview = reviewRows + " WHERE " + ifAppended
-
-	deleteReview = `
-WITH locked AS MATERIALIZED (
-    SELECT tenant_id, run_id FROM verifyd.reviews WHERE tenant_id = $1 AND run_id = $2 AND n + 0 = 1 AND ` + ifAppended + ` FOR UPDATE
-)
-DELETE FROM verifyd.reviews v USING locked k WHERE v.tenant_id = k.tenant_id AND v.run_id = k.run_id AND v.n > $3::int`
-
-	replaceReview = reviewRows + `
-LEFT JOIN verifyd.reviews c ON c.tenant_id = $1 AND c.run_id = $2 AND c.n + 0 = 1 AND c.since = $6
-WHERE ` + ifAppended + `
-ON CONFLICT (tenant_id, run_id, n) DO UPDATE SET cause = excluded.cause, since = excluded.since, due_at = excluded.due_at,
-    until = excluded.until, shown = excluded.shown,
-    claimed_by = CASE WHEN v.since = excluded.since THEN v.claimed_by ELSE '' END,
-    claim_until = CASE WHEN v.since = excluded.since THEN v.claim_until END`
 )
 
 // insertMeasures adds the measures of an append to the log.

@@ -84,7 +84,7 @@ func emptier(t *testing.T, url string) func(t *testing.T) {
 	var all strings.Builder
 	for _, table := range []string{
 		"tenants", "accounts", "workflows", "workflow_versions", "run_events", "runs", "work", "idempotency_keys", "deliveries",
-		"reviews", "measure_log", "measures", "screened_runs", "rescreen_passes", "run_counts", "run_months", "review_counts",
+		"claims", "measure_log", "measures", "screened_runs", "rescreen_passes", "run_counts", "run_months",
 	} {
 		all.WriteString("DELETE FROM verifyd." + table + ";")
 	}
@@ -103,10 +103,6 @@ type pair struct {
 
 func (p *pair) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
 	return p.other.Load(ctx, t, id, after)
-}
-
-func (p *pair) Queue(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
-	return p.other.Queue(ctx, t, q)
 }
 
 func (p *pair) Measures(ctx context.Context, t verification.TenantID, q verification.MeasureQuery) ([]verification.MeasureCounts, error) {

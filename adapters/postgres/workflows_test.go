@@ -25,8 +25,11 @@ func TestMalformedIDsAreNotFound(t *testing.T) {
 			}
 		}
 	}
-	if stats, err := s.QueueStats(t.Context(), tenant, "c0000000", noon()); err != nil || stats.Open != 0 {
-		t.Errorf("QueueStats of a workflow that cannot exist: %+v, %v, want none", stats, err)
+	for _, of := range []verification.TenantID{"", tenant} {
+		queue := verification.RunQuery{Workflow: "c0000000", Order: verification.OldestFirst, Now: noon()}
+		if p, err := s.List(t.Context(), of, queue); err != nil || p.Total != 0 {
+			t.Errorf("the queue of a workflow that cannot exist: %+v, %v, want none", p, err)
+		}
 	}
 	if _, err := s.Version(t.Context(), tenant, flow, "h\x00"); !errors.Is(err, verification.ErrNotFound) {
 		t.Errorf("Version of a hash with NUL: %v, want not found", err)

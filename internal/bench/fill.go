@@ -99,7 +99,7 @@ func Fill(ctx context.Context, s *postgres.Store, o FillOptions) error {
 		err = s.Maintain(ctx, o.Now.Add(-lag)) // adds up the counters of closed connections
 	}
 	if err == nil {
-		const tables = "verifyd.runs, verifyd.run_events, verifyd.run_counts, verifyd.run_months, verifyd.reviews, verifyd.review_counts, verifyd.measures"
+		const tables = "verifyd.runs, verifyd.run_events, verifyd.run_counts, verifyd.run_months, verifyd.claims, verifyd.measures"
 		_, err = s.Pool().Exec(ctx, "VACUUM (ANALYZE) "+tables)
 	}
 	if err != nil {
@@ -230,12 +230,10 @@ func (g *generator) add(to *rows, n int) error {
 		}
 		to.histories = append(to.histories, historyRow{g.o.tenant, id, len(history), string(events)})
 	}
-	if review, owed := run.Review(); owed {
-		e := verification.QueueEntry{Review: review}
+	if review := r.summary.Review; review != nil {
 		if among := g.random.IntN(2000); among < len(reviewers()) {
-			e.Claim = verification.Claim{By: reviewers()[among], Name: reviewers()[among], At: g.o.Now, Until: g.o.Now.Add(verification.ClaimTTL)}
+			review.Claim = verification.Claim{By: reviewers()[among], Name: reviewers()[among], At: g.o.Now, Until: g.o.Now.Add(verification.ClaimTTL)}
 		}
-		to.reviews = append(to.reviews, e)
 	}
 	g.sums.add(w.ID, verification.Measures(verification.Run{}, run, history))
 	return nil

@@ -79,13 +79,13 @@ type filledRead struct {
 }
 
 func queueReads(now time.Time, flow verification.WorkflowID) (all []filledRead) {
-	type query = verification.QueueQuery
+	type query = verification.RunQuery
 	add := func(name string, change func(*query)) {
-		for _, order := range []verification.QueueOrder{verification.OldestFirst, verification.DueFirst} {
+		for _, order := range []verification.RunOrder{verification.OldestFirst, verification.DueFirst} {
 			q := query{PageQuery: verification.PageQuery{Limit: 50}, Now: now, Order: order}
 			change(&q)
 			all = append(all, filledRead{"queue/" + string(order) + "/" + name, func(ctx context.Context, s *postgres.Store) (int, error) {
-				p, err := s.Queue(ctx, filledTenant, q)
+				p, err := s.List(ctx, filledTenant, q)
 				return p.Total, err
 			}})
 		}
@@ -105,13 +105,12 @@ func queueReads(now time.Time, flow verification.WorkflowID) (all []filledRead) 
 	add("prefix=person-12", func(q *query) { q.ReferencePrefix = "person-12" })
 	add("prefix=person-12,workflow", func(q *query) { q.ReferencePrefix, q.Workflow = "person-12", flow })
 	add("run", func(q *query) { q.Run = "d0000000-0000-7000-8000-000000000001" })
-	return append(all, filledRead{"queue/figures", func(ctx context.Context, s *postgres.Store) (int, error) {
-		// With the ages of the page of numbers.
-		f, err := s.QueueStats(ctx, filledTenant, "", now, now, now.Add(-time.Hour), now.Add(-4*time.Hour), now.AddDate(0, 0, -1), now.AddDate(0, 0, -3), now.AddDate(0, 0, -7))
-		return f.Overdue, err
-	}}, filledRead{"queue/figures of all tenants", func(ctx context.Context, s *postgres.Store) (int, error) {
-		f, err := s.QueueStats(ctx, "", "", now)
-		return f.Overdue, err
+	return append(all, filledRead{"queue/of all tenants", func(ctx context.Context, s *postgres.Store) (int, error) {
+		p, err := s.List(ctx, "", query{Now: now, Order: verification.OldestFirst})
+		return p.Total, err
+	}}, filledRead{"queue/overdue of all tenants", func(ctx context.Context, s *postgres.Store) (int, error) {
+		p, err := s.List(ctx, "", query{Now: now, Order: verification.OldestFirst, DueBefore: now})
+		return p.Total, err
 	}})
 }
 

@@ -14,32 +14,34 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// writeReviews inserts the entries of runs in the review queue: see the table "reviews".
-func writeReviews(ctx context.Context, tx pgx.Tx, tenant [16]byte, entries []verification.QueueEntry) error {
+// reviewValues returns the columns of the review of a run: see the table "runs".
+func reviewValues(s verification.Summary) ([]any, error) {
+	v := s.Review
+	if v == nil {
+		return []any{nil, nil, nil, []string{}, ""}, nil
+	}
+	shown, err := json.Marshal(map[string]any{"workflow_name": v.WorkflowName, "flags": v.Flags, "more_flags": v.MoreFlags})
+	due := pgtype.Timestamptz{Time: v.DueAt, Valid: true}
+	if v.DueAt.IsZero() {
+		due = pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
+	}
+	var causes []string
+	for _, c := range v.Causes {
+		causes = append(causes, string(c))
+	}
+	return []any{v.Since, due, orNull(s.ReviewUntil()), causes, string(shown)}, err
+}
+
+// writeClaims inserts the claims of runs.
+func (b rows) writeClaims(ctx context.Context, tx pgx.Tx) error {
 	var values [][]any
-	for _, e := range entries {
-		shown, err := json.Marshal(map[string]any{
-			"workflow_name": e.WorkflowName, "flags": e.Flags, "more_flags": e.MoreFlags, "causes": e.Causes,
-		})
-		if err != nil {
-			return err
-		}
-		due := pgtype.Timestamptz{Time: e.DueAt, Valid: true}
-		if e.DueAt.IsZero() {
-			due = pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
-		}
-		for i, cause := range e.Causes {
-			values = append(values, []any{
-				tenant, [16]byte(uuid.MustParse(string(e.Run))), int16(i + 1), string(cause), [16]byte(uuid.MustParse(string(e.Workflow))), e.ReferenceID,
-				e.Since, due, orNull(e.Until), string(shown), e.Claim.By, e.Claim.Name, orNull(e.Claim.At), orNull(e.Claim.Until),
-			})
+	for _, r := range b.runs {
+		if v := r.summary.Review; v != nil && v.Claim.By != "" {
+			values = append(values, []any{r.tenant, r.id, v.Since, v.Claim.By, v.Claim.Name, v.Claim.At, v.Claim.Until})
 		}
 	}
-	columns := []string{
-		"tenant_id", "run_id", "n", "cause", "workflow_id", "reference_id", "since", "due_at", "until", "shown",
-		"claimed_by", "claimed_name", "claimed_at", "claim_until",
-	}
-	return copyThrough(ctx, tx, "incoming_reviews", columns, values, "INSERT INTO verifyd.reviews SELECT * FROM incoming_reviews")
+	columns := []string{"tenant_id", "run_id", "since", "claimed_by", "name", "claimed_at", "until"}
+	return copyThrough(ctx, tx, "incoming_claims", columns, values, "INSERT INTO verifyd.claims SELECT * FROM incoming_claims")
 }
 
 // copyThrough copies rows to a table of makeIncoming and takes them from there.

@@ -20,7 +20,6 @@ import (
 type rows struct {
 	runs      []row
 	histories []historyRow
-	reviews   []verification.QueueEntry
 	err       error
 }
 
@@ -57,7 +56,7 @@ func makeIncoming(ctx context.Context, tx pgx.Tx) error {
 	const tables = `
 CREATE TEMPORARY TABLE incoming_runs (LIKE verifyd.runs) ON COMMIT DROP;
 CREATE TEMPORARY TABLE incoming_histories (LIKE verifyd.run_events) ON COMMIT DROP;
-CREATE TEMPORARY TABLE incoming_reviews (LIKE verifyd.reviews) ON COMMIT DROP;
+CREATE TEMPORARY TABLE incoming_claims (LIKE verifyd.claims) ON COMMIT DROP;
 CREATE TEMPORARY TABLE incoming_measures (LIKE verifyd.measures) ON COMMIT DROP`
 	_, err := tx.Exec(ctx, tables)
 	return err
@@ -69,12 +68,15 @@ func (b rows) write(ctx context.Context, tx pgx.Tx) error {
 		"tenant_id", "id", "workflow_id", "reference_id", "started_at", "expires_at", "abandon_at",
 		"waiting", "signal", "wait", "ended", "completed_at", "outcome", "error", "verdict", "flagged",
 		"status", "decision", "status_from", "status_until",
+		"review_since", "review_due", "review_until", "causes", "review",
 	}
 	const take = `
 INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
-    waiting, signal, wait, ended, completed_at, outcome, error, verdict, flagged, status, decision, status_from, status_until)
+    waiting, signal, wait, ended, completed_at, outcome, error, verdict, flagged, status, decision, status_from, status_until,
+    review_since, review_due, review_until, causes, review)
 SELECT tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
-    waiting, signal, wait, ended, completed_at, outcome, error, verdict, flagged, status, decision, status_from, status_until
+    waiting, signal, wait, ended, completed_at, outcome, error, verdict, flagged, status, decision, status_from, status_until,
+    review_since, review_due, review_until, causes, review
 FROM incoming_runs`
 	const takeHistories = `
 INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)
@@ -92,10 +94,8 @@ SELECT tenant_id, run_id, seq, next_seq, events FROM incoming_histories`
 	if err != nil {
 		return err
 	}
-	if len(b.runs) > 0 {
-		if err := writeReviews(ctx, tx, b.runs[0].tenant, b.reviews); err != nil {
-			return err
-		}
+	if err := b.writeClaims(ctx, tx); err != nil {
+		return err
 	}
 	for _, statement := range []string{take, takeHistories, "TRUNCATE incoming_runs, incoming_histories"} {
 		if _, err := tx.Exec(ctx, statement); err != nil {
@@ -119,11 +119,12 @@ func (r row) values() ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []any{
+	review, err := reviewValues(s)
+	return append([]any{
 		r.tenant, r.id, [16]byte(workflow), s.ReferenceID, s.StartedAt, orNull(s.ExpiresAt), orNull(s.AbandonAt),
 		string(s.Waiting), s.Signal, s.WaitNumber, string(s.Ended), orNull(s.CompletedAt), s.Outcome, problem, string(s.Verdict), s.Flagged,
 		string(r.interval.Status), string(r.interval.Decision), orNull(r.interval.From), orNull(r.interval.Until),
-	}, nil
+	}, review...), err
 }
 
 func orNull(t time.Time) *time.Time {

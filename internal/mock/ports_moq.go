@@ -133,6 +133,9 @@ var _ verification.RunStore = &RunStoreMock{}
 //			AppendFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
 //				panic("mock out the Append method")
 //			},
+//			ClaimFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Claim) (verification.Claim, error) {
+//				panic("mock out the Claim method")
+//			},
 //			ListFunc: func(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
 //				panic("mock out the List method")
 //			},
@@ -151,6 +154,9 @@ var _ verification.RunStore = &RunStoreMock{}
 type RunStoreMock struct {
 	// AppendFunc mocks the Append method.
 	AppendFunc func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error
+
+	// ClaimFunc mocks the Claim method.
+	ClaimFunc func(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Claim) (verification.Claim, error)
 
 	// ListFunc mocks the List method.
 	ListFunc func(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error)
@@ -175,6 +181,17 @@ type RunStoreMock struct {
 			Seq int
 			// C is the c argument value.
 			C verification.Commit
+		}
+		// Claim holds details about calls to the Claim method.
+		Claim []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+			// ID is the id argument value.
+			ID verification.RunID
+			// C is the c argument value.
+			C verification.Claim
 		}
 		// List holds details about calls to the List method.
 		List []struct {
@@ -207,6 +224,7 @@ type RunStoreMock struct {
 		}
 	}
 	lockAppend  sync.RWMutex
+	lockClaim   sync.RWMutex
 	lockList    sync.RWMutex
 	lockLoad    sync.RWMutex
 	lockOverdue sync.RWMutex
@@ -257,6 +275,50 @@ func (mock *RunStoreMock) AppendCalls() []struct {
 	mock.lockAppend.RLock()
 	calls = mock.calls.Append
 	mock.lockAppend.RUnlock()
+	return calls
+}
+
+// Claim calls ClaimFunc.
+func (mock *RunStoreMock) Claim(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Claim) (verification.Claim, error) {
+	if mock.ClaimFunc == nil {
+		panic("RunStoreMock.ClaimFunc: method is nil but RunStore.Claim was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		T   verification.TenantID
+		ID  verification.RunID
+		C   verification.Claim
+	}{
+		Ctx: ctx,
+		T:   t,
+		ID:  id,
+		C:   c,
+	}
+	mock.lockClaim.Lock()
+	mock.calls.Claim = append(mock.calls.Claim, callInfo)
+	mock.lockClaim.Unlock()
+	return mock.ClaimFunc(ctx, t, id, c)
+}
+
+// ClaimCalls gets all the calls that were made to Claim.
+// Check the length with:
+//
+//	len(mockedRunStore.ClaimCalls())
+func (mock *RunStoreMock) ClaimCalls() []struct {
+	Ctx context.Context
+	T   verification.TenantID
+	ID  verification.RunID
+	C   verification.Claim
+} {
+	var calls []struct {
+		Ctx context.Context
+		T   verification.TenantID
+		ID  verification.RunID
+		C   verification.Claim
+	}
+	mock.lockClaim.RLock()
+	calls = mock.calls.Claim
+	mock.lockClaim.RUnlock()
 	return calls
 }
 
@@ -2632,304 +2694,6 @@ func (mock *DocumentStoreMock) SaveDocumentCalls() []struct {
 	mock.lockSaveDocument.RLock()
 	calls = mock.calls.SaveDocument
 	mock.lockSaveDocument.RUnlock()
-	return calls
-}
-
-// Ensure, that ReviewQueueMock does implement verification.ReviewQueue.
-// If this is not the case, regenerate this file with moq.
-var _ verification.ReviewQueue = &ReviewQueueMock{}
-
-// ReviewQueueMock is a mock implementation of verification.ReviewQueue.
-//
-//	func TestSomethingThatUsesReviewQueue(t *testing.T) {
-//
-//		// make and configure a mocked verification.ReviewQueue
-//		mockedReviewQueue := &ReviewQueueMock{
-//			QueueFunc: func(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
-//				panic("mock out the Queue method")
-//			},
-//			QueueStatsFunc: func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueStats, error) {
-//				panic("mock out the QueueStats method")
-//			},
-//		}
-//
-//		// use mockedReviewQueue in code that requires verification.ReviewQueue
-//		// and then make assertions.
-//
-//	}
-type ReviewQueueMock struct {
-	// QueueFunc mocks the Queue method.
-	QueueFunc func(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error)
-
-	// QueueStatsFunc mocks the QueueStats method.
-	QueueStatsFunc func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueStats, error)
-
-	// calls tracks calls to the methods.
-	calls struct {
-		// Queue holds details about calls to the Queue method.
-		Queue []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// T is the t argument value.
-			T verification.TenantID
-			// Q is the q argument value.
-			Q verification.QueueQuery
-		}
-		// QueueStats holds details about calls to the QueueStats method.
-		QueueStats []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// T is the t argument value.
-			T verification.TenantID
-			// W is the w argument value.
-			W verification.WorkflowID
-			// Now is the now argument value.
-			Now time.Time
-			// Since is the since argument value.
-			Since []time.Time
-		}
-	}
-	lockQueue      sync.RWMutex
-	lockQueueStats sync.RWMutex
-}
-
-// Queue calls QueueFunc.
-func (mock *ReviewQueueMock) Queue(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
-	if mock.QueueFunc == nil {
-		panic("ReviewQueueMock.QueueFunc: method is nil but ReviewQueue.Queue was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		T   verification.TenantID
-		Q   verification.QueueQuery
-	}{
-		Ctx: ctx,
-		T:   t,
-		Q:   q,
-	}
-	mock.lockQueue.Lock()
-	mock.calls.Queue = append(mock.calls.Queue, callInfo)
-	mock.lockQueue.Unlock()
-	return mock.QueueFunc(ctx, t, q)
-}
-
-// QueueCalls gets all the calls that were made to Queue.
-// Check the length with:
-//
-//	len(mockedReviewQueue.QueueCalls())
-func (mock *ReviewQueueMock) QueueCalls() []struct {
-	Ctx context.Context
-	T   verification.TenantID
-	Q   verification.QueueQuery
-} {
-	var calls []struct {
-		Ctx context.Context
-		T   verification.TenantID
-		Q   verification.QueueQuery
-	}
-	mock.lockQueue.RLock()
-	calls = mock.calls.Queue
-	mock.lockQueue.RUnlock()
-	return calls
-}
-
-// QueueStats calls QueueStatsFunc.
-func (mock *ReviewQueueMock) QueueStats(ctx context.Context, t verification.TenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueStats, error) {
-	if mock.QueueStatsFunc == nil {
-		panic("ReviewQueueMock.QueueStatsFunc: method is nil but ReviewQueue.QueueStats was just called")
-	}
-	callInfo := struct {
-		Ctx   context.Context
-		T     verification.TenantID
-		W     verification.WorkflowID
-		Now   time.Time
-		Since []time.Time
-	}{
-		Ctx:   ctx,
-		T:     t,
-		W:     w,
-		Now:   now,
-		Since: since,
-	}
-	mock.lockQueueStats.Lock()
-	mock.calls.QueueStats = append(mock.calls.QueueStats, callInfo)
-	mock.lockQueueStats.Unlock()
-	return mock.QueueStatsFunc(ctx, t, w, now, since...)
-}
-
-// QueueStatsCalls gets all the calls that were made to QueueStats.
-// Check the length with:
-//
-//	len(mockedReviewQueue.QueueStatsCalls())
-func (mock *ReviewQueueMock) QueueStatsCalls() []struct {
-	Ctx   context.Context
-	T     verification.TenantID
-	W     verification.WorkflowID
-	Now   time.Time
-	Since []time.Time
-} {
-	var calls []struct {
-		Ctx   context.Context
-		T     verification.TenantID
-		W     verification.WorkflowID
-		Now   time.Time
-		Since []time.Time
-	}
-	mock.lockQueueStats.RLock()
-	calls = mock.calls.QueueStats
-	mock.lockQueueStats.RUnlock()
-	return calls
-}
-
-// Ensure, that ClaimStoreMock does implement verification.ClaimStore.
-// If this is not the case, regenerate this file with moq.
-var _ verification.ClaimStore = &ClaimStoreMock{}
-
-// ClaimStoreMock is a mock implementation of verification.ClaimStore.
-//
-//	func TestSomethingThatUsesClaimStore(t *testing.T) {
-//
-//		// make and configure a mocked verification.ClaimStore
-//		mockedClaimStore := &ClaimStoreMock{
-//			ReleaseClaimFunc: func(ctx context.Context, t verification.TenantID, run verification.RunID, by string) error {
-//				panic("mock out the ReleaseClaim method")
-//			},
-//			SaveClaimFunc: func(ctx context.Context, t verification.TenantID, run verification.RunID, c verification.Claim, takeOver bool) (verification.Claim, error) {
-//				panic("mock out the SaveClaim method")
-//			},
-//		}
-//
-//		// use mockedClaimStore in code that requires verification.ClaimStore
-//		// and then make assertions.
-//
-//	}
-type ClaimStoreMock struct {
-	// ReleaseClaimFunc mocks the ReleaseClaim method.
-	ReleaseClaimFunc func(ctx context.Context, t verification.TenantID, run verification.RunID, by string) error
-
-	// SaveClaimFunc mocks the SaveClaim method.
-	SaveClaimFunc func(ctx context.Context, t verification.TenantID, run verification.RunID, c verification.Claim, takeOver bool) (verification.Claim, error)
-
-	// calls tracks calls to the methods.
-	calls struct {
-		// ReleaseClaim holds details about calls to the ReleaseClaim method.
-		ReleaseClaim []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// T is the t argument value.
-			T verification.TenantID
-			// Run is the run argument value.
-			Run verification.RunID
-			// By is the by argument value.
-			By string
-		}
-		// SaveClaim holds details about calls to the SaveClaim method.
-		SaveClaim []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// T is the t argument value.
-			T verification.TenantID
-			// Run is the run argument value.
-			Run verification.RunID
-			// C is the c argument value.
-			C verification.Claim
-			// TakeOver is the takeOver argument value.
-			TakeOver bool
-		}
-	}
-	lockReleaseClaim sync.RWMutex
-	lockSaveClaim    sync.RWMutex
-}
-
-// ReleaseClaim calls ReleaseClaimFunc.
-func (mock *ClaimStoreMock) ReleaseClaim(ctx context.Context, t verification.TenantID, run verification.RunID, by string) error {
-	if mock.ReleaseClaimFunc == nil {
-		panic("ClaimStoreMock.ReleaseClaimFunc: method is nil but ClaimStore.ReleaseClaim was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		T   verification.TenantID
-		Run verification.RunID
-		By  string
-	}{
-		Ctx: ctx,
-		T:   t,
-		Run: run,
-		By:  by,
-	}
-	mock.lockReleaseClaim.Lock()
-	mock.calls.ReleaseClaim = append(mock.calls.ReleaseClaim, callInfo)
-	mock.lockReleaseClaim.Unlock()
-	return mock.ReleaseClaimFunc(ctx, t, run, by)
-}
-
-// ReleaseClaimCalls gets all the calls that were made to ReleaseClaim.
-// Check the length with:
-//
-//	len(mockedClaimStore.ReleaseClaimCalls())
-func (mock *ClaimStoreMock) ReleaseClaimCalls() []struct {
-	Ctx context.Context
-	T   verification.TenantID
-	Run verification.RunID
-	By  string
-} {
-	var calls []struct {
-		Ctx context.Context
-		T   verification.TenantID
-		Run verification.RunID
-		By  string
-	}
-	mock.lockReleaseClaim.RLock()
-	calls = mock.calls.ReleaseClaim
-	mock.lockReleaseClaim.RUnlock()
-	return calls
-}
-
-// SaveClaim calls SaveClaimFunc.
-func (mock *ClaimStoreMock) SaveClaim(ctx context.Context, t verification.TenantID, run verification.RunID, c verification.Claim, takeOver bool) (verification.Claim, error) {
-	if mock.SaveClaimFunc == nil {
-		panic("ClaimStoreMock.SaveClaimFunc: method is nil but ClaimStore.SaveClaim was just called")
-	}
-	callInfo := struct {
-		Ctx      context.Context
-		T        verification.TenantID
-		Run      verification.RunID
-		C        verification.Claim
-		TakeOver bool
-	}{
-		Ctx:      ctx,
-		T:        t,
-		Run:      run,
-		C:        c,
-		TakeOver: takeOver,
-	}
-	mock.lockSaveClaim.Lock()
-	mock.calls.SaveClaim = append(mock.calls.SaveClaim, callInfo)
-	mock.lockSaveClaim.Unlock()
-	return mock.SaveClaimFunc(ctx, t, run, c, takeOver)
-}
-
-// SaveClaimCalls gets all the calls that were made to SaveClaim.
-// Check the length with:
-//
-//	len(mockedClaimStore.SaveClaimCalls())
-func (mock *ClaimStoreMock) SaveClaimCalls() []struct {
-	Ctx      context.Context
-	T        verification.TenantID
-	Run      verification.RunID
-	C        verification.Claim
-	TakeOver bool
-} {
-	var calls []struct {
-		Ctx      context.Context
-		T        verification.TenantID
-		Run      verification.RunID
-		C        verification.Claim
-		TakeOver bool
-	}
-	mock.lockSaveClaim.RLock()
-	calls = mock.calls.SaveClaim
-	mock.lockSaveClaim.RUnlock()
 	return calls
 }
 

@@ -687,14 +687,15 @@ func ExampleEngine_Queue() {
 	run := s.start(w, `{"sandbox":{"pan_verification":"fail"}}`)
 	s.consent(run)
 
-	queue := must(s.Queue(ctx, acme, verification.QueueQuery{
+	queue := must(s.Queue(ctx, acme, verification.RunQuery{
 		PageQuery: verification.PageQuery{Limit: 50}, Order: verification.DueFirst, Unclaimed: true,
 	}))
-	for _, e := range queue.Data {
-		fmt.Println(e.ReferenceID, e.WorkflowName, e.Causes, e.Flags[0].Reason, e.DueAt.Sub(e.Since))
+	for _, run := range queue.Data {
+		v := run.Review
+		fmt.Println(run.ReferenceID, v.WorkflowName, v.Causes, v.Flags[0].Reason, v.DueAt.Sub(v.Since))
 	}
-	next := queue.Data[0].Position()
-	rest := must(s.Queue(ctx, acme, verification.QueueQuery{PageQuery: verification.PageQuery{Limit: 1}, After: &next}))
+	next := queue.Data[0].Review.Position(run)
+	rest := must(s.Queue(ctx, acme, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, After: &next}))
 	fmt.Println(rest.Total, len(rest.Data))
 	// Output:
 	// person-1 Onboarding [review_step] The workflow asks for a manual review. 4h0m0s
@@ -754,8 +755,8 @@ func ExampleEngine_QueueStats() {
 	}
 
 	stats := must(s.QueueStats(ctx, acme))
-	fmt.Println(stats.Open, stats.Overdue, stats.Oldest.Format(time.TimeOnly))
-	// Output: 1 0 09:00:00
+	fmt.Println(stats.Open, stats.Overdue)
+	// Output: 1 0
 }
 
 func ExampleEngine_Numbers() {

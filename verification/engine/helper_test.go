@@ -26,22 +26,20 @@ type ports struct {
 	verification.TenantLister
 	verification.IdempotencyStore
 	verification.DeliveryStore
-	verification.ReviewQueue
-	verification.ClaimStore
 	verification.MeasureStore
 	verification.RescreenStore
 }
 
 // replace returns s, with other ports where change sets them.
 func replace(s verification.Store, change func(*ports)) verification.Store {
-	p := ports{s, s, s, s, s, s, s, s, s, s, s}
+	p := ports{s, s, s, s, s, s, s, s, s}
 	change(&p)
 	return p
 }
 
 // mockRuns returns a mock of s that calls s.
 func mockRuns(s verification.RunStore) *mock.RunStoreMock {
-	return &mock.RunStoreMock{LoadFunc: s.Load, AppendFunc: s.Append, ListFunc: s.List, OverdueFunc: s.Overdue}
+	return &mock.RunStoreMock{LoadFunc: s.Load, AppendFunc: s.Append, ClaimFunc: s.Claim, ListFunc: s.List, OverdueFunc: s.Overdue}
 }
 
 // withRuns returns a kit whose run store is a mock that calls the kit's own store.

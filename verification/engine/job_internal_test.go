@@ -32,8 +32,6 @@ func idleRunner() (*runner, *mock.WorkQueueMock) {
 		verification.TenantLister
 		verification.IdempotencyStore
 		verification.DeliveryStore
-		verification.ReviewQueue
-		verification.ClaimStore
 		verification.MeasureStore
 		verification.RescreenStore
 	}{WorkQueue: queue}

@@ -82,8 +82,11 @@ type ProviderNumbers struct {
 // QueueNumbers describe the review queue now. SinceCounts[i] counts the runs that have
 // needed a verdict for at least Ages[i].
 type QueueNumbers struct {
-	verification.QueueStats
-	Ages []time.Duration // the shortest first
+	QueueStats
+	// Oldest is the earliest Since; zero if the queue is empty.
+	Oldest      time.Time
+	Ages        []time.Duration // the shortest first
+	SinceCounts []int
 }
 
 // queueAges returns the ages that are counted.
@@ -353,14 +356,32 @@ func sortedSteps(steps map[verification.NodeID]*StepNumbers, order map[verificat
 }
 
 // queueNumbers describes the review queue now.
-func (e *Engine) queueNumbers(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (QueueNumbers, error) {
-	now := e.now()
-	var since []time.Time
-	for _, age := range queueAges() {
-		since = append(since, now.Add(-age))
+func (e *Engine) queueNumbers(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (n QueueNumbers, err error) {
+	q := verification.RunQuery{Order: verification.OldestFirst, Workflow: w, Now: e.now()}
+	first := q
+	first.Limit = 1
+	p, err := e.ports.Store.List(ctx, t, first)
+	if err != nil {
+		return n, err
 	}
-	stats, err := e.ports.Store.QueueStats(ctx, t, w, now, since...)
-	return QueueNumbers{QueueStats: stats, Ages: queueAges()}, err
+	n.Ages, n.Open = queueAges(), p.Total
+	for _, s := range p.Data {
+		n.Oldest = s.Review.Since
+	}
+	overdue := q
+	overdue.DueBefore = q.Now
+	if n.Overdue, err = e.total(ctx, t, overdue); err != nil {
+		return n, err
+	}
+	for _, age := range n.Ages {
+		q.SinceBefore = q.Now.Add(-age)
+		count, err := e.total(ctx, t, q)
+		if err != nil {
+			return n, err
+		}
+		n.SinceCounts = append(n.SinceCounts, count)
+	}
+	return n, nil
 }
 
 // TransitionQuery selects the transitions of one version of a workflow.

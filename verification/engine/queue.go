@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -10,32 +11,50 @@ import (
 )
 
 // Queue returns one page of the runs that need a verdict now and match the query, and
-// the number of all matches. q.Now is set by the engine, and q.ClaimedBy is an identity.
-func (e *Engine) Queue(ctx context.Context, t verification.TenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
+// the number of all matches. q.Now is set by the engine, q.ClaimedBy is an identity, and an
+// empty order is OldestFirst.
+func (e *Engine) Queue(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
 	if err := q.PageQuery.Validate(); err != nil {
-		return verification.Page[verification.QueueEntry]{}, err
+		return verification.Page[verification.Summary]{}, err
 	}
-	q.Now, q.ClaimedBy = e.now(), keyOf(q.ClaimedBy)
-	return e.ports.Store.Queue(ctx, t, q)
+	q.Now, q.ClaimedBy, q.Order = e.now(), keyOf(q.ClaimedBy), cmp.Or(q.Order, verification.OldestFirst)
+	return e.ports.Store.List(ctx, t, q)
 }
 
-// Review returns the entry of one run in the review queue, or ErrNotFound if the run
-// needs no verdict now.
-func (e *Engine) Review(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.QueueEntry, error) {
-	p, err := e.Queue(ctx, t, verification.QueueQuery{PageQuery: verification.PageQuery{Limit: 1}, Run: id})
+// Review returns the review of one run with its claim, or ErrNotFound if the run needs no
+// verdict now.
+func (e *Engine) Review(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.Review, error) {
+	p, err := e.Queue(ctx, t, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Run: id})
 	if err != nil {
-		return verification.QueueEntry{}, err
+		return verification.Review{}, err
 	}
 	if len(p.Data) == 0 {
-		return verification.QueueEntry{}, verification.NotFound("review")
+		return verification.Review{}, verification.NotFound("review")
 	}
-	return p.Data[0], nil
+	return *p.Data[0].Review, nil
 }
 
-// QueueStats returns the statistics of the review queue of a tenant, or of all tenants if
-// t is empty.
-func (e *Engine) QueueStats(ctx context.Context, t verification.TenantID) (verification.QueueStats, error) {
-	return e.ports.Store.QueueStats(ctx, t, "", e.now())
+// QueueStats counts the review queue of a tenant, or of all tenants, at one time.
+type QueueStats struct {
+	Open    int // runs that need a verdict
+	Overdue int // those whose due time has passed
+}
+
+// QueueStats counts the review queue of a tenant, or of all tenants if t is empty.
+func (e *Engine) QueueStats(ctx context.Context, t verification.TenantID) (s QueueStats, err error) {
+	q := verification.RunQuery{Order: verification.OldestFirst, Now: e.now()}
+	if s.Open, err = e.total(ctx, t, q); err != nil {
+		return s, err
+	}
+	q.DueBefore = q.Now
+	s.Overdue, err = e.total(ctx, t, q)
+	return s, err
+}
+
+// total returns the number of runs that match a query.
+func (e *Engine) total(ctx context.Context, t verification.TenantID, q verification.RunQuery) (int, error) {
+	p, err := e.ports.Store.List(ctx, t, q)
+	return p.Total, err
 }
 
 // ClaimRequest is a request for the claim of a run in the review queue.
@@ -55,10 +74,22 @@ func (e *Engine) Claim(ctx context.Context, t verification.TenantID, id verifica
 		return verification.Claim{}, verification.InvalidField("review", "by", "is required")
 	}
 	now := e.now()
-	return e.ports.Store.SaveClaim(ctx, t, id, verification.Claim{
-		By: by, Name: r.Name, At: now, Until: now.Add(verification.ClaimTTL),
-	}, r.TakeOver)
+	c := verification.Claim{By: by, Name: r.Name, At: now, Until: now.Add(verification.ClaimTTL)}
+	held, err := e.ports.Store.Claim(ctx, t, id, c)
+	for range maxTakeOver {
+		if !r.TakeOver || !errors.Is(err, verification.ErrConflict) {
+			break
+		}
+		if err := e.release(ctx, t, id, held.By); err != nil {
+			return held, err
+		}
+		held, err = e.ports.Store.Claim(ctx, t, id, c)
+	}
+	return held, err
 }
+
+// maxTakeOver is how often a claim is taken over while other people renew or make claims.
+const maxTakeOver = 3
 
 // ReleaseClaim ends the claim of the person with an identity. A claim of another person
 // stays.
@@ -66,7 +97,17 @@ func (e *Engine) ReleaseClaim(ctx context.Context, t verification.TenantID, id v
 	if by = keyOf(by); by == "" {
 		return verification.InvalidField("review", "by", "is required")
 	}
-	return e.ports.Store.ReleaseClaim(ctx, t, id, by)
+	return e.release(ctx, t, id, by)
+}
+
+// release ends the claim of the person with a Key, if the run has it.
+func (e *Engine) release(ctx context.Context, t verification.TenantID, id verification.RunID, by string) error {
+	now := e.now()
+	_, err := e.ports.Store.Claim(ctx, t, id, verification.Claim{By: by, At: now, Until: now})
+	if errors.Is(err, verification.ErrConflict) || errors.Is(err, verification.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // claimBeside returns the claim of a run on which a person acts; zero for none.
@@ -74,11 +115,11 @@ func (e *Engine) claimBeside(ctx context.Context, ref verification.RunRef, ident
 	if keyOf(identity) == "" || e.external {
 		return verification.Claim{}, nil
 	}
-	entry, err := e.Review(ctx, ref.Tenant, ref.Run)
+	review, err := e.Review(ctx, ref.Tenant, ref.Run)
 	if errors.Is(err, verification.ErrNotFound) {
 		err = nil
 	}
-	return entry.Claim, err
+	return review.Claim, err
 }
 
 // endClaim ends the claim that a reviewer has of a run, which still needs a verdict after
@@ -88,7 +129,7 @@ func (e *Engine) endClaim(ctx context.Context, s *session, by string) {
 	if _, open := s.run.InReview(); !open || keyOf(by) == "" || e.external {
 		return
 	}
-	if err := e.ports.Store.ReleaseClaim(context.WithoutCancel(ctx), s.ref.Tenant, s.ref.Run, keyOf(by)); err != nil {
+	if err := e.release(context.WithoutCancel(ctx), s.ref.Tenant, s.ref.Run, keyOf(by)); err != nil {
 		e.log.WarnContext(ctx, "claim not released", "tenant", s.ref.Tenant, "run", s.ref.Run, "error", err)
 	}
 }

@@ -36,8 +36,8 @@ func (e *Engine) RunRecord(ctx context.Context, t verification.TenantID, id veri
 		Seq: h.run.Seq, History: h.events, Documents: h.run.Documents, At: h.at,
 		FourEyes: h.run.Started.FourEyes,
 	}
-	if v, open := h.run.Review(); open && v.OpenAt(h.at) {
-		r.Review = &v
+	if summary := h.run.Summary(); summary.DecisionAt(h.at) == verification.DecisionReview {
+		r.Review = summary.Review
 	}
 	program, err := e.describeCards(ctx, t, r.Report)
 	r.Definition = program.Version.Definition

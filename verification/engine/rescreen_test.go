@@ -143,7 +143,7 @@ func TestACompletedRunIsScreenedAgainWhenTheListChanges(t *testing.T) {
 	if n := len(k.Notices.All()); n != 1 {
 		t.Errorf("%d notices, want that of the end only", n)
 	}
-	queue, err := k.Store.Queue(t.Context(), enginetest.Tenant, verification.QueueQuery{
+	queue, err := k.Store.List(t.Context(), enginetest.Tenant, verification.RunQuery{
 		PageQuery: verification.PageQuery{Limit: 10}, Now: k.Clock.Now(), Cause: verification.CauseRescreened,
 	})
 	if err != nil || queue.Total != 1 {

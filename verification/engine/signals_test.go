@@ -180,9 +180,13 @@ func TestTheReviewOfARunIsItsOwn(t *testing.T) {
 	for range 2 {
 		run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
 		k.Submit(run.ID, "consent_submitted", consent())
-		entry, err := k.Engine.Review(t.Context(), enginetest.Tenant, run.ID)
-		if err != nil || entry.Run != run.ID {
-			t.Errorf("review = %+v, %v; want that of run %s", entry, err, run.ID)
+		by := string(run.ID)
+		if _, err := k.Engine.Claim(t.Context(), enginetest.Tenant, run.ID, engine.ClaimRequest{By: by, Name: by}); err != nil {
+			t.Fatal(err)
+		}
+		review, err := k.Engine.Review(t.Context(), enginetest.Tenant, run.ID)
+		if err != nil || review.Claim.Name != by {
+			t.Errorf("review = %+v, %v; want the claim of %s", review, err, by)
 		}
 	}
 }

@@ -33,8 +33,6 @@ type broken struct {
 	*mock.IdempotencyStoreMock
 	*mock.DeliveryStoreMock
 	*mock.DocumentStoreMock
-	*mock.ReviewQueueMock
-	*mock.ClaimStoreMock
 	*mock.MeasureStoreMock
 	*mock.RescreenStoreMock
 }
@@ -50,7 +48,7 @@ func working() stores { return stores{memory.New(), blob.Memory(100<<20, 100<<20
 // broken returns a store that calls s except where change replaces a method.
 func (s stores) broken(change breakage) *broken {
 	b := &broken{
-		&mock.RunStoreMock{AppendFunc: s.Append, ListFunc: s.List, LoadFunc: s.Load, OverdueFunc: s.Overdue},
+		&mock.RunStoreMock{AppendFunc: s.Append, ClaimFunc: s.Claim, ListFunc: s.List, LoadFunc: s.Load, OverdueFunc: s.Overdue},
 		&mock.WorkQueueMock{
 			FinishFunc: s.Finish, PostponeFunc: s.Postpone, ReleaseFunc: s.Release, RenewFunc: s.Renew, TakeFunc: s.Take,
 		},
@@ -71,8 +69,6 @@ func (s stores) broken(change breakage) *broken {
 			DocumentFunc: s.Document, OpenDocumentFunc: s.OpenDocument,
 			RemoveDocumentFunc: s.RemoveDocument, SaveDocumentFunc: s.SaveDocument,
 		},
-		&mock.ReviewQueueMock{QueueFunc: s.Queue, QueueStatsFunc: s.QueueStats},
-		&mock.ClaimStoreMock{SaveClaimFunc: s.SaveClaim, ReleaseClaimFunc: s.ReleaseClaim},
 		&mock.MeasureStoreMock{MeasuresFunc: s.Measures},
 		&mock.RescreenStoreMock{
 			HoldListFunc: s.HoldList, SavePassFunc: s.SavePass, OutdatedRunsFunc: s.OutdatedRuns, RescreenPassesFunc: s.RescreenPasses,

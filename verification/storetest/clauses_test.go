@@ -83,11 +83,8 @@ func TestEverySuiteRunsAlone(t *testing.T) {
 		"tenants":          func(s verification.Store) storetest.Ports { return storetest.Ports{TenantStore: s, TenantLister: s} },
 		"idempotency keys": func(s verification.Store) storetest.Ports { return storetest.Ports{IdempotencyStore: s} },
 		"deliveries":       func(s verification.Store) storetest.Ports { return storetest.Ports{DeliveryStore: s, RunStore: s} },
-		"reviews": func(s verification.Store) storetest.Ports {
-			return storetest.Ports{ReviewQueue: s, ClaimStore: s, RunStore: s}
-		},
-		"measures":     func(s verification.Store) storetest.Ports { return storetest.Ports{MeasureStore: s, RunStore: s} },
-		"re-screening": func(s verification.Store) storetest.Ports { return storetest.Ports{RescreenStore: s, RunStore: s} },
+		"measures":         func(s verification.Store) storetest.Ports { return storetest.Ports{MeasureStore: s, RunStore: s} },
+		"re-screening":     func(s verification.Store) storetest.Ports { return storetest.Ports{RescreenStore: s, RunStore: s} },
 	} {
 		t.Run(suite, func(t *testing.T) {
 			storetest.Some(t, func(*testing.T) storetest.Ports { return of(fresh()) })

@@ -119,7 +119,7 @@ func savedByClauses(t *testing.T) fields {
 		for _, call := range b.SavePassCalls() {
 			saved.see(reflect.ValueOf(call.P))
 		}
-		for _, call := range b.SaveClaimCalls() {
+		for _, call := range b.ClaimCalls() {
 			saved.see(reflect.ValueOf(call.C))
 		}
 	}

@@ -16,7 +16,7 @@ type Clause struct {
 // Clauses returns the clauses of every suite.
 func Clauses() []Clause {
 	var all []Clause
-	for _, c := range slices.Concat(runs(), work(), workflows(), tenants(), idempotency(), deliveries(), reviews(), measures(), rescreens(), documents()) {
+	for _, c := range slices.Concat(runs(), work(), workflows(), tenants(), idempotency(), deliveries(), measures(), rescreens(), documents()) {
 		all = append(all, Clause{c.name, c.promise, func(ctx context.Context, s verification.Store, d verification.DocumentStore) error {
 			p := portsOf(s)
 			p.DocumentStore = d

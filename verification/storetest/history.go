@@ -61,7 +61,15 @@ func (s history) then(after time.Duration, facts ...verification.Fact) history {
 	return s.at(s.events[len(s.events)-1].At.Add(after), facts...)
 }
 
-func (s history) summary() verification.Summary { return verification.Fold(s.id, s.events).Summary() }
+// summary returns the summary of the run as List returns it, without its review.
+func (s history) summary() verification.Summary {
+	v := s.reviewed()
+	v.Review = nil
+	return v
+}
+
+// reviewed returns the summary of the run with its review.
+func (s history) reviewed() verification.Summary { return verification.Fold(s.id, s.events).Summary() }
 
 func (s history) ref(t verification.TenantID) verification.RunRef {
 	return verification.RunRef{Tenant: t, Run: s.id}
@@ -95,7 +103,7 @@ func (s history) announcing() verification.Commit {
 
 // only returns an append without events, which changes only the effects.
 func (s history) only(advanceAt time.Time) verification.Commit {
-	return verification.Commit{Summary: s.summary(), AdvanceAt: advanceAt}
+	return verification.Commit{Summary: s.reviewed(), AdvanceAt: advanceAt}
 }
 
 func started() verification.Started {

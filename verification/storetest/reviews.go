@@ -12,24 +12,23 @@ import (
 )
 
 func reviews() []clause {
-	const queue, stats = "ReviewQueue.Queue: ", "ReviewQueue.QueueStats: "
-	const claim, release = "ClaimStore.SaveClaim: ", "ClaimStore.ReleaseClaim: "
+	const queue, claim = "RunStore.List: ", "RunStore.Claim: "
 	return []clause{
-		{"an entry of the queue is returned as it was saved", queue + "the entries that match", entryIsReturned},
-		{"the queue has exactly the runs that need a verdict at the time of the query", "ReviewQueue: the entries of the runs whose decision is review at the time of the query", queueAgrees},
+		{"a review is listed as it was saved", queue + "the summaries have a Review", reviewIsListed},
+		{"the queue has exactly the runs that need a verdict at the time of the query", "verification.RunOrder: an order of the review queue selects only runs whose decision is review", queueAgrees},
 		{"the queue is in the order of the query", queue + "one page, in its order", queueInOrder},
 		{"the pages of the queue add up to the whole queue", queue + "one page, and the number of all matches", queuePages},
-		{"a page of the queue continues after a position", "QueueQuery.After: continues behind a position", queueAfter},
-		{"the filters of the queue select what matches", queue + "the entries that match the query", queueFilters},
-		{"an append without events leaves the queue as it is", "Commit.Review: says nothing if Events is empty", queueUnchanged},
-		{"the statistics of the queue count what is open and overdue", stats + "the statistics of the queue of a tenant, or of all tenants", queueStats},
-		{"two tenants have separate queues", "ReviewQueue: every method is of one tenant", queuesOfTwoTenants},
+		{"a page of the queue continues after a position", "RunQuery.After: continues the review queue after a position", queueAfter},
+		{"the filters of the queue select what matches", queue + "the runs that match the query", queueFilters},
+		{"an append without events leaves a claim as it is", claim + "ends with the review", claimUnchanged},
+		{"the review queues of all tenants are counted", queue + "counts runs of all tenants", allQueues},
+		{"two tenants have separate queues", queue + "the runs of the tenant", queuesOfTwoTenants},
 		{"a claim is shown until it ends", claim + "stores a claim", claimIsShown},
-		{"a claim of another person is refused, unless it is taken over", claim + "returns that claim and ErrConflict", claimIsHeld},
+		{"a claim of another person is refused", claim + "returns that claim and ErrConflict", claimIsHeld},
 		{"a renewed claim keeps the time at which it began", claim + "keeps its earlier At while it is held", claimRenewed},
-		{"a person releases only their own claim", release + "removes the claim of a person", claimReleased},
-		{"a claim stays when the run is flagged for another cause", "ClaimStore: a claim ends with the entry of its run", claimStays},
-		{"a claim ends with its review", "ClaimStore: a claim ends with the entry of its run, or when another review of the run begins", claimEnds},
+		{"a person releases only their own claim", claim + "unless another person holds one at c.At; verification.Claim: a claim that ends at once releases the run", claimReleased},
+		{"a claim stays when the run is flagged for another cause", claim + "ends with the review", claimStays},
+		{"a claim ends with its review", claim + "ends with the review, also when another review of the run begins", claimEnds},
 		{"one of concurrent claims is stored", claim + "unless another person holds one", claimsAtOnce},
 	}
 }
@@ -67,48 +66,50 @@ func reviewHistories() []history {
 	}
 }
 
-// entries returns the entries of histories.
-func entries(histories []history) (all []verification.QueueEntry) {
+// reviewed returns the summaries of histories that have a review.
+func reviewed(histories []history) (all []verification.Summary) {
 	for _, s := range histories {
-		if v, open := verification.Fold(s.id, s.events).Review(); open {
-			all = append(all, verification.QueueEntry{Review: v})
+		if v := s.reviewed(); v.Review != nil {
+			all = append(all, v)
 		}
 	}
 	return all
 }
 
-// inQueue returns the entries that a query selects, in its order, without its page.
-func inQueue(all []verification.QueueEntry, q verification.QueueQuery) []verification.QueueEntry {
-	found := slices.DeleteFunc(slices.Clone(all), func(e verification.QueueEntry) bool { return !q.Matches(e) })
-	slices.SortFunc(found, func(a, b verification.QueueEntry) int { return q.Order.Compare(a.Position(), b.Position()) })
+// inQueue returns the summaries that a query of the queue selects, in its order, without its
+// page.
+func inQueue(all []verification.Summary, q verification.RunQuery) []verification.Summary {
+	found := slices.DeleteFunc(slices.Clone(all), func(s verification.Summary) bool { return !q.Matches(s) })
+	slices.SortFunc(found, func(a, b verification.Summary) int {
+		return q.Order.Compare(a.Review.Position(a.ID), b.Review.Position(b.ID))
+	})
 	return found
 }
 
 // wholeQueue selects the whole queue at a time.
-func wholeQueue(now time.Time) verification.QueueQuery {
-	return verification.QueueQuery{PageQuery: firstPage(), Now: now}
+func wholeQueue(now time.Time) verification.RunQuery {
+	return verification.RunQuery{PageQuery: firstPage(), Now: now, Order: verification.OldestFirst}
 }
 
-func (t *trial) queue(tenant verification.TenantID, q verification.QueueQuery) verification.Page[verification.QueueEntry] {
-	p, err := t.store.Queue(t.ctx, tenant, q)
-	t.ok("Queue", err)
-	return p
-}
-
-// queues ends the clause unless a query selects those of all entries that match it.
-func (t *trial) queues(all []verification.QueueEntry, q verification.QueueQuery) {
+// queues ends the clause unless a query selects those of all summaries that match it.
+func (t *trial) queues(all []verification.Summary, q verification.RunQuery) {
 	want := inQueue(all, q)
-	what := fmt.Sprintf("Queue(%+v)", q)
-	p := t.queue(ours, q)
+	what := fmt.Sprintf("List(%+v)", q)
+	p := t.list(ours, q)
 	same(t, what, p.Data, want)
 	same(t, "the total of "+what, p.Total, len(want))
 }
 
 // claim saves a claim of ours.
 func (t *trial) claim(run verification.RunID, by string, at time.Time) verification.Claim {
-	c, err := t.store.SaveClaim(t.ctx, ours, run, claimOf(by, at), false)
-	t.ok("SaveClaim", err)
+	c, err := t.store.Claim(t.ctx, ours, run, claimOf(by, at))
+	t.ok("Claim", err)
 	return c
+}
+
+// released returns a claim of a person that is over at once.
+func released(by string, at time.Time) verification.Claim {
+	return verification.Claim{By: by, At: at, Until: at}
 }
 
 func claimOf(by string, at time.Time) verification.Claim {
@@ -120,17 +121,17 @@ func (t *trial) claimed(run verification.RunID, now time.Time, want verification
 	q := wholeQueue(now)
 	q.Run = run
 	var got []verification.Claim
-	for _, e := range t.queue(ours, q).Data {
-		got = append(got, e.Claim)
+	for _, s := range t.list(ours, q).Data {
+		got = append(got, s.Review.Claim)
 	}
 	same(t, fmt.Sprintf("the claims of run %s at start+%s", run, now.Sub(instant(0))), got, []verification.Claim{want})
 }
 
-func entryIsReturned(t *trial) {
+func reviewIsListed(t *trial) {
 	s := limited(3600, 0)
 	s.ReviewDueMinutes, s.ReferenceID, s.WorkflowName = 45, oddText, oddText
 	h := begin(1, instant(0), s)
-	for n := range 7 { // more flags than an entry shows
+	for n := range 7 { // more flags than a review shows
 		node := verification.NodeID(fmt.Sprintf("check_%d", n))
 		h = h.then(tick,
 			verification.Dispatched{Node: node, Key: "k", Label: oddText, Provider: "sandbox", Dispatch: n + 1, Visit: 1},
@@ -138,7 +139,7 @@ func entryIsReturned(t *trial) {
 	}
 	h = h.then(tick, verification.ReviewAsked{Node: "review", Label: oddText, Reason: oddText})
 	t.save(ours, h)
-	t.queues(entries([]history{h}), wholeQueue(instant(time.Minute)))
+	t.queues(reviewed([]history{h}), wholeQueue(instant(time.Minute)))
 }
 
 func queueAgrees(t *trial) {
@@ -164,9 +165,9 @@ func queueAgrees(t *trial) {
 			}
 		}
 		var got []verification.RunID
-		p := t.queue(ours, wholeQueue(now))
-		for _, e := range p.Data {
-			got = append(got, e.Run)
+		p := t.list(ours, wholeQueue(now))
+		for _, s := range p.Data {
+			got = append(got, s.ID)
 		}
 		slices.Sort(got)
 		same(t, fmt.Sprintf("the runs in the queue at start+%s", now.Sub(instant(0))), got, want)
@@ -177,10 +178,10 @@ func queueAgrees(t *trial) {
 func queueInOrder(t *trial) {
 	histories := reviewHistories()
 	t.save(ours, histories...)
-	for _, o := range []verification.QueueOrder{"", verification.OldestFirst, verification.DueFirst} {
+	for _, o := range []verification.RunOrder{verification.OldestFirst, verification.DueFirst} {
 		q := wholeQueue(instant(10 * time.Minute))
 		q.Order = o
-		t.queues(entries(histories), q)
+		t.queues(reviewed(histories), q)
 	}
 }
 
@@ -188,24 +189,25 @@ func queuePages(t *trial) {
 	histories := reviewHistories()
 	t.save(ours, histories...)
 	now := instant(40 * time.Minute) // after some deadlines
-	pages(t, "Queue", inQueue(entries(histories), wholeQueue(now)),
-		func(p verification.PageQuery) (verification.Page[verification.QueueEntry], error) {
-			return t.store.Queue(t.ctx, ours, verification.QueueQuery{PageQuery: p, Now: now})
-		})
+	q := wholeQueue(now)
+	pages(t, "List", inQueue(reviewed(histories), q), func(p verification.PageQuery) (verification.Page[verification.Summary], error) {
+		q.PageQuery = p
+		return t.store.List(t.ctx, ours, q)
+	})
 }
 
 func queueAfter(t *trial) {
 	histories := reviewHistories()
 	t.save(ours, histories...)
-	for _, o := range []verification.QueueOrder{verification.OldestFirst, verification.DueFirst} {
+	for _, o := range []verification.RunOrder{verification.OldestFirst, verification.DueFirst} {
 		q := wholeQueue(instant(10 * time.Minute))
 		q.Order = o
-		all := inQueue(entries(histories), q)
-		for i, e := range all {
-			at := e.Position()
+		all := inQueue(reviewed(histories), q)
+		for i, s := range all {
+			at := s.Review.Position(s.ID)
 			q.After = &at
-			p := t.queue(ours, q)
-			same(t, fmt.Sprintf("the queue %s after entry %d", o, i), p.Data, all[i+1:])
+			p := t.list(ours, q)
+			same(t, fmt.Sprintf("the queue in the order %s after run %d", o, i), p.Data, all[i+1:])
 			same(t, "the total", p.Total, len(all))
 		}
 	}
@@ -214,24 +216,35 @@ func queueAfter(t *trial) {
 func queueFilters(t *trial) {
 	histories := reviewHistories()
 	t.save(ours, histories...)
-	all, now := entries(histories), instant(10*time.Minute)
+	all, now := reviewed(histories), instant(10*time.Minute)
 	for i := range all {
 		if i%2 == 0 {
-			all[i].Claim = t.claim(all[i].Run, fmt.Sprintf("person-%d", i%4), now)
+			v := *all[i].Review
+			v.Claim = t.claim(all[i].ID, fmt.Sprintf("person-%d", i%4), now)
+			all[i].Review = &v
 		}
 	}
-	for _, change := range []func(*verification.QueueQuery){
-		func(q *verification.QueueQuery) { q.Workflow = renewal },
-		func(q *verification.QueueQuery) { q.Workflow = unknown },
-		func(q *verification.QueueQuery) { q.Cause = verification.CauseSource },
-		func(q *verification.QueueQuery) { q.Cause = verification.CauseReviewStep },
-		func(q *verification.QueueQuery) { q.Cause = verification.CauseProposal },
-		func(q *verification.QueueQuery) { q.SinceBefore = instant(2 * time.Minute) },
-		func(q *verification.QueueQuery) { q.Run = runID(4) },
-		func(q *verification.QueueQuery) { q.ReferencePrefix = "customer-1" },
-		func(q *verification.QueueQuery) { q.ReferencePrefix = "customer-1%" },
-		func(q *verification.QueueQuery) { q.ClaimedBy = "person-2" },
-		func(q *verification.QueueQuery) { q.Unclaimed = true },
+	for _, change := range []func(*verification.RunQuery){
+		func(q *verification.RunQuery) { q.Workflow = renewal },
+		func(q *verification.RunQuery) { q.Workflow = unknown },
+		func(q *verification.RunQuery) { q.Cause = verification.CauseSource },
+		func(q *verification.RunQuery) { q.Cause = verification.CauseReviewStep },
+		func(q *verification.RunQuery) { q.Cause = verification.CauseProposal },
+		func(q *verification.RunQuery) { q.SinceBefore = instant(2 * time.Minute) },
+		func(q *verification.RunQuery) { q.DueBefore = instant(15 * time.Minute) },
+		func(q *verification.RunQuery) { q.Run = runID(4) },
+		func(q *verification.RunQuery) { q.Status = verification.StatusCompleted },
+		func(q *verification.RunQuery) { q.Status = verification.StatusInProgress },
+		func(q *verification.RunQuery) { q.Status = verification.StatusExpired },
+		func(q *verification.RunQuery) { q.Decision = verification.DecisionReview },
+		func(q *verification.RunQuery) { q.Decision = verification.DecisionApprove },
+		func(q *verification.RunQuery) { q.ReferenceID = "customer-1" },
+		func(q *verification.RunQuery) { q.StartedAfter = instant(time.Minute) },
+		func(q *verification.RunQuery) { q.StartedBefore = instant(3 * time.Minute) },
+		func(q *verification.RunQuery) { q.ReferencePrefix = "customer-1" },
+		func(q *verification.RunQuery) { q.ReferencePrefix = "customer-1%" },
+		func(q *verification.RunQuery) { q.ClaimedBy = "person-2" },
+		func(q *verification.RunQuery) { q.Unclaimed = true },
 	} {
 		q := wholeQueue(now)
 		change(&q)
@@ -241,55 +254,32 @@ func queueFilters(t *trial) {
 	}
 }
 
-func queueUnchanged(t *trial) {
+func claimUnchanged(t *trial) {
 	s := simple(1).then(0, asked("review"))
 	t.save(ours, s)
 	c := t.claim(s.id, "asha", instant(0))
 	only := s.only(instant(time.Hour))
-	t.add(ours, s.id, len(s.events), only)
-	t.claimed(s.id, instant(time.Minute), c)
-	only.ReviewBefore = true
+	only.Summary.Review.Claim = claimOf("ben", instant(0)) // only List sets it
 	t.add(ours, s.id, len(s.events), only)
 	t.claimed(s.id, instant(time.Minute), c)
 }
 
-func queueStats(t *trial) {
+func allQueues(t *trial) {
 	histories := reviewHistories()
 	t.save(ours, histories...)
-	t.save(theirs, simple(1).then(0, asked("review")))
-	all := entries(histories)
-	since := []time.Time{instant(-time.Minute), instant(0), instant(2 * time.Minute), instant(48 * time.Hour)}
+	mine, theirOwn := reviewed(histories), simple(1).then(0, asked("review"))
+	t.save(theirs, theirOwn)
 	for _, now := range append(instants(histories), instant(35*time.Minute)) {
-		for _, w := range []verification.WorkflowID{"", renewal} {
-			want := verification.QueueStats{SinceCounts: make([]int, len(since))}
-			for _, e := range inQueue(all, verification.QueueQuery{Now: now, Workflow: w}) {
-				want.Open++
-				if e.Overdue(now) {
-					want.Overdue++
-				}
-				if want.Oldest.IsZero() || e.Since.Before(want.Oldest) {
-					want.Oldest = e.Since
-				}
-				for i, at := range since {
-					if !e.Since.After(at) {
-						want.SinceCounts[i]++
-					}
-				}
-			}
-			got, err := t.store.QueueStats(t.ctx, ours, w, now, since...)
-			t.ok("QueueStats", err)
-			same(t, fmt.Sprintf("QueueStats(workflow %q, start+%s)", w, now.Sub(instant(0))), got, want)
-			if w == "" {
-				want.Open, want.Oldest = want.Open+1, time.Time{}
-				for i, at := range since {
-					if !at.Before(instant(0)) {
-						want.SinceCounts[i]++
-					}
-				}
-				got, err = t.store.QueueStats(t.ctx, "", w, now, since...)
-				t.ok("QueueStats of all tenants", err)
-				same(t, "QueueStats of all tenants", got, want)
-			}
+		for _, change := range []func(*verification.RunQuery){
+			func(*verification.RunQuery) {},
+			func(q *verification.RunQuery) { q.DueBefore = now },
+			func(q *verification.RunQuery) { q.SinceBefore = instant(2 * time.Minute) },
+		} {
+			q := wholeQueue(now)
+			q.Limit = 0
+			change(&q)
+			want := len(inQueue(slices.Concat(mine, reviewed([]history{theirOwn})), q))
+			same(t, fmt.Sprintf("the total of List(%+v) of all tenants", q), t.list("", q).Total, want)
 		}
 	}
 }
@@ -297,23 +287,24 @@ func queueStats(t *trial) {
 func queuesOfTwoTenants(t *trial) {
 	mine, yours := simple(1).then(0, asked("review")), simple(1).then(time.Minute, asked("other"))
 	t.save(ours, mine)
-	same(t, "the queue of a tenant without runs", t.queue(theirs, wholeQueue(instant(0))).Total, 0)
-	_, err := t.store.SaveClaim(t.ctx, theirs, mine.id, claimOf("ben", instant(0)), true)
-	t.refused("SaveClaim of a run of another tenant", err, verification.ErrNotFound)
+	same(t, "the queue of a tenant without runs", t.list(theirs, wholeQueue(instant(0))).Total, 0)
+	_, err := t.store.Claim(t.ctx, theirs, mine.id, claimOf("ben", instant(0)))
+	t.refused("Claim of a run of another tenant", err, verification.ErrNotFound)
 	t.save(theirs, yours)
 	c := t.claim(mine.id, "asha", instant(0))
-	t.ok("ReleaseClaim", t.store.ReleaseClaim(t.ctx, theirs, yours.id, "asha"))
+	_, err = t.store.Claim(t.ctx, theirs, yours.id, released("asha", instant(0)))
+	t.ok("Claim that releases", err)
 	t.claimed(mine.id, instant(0), c)
-	same(t, "their queue", t.queue(theirs, wholeQueue(instant(0))).Data, entries([]history{yours}))
+	same(t, "their queue", t.list(theirs, wholeQueue(instant(0))).Data, reviewed([]history{yours}))
 }
 
 func claimIsShown(t *trial) {
 	s := simple(1).then(0, asked("review"))
 	t.save(ours, s, simple(2))
-	_, err := t.store.SaveClaim(t.ctx, ours, runID(2), claimOf("asha", instant(0)), false)
-	t.refused("SaveClaim of a run that needs no verdict", err, verification.ErrNotFound)
-	_, err = t.store.SaveClaim(t.ctx, ours, runID(3), claimOf("asha", instant(0)), false)
-	t.refused("SaveClaim of an unknown run", err, verification.ErrNotFound)
+	_, err := t.store.Claim(t.ctx, ours, runID(2), claimOf("asha", instant(0)))
+	t.refused("Claim of a run that needs no verdict", err, verification.ErrNotFound)
+	_, err = t.store.Claim(t.ctx, ours, runID(3), claimOf("asha", instant(0)))
+	t.refused("Claim of an unknown run", err, verification.ErrNotFound)
 	t.claimed(s.id, instant(0), verification.Claim{})
 	want := claimOf("asha", instant(0))
 	same(t, "the stored claim", t.claim(s.id, "asha", instant(0)), want)
@@ -325,17 +316,12 @@ func claimIsHeld(t *trial) {
 	s := simple(1).then(0, asked("review"))
 	t.save(ours, s)
 	first := t.claim(s.id, "asha", instant(0))
-	held, err := t.store.SaveClaim(t.ctx, ours, s.id, claimOf("ben", first.Until.Add(-tick)), false)
-	t.refused("SaveClaim of another person", err, verification.ErrConflict)
+	held, err := t.store.Claim(t.ctx, ours, s.id, claimOf("ben", first.Until.Add(-tick)))
+	t.refused("Claim of another person", err, verification.ErrConflict)
 	same(t, "the claim that is held", held, first)
 	t.claimed(s.id, instant(0), first)
 	second := t.claim(s.id, "ben", first.Until)
 	t.claimed(s.id, first.Until, second)
-	third := claimOf("asha", first.Until.Add(time.Minute))
-	got, err := t.store.SaveClaim(t.ctx, ours, s.id, third, true)
-	t.ok("SaveClaim that takes over", err)
-	same(t, "the claim that took over", got, third)
-	t.claimed(s.id, third.At, third)
 }
 
 func claimRenewed(t *trial) {
@@ -354,12 +340,17 @@ func claimReleased(t *trial) {
 	s := simple(1).then(0, asked("review"))
 	t.save(ours, s)
 	c := t.claim(s.id, "asha", instant(0))
-	t.ok("ReleaseClaim of another person", t.store.ReleaseClaim(t.ctx, ours, s.id, "ben"))
-	t.claimed(s.id, instant(0), c)
-	t.ok("ReleaseClaim", t.store.ReleaseClaim(t.ctx, ours, s.id, "asha"))
-	t.claimed(s.id, instant(0), verification.Claim{})
-	t.ok("ReleaseClaim without a claim", t.store.ReleaseClaim(t.ctx, ours, s.id, "asha"))
-	t.ok("ReleaseClaim of an unknown run", t.store.ReleaseClaim(t.ctx, ours, runID(9), "asha"))
+	held, err := t.store.Claim(t.ctx, ours, s.id, released("ben", instant(time.Minute)))
+	t.refused("Claim of another person that releases", err, verification.ErrConflict)
+	same(t, "the claim that is held", held, c)
+	t.claimed(s.id, instant(time.Minute), c)
+	for range 2 { // the second time there is no claim
+		_, err = t.store.Claim(t.ctx, ours, s.id, released("asha", instant(time.Minute)))
+		t.ok("Claim that releases", err)
+		t.claimed(s.id, instant(time.Minute), verification.Claim{})
+	}
+	want := claimOf("ben", instant(time.Minute))
+	same(t, "a claim after the release", t.claim(s.id, "ben", instant(time.Minute)), want)
 }
 
 func claimStays(t *trial) {
@@ -374,9 +365,9 @@ func claimStays(t *trial) {
 	q := wholeQueue(instant(2 * time.Minute))
 	q.Cause = verification.CauseRescreened
 	q.ClaimedBy = "asha"
-	same(t, "the entries that asha has claimed, by the new cause", t.queue(ours, q).Total, 1)
-	held, err := t.store.SaveClaim(t.ctx, ours, s.id, claimOf("ben", instant(2*time.Minute)), false)
-	t.refused("SaveClaim of another person", err, verification.ErrConflict)
+	same(t, "the entries that asha has claimed, by the new cause", t.list(ours, q).Total, 1)
+	held, err := t.store.Claim(t.ctx, ours, s.id, claimOf("ben", instant(2*time.Minute)))
+	t.refused("Claim of another person", err, verification.ErrConflict)
 	same(t, "the claim that is held", held, want)
 }
 
@@ -390,16 +381,16 @@ func claimEnds(t *trial) {
 	last := next.then(time.Minute, verdict("second", verification.DecisionApprove), completed())
 	t.claim(s.id, "asha", instant(time.Minute))
 	t.extend(ours, last, len(next.events))
-	same(t, "the queue", t.queue(ours, wholeQueue(instant(2*time.Minute))).Total, 0)
-	_, err := t.store.SaveClaim(t.ctx, ours, s.id, claimOf("asha", instant(2*time.Minute)), true)
-	t.refused("SaveClaim after the review", err, verification.ErrNotFound)
+	same(t, "the queue", t.list(ours, wholeQueue(instant(2*time.Minute))).Total, 0)
+	_, err := t.store.Claim(t.ctx, ours, s.id, claimOf("asha", instant(2*time.Minute)))
+	t.refused("Claim after the review", err, verification.ErrNotFound)
 }
 
 func claimsAtOnce(t *trial) {
 	s := simple(1).then(0, asked("review"))
 	t.save(ours, s)
 	errs := concurrently(func(caller int) error {
-		_, err := t.store.SaveClaim(t.ctx, ours, s.id, claimOf(fmt.Sprintf("person-%d", caller), instant(0)), false)
+		_, err := t.store.Claim(t.ctx, ours, s.id, claimOf(fmt.Sprintf("person-%d", caller), instant(0)))
 		return err
 	})
 	stored := 0
@@ -407,7 +398,7 @@ func claimsAtOnce(t *trial) {
 		if err == nil {
 			stored++
 		} else if !errors.Is(err, verification.ErrConflict) {
-			t.failf("SaveClaim: %w, want a conflict", err)
+			t.failf("Claim: %w, want a conflict", err)
 		}
 	}
 	same(t, "the claims that were stored", stored, 1)

@@ -4,21 +4,22 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
-// queueing breaks the queries and results of Queue.
-func queueing(change func(*verification.QueueQuery), then func(verification.QueueQuery, *verification.Page[verification.QueueEntry])) breakage {
+// queueing breaks the queries and results of List for the review queue.
+func queueing(change func(*verification.RunQuery), then func(verification.RunQuery, *verification.Page[summary])) breakage {
 	return func(b *broken, sound stores) {
-		b.QueueFunc = func(ctx context.Context, t tenantID, q verification.QueueQuery) (verification.Page[verification.QueueEntry], error) {
+		b.ListFunc = func(ctx context.Context, t tenantID, q verification.RunQuery) (verification.Page[summary], error) {
 			wanted := q
-			if change != nil {
+			if q.OfQueue() && change != nil {
 				change(&q)
 			}
-			p, err := sound.Queue(ctx, t, q)
-			if p.PageQuery = wanted.PageQuery; then != nil {
+			p, err := sound.List(ctx, t, q)
+			if p.PageQuery = wanted.PageQuery; q.OfQueue() && then != nil {
 				then(wanted, &p)
 			}
 			return p, err
@@ -26,14 +27,31 @@ func queueing(change func(*verification.QueueQuery), then func(verification.Queu
 	}
 }
 
-// reclaiming breaks the arguments of SaveClaim.
-func reclaiming(change func(c *verification.Claim, takeOver *bool)) breakage {
+// reclaiming breaks the claims of Claim.
+func reclaiming(change func(c *verification.Claim)) breakage {
 	return func(b *broken, sound stores) {
-		b.SaveClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim, takeOver bool) (verification.Claim, error) {
-			change(&c, &takeOver)
-			return sound.SaveClaim(ctx, t, run, c, takeOver)
+		b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim) (verification.Claim, error) {
+			change(&c)
+			return sound.Claim(ctx, t, run, c)
 		}
 	}
+}
+
+// release releases the claim of whoever holds it.
+func release(ctx context.Context, s stores, t tenantID, run runID, at time.Time) error {
+	for by := range 2 {
+		held, err := s.Claim(ctx, t, run, verification.Claim{By: strconv.Itoa(by), At: at, Until: at})
+		if errors.Is(err, verification.ErrNotFound) {
+			return nil
+		}
+		if errors.Is(err, verification.ErrConflict) {
+			_, err = s.Claim(ctx, t, run, verification.Claim{By: held.By, At: at, Until: at})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // committing breaks the arguments of Append.
@@ -48,115 +66,108 @@ func committing(change func(*verification.Commit)) breakage {
 
 func reviewBreaches() []breach {
 	type (
-		query = verification.QueueQuery
-		page  = *verification.Page[verification.QueueEntry]
+		query = *verification.RunQuery
+		page  = *verification.Page[summary]
 	)
 	return []breach{
-		{"an entry of the queue is returned as it was saved", "the number of further flags is lost", committing(func(c *verification.Commit) {
-			if c.Review != nil {
-				v := *c.Review
-				v.MoreFlags, c.Review = 0, &v
+		{"a review is listed as it was saved", "the number of further flags is lost", committing(func(c *verification.Commit) {
+			if c.Summary.Review != nil {
+				v := *c.Summary.Review
+				v.MoreFlags, c.Summary.Review = 0, &v
 			}
 		})},
-		{"the queue has exactly the runs that need a verdict at the time of the query", "expired runs stay", queueing(func(q *query) { q.Now = time.Time{} }, nil)},
-		{"the queue has exactly the runs that need a verdict at the time of the query", "no run leaves", func(b *broken, sound stores) {
-			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
-				if c.ReviewBefore && c.Review == nil {
-					c.Review = &verification.Review{Run: id, Workflow: c.Summary.Workflow}
-				}
-				return sound.Append(ctx, t, id, seq, c)
-			}
-		}},
-		{"the queue is in the order of the query", "the order is always that of age", queueing(func(q *query) { q.Order = verification.OldestFirst }, nil)},
-		{"the pages of the queue add up to the whole queue", "the total is that of the page", queueing(nil, func(_ query, p page) { p.Total = len(p.Data) })},
-		{"the pages of the queue add up to the whole queue", "the offset is one less", queueing(func(q *query) { q.Offset = max(0, q.Offset-1) }, nil)},
-		{"a page of the queue continues after a position", "positions are ignored", queueing(func(q *query) { q.After = nil }, nil)},
-		{"the filters of the queue select what matches", "the cause is ignored", queueing(func(q *query) { q.Cause = "" }, nil)},
-		{"the filters of the queue select what matches", "the total ignores who claimed", queueing(nil, func(q query, p page) {
+		{"the queue has exactly the runs that need a verdict at the time of the query", "expired runs stay", queueing(func(q query) { q.Now = time.Time{} }, nil)},
+		{"the queue has exactly the runs that need a verdict at the time of the query", "completed runs are left out", queueing(func(q query) { q.Status = verification.StatusInProgress }, nil)},
+		{"the queue is in the order of the query", "the order is always that of age", queueing(func(q query) { q.Order = verification.OldestFirst }, nil)},
+		{"the pages of the queue add up to the whole queue", "the total is that of the page", queueing(nil, func(_ verification.RunQuery, p page) { p.Total = len(p.Data) })},
+		{"the pages of the queue add up to the whole queue", "the offset is one less", queueing(func(q query) { q.Offset = max(0, q.Offset-1) }, nil)},
+		{"a page of the queue continues after a position", "positions are ignored", queueing(func(q query) { q.After = nil }, nil)},
+		{"the filters of the queue select what matches", "the cause is ignored", queueing(func(q query) { q.Cause = "" }, nil)},
+		{"the filters of the queue select what matches", "the due time is ignored", queueing(func(q query) { q.DueBefore = time.Time{} }, nil)},
+		{"the filters of the queue select what matches", "the status is ignored", queueing(func(q query) { q.Status = "" }, nil)},
+		{"the filters of the queue select what matches", "the total ignores who claimed", queueing(nil, func(q verification.RunQuery, p page) {
 			if q.Unclaimed {
 				p.Total++
 			}
 		})},
-		{"an append without events leaves the queue as it is", "it removes the entry", func(b *broken, sound stores) {
+		{"an append without events leaves a claim as it is", "it removes the claim", func(b *broken, sound stores) {
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
 				err := sound.Append(ctx, t, id, seq, c)
 				if len(c.Events) == 0 && err == nil {
-					return sound.ReleaseClaim(ctx, t, id, "asha")
+					return release(ctx, sound, t, id, c.AdvanceAt.Add(-time.Hour))
 				}
 				return err
 			}
 		}},
-		{"the statistics of the queue count what is open and overdue", "the overdue ones are counted at another time", func(b *broken, sound stores) {
-			b.QueueStatsFunc = func(ctx context.Context, t tenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueStats, error) {
-				f, err := sound.QueueStats(ctx, t, w, now, since...)
-				f.Overdue = f.Open
-				return f, err
+		{"the review queues of all tenants are counted", "all are those that are due some time", queueing(func(q query) {
+			if !q.DueBefore.IsZero() {
+				q.DueBefore = q.DueBefore.AddDate(1, 0, 0)
 			}
-		}},
-		{"the statistics of the queue count what is open and overdue", "each of SinceCounts is the count of all runs", func(b *broken, sound stores) {
-			b.QueueStatsFunc = func(ctx context.Context, t tenantID, w verification.WorkflowID, now time.Time, since ...time.Time) (verification.QueueStats, error) {
-				f, err := sound.QueueStats(ctx, t, w, now, since...)
-				for i := range f.SinceCounts {
-					f.SinceCounts[i] = f.Open
-				}
-				return f, err
-			}
-		}},
-		{"two tenants have separate queues", "every tenant has that of one", func(b *broken, sound stores) {
+		}, nil)},
+		{"two tenants have separate queues", "a claim is of the tenant that claimed last", func(b *broken, sound stores) {
 			owner := memo[string, tenantID]{}
-			b.SaveClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim, takeOver bool) (verification.Claim, error) {
-				owner.set("last", t)
-				return sound.SaveClaim(ctx, t, run, c, takeOver)
-			}
-			b.ReleaseClaimFunc = func(ctx context.Context, t tenantID, run runID, by string) error {
-				if last, ok := owner.get("last"); ok {
+			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim) (verification.Claim, error) {
+				if last, ok := owner.get("last"); ok && !c.Until.After(c.At) {
 					t = last
 				}
-				return sound.ReleaseClaim(ctx, t, run, by)
+				owner.set("last", t)
+				return sound.Claim(ctx, t, run, c)
 			}
 		}},
-		{"a claim is shown until it ends", "it ends later", reclaiming(func(c *verification.Claim, _ *bool) { c.Until = c.Until.Add(time.Second) })},
-		{"a claim of another person is refused, unless it is taken over", "every claim takes over", reclaiming(func(_ *verification.Claim, takeOver *bool) { *takeOver = true })},
-		{"a claim of another person is refused, unless it is taken over", "none does", reclaiming(func(_ *verification.Claim, takeOver *bool) { *takeOver = false })},
+		{"a claim is shown until it ends", "it ends later", reclaiming(func(c *verification.Claim) { c.Until = c.Until.Add(time.Second) })},
+		{"a claim of another person is refused", "it takes over", func(b *broken, sound stores) {
+			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim) (verification.Claim, error) {
+				return c, errors.Join(release(ctx, sound, t, run, c.At), errOf(sound.Claim(ctx, t, run, c)))
+			}
+		}},
 		{"a renewed claim keeps the time at which it began", "it begins again", func(b *broken, sound stores) {
-			b.SaveClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim, takeOver bool) (verification.Claim, error) {
-				if err := sound.ReleaseClaim(ctx, t, run, c.By); err != nil {
+			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim) (verification.Claim, error) {
+				if err := release(ctx, sound, t, run, c.At); err != nil {
 					return c, err
 				}
-				return sound.SaveClaim(ctx, t, run, c, takeOver)
+				return sound.Claim(ctx, t, run, c)
 			}
 		}},
 		{"a person releases only their own claim", "every claim is released", func(b *broken, sound stores) {
-			b.ReleaseClaimFunc = func(ctx context.Context, t tenantID, run runID, by string) error {
-				return errors.Join(sound.ReleaseClaim(ctx, t, run, by), sound.ReleaseClaim(ctx, t, run, "asha"))
+			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim) (verification.Claim, error) {
+				if !c.Until.After(c.At) {
+					return c, release(ctx, sound, t, run, c.At)
+				}
+				return sound.Claim(ctx, t, run, c)
 			}
 		}},
 		{"a claim stays when the run is flagged for another cause", "the append removes it", func(b *broken, sound stores) {
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
-				return errors.Join(sound.Append(ctx, t, id, seq, c), sound.ReleaseClaim(ctx, t, id, "asha"))
+				return errors.Join(sound.Append(ctx, t, id, seq, c), release(ctx, sound, t, id, c.Events[0].At))
 			}
 		}},
 		{"a claim ends with its review", "the next review inherits it", func(b *broken, sound stores) {
 			claims := memo[runID, verification.Claim]{}
-			b.SaveClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim, takeOver bool) (verification.Claim, error) {
+			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim) (verification.Claim, error) {
 				claims.set(run, c)
-				return sound.SaveClaim(ctx, t, run, c, takeOver)
+				return sound.Claim(ctx, t, run, c)
 			}
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
 				err := sound.Append(ctx, t, id, seq, c)
-				if held, ok := claims.get(id); ok && err == nil && c.Review != nil {
-					_, err = sound.SaveClaim(ctx, t, id, held, true)
+				if held, ok := claims.get(id); ok && err == nil && c.Summary.Review != nil {
+					_, err = sound.Claim(ctx, t, id, held)
 				}
 				return err
 			}
 		}},
 		{"one of concurrent claims is stored", "each caller gets its own claim", func(b *broken, sound stores) {
-			b.SaveClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim, _ bool) (verification.Claim, error) {
-				return sound.SaveClaim(ctx, t, run, c, true)
+			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim) (verification.Claim, error) {
+				_, err := sound.Claim(ctx, t, run, c)
+				if errors.Is(err, verification.ErrConflict) {
+					err = nil
+				}
+				return c, err
 			}
 		}},
 	}
 }
+
+func errOf(_ verification.Claim, err error) error { return err }
 
 // measuring breaks the queries of Measures.
 func measuring(change func(*verification.MeasureQuery)) breakage {

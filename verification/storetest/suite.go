@@ -5,8 +5,7 @@
 //		storetest.All(t, func(t *testing.T) verification.Store { return openEmpty(t) })
 //	}
 //
-// There is one suite for each port; the ReviewQueue and the ClaimStore share one. [All]
-// calls every suite except [Documents], whose port is not part of verification.Store;
+// There is one suite for each port. [All] calls every suite except [Documents], whose port is not part of verification.Store;
 // [Some] calls those of the given ports.
 //
 // A suite consists of clauses. Each clause tests one promise of ports.go on a
@@ -38,7 +37,7 @@ func Documents(t *testing.T, fresh func(t *testing.T) verification.DocumentStore
 }
 
 // Some tests the given ports: it calls each suite whose ports are all given. The suites of
-// the work queue, deliveries, reviews, measures and re-screening also need the RunStore,
+// the work queue, deliveries, measures and re-screening also need the RunStore,
 // whose appends fill them; the suite of the RunStore needs a WorkQueue and a
 // WorkflowStore.
 func Some(t *testing.T, fresh func(t *testing.T) Ports) {
@@ -58,7 +57,6 @@ func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 		{"idempotency keys", given.IdempotencyStore != nil, idempotency()},
 		{"documents", given.DocumentStore != nil, documents()},
 		{"deliveries", runnable && given.DeliveryStore != nil, deliveries()},
-		{"reviews", runnable && given.ReviewQueue != nil && given.ClaimStore != nil, reviews()},
 		{"measures", runnable && given.MeasureStore != nil, measures()},
 		{"re-screening", runnable && given.RescreenStore != nil, rescreens()},
 	} {
@@ -84,7 +82,7 @@ func run(t *testing.T, clauses []clause, fresh func(t *testing.T) Ports) {
 	}
 }
 
-func runs() []clause { return slices.Concat(histories(), appends(), lists(), overdue()) }
+func runs() []clause { return slices.Concat(histories(), appends(), lists(), reviews(), overdue()) }
 
 func work() []clause { return slices.Concat(queue(), turns(), leases()) }
 
@@ -98,8 +96,6 @@ type Ports struct {
 	verification.IdempotencyStore
 	verification.DeliveryStore
 	verification.DocumentStore
-	verification.ReviewQueue
-	verification.ClaimStore
 	verification.MeasureStore
 	verification.RescreenStore
 }
@@ -107,7 +103,7 @@ type Ports struct {
 func portsOf(s verification.Store) Ports {
 	return Ports{
 		RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, TenantLister: s, IdempotencyStore: s, DeliveryStore: s,
-		ReviewQueue: s, ClaimStore: s, MeasureStore: s, RescreenStore: s,
+		MeasureStore: s, RescreenStore: s,
 	}
 }
 

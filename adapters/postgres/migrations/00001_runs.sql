@@ -48,7 +48,7 @@ CREATE TABLE verifyd.workflows (
 CREATE INDEX workflows_newest ON verifyd.workflows (tenant_id, created_at DESC, id DESC);
 -- If two indexes cost the same, the planner takes the one that was created last. In a new
 -- table all of them cost the same, and the plan of an append is made then. So the primary
--- key comes last here, in runs and in reviews. pg_dump does not keep that order: do not
+-- key comes last here, in runs. pg_dump does not keep that order: do not
 -- restore the schema of a dump without its rows.
 ALTER TABLE verifyd.workflows ADD PRIMARY KEY (tenant_id, id);
 
@@ -95,7 +95,14 @@ CREATE TABLE verifyd.runs (
     status       text COLLATE "C" NOT NULL,
     decision     text COLLATE "C" NOT NULL,
     status_from  timestamptz,
-    status_until timestamptz
+    status_until timestamptz,
+    -- The review of a run that needs a verdict; without one, review_since is null and the others
+    -- are null or empty.
+    review_since timestamptz,
+    review_due   timestamptz, -- infinity for none
+    review_until timestamptz, -- the run needs no verdict after it; null for never
+    causes       text[] NOT NULL DEFAULT '{}',
+    review       text NOT NULL DEFAULT '' -- JSON: what the queue shows and does not filter by
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05); -- vacuumed often, for the index-only scans of large offsets
 -- A list without a status filter merges the lists of each status. The indexes are in
 -- ascending order and read backwards: new runs then split the last page, and leave it
@@ -111,6 +118,10 @@ CREATE INDEX runs_status_until ON verifyd.runs (tenant_id, status_until) WHERE s
 CREATE INDEX runs_status_from ON verifyd.runs (tenant_id, status_from) WHERE status_from IS NOT NULL;
 CREATE INDEX runs_expires_at ON verifyd.runs (expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
 CREATE INDEX runs_expires_at_by_tenant ON verifyd.runs (tenant_id, expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
+-- The review queue, in its two orders. The first also counts it, whatever the filter.
+CREATE INDEX runs_in_review ON verifyd.runs (tenant_id, review_since, id)
+    INCLUDE (workflow_id, review_due, review_until, causes) WHERE review_since IS NOT NULL;
+CREATE INDEX runs_review_due ON verifyd.runs (tenant_id, review_due, review_since, id) WHERE review_since IS NOT NULL;
 ALTER TABLE verifyd.runs ADD PRIMARY KEY (tenant_id, id);
 
 -- The number of rows of runs by workflow, status and decision: the sum over days and
@@ -173,86 +184,17 @@ CREATE TRIGGER runs_changed AFTER UPDATE ON verifyd.runs
 CREATE TRIGGER runs_removed AFTER DELETE ON verifyd.runs
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION verifyd.count_runs();
 
--- The review queue: the runs that need a verdict. A run has a row for each cause why it does,
--- and at least one. The rows of a run differ only in n and cause; queries that do not filter by
--- cause read the row with n = 1. The indexes of due times leave out the rows without one.
-CREATE TABLE verifyd.reviews (
-    tenant_id    uuid NOT NULL,
-    run_id       uuid NOT NULL,
-    n            smallint NOT NULL,         -- the position of the cause in Review.Causes, from 1
-    cause        text COLLATE "C" NOT NULL, -- empty if the run has none
-    workflow_id  uuid NOT NULL,
-    reference_id text COLLATE "C" NOT NULL,
-    since        timestamptz NOT NULL,
-    due_at       timestamptz NOT NULL, -- infinity for none
-    until        timestamptz,          -- the run needs no verdict after it; null for never
-    shown        text NOT NULL,        -- JSON: what the queue shows and does not filter by
-    claimed_by   text COLLATE "C" NOT NULL DEFAULT '',
-    claimed_name text NOT NULL DEFAULT '',
-    claimed_at   timestamptz,
-    claim_until  timestamptz
-) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
-CREATE INDEX reviews_oldest ON verifyd.reviews (tenant_id, since, run_id) WHERE n = 1;
-CREATE INDEX reviews_oldest_by_workflow ON verifyd.reviews (tenant_id, workflow_id, since, run_id) WHERE n = 1;
-CREATE INDEX reviews_oldest_by_cause ON verifyd.reviews (tenant_id, cause, since, run_id);
-CREATE INDEX reviews_oldest_by_cause_workflow ON verifyd.reviews (tenant_id, cause, workflow_id, since, run_id);
-CREATE INDEX reviews_due ON verifyd.reviews (tenant_id, due_at, since, run_id) WHERE n = 1 AND due_at < 'infinity';
-CREATE INDEX reviews_due_by_workflow ON verifyd.reviews (tenant_id, workflow_id, due_at, since, run_id) WHERE n = 1 AND due_at < 'infinity';
-CREATE INDEX reviews_due_by_cause ON verifyd.reviews (tenant_id, cause, due_at, since, run_id) WHERE due_at < 'infinity';
-CREATE INDEX reviews_due_by_cause_workflow ON verifyd.reviews (tenant_id, cause, workflow_id, due_at, since, run_id) WHERE due_at < 'infinity';
-CREATE INDEX reviews_by_reference ON verifyd.reviews (tenant_id, reference_id, n, cause) WHERE reference_id <> '';
-CREATE INDEX reviews_claimed ON verifyd.reviews (tenant_id, claimed_by, n, cause) WHERE claimed_by <> '';
-CREATE INDEX reviews_until ON verifyd.reviews (until) WHERE until IS NOT NULL;
-CREATE INDEX reviews_overdue ON verifyd.reviews (due_at) INCLUDE (tenant_id) WHERE n = 1 AND due_at < 'infinity';
-ALTER TABLE verifyd.reviews ADD PRIMARY KEY (tenant_id, run_id, n);
-
--- The number of rows of reviews by cause, workflow, day of since and day of due_at: the sum
--- over slots. As in run_counts, each connection has a slot, and slot 0 has the numbers of closed
--- connections; here it keeps the days. The rows with n = 1 are counted apart.
-CREATE TABLE verifyd.review_counts (
-    tenant_id   uuid NOT NULL,
-    cause       text COLLATE "C" NOT NULL,
-    is_first    boolean NOT NULL, -- n is 1
-    workflow_id uuid NOT NULL,
-    day         date NOT NULL, -- in UTC
-    due_day     date NOT NULL, -- in UTC; infinity for none
-    slot        integer NOT NULL,
-    reviews     bigint NOT NULL,
-    PRIMARY KEY (tenant_id, cause, is_first, workflow_id, day, due_day, slot)
-) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
-
--- +goose StatementBegin
-CREATE FUNCTION verifyd.count_reviews() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF TG_OP = 'INSERT' THEN
-        INSERT INTO verifyd.review_counts AS c
-        SELECT tenant_id, cause, n = 1, workflow_id, (since AT TIME ZONE 'UTC')::date, (due_at AT TIME ZONE 'UTC')::date, pg_backend_pid(), count(*)
-        FROM added GROUP BY 1, 2, 3, 4, 5, 6
-        ON CONFLICT (tenant_id, cause, is_first, workflow_id, day, due_day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
-    ELSIF TG_OP = 'DELETE' THEN
-        INSERT INTO verifyd.review_counts AS c
-        SELECT tenant_id, cause, n = 1, workflow_id, (since AT TIME ZONE 'UTC')::date, (due_at AT TIME ZONE 'UTC')::date, pg_backend_pid(), -count(*)
-        FROM removed GROUP BY 1, 2, 3, 4, 5, 6
-        ON CONFLICT (tenant_id, cause, is_first, workflow_id, day, due_day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
-    ELSE
-        INSERT INTO verifyd.review_counts AS c
-        SELECT tenant_id, cause, is_first, workflow_id, day, due_day, pg_backend_pid(), sum(change)
-        FROM (SELECT tenant_id, cause, n = 1 AS is_first, workflow_id, (since AT TIME ZONE 'UTC')::date AS day, (due_at AT TIME ZONE 'UTC')::date AS due_day, 1 AS change FROM added
-              UNION ALL
-              SELECT tenant_id, cause, n = 1, workflow_id, (since AT TIME ZONE 'UTC')::date, (due_at AT TIME ZONE 'UTC')::date, -1 FROM removed) AS moves
-        GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(change) <> 0
-        ON CONFLICT (tenant_id, cause, is_first, workflow_id, day, due_day, slot) DO UPDATE SET reviews = c.reviews + excluded.reviews;
-    END IF;
-    RETURN NULL;
-END
-$$;
--- +goose StatementEnd
-CREATE TRIGGER reviews_added AFTER INSERT ON verifyd.reviews
-    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION verifyd.count_reviews();
-CREATE TRIGGER reviews_changed AFTER UPDATE ON verifyd.reviews
-    REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION verifyd.count_reviews();
-CREATE TRIGGER reviews_removed AFTER DELETE ON verifyd.reviews
-    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION verifyd.count_reviews();
+-- Who works on the runs in the review queue. A claim is of the review that began at since.
+CREATE TABLE verifyd.claims (
+    tenant_id  uuid NOT NULL,
+    run_id     uuid NOT NULL,
+    since      timestamptz NOT NULL,
+    claimed_by text COLLATE "C" NOT NULL,
+    name       text NOT NULL,
+    claimed_at timestamptz NOT NULL,
+    until      timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, run_id)
+);
 
 -- Measures that are not added up yet: a group of appends inserts a row for each tenant, and
 -- maintenance, or a query of the measures of the tenant, adds the rows to measures and deletes them.
@@ -391,7 +333,7 @@ DECLARE
     name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['tenants', 'accounts', 'workflows', 'workflow_versions', 'run_events', 'runs',
-        'run_counts', 'run_months', 'reviews', 'review_counts', 'measure_log', 'measures', 'screened_runs', 'work', 'idempotency_keys', 'deliveries'] LOOP
+        'run_counts', 'run_months', 'claims', 'measure_log', 'measures', 'screened_runs', 'work', 'idempotency_keys', 'deliveries'] LOOP
         EXECUTE format('ALTER TABLE verifyd.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
         -- The subquery is evaluated once in a statement, at the first row. It returns null
         -- for 'all', so that every row is visible, and no ids without the setting. A value
@@ -410,7 +352,6 @@ $$;
 -- +goose Down
 DROP TABLE verifyd.applied_files, verifyd.hosts, verifyd.shared_values, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.rescreen_passes,
     verifyd.screened_runs, verifyd.measures,
-    verifyd.measure_log, verifyd.review_counts, verifyd.reviews, verifyd.run_months, verifyd.run_counts, verifyd.runs,
+    verifyd.measure_log, verifyd.claims, verifyd.run_months, verifyd.run_counts, verifyd.runs,
     verifyd.run_events, verifyd.workflow_versions, verifyd.workflows, verifyd.accounts, verifyd.tenants;
 DROP FUNCTION verifyd.count_runs();
-DROP FUNCTION verifyd.count_reviews();
