@@ -145,7 +145,7 @@ func TestErrorsAreValues(t *testing.T) {
 		_, err := c.DeliverSignal(ctx, id, client.Signal{Name: name, Payload: payload})
 		return err
 	}
-	must(t, start(nil, "key"))
+	must(t, start(map[string]any(nil), "key"))
 	second := func(_ any, err error) error { return err }
 	const nowhere = "00000000-0000-7000-8000-00000000dead"
 	kinds := []error{

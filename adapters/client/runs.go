@@ -5,6 +5,8 @@ package client
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
@@ -19,7 +21,7 @@ import (
 type StartRequest struct {
 	// ReferenceID is your name for the person or company: 1 to 255 characters.
 	ReferenceID string
-	// Input is the input of the workflow. It is encoded as a JSON object; nil leaves it out.
+	// Input is the input of the workflow. It is encoded as a JSON object; nil, or a nil map, leaves it out.
 	Input any
 	// RedirectURI is where the customer's browser goes after the end of the run; empty for none. It must
 	// be in the tenant's allowlist.
@@ -40,11 +42,17 @@ type StartRequest struct {
 // workflow has no version or is retired, ErrKeyReused that the key was used for another request, and
 // ErrInFlight that the request with the key has no answer yet: repeat the call with the same key.
 func (c *Client) StartRun(ctx context.Context, workflow verification.WorkflowID, r StartRequest) (apitypes.Run, error) {
-	body := struct {
-		ReferenceID string `json:"reference_id"`
-		Input       any    `json:"input,omitempty"`
-		RedirectURI string `json:"redirect_uri,omitempty"`
-	}{r.ReferenceID, r.Input, r.RedirectURI}
+	body := map[string]any{"reference_id": r.ReferenceID}
+	input, err := json.Marshal(r.Input)
+	if err != nil {
+		return apitypes.Run{}, fmt.Errorf("client: startRun: encode the input: %w", err)
+	}
+	if string(input) != "null" { // as a nil map is encoded
+		body["input"] = json.RawMessage(input)
+	}
+	if r.RedirectURI != "" {
+		body["redirect_uri"] = r.RedirectURI
+	}
 	call, err := post("startRun", body, "v1", "workflows", string(workflow), "runs")
 	if err != nil {
 		return apitypes.Run{}, err

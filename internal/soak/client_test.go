@@ -4,98 +4,92 @@ package soak_test
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/verification"
 )
 
-// client sends requests with the credentials of the tenant.
-type client struct{ http *http.Client }
-
-func newClient(t *testing.T) client {
-	t.Helper()
+// newClient returns a client that sends each request once: the tests repeat requests themselves, and to
+// any host.
+func newClient(url string) (*client.Client, error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 5 * time.Second}
-	t.Cleanup(transport.CloseIdleConnections)
-	return client{&http.Client{Transport: transport, Timeout: 20 * time.Second}}
+	return client.New(client.Options{
+		BaseURL: url, ClientID: clientID, APIKey: apiKey, HTTP: &http.Client{Transport: transport}, Timeout: 20 * time.Second, Attempts: 1,
+	})
 }
 
-// response is what a host responded; status 0 means that it did not respond.
-type response struct {
-	status int
-	header http.Header
-	body   []byte
-	err    error // of a request without a response
-}
-
-func (a response) String() string {
-	if a.err != nil {
-		return a.err.Error()
+// statusOf returns the status of a failed request; 0 means that the host did not respond.
+func statusOf(err error) int {
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		return e.Status
 	}
-	return fmt.Sprintf("%d %s", a.status, a.body)
+	return 0
 }
 
-// request sends a request; headers are name, value.
-func (c client) request(ctx context.Context, method, url, body string, headers ...string) response {
+// passing reports whether a request failed because the host or its database is away.
+func passing(err error) bool {
+	status := statusOf(err)
+	return status == 0 || status == http.StatusServiceUnavailable
+}
+
+// fetch sends a request that is not part of the API, and returns the status and the body of the response; status 0
+// means that the host did not respond.
+func fetch(ctx context.Context, method, url, body string) (status int, content string) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
-		return response{err: err}
+		return 0, err.Error()
 	}
-	r.Header.Set("client-id", clientID)
-	r.Header.Set("x-api-key", apiKey)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		if headers[i+1] != "" {
-			r.Header.Set(headers[i], headers[i+1])
-		}
-	}
-	got, err := c.http.Do(r)
+	response, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return response{err: err}
+		return 0, err.Error()
 	}
-	defer got.Body.Close()
-	raw, err := io.ReadAll(got.Body)
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
 	if err != nil {
-		return response{err: err}
+		return 0, err.Error()
 	}
-	return response{status: got.StatusCode, header: got.Header, body: raw}
+	return response.StatusCode, string(raw)
 }
 
-// read sends a request until the response is 200, and decodes it.
-func (c client) read(ctx context.Context, url string, into any) error {
-	a := c.request(ctx, http.MethodGet, url, "")
-	if a.status != http.StatusOK {
-		return fmt.Errorf("GET %s = %s", url, a)
-	}
-	return json.Unmarshal(a.body, into)
+// workflowID returns the id of a workflow of the bootstrap file by its last digit.
+func workflowID(digit string) verification.WorkflowID {
+	return verification.WorkflowID("0191f3c0-0000-7000-8000-00000000000" + digit)
 }
 
-// runJSON is a run of the API.
-type runJSON struct {
-	ID          string
-	ReferenceID string `json:"reference_id"`
-	Status      verification.Status
-	CompletedAt *time.Time `json:"completed_at"`
-	Action      *struct {
-		SignalName string `json:"signal_name"`
-	} `json:"action_required"`
-	Error    *verification.RunError
-	Decision *verification.Decision
-	Checks   []struct {
-		Key    string
-		Status verification.StepStatus
+// start starts a run without waiting for it.
+func start(t *testing.T, h *host, workflow verification.WorkflowID, reference string, input map[string]any) apitypes.Run {
+	t.Helper()
+	r, err := h.api.StartRun(t.Context(), workflow, client.StartRequest{ReferenceID: reference, Input: input, Wait: new(time.Duration)})
+	if err != nil {
+		t.Fatal(err)
 	}
+	return r
 }
 
-// decided returns the decision of the run; empty for none.
-func (r runJSON) decided() verification.Decision {
+// completed waits until a run is completed, which another host may have to do.
+func completed(ctx context.Context, t *testing.T, h *host, run verification.RunID) apitypes.RunDetail {
+	t.Helper()
+	r, err := h.api.WaitForRun(ctx, run, client.Ended)
+	if err != nil || r.Status != verification.StatusCompleted {
+		t.Fatalf("run %s is %s, %v; want it completed", run, r.Status, err)
+	}
+	return r
+}
+
+// decided returns the decision of a run; empty for none.
+func decided(r apitypes.RunDetail) verification.Decision {
 	if r.Decision == nil {
 		return verification.DecisionNone
 	}

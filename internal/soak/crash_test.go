@@ -4,27 +4,19 @@ package soak_test
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/verifyd/verifyd/verification"
 )
 
 func TestACheckOfAHostThatDiedIsDispatchedAgainByAnother(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, steady.get(t), "crash", 1)
 	s.migrate(t)
-	first, second, c := s.serve(t, "api,worker"), s.serve(t, "api,worker"), newClient(t)
+	first, second := s.serve(t, "api,worker"), s.serve(t, "api,worker")
 	const slow = 3 * time.Second
-	a := c.request(t.Context(), http.MethodPost, first.API+"/v1/workflows/0191f3c0-0000-7000-8000-000000000001/runs",
-		`{"reference_id":"person-1","input":{"sandbox":{"pan":"slow:3s"}}}`)
-	var r runJSON
-	if err := json.Unmarshal(a.body, &r); a.status != http.StatusAccepted || err != nil {
-		t.Fatalf("start = %s", a)
-	}
+	r := start(t, first, workflowID("1"), "person-1", map[string]any{"sandbox": map[string]string{"pan": "slow:3s"}})
 	<-time.After(time.Second) // during the check
 	died := time.Now()
 	if err := first.Kill(); err != nil {
@@ -32,25 +24,18 @@ func TestACheckOfAHostThatDiedIsDispatchedAgainByAnother(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
-	for r.Status != verification.StatusCompleted {
-		if !pause(ctx) {
-			t.Fatalf("a minute later the run is %s", r.Status)
-		}
-		if err := c.read(ctx, second.API+"/v1/runs/"+r.ID, &r); err != nil {
-			t.Fatal(err)
-		}
-	}
+	completed(ctx, t, second, r.ID)
 	all, err := readHistories(t.Context(), s.connect(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := all[r.ID]
+	h := all[string(r.ID)]
 	report(t, h.problems())
 	// The key of a call consists of run, step and dispatch: it was dispatched once.
 	if pan, _ := h.fold().Step("pan"); pan.Dispatches != 1 || pan.Recovered {
 		t.Errorf("pan was dispatched %d times (recovered: %t), want the same dispatch called again", pan.Dispatches, pan.Recovered)
 	}
-	if got, want := calls(t, c, second), "5"; got != want {
+	if got, want := calls(t, second), "5"; got != want {
 		t.Errorf("the second host called %s times, want %s: the check that was under way, and those after it", got, want)
 	}
 	var taken, answered time.Time
@@ -78,13 +63,13 @@ func TestACheckOfAHostThatDiedIsDispatchedAgainByAnother(t *testing.T) {
 }
 
 // calls returns the number of calls of a host to a provider that passed.
-func calls(t *testing.T, c client, h *host) string {
+func calls(t *testing.T, h *host) string {
 	t.Helper()
-	a := c.request(t.Context(), http.MethodGet, h.Admin+"/metrics", "")
-	if a.status != http.StatusOK {
-		t.Fatalf("/metrics = %s", a)
+	status, metrics := fetch(t.Context(), http.MethodGet, h.Admin+"/metrics", "")
+	if status != http.StatusOK {
+		t.Fatalf("/metrics = %d %s", status, metrics)
 	}
-	for line := range strings.Lines(string(a.body)) {
+	for line := range strings.Lines(metrics) {
 		if n, ok := strings.CutPrefix(line, `verifyd_provider_call_seconds_count{outcome="passed",provider="sandbox"} `); ok {
 			return strings.TrimSpace(n)
 		}

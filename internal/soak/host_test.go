@@ -2,12 +2,16 @@
 
 package soak_test
 
-import "github.com/verifyd/verifyd/internal/process"
+import (
+	"github.com/verifyd/verifyd/adapters/client"
+	"github.com/verifyd/verifyd/internal/process"
+)
 
-// host is a process of verifyd. It reaches the database through a proxy of its own. The API of a
-// host with only the role worker is empty.
+// host is a process of verifyd. It reaches the database through a proxy of its own. A host with
+// only the role worker has no API.
 type host struct {
 	*process.Host
+	api   *client.Client
 	roles string
 	proxy *databaseProxy
 }

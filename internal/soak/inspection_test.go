@@ -15,6 +15,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -182,39 +184,41 @@ func (a *inspection) counts(ctx context.Context, database string) error {
 }
 
 // totals compares the totals of the API's lists with the runs.
-func (a *inspection) totals(ctx context.Context, c client, h *host) error {
-	want := map[string]int{}
+func (a *inspection) totals(ctx context.Context, h *host) error {
+	want := map[client.RunQuery]int{}
 	now := time.Now()
 	for _, each := range a.histories {
 		s := each.fold().Summary()
-		want[""]++
-		for _, filter := range []string{"status=" + string(s.StatusAt(now)), "decision=" + string(s.DecisionAt(now)), "workflow_id=" + string(s.Workflow)} {
-			want[filter]++
+		want[client.RunQuery{}]++
+		want[client.RunQuery{Status: s.StatusAt(now)}]++
+		want[client.RunQuery{WorkflowID: s.Workflow}]++
+		if d := s.DecisionAt(now); d != verification.DecisionNone {
+			want[client.RunQuery{Decision: d}]++
 		}
 	}
-	delete(want, "decision=")
 	for _, status := range []verification.Status{verification.StatusInProgress, verification.StatusAbandoned} {
-		want["status="+string(status)] += 0
+		want[client.RunQuery{Status: status}] += 0
 	}
-	for _, filter := range slices.Sorted(maps.Keys(want)) {
-		var page struct{ Total int }
-		if err := c.read(ctx, h.API+"/v1/runs?limit=1&"+filter, &page); err != nil {
+	for query, total := range want {
+		query.Limit = 1
+		page, err := h.api.ListRuns(ctx, query)
+		if err != nil {
 			return err
 		}
-		if page.Total != want[filter] {
-			a.problem("GET /v1/runs?%s has the total %d, want %d", filter, page.Total, want[filter])
+		if page.Total != total {
+			a.problem("the list of runs %+v has the total %d, want %d", query, page.Total, total)
 		}
 	}
 	return nil
 }
 
 // reads compares runs as the API shows them with their histories.
-func (a *inspection) reads(ctx context.Context, c client, any func() *host, limit int) error {
+func (a *inspection) reads(ctx context.Context, any func() *host, limit int) error {
 	runs := slices.Sorted(maps.Keys(a.histories))
 	rand.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
 	for _, run := range runs[:min(limit, len(runs))] {
-		var got runJSON
-		if err := c.read(ctx, any().API+"/v1/runs/"+run, &got); err != nil {
+		got, err := any().api.ReadRun(ctx, verification.RunID(run))
+		if err != nil {
 			return err
 		}
 		r := a.histories[run].fold()
@@ -226,10 +230,10 @@ func (a *inspection) reads(ctx context.Context, c client, any func() *host, limi
 }
 
 // shown returns a run of the API in one line.
-func shown(r runJSON) string {
-	line := fmt.Sprintf("%s %s %q", r.ReferenceID, r.Status, r.decided())
-	if r.CompletedAt != nil {
-		line += " " + r.CompletedAt.UTC().Format(time.RFC3339)
+func shown(r apitypes.RunDetail) string {
+	line := fmt.Sprintf("%s %s %q", r.ReferenceID, r.Status, decided(r))
+	if !r.CompletedAt.IsZero() {
+		line += " " + r.CompletedAt.String()
 	}
 	if r.Error != nil {
 		line += fmt.Sprintf(" %s %s", r.Error.Code, r.Error.Check)

@@ -5,12 +5,15 @@ package soak_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/adapters/client"
+	"github.com/verifyd/verifyd/verification"
 )
 
 // The parameters of the load.
@@ -23,9 +26,8 @@ const (
 type load struct {
 	cluster *cluster
 	seed    uint64
-	client  client
 	// onResponse is called with every response, unless it is nil.
-	onResponse func(h *host, a response)
+	onResponse func(h *host, err error)
 
 	mu       sync.Mutex
 	accepted map[string]order // by the id of the run
@@ -43,7 +45,7 @@ type load struct {
 func newLoad(t *testing.T, f *cluster, seed uint64) *load {
 	t.Helper()
 	return &load{
-		cluster: f, seed: seed, client: newClient(t),
+		cluster: f, seed: seed,
 		accepted: map[string]order{}, live: map[string]bool{}, hooked: map[string]bool{}, refused: map[int]int{}, crowd: make(chan struct{}, crowd),
 	}
 }
@@ -92,44 +94,42 @@ func (l *load) serve(ctx context.Context, o order) {
 }
 
 // read makes a read. It may fail during the failures, but a response must have the run.
-func (l *load) read(ctx context.Context, run string, o order) {
-	path := "/v1/runs/" + run
-	switch o.number % 6 {
-	case 0:
-		path = "/v1/runs?limit=20&status=completed"
-	case 1:
-		path = "/v1/runs?limit=20&decision=review"
-	case 2:
-		path = "/v1/workflows"
-	case 3:
-		path += "?view=report"
-	}
-	a := l.send(ctx, http.MethodGet, path, "")
-	if a.status != http.StatusOK && a.status != http.StatusServiceUnavailable && a.status != 0 {
-		l.problem("order %d: GET %s of run %s was answered %s", o.number, path, run, a)
+func (l *load) read(ctx context.Context, run verification.RunID, o order) {
+	err := l.call(func(c *client.Client) (err error) {
+		switch o.number % 6 {
+		case 0:
+			_, err = c.ListRuns(ctx, client.RunQuery{Limit: 20, Status: verification.StatusCompleted})
+		case 1:
+			_, err = c.ListRuns(ctx, client.RunQuery{Limit: 20, Decision: verification.DecisionReview})
+		case 2:
+			_, err = c.ListWorkflows(ctx, 0, 0)
+		case 3:
+			_, err = c.ReadReport(ctx, run)
+		default:
+			_, err = c.ReadRun(ctx, run)
+		}
+		return err
+	})
+	if err != nil && !passing(err) {
+		l.problem("order %d: a read of run %s: %v", o.number, run, err)
 	}
 }
 
 // start repeats the start of an order until it is accepted.
-func (l *load) start(ctx context.Context, o order) (run string, ok bool) {
+func (l *load) start(ctx context.Context, o order) (run verification.RunID, ok bool) {
 	began := time.Now()
 	for ctx.Err() == nil {
-		a := l.send(ctx, http.MethodPost, o.path(), o.body(), "Idempotency-Key", o.key(), "Prefer", o.prefer)
+		r, err := l.startOnce(ctx, o, o.request())
 		switch {
-		case a.status == http.StatusAccepted:
-			var r runJSON
-			if err := json.Unmarshal(a.body, &r); err != nil || r.ID == "" {
-				l.problem("order %d: the start was answered %s", o.number, a)
-				return "", false
-			}
+		case err == nil:
 			l.accept(r.ID, o, time.Since(began))
 			if o.number%10 == 0 {
 				l.startAgain(ctx, r.ID, o)
 			}
 			return r.ID, true
-		case a.status == http.StatusConflict && strings.Contains(string(a.body), "idempotency_key_in_flight"):
-		case a.status != 0 && a.status != http.StatusServiceUnavailable:
-			l.problem("order %d: the start was answered %s", o.number, a)
+		case errors.Is(err, verification.ErrInFlight):
+		case !passing(err):
+			l.problem("order %d: the start: %v", o.number, err)
 			return "", false
 		}
 		if l.isGone() || !pause(ctx) {
@@ -139,34 +139,39 @@ func (l *load) start(ctx context.Context, o order) (run string, ok bool) {
 	return "", false
 }
 
+func (l *load) startOnce(ctx context.Context, o order, request client.StartRequest) (r apitypes.Run, err error) {
+	err = l.call(func(c *client.Client) (err error) {
+		r, err = c.StartRun(ctx, o.workflowID(), request)
+		return err
+	})
+	return r, err
+}
+
 // startAgain repeats an accepted start, which must return the same run.
-func (l *load) startAgain(ctx context.Context, run string, o order) {
-	a := l.send(ctx, http.MethodPost, o.path(), o.body(), "Idempotency-Key", o.key(), "Prefer", "respond-async")
-	var r runJSON
-	if a.status == http.StatusAccepted && (json.Unmarshal(a.body, &r) != nil || r.ID != run) {
-		l.problem("order %d: the start of run %s was sent again and answered %s", o.number, run, a)
+func (l *load) startAgain(ctx context.Context, run verification.RunID, o order) {
+	request := o.request()
+	request.Wait = new(time.Duration)
+	if r, err := l.startOnce(ctx, o, request); err == nil && r.ID != run {
+		l.problem("order %d: the start of run %s was sent again and answered %s", o.number, run, r.ID)
 	}
 }
 
 // follow runs the action of the order on an accepted run.
-func (l *load) follow(ctx context.Context, run string, o order) {
+func (l *load) follow(ctx context.Context, run verification.RunID, o order) {
+	signal := func(name, payload string) {
+		l.until(ctx, run, o, func(c *client.Client) error {
+			_, err := c.DeliverSignal(ctx, run, client.Signal{Name: name, Payload: json.RawMessage(payload)})
+			return err
+		})
+	}
 	switch o.then.verb {
 	case doSignal:
-		l.until(ctx, run, o, func() (done bool, a response) {
-			a = l.send(ctx, http.MethodPost, "/v1/signals/"+run+"/"+o.then.signal, `{"payload":`+o.then.payload+`}`)
-			return a.status == http.StatusOK, a
-		})
+		signal(o.then.signal, o.then.payload)
 	case doCancel:
-		l.until(ctx, run, o, func() (done bool, a response) {
-			a = l.send(ctx, http.MethodPost, "/v1/runs/"+run+"/cancel", "")
-			return a.status == http.StatusOK, a
-		})
+		l.until(ctx, run, o, func(c *client.Client) error { _, err := c.CancelRun(ctx, run); return err })
 	case doLoop:
 		for _, payload := range []string{`{"name":"` + listed + `","more":true}`, `{"name":"` + unlisted + `"}`} {
-			l.until(ctx, run, o, func() (done bool, a response) {
-				a = l.send(ctx, http.MethodPost, "/v1/signals/"+run+"/owner_submitted", `{"payload":`+payload+`}`)
-				return a.status == http.StatusOK, a
-			})
+			signal("owner_submitted", payload)
 		}
 	case doWebhook:
 		<-time.After(o.then.wait)
@@ -177,26 +182,25 @@ func (l *load) follow(ctx context.Context, run string, o order) {
 // setWebhook sets the webhook of the run's workflow, and reads the run: if it is live then,
 // its end must be announced. Without the response to the request that set the webhook it is
 // not known since when the webhook holds.
-func (l *load) setWebhook(ctx context.Context, run string, o order) {
-	path := "/v1/workflows/" + o.workflow + "/webhook"
+func (l *load) setWebhook(ctx context.Context, run verification.RunID, o order) {
 	for ctx.Err() == nil {
-		a := l.send(ctx, http.MethodPost, path, `{"lifecycle_webhook_url":"`+l.cluster.site.hooks.url+`"}`)
-		switch a.status {
-		case http.StatusOK:
-			var r runJSON
-			read := l.send(ctx, http.MethodGet, "/v1/runs/"+run, "")
-			if read.status == http.StatusOK && json.Unmarshal(read.body, &r) == nil && !r.Status.Terminal() {
+		err := l.call(func(c *client.Client) error {
+			_, err := c.SetWebhook(ctx, o.workflowID(), l.cluster.site.hooks.url)
+			return err
+		})
+		switch {
+		case err == nil:
+			if r, err := l.readRun(ctx, run); err == nil && !client.Ended(r) {
 				l.announce(run)
 			}
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.hooked[o.workflow] = true
 			return
-		case http.StatusConflict:
+		case errors.Is(err, verification.ErrConflict):
 			return // it was set before
-		case 0, http.StatusServiceUnavailable:
-		default:
-			l.problem("order %d: the webhook was answered %s", o.number, a)
+		case !passing(err):
+			l.problem("order %d: the webhook: %v", o.number, err)
 			return
 		}
 		if !pause(ctx) {
@@ -205,11 +209,20 @@ func (l *load) setWebhook(ctx context.Context, run string, o order) {
 	}
 }
 
+// readRun reads a run from any host.
+func (l *load) readRun(ctx context.Context, run verification.RunID) (r apitypes.RunDetail, err error) {
+	err = l.call(func(c *client.Client) (err error) {
+		r, err = c.ReadRun(ctx, run)
+		return err
+	})
+	return r, err
+}
+
 // announce records that the end of a run must be announced.
-func (l *load) announce(run string) {
+func (l *load) announce(run verification.RunID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.live[run] = true
+	l.live[string(run)] = true
 }
 
 // isHooked reports whether the webhook of a workflow was set.
@@ -221,21 +234,21 @@ func (l *load) isHooked(workflow string) bool {
 
 // until repeats an action until it is done: its response may be lost, and the run
 // may not be ready yet.
-func (l *load) until(ctx context.Context, run string, o order, do func() (done bool, a response)) {
+func (l *load) until(ctx context.Context, run verification.RunID, o order, do func(c *client.Client) error) {
 	unsure := false
 	for ctx.Err() == nil {
-		done, a := do()
+		err := l.call(do)
 		switch {
-		case done:
+		case err == nil:
 			return
-		case a.status == 0 || a.status == http.StatusServiceUnavailable:
+		case passing(err):
 			unsure = true
-		case a.status == http.StatusNotFound && strings.Contains(string(a.body), "no open signal"):
+		case errors.Is(err, verification.ErrNotOpen):
 			if unsure && l.arrived(ctx, run, o) {
 				return
 			}
 		default:
-			l.problem("order %d: the %s of run %s was answered %s", o.number, o.then.verb, run, a)
+			l.problem("order %d: the %s of run %s: %v", o.number, o.then.verb, run, err)
 			return
 		}
 		if !pause(ctx) {
@@ -245,46 +258,44 @@ func (l *load) until(ctx context.Context, run string, o order, do func() (done b
 }
 
 // arrived reports whether a signal whose response was lost has reached its run.
-func (l *load) arrived(ctx context.Context, run string, o order) bool {
-	a := l.send(ctx, http.MethodGet, "/v1/runs/"+run, "")
-	if a.status == http.StatusNotFound {
-		l.problem("order %d: run %s was accepted and is not there: %s", o.number, run, a)
+func (l *load) arrived(ctx context.Context, run verification.RunID, o order) bool {
+	r, err := l.readRun(ctx, run)
+	switch {
+	case errors.Is(err, verification.ErrNotFound):
+		l.problem("order %d: run %s was accepted and is not there: %v", o.number, run, err)
 		return true
-	}
-	var r runJSON
-	if a.status != http.StatusOK || json.Unmarshal(a.body, &r) != nil {
+	case err != nil:
 		return false
+	case o.want.Decision.Verdict():
+		return decided(r) == o.want.Decision
+	case o.then.verb == doLoop:
+		return client.Ended(r) // before, it may wait for the customer again
 	}
-	if o.want.Decision.Verdict() {
-		return r.decided() == o.want.Decision
-	}
-	if o.then.verb == doLoop {
-		return r.Status.Terminal() // before, it may wait for the customer again
-	}
-	return r.Status.Terminal() || r.Action == nil
+	return client.Ended(r) || r.ActionRequired == nil
 }
 
-// send sends a request to any host.
-func (l *load) send(ctx context.Context, method, path, body string, headers ...string) response {
+// call sends a request to any host.
+func (l *load) call(do func(c *client.Client) error) error {
 	h := l.cluster.any()
 	if h == nil {
-		return response{}
+		return errors.New("no host is there")
 	}
-	a := l.client.request(ctx, method, h.API+path, body, headers...)
-	if a.status < 200 || a.status > 299 {
+	err := do(h.api)
+	if err != nil {
 		l.mu.Lock()
-		l.refused[a.status]++
+		l.refused[statusOf(err)]++
 		l.mu.Unlock()
 	}
 	if l.onResponse != nil {
-		l.onResponse(h, a)
+		l.onResponse(h, err)
 	}
-	return a
+	return err
 }
 
-func (l *load) accept(run string, o order, took time.Duration) {
+func (l *load) accept(id verification.RunID, o order, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	run := string(id)
 	if old, there := l.accepted[run]; there && old.number != o.number {
 		l.problems = append(l.problems, fmt.Sprintf("orders %d and %d were both told that they are run %s", old.number, o.number, run))
 	}

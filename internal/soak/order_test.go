@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -19,7 +20,7 @@ type order struct {
 	number   int
 	workflow string // the id of the workflow, or its last digit
 	scripts  map[string]string
-	prefer   string // header of the start
+	wait     *time.Duration // of the start
 	then     action
 	want     end
 }
@@ -55,7 +56,7 @@ func newOrder(seed uint64, number int) order {
 	rng := rand.New(rand.NewPCG(seed, uint64(number)))
 	o := order{number: number, scripts: map[string]string{}, want: end{Status: verification.StatusCompleted}}
 	if rng.IntN(4) == 0 {
-		o.prefer = "wait=3"
+		o.wait = new(3 * time.Second)
 	}
 	switch dice := rng.IntN(100); {
 	case dice < 39:
@@ -66,7 +67,7 @@ func newOrder(seed uint64, number int) order {
 		o.then = action{verb: doLoop}
 	case dice < 45:
 		o.workflow = lateWorkflow(rng.IntN(lateWorkflows))
-		o.prefer = "respond-async"
+		o.wait = new(time.Duration)
 		slow := time.Duration(30+rng.IntN(120)) * time.Millisecond
 		o.scripts["pan"] = "slow:" + slow.String()
 		o.then = action{verb: doWebhook, wait: time.Duration(rng.Int64N(int64(slow)))}
@@ -139,27 +140,21 @@ func (o *order) flagged() bool {
 	return strings.Contains(o.then.payload, "declined")
 }
 
-func (o *order) path() string {
+func (o *order) workflowID() verification.WorkflowID {
 	if isLate(o.workflow) {
-		return "/v1/workflows/" + o.workflow + "/runs"
+		return verification.WorkflowID(o.workflow)
 	}
-	return "/v1/workflows/0191f3c0-0000-7000-8000-00000000000" + o.workflow + "/runs"
+	return workflowID(o.workflow)
 }
-
-func (o *order) key() string { return fmt.Sprintf("order-%d", o.number) }
 
 const referencePrefix = "person-"
 
-// body returns the body of the start.
-func (o *order) body() string {
-	raw, err := json.Marshal(map[string]any{
-		"reference_id": referencePrefix + strconv.Itoa(o.number),
-		"input":        map[string]any{"sandbox": o.scripts},
-	})
-	if err != nil {
-		panic(err) // strings always marshal
+// request returns the start of the order, which has the same key each time.
+func (o *order) request() client.StartRequest {
+	return client.StartRequest{
+		ReferenceID: referencePrefix + strconv.Itoa(o.number), Input: map[string]any{"sandbox": o.scripts},
+		IdempotencyKey: fmt.Sprintf("order-%d", o.number), Wait: o.wait,
 	}
-	return string(raw)
 }
 
 // orderOf returns the order of a run.

@@ -56,7 +56,7 @@ func TestThePassOfAHostThatDiedIsFinishedByAnother(t *testing.T) {
 	write(s.bootstrap, strings.Replace(rescreened, "LIST", list, 1))
 	write(list, "name\nOlga Fictional Nobody\n")
 	s.migrate(t)
-	db, c := s.connect(t), newClient(t)
+	db := s.connect(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	number := func(query string) (n int) {
@@ -81,11 +81,7 @@ func TestThePassOfAHostThatDiedIsFinishedByAnother(t *testing.T) {
 	)
 	first := s.serve(t, "api,worker", clock)
 	for n := range runs {
-		a := c.request(ctx, http.MethodPost, first.API+"/v1/workflows/0191f3c0-0000-7000-8000-000000000005/runs",
-			fmt.Sprintf(`{"reference_id":"person-%d","input":{"name":"Testov, Ivan"}}`, n))
-		if a.status != http.StatusAccepted {
-			t.Fatalf("start = %s", a)
-		}
+		start(t, first, workflowID("5"), fmt.Sprintf("person-%d", n), map[string]any{"name": "Testov, Ivan"})
 	}
 	until("the runs are not completed", func() bool { return number("SELECT count(*) FROM verifyd.screened_runs") == runs })
 	if err := first.Stop(); err != nil {
@@ -93,18 +89,19 @@ func TestThePassOfAHostThatDiedIsFinishedByAnother(t *testing.T) {
 	}
 	write(list, "name\nOlga Fictional Nobody\nIvan Fictional Testov\n")
 	second := s.serve(t, "api,worker", clock)
-	advance := func(h *host) response {
-		return c.request(ctx, http.MethodPost, h.Admin+"/clock/advance", `{"seconds":60}`)
+	advance := func(h *host) (status int) {
+		status, _ = fetch(ctx, http.MethodPost, h.Admin+"/clock/advance", `{"seconds":60}`)
+		return status
 	}
 	died := false
 	for !died && ctx.Err() == nil { // until the hold of the first host has ended
-		advanced := make(chan response, 1)
+		advanced := make(chan int, 1)
 		go func() { advanced <- advance(second) }()
 		for waits := true; waits && !died; {
 			select {
-			case a := <-advanced:
-				if waits = false; a.status != http.StatusOK {
-					t.Fatalf("advance = %s", a)
+			case status := <-advanced:
+				if waits = false; status != http.StatusOK {
+					t.Fatalf("advance = %d", status)
 				}
 			case <-time.After(5 * time.Millisecond):
 			}
@@ -120,8 +117,8 @@ func TestThePassOfAHostThatDiedIsFinishedByAnother(t *testing.T) {
 	}
 	third := s.serve(t, "api,worker", clock)
 	until("the pass has not ended", func() bool {
-		if a := advance(third); a.status != http.StatusOK {
-			t.Fatalf("advance = %s", a)
+		if status := advance(third); status != http.StatusOK {
+			t.Fatalf("advance = %d", status)
 		}
 		return number("SELECT count(*) FROM verifyd.rescreen_passes WHERE number = 2 AND ended_at IS NOT NULL") == 1
 	})

@@ -100,13 +100,15 @@ func (f *failedResponses) stops(h *host) {
 
 // record records a response if it is a failure. A request to a host that is shutting down
 // may get no response; these are only counted.
-func (f *failedResponses) record(h *host, a response) {
+func (f *failedResponses) record(h *host, err error) {
+	status := statusOf(err)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case a.status == 0 && f.stopping[h]:
+	case err == nil:
+	case status == 0 && f.stopping[h]:
 		f.unanswered++
-	case a.status == 0 || a.status >= http.StatusInternalServerError:
-		f.problems = append(f.problems, fmt.Sprintf("%s (asked to stop: %t) answered %s", h.Name, f.stopping[h], a))
+	case status == 0 || status >= http.StatusInternalServerError:
+		f.problems = append(f.problems, fmt.Sprintf("%s (asked to stop: %t) answered %v", h.Name, f.stopping[h], err))
 	}
 }

@@ -96,7 +96,10 @@ func (s *site) start(roles string, env ...string) (*host, error) {
 		h.proxy.close()
 		return nil, err
 	}
-	return h, nil
+	if h.API != "" {
+		h.api, err = newClient(h.API)
+	}
+	return h, err
 }
 
 // serve starts a host that is killed with the test.

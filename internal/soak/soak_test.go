@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 // Parameters of the short version and of the one with VERIFYD_SOAK.
@@ -101,10 +103,10 @@ func TestNothingAcceptedIsLostDuringFailures(t *testing.T) {
 	if err := a.counts(t.Context(), s.database); err != nil {
 		t.Error(err)
 	}
-	if err := a.totals(t.Context(), l.client, f.any()); err != nil {
+	if err := a.totals(t.Context(), f.any()); err != nil {
 		t.Error(err)
 	}
-	if err := a.reads(t.Context(), l.client, f.any, 300); err != nil {
+	if err := a.reads(t.Context(), f.any, 300); err != nil {
 		t.Error(err)
 	}
 	t.Logf("%d orders, %d runs whose start got no response; failed requests: %s; the slowest start was accepted after %s",
@@ -201,7 +203,7 @@ func calm(ctx context.Context, t *testing.T, s *site, l *load) bool {
 			}
 			adopted[run] = true
 			if o, err := orderOf(l.seed, reference); err == nil {
-				l.all.Go(func() { l.follow(ctx, run, o) })
+				l.all.Go(func() { l.follow(ctx, verification.RunID(run), o) })
 			}
 		}
 		if len(live.references) == 0 && work == 0 && s.hooks.taken() >= live.all {

@@ -5,7 +5,6 @@ package soak_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"testing"
 	"time"
 
@@ -20,7 +19,7 @@ WHERE id = (SELECT max(id) FROM verifyd.river_job WHERE kind = 'verifyd_sweep' A
 func TestRunsExpireOnTimeAfterAHostDiesDuringASweep(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, steady.get(t), "sweep", 1)
-	h, c := s.serve(t, "api,worker"), newClient(t)
+	h := s.serve(t, "api,worker")
 	conn := s.connect(t)
 	for ctx, left := t.Context(), false; !left; { // while another sweep is queued, this one cannot be rescued
 		tag, err := conn.Exec(ctx, leaveSweep)
@@ -33,10 +32,7 @@ func TestRunsExpireOnTimeAfterAHostDiesDuringASweep(t *testing.T) {
 			return
 		}
 	}
-	a := c.request(t.Context(), http.MethodPost, h.API+"/v1/workflows/0191f3c0-0000-7000-8000-000000000004/runs", `{"reference_id":"person-1"}`)
-	if a.status != http.StatusAccepted {
-		t.Fatalf("start = %s", a)
-	}
+	start(t, h, workflowID("4"), "person-1", nil)
 	deadline := time.Now().Add(4 * time.Second)
 	ctx, cancel := context.WithDeadline(t.Context(), deadline.Add(stuckAfter))
 	defer cancel()

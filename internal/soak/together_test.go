@@ -8,8 +8,7 @@ func TestHostsThatStartTogetherMakeTheSchemaOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, steady.get(t), "together", 1)
 	f := newCluster(t, s, -1, "api,worker", "api,worker") // fails unless both become ready
-	c := newClient(t)
 	for slot := range 2 {
-		startRun(t, c, f.at(slot), "person-1", `{}`)
+		startRun(t, f.at(slot), "person-1", nil)
 	}
 }

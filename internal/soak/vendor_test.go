@@ -4,7 +4,6 @@ package soak_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -76,15 +75,11 @@ func TestAVendorIsCalledAgainWithTheSameKeyAfterAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.migrate(t)
-	first, second, c := s.serve(t, "api,worker"), s.serve(t, "api,worker"), newClient(t)
+	first, second := s.serve(t, "api,worker"), s.serve(t, "api,worker")
 	for range 2 { // which lack the vendor, and may take the run of the dead host first
 		s.serve(t, "api,worker", "VERIFYD_BOOTSTRAP=")
 	}
-	a := c.request(t.Context(), http.MethodPost, first.API+"/v1/workflows/0191f3c0-0000-7000-8000-00000000000f/runs", `{"reference_id":"person-1"}`)
-	var r runJSON
-	if err := json.Unmarshal(a.body, &r); a.status != http.StatusAccepted || err != nil {
-		t.Fatalf("start = %s", a)
-	}
+	r := start(t, first, workflowID("f"), "person-1", nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
 	select {
@@ -95,28 +90,21 @@ func TestAVendorIsCalledAgainWithTheSameKeyAfterAKill(t *testing.T) {
 	if err := first.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for r.Status != verification.StatusCompleted {
-		if !pause(ctx) {
-			t.Fatalf("90 s later the run is %s", r.Status)
-		}
-		if err := c.read(ctx, second.API+"/v1/runs/"+r.ID, &r); err != nil {
-			t.Fatal(err)
-		}
-	}
+	ended := completed(ctx, t, second, r.ID)
 	vendor.mu.Lock()
 	keys := slices.Clone(vendor.keys)
 	vendor.mu.Unlock()
-	if want := r.ID + "/registry/1"; !slices.Equal(keys, []string{want, want}) {
+	if want := string(r.ID) + "/registry/1"; !slices.Equal(keys, []string{want, want}) {
 		t.Errorf("the vendor was called with the keys %q, want %s twice", keys, want)
 	}
-	if r.decided() != verification.DecisionNone {
-		t.Errorf("the decision is %s, want none: a call that is repeated after a crash flags nothing", r.decided())
+	if decided(ended) != verification.DecisionNone {
+		t.Errorf("the decision is %s, want none: a call that is repeated after a crash flags nothing", decided(ended))
 	}
 	all, err := readHistories(t.Context(), s.connect(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := all[r.ID]
+	h := all[string(r.ID)]
 	report(t, h.problems())
 	step, _ := h.fold().Step("registry")
 	if step.Dispatches != 1 || step.Recovered || string(step.Data) != `{"order":1}` {
