@@ -5,22 +5,18 @@ package scenario
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"io"
 	"net/http"
+	"reflect"
 	"slices"
+	"strings"
+
+	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/adapters/client"
+	"github.com/verifyd/verifyd/verification"
 )
-
-// document is any JSON object, its fields undecoded.
-type document map[string]json.RawMessage
-
-func (d document) text(name string) string {
-	var s string
-	_ = json.Unmarshal(d[name], &s) // null and absent are empty
-	return s
-}
 
 // Consistent reads every run of Acme in every way and returns an error if the reads
 // break a rule of the contract:
@@ -33,140 +29,117 @@ func (d document) text(name string) string {
 //   - a card that needs review is a step in reviews;
 //   - lists are newest first, and total is the number of runs that match.
 func (c *Client) Consistent(ctx context.Context) error {
-	all, err := c.list(ctx, "")
+	api, err := client.New(client.Options{
+		BaseURL: c.host.URL(), ClientID: "acme", APIKey: APIKey, HTTP: &http.Client{Transport: c}, Attempts: 1,
+	})
 	if err != nil {
 		return err
 	}
-	byStatus, err := c.filtered(ctx, "status", "in_progress", "abandoned", "completed", "failed", "expired", "cancelled")
+	all, err := list(ctx, api, client.RunQuery{})
 	if err != nil {
 		return err
 	}
-	byDecision, err := c.filtered(ctx, "decision", "review", "approve", "reject")
-	if err != nil {
-		return err
+	byStatus, byDecision := map[verification.RunID][]verification.Status{}, map[verification.RunID][]verification.Decision{}
+	for _, s := range verification.Statuses() {
+		runs, err := list(ctx, api, client.RunQuery{Status: s})
+		if err != nil {
+			return err
+		}
+		for _, r := range runs {
+			byStatus[r.ID] = append(byStatus[r.ID], s)
+		}
+	}
+	for _, d := range []verification.Decision{verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject} {
+		runs, err := list(ctx, api, client.RunQuery{Decision: d})
+		if err != nil {
+			return err
+		}
+		for _, r := range runs {
+			byDecision[r.ID] = append(byDecision[r.ID], d)
+		}
 	}
 	var problems []error
 	for i, listed := range all {
-		id := listed.text("id")
-		if i > 0 && all[i-1].text("started_at") < listed.text("started_at") {
-			problems = append(problems, fmt.Errorf("run %s is listed after an older one", id))
+		if i > 0 && all[i-1].StartedAt.Before(listed.StartedAt.Time) {
+			problems = append(problems, fmt.Errorf("run %s is listed after an older one", listed.ID))
 		}
-		run, err := c.document(ctx, "/v1/runs/"+id)
+		run, err := api.ReadRun(ctx, listed.ID)
 		if err != nil {
 			return err
 		}
-		report, err := c.document(ctx, "/v1/runs/"+id+"?view=report")
+		report, err := api.ReadReport(ctx, listed.ID)
 		if err != nil {
 			return err
 		}
-		if got, want := byStatus[id], []string{run.text("status")}; !slices.Equal(got, want) {
-			problems = append(problems, fmt.Errorf("run %s reads %v and is found by status %v", id, want, got))
+		if got, want := byStatus[run.ID], []verification.Status{run.Status}; !slices.Equal(got, want) {
+			problems = append(problems, fmt.Errorf("run %s reads %v and is found by status %v", run.ID, want, got))
 		}
-		if got, want := byDecision[id], run.text("decision"); fmt.Sprint(got) != fmt.Sprint(nonEmpty(want)) {
-			problems = append(problems, fmt.Errorf("run %s reads %q and is found by decision %v", id, want, got))
+		var decided []verification.Decision
+		if run.Decision != nil {
+			decided = append(decided, *run.Decision)
 		}
-		problems = append(problems, sameRun(id, listed, run), sameReport(id, run, report))
+		if got := byDecision[run.ID]; !slices.Equal(got, decided) {
+			problems = append(problems, fmt.Errorf("run %s reads %q and is found by decision %v", run.ID, strings.Trim(fmt.Sprint(decided), "[]"), got))
+		}
+		problems = append(problems, same(run.ID, "the list", "the run", listed, run.Run), sameReport(run, report))
 	}
 	return errors.Join(problems...)
 }
 
-func nonEmpty(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return []string{s}
-}
-
-// list reads a list page by page.
-func (c *Client) list(ctx context.Context, filter string) ([]document, error) {
-	var all []document
-	for {
-		page, err := c.document(ctx, fmt.Sprintf("/v1/runs?limit=3&offset=%d%s", len(all), filter))
-		if err != nil {
-			return nil, err
-		}
-		var data []document
-		var total int
-		if err := errors.Join(json.Unmarshal(page["data"], &data), json.Unmarshal(page["total"], &total)); err != nil {
-			return nil, err
-		}
-		all = append(all, data...)
-		if len(all) >= total || len(data) == 0 {
-			if len(all) != total {
-				return nil, fmt.Errorf("the list %q has total %d and %d runs", filter, total, len(all))
-			}
-			return all, nil
-		}
-	}
-}
-
-// filtered returns, for each run, the values of a filter that match it.
-func (c *Client) filtered(ctx context.Context, filter string, values ...string) (map[string][]string, error) {
-	found := map[string][]string{}
-	for _, v := range values {
-		runs, err := c.list(ctx, "&"+filter+"="+v)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range runs {
-			found[r.text("id")] = append(found[r.text("id")], v)
-		}
-	}
-	return found, nil
-}
-
-func (c *Client) document(ctx context.Context, path string) (document, error) {
-	got, err := c.send(ctx, http.MethodGet, path, http.Header{"Client-Id": {"acme"}, "X-Api-Key": {APIKey}}, "")
+// RoundTrip implements http.RoundTripper: it sends a request as send does.
+func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
+	got, err := c.send(r.Context(), r.Method, r.URL.RequestURI(), r.Header, "")
 	if err != nil {
 		return nil, err
 	}
-	var d document
-	if err := json.Unmarshal(got.Body, &d); err != nil || got.Status != http.StatusOK {
-		return nil, fmt.Errorf("GET %s = %d %s", path, got.Status, got.Body)
-	}
-	return d, nil
+	return &http.Response{StatusCode: got.Status, Header: got.Header, Body: io.NopCloser(bytes.NewReader(got.Body)), Request: r}, nil
 }
 
-func sameRun(id string, listed, run document) error {
-	want := maps.Clone(run)
-	for _, name := range []string{"checks", "decision", "notes", "resolved_at", "reviews", "proposal"} {
-		delete(want, name)
+// list reads a list in short pages, and its total.
+func list(ctx context.Context, api *client.Client, q client.RunQuery) (all []apitypes.Run, err error) {
+	q.Limit = 3
+	page, err := api.ListRuns(ctx, q)
+	if err != nil {
+		return nil, err
 	}
-	if !maps.EqualFunc(listed, want, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
-		return fmt.Errorf("run %s is listed as %s and reads %s", id, show(listed), show(run))
+	for r, err := range api.Runs(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
 	}
-	return nil
+	if page.Total != len(all) {
+		return nil, fmt.Errorf("the list %+v has total %d and %d runs", q, page.Total, len(all))
+	}
+	return all, nil
 }
 
-func sameReport(id string, run, report document) error {
-	for _, name := range []string{"error", "reviews", "decision", "notes", "resolved_at", "proposal"} {
-		if !bytes.Equal(run[name], report[name]) {
-			return fmt.Errorf("run %s: %s is %s, and %s on its report", id, name, run[name], report[name])
+// same returns an error unless two places say the same about a run.
+func same(id verification.RunID, here, there string, a, b any) error {
+	if reflect.DeepEqual(a, b) {
+		return nil
+	}
+	return fmt.Errorf("run %s: %s is %s, and %s is %s", id, here, show(a), there, show(b))
+}
+
+func sameReport(run apitypes.RunDetail, report apitypes.Report) error {
+	head := apitypes.ReportRun{
+		ID: run.ID, ReferenceID: run.ReferenceID, Status: run.Status, StartedAt: run.StartedAt, CompletedAt: run.CompletedAt, Outcome: run.Outcome,
+	}
+	problems := []error{
+		same(run.ID, "run", "run of its report", head, report.Run),
+		same(run.ID, "error", "error of its report", run.Error, report.Error),
+		same(run.ID, "reviews", "reviews of its report", run.Reviews, report.Reviews),
+		same(run.ID, "decision", "decision of its report", run.Decision, report.Decision),
+		same(run.ID, "notes", "notes of its report", run.Notes, report.Notes),
+		same(run.ID, "resolved_at", "resolved_at of its report", run.ResolvedAt, report.ResolvedAt),
+		same(run.ID, "proposal", "proposal of its report", run.Proposal, report.Proposal),
+	}
+	for _, card := range report.Cards {
+		flagged := slices.ContainsFunc(run.Reviews, func(f verification.Flag) bool { return f.NodeID == card.NodeID })
+		if card.Status == verification.CardNeedsReview && !flagged {
+			problems = append(problems, fmt.Errorf("run %s: the card of %s needs review, and reviews do not name it", run.ID, card.NodeID))
 		}
 	}
-	var head document
-	var cards, reviews []document
-	if err := json.Unmarshal(report["run"], &head); err != nil {
-		return err
-	}
-	for _, name := range []string{"id", "reference_id", "status", "started_at", "completed_at"} {
-		if !bytes.Equal(run[name], head[name]) {
-			return fmt.Errorf("run %s: %s is %s, and %s on its report", id, name, run[name], head[name])
-		}
-	}
-	if err := json.Unmarshal(report["cards"], &cards); err != nil {
-		return err
-	}
-	if raw := run["reviews"]; raw != nil {
-		if err := json.Unmarshal(raw, &reviews); err != nil {
-			return err
-		}
-	}
-	for _, card := range cards {
-		flagged := slices.ContainsFunc(reviews, func(r document) bool { return r.text("node_id") == card.text("node_id") })
-		if card.text("status") == "needs_review" && !flagged {
-			return fmt.Errorf("run %s: the card of %s needs review, and reviews do not name it", id, card.text("node_id"))
-		}
-	}
-	return nil
+	return errors.Join(problems...)
 }
