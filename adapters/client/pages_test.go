@@ -147,3 +147,31 @@ func TestAListEndsWithItsError(t *testing.T) {
 		t.Errorf("%d rows, want the error", n)
 	}
 }
+
+// The runs are of one second, so that pages are found by offset.
+func TestRunsThatLeaveAListHideNoOthers(t *testing.T) {
+	s := newSite(t)
+	w := s.Apply(review())
+	var all []verification.RunID
+	for range 12 {
+		all = append(all, s.Start(w.ID, engine.StartRequest{ReferenceID: "person-1"}).ID)
+	}
+	s.fault = func(n int, _ func() *http.Response) (*http.Response, error) {
+		if n == 3 { // after the newest four were read twice
+			for _, id := range all[8:] {
+				_, err := s.Engine.Cancel(t.Context(), enginetest.Tenant, id)
+				must(t, err)
+			}
+		}
+		return nil, nil
+	}
+	var got []verification.RunID
+	for run, err := range s.client(t).Runs(t.Context(), client.RunQuery{Decision: verification.DecisionReview, Limit: 4}) {
+		must(t, err)
+		got = append(got, run.ID)
+	}
+	slices.Reverse(got)
+	if !slices.Equal(got, all) {
+		t.Errorf("runs = %v, want %v", got, all)
+	}
+}
