@@ -104,7 +104,7 @@ type console struct {
 	site     string // its scheme and host
 	secure   bool   // Options.URL is https
 	origin   *http.CrossOriginProtection
-	gate     gate
+	gates    gates
 	catalogs web.Catalogs
 	texts    sentences
 	watcher  *watcher
@@ -128,7 +128,7 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	c := &console{
 		engine: e, opt: o, base: strings.TrimSuffix(u.EscapedPath(), "/"), site: u.Scheme + "://" + u.Host, secure: u.Scheme == "https",
-		origin: http.NewCrossOriginProtection(), gate: newGate(o),
+		origin: http.NewCrossOriginProtection(), gates: newGates(),
 	}
 	// A proxy may change the host of a request; the origin is that of the URL.
 	if err := c.origin.AddTrustedOrigin(c.site); err != nil {

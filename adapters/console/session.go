@@ -13,7 +13,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/fair"
-	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // session is the person of a request. The templates call its methods.
@@ -130,7 +129,7 @@ func (c *console) identify(r *http.Request, s *session) error {
 	if raw == "" {
 		return &verification.Error{Kind: verification.ErrUnauthenticated, Subject: "session"}
 	}
-	who, expires, err := c.gate.session(r.Context(), raw)
+	who, expires, err := c.session(r.Context(), raw)
 	if err != nil {
 		return err
 	}
@@ -143,73 +142,47 @@ func (c *console) identify(r *http.Request, s *session) error {
 	return nil
 }
 
-// gate verifies tokens. It bounds the number of unknown tokens that it verifies at once,
-// so that guesses do not delay a session that was verified before.
-type gate struct {
-	tokens Tokens
-	keys   func() uint64 // the generation of the keys
-	now    func() time.Time
-	slots  *fair.Limiter // for the verification of tokens
-	calls  *fair.Limiter // for calls of the identity provider
-	proven *lru.Cache[[sha256.Size]byte, provenSession]
-}
-
+// provenSession is the person of a session token, with the generation of the keys with
+// which it was verified.
 type provenSession struct {
 	verification.Reviewer
 	expires time.Time
-	keys    uint64 // the generation with which it was verified
+	keys    uint64
+}
+
+// gates bound what people who are not signed in can make this host do.
+type gates struct {
+	tokens *fair.Gate[[sha256.Size]byte, provenSession] // sessions and sign-in links
+	calls  *fair.Gate[string, struct{}]                 // calls of the identity provider, by address
 }
 
 const (
-	maxUnproven     = 4                    // tokens verified at once
-	maxCalls        = 64                   // calls of the identity provider at once
-	maxClientCalls  = 48                   // those from one address, which may be a proxy
-	refusalPause    = 5 * time.Millisecond // for which a refused one keeps its slot
-	unprovenTimeout = 5 * time.Second      // for a slot
-	maxProven       = 10_000               // sessions
+	maxUnproven    = 4  // tokens verified at once
+	maxCalls       = 64 // calls of the identity provider at once
+	maxClientCalls = 48 // those from one address, which may be a proxy
 )
 
-func newGate(o Options) gate {
-	keys := o.Generation
-	if keys == nil {
-		keys = func() uint64 { return 0 }
-	}
-	return gate{
-		tokens: o.Tokens, keys: keys, now: o.Now, slots: fair.NewLimiter(maxUnproven, 0), calls: fair.NewLimiter(maxCalls, maxClientCalls),
-		proven: lru.New[[sha256.Size]byte](maxProven, 1, func(provenSession) int { return 1 }),
+func newGates() gates {
+	busy := verification.Unavailable("session", "too many sign-ins wait, or wrong tokens are being refused; try again")
+	return gates{
+		tokens: fair.NewGate[[sha256.Size]byte, provenSession](maxUnproven, 0, busy),
+		calls:  fair.NewGate[string, struct{}](maxCalls, maxClientCalls, busy),
 	}
 }
 
-// session returns the reviewer of a session token.
-func (g gate) session(ctx context.Context, raw string) (verification.Reviewer, time.Time, error) {
-	hash, keys := sha256.Sum256([]byte(raw)), g.keys()
-	if p, ok := g.proven.Get(hash); ok && p.keys == keys && g.now().Before(p.expires) {
+// session returns the reviewer of a session token. One that was verified before is
+// verified again only after its end, or when the keys have changed.
+func (c *console) session(ctx context.Context, raw string) (verification.Reviewer, time.Time, error) {
+	hash, keys := sha256.Sum256([]byte(raw)), uint64(0)
+	if c.opt.Generation != nil {
+		keys = c.opt.Generation()
+	}
+	if p, ok := c.gates.tokens.Proven(hash); ok && p.keys == keys && c.opt.Now().Before(p.expires) {
 		return p.Reviewer, p.expires, nil
 	}
-	p := provenSession{keys: keys}
-	err := try(ctx, g.slots, "", func() (err error) {
-		p.Reviewer, p.expires, err = g.tokens.VerifySession(raw)
-		return err
+	p, err := c.gates.tokens.Check(ctx, "", hash, func() (provenSession, error) {
+		who, expires, err := c.opt.Tokens.VerifySession(raw)
+		return provenSession{who, expires, keys}, err
 	})
-	if err == nil {
-		g.proven.Put(hash, p)
-	}
 	return p.Reviewer, p.expires, err
-}
-
-// try calls verify in a slot, which callers with different keys share fairly. ErrUnavailable
-// is returned when no slot becomes free.
-func try(ctx context.Context, slots *fair.Limiter, key string, verify func() error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, unprovenTimeout, verification.Unavailable("session", "too many sign-ins wait, or wrong tokens are being refused; try again"))
-	defer cancel()
-	release, err := slots.Acquire(ctx, key)
-	if err != nil {
-		return err
-	}
-	if err = verify(); err != nil {
-		time.AfterFunc(refusalPause, release)
-		return err
-	}
-	release()
-	return nil
 }

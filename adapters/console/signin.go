@@ -83,7 +83,7 @@ func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session
 	var idToken string
 	err := c.opt.IdentityProvider.Matches(attempt, r.URL.Query())
 	if err == nil { // only then may it wait for the provider
-		err = try(r.Context(), c.gate.calls, clientOf(r), func() (err error) {
+		err = c.gates.calls.Try(r.Context(), clientOf(r), func() (err error) {
 			who, idToken, err = c.opt.IdentityProvider.Finish(r.Context(), attempt, r.URL.Query())
 			return err
 		})
@@ -181,7 +181,7 @@ func (c *console) useLink(w http.ResponseWriter, r *http.Request, s session) err
 
 // openLink returns the link of a request and the name of its tenant.
 func (c *console) openLink(r *http.Request) (link verification.SignInLink, tenant string, err error) {
-	err = try(r.Context(), c.gate.slots, "", func() (err error) {
+	err = c.gates.tokens.Try(r.Context(), "", func() (err error) {
 		link, err = c.opt.Tokens.OpenSignInLink(chi.URLParam(r, "token"))
 		return err
 	})

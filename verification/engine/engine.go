@@ -131,7 +131,7 @@ type Engine struct {
 	programs    *lru.Cache[programKey, verification.Program]
 	workflows   *lru.Cache[workflowKey, verification.Workflow]
 	runs        *lru.Cache[verification.RunRef, verification.Run]
-	credentials credentialLimiter
+	credentials *fair.Gate[credential, verification.Account]
 	watch       *watchers
 	lines       *limitedLog
 	heavy       *fair.Limiter                         // slots for work on large runs, and for calls of Decide that may take long
@@ -181,7 +181,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		programs:    lru.New[programKey](maxPrograms, maxProgram, verification.Program.Size),
 		workflows:   newWorkflowCache(),
 		runs:        newRunCache(o.CacheBytes),
-		credentials: newCredentialLimiter(),
+		credentials: newCredentialGate(),
 		watch:       &watchers{},
 		lines:       newLimitedLog(o.Log, p.Clock.Now),
 		heavy:       fair.NewLimiter(maxHeavy, 1),
