@@ -67,11 +67,9 @@ func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n verific
 
 // Deliveries returns one page of the deliveries in a state, newest first.
 func (s *Store) Deliveries(ctx context.Context, t verification.TenantID, state verification.DeliveryState, q verification.PageQuery) (verification.Page[verification.Delivery], error) {
-	return readPage(ctx, s, t, q, "list deliveries", deliveryRow.delivery, func(all *bun.SelectQuery) *bun.SelectQuery {
-		all = all.Where("tenant_id = ?", t).OrderExpr("last_at DESC, run_id DESC, seq DESC")
-		if state != "" {
-			all = all.Where("state = ?", state)
-		}
-		return all
-	})
+	var filters []filter
+	if state != "" {
+		filters = append(filters, filter{"state = ?", string(state)})
+	}
+	return readPage(ctx, s, t, q, "list deliveries", deliveryRow.delivery, "last_at DESC, run_id DESC, seq DESC", filters...)
 }

@@ -4,9 +4,12 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
@@ -57,30 +60,85 @@ func (s *Store) listing(ctx context.Context, t verification.TenantID, offset int
 	return f(ctx)
 }
 
-// readPage counts the rows that filter selects, and reads one page of them.
+// listStatement is a statement of a list. Its text is the same for all values, which are its
+// arguments, so that each connection prepares and plans it once.
+type listStatement struct {
+	text string
+	args []any
+	read func(pgx.Rows) error
+}
+
+// beginList begins the transaction of a list: its statements see a snapshot.
+const beginList = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+// readBatch sends the statements of a list in one round trip and one transaction, as readList
+// does.
+func (s *Store) readBatch(ctx context.Context, t verification.TenantID, statements ...listStatement) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	for _, st := range statements { // this sends nothing if the text is prepared
+		if _, err := conn.Conn().Prepare(ctx, st.text, st.text); err != nil {
+			return err
+		}
+	}
+	return s.limited(ctx, func(statement, lock string) error {
+		var b pgx.Batch
+		b.Queue(beginList)
+		b.Queue(stmtTenantList, string(t), statement, lock)
+		for _, st := range statements {
+			b.Queue(st.text, st.args...).Query(st.read)
+		}
+		b.Queue("COMMIT")
+		err := conn.SendBatch(ctx, &b).Close()
+		if raw := conn.Conn().PgConn(); err != nil && !raw.IsClosed() && raw.TxStatus() != 'I' {
+			_, rolledBack := conn.Exec(ctx, "ROLLBACK")
+			err = errors.Join(err, rolledBack)
+		}
+		return err
+	})
+}
+
+// filter is a condition of a list and its argument; ? stands for it.
+type filter struct {
+	condition string
+	arg       any
+}
+
+// readPage counts the rows of R that match the filters, and reads one page of them in an
+// order.
 func readPage[R, T any](
 	ctx context.Context, s *Store, t verification.TenantID, q verification.PageQuery, doing string,
-	convert func(R) T, filter func(*bun.SelectQuery) *bun.SelectQuery,
+	convert func(R) T, order string, filters ...filter,
 ) (verification.Page[T], error) {
 	p := verification.Page[T]{PageQuery: q}
-	var rows []R
-	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) error {
-		return s.readList(ctx, t, func(ctx context.Context, tx bun.Tx) error {
-			rows = nil
-			selected := filter(tx.NewSelect().Model(&rows))
-			total, err := selected.Count(ctx)
-			p.Total = int(total)
-			if err != nil || q.Limit < 1 || q.Offset >= p.Total {
-				return err
-			}
-			return selected.Offset(int64(q.Offset)).Limit(int64(q.Limit)).Scan(ctx)
-		})
-	})
+	selected := s.db.NewSelect().Model((*R)(nil)).Where("tenant_id = $1")
+	counted, read := []any{string(t)}, []any{string(t)}
+	for n, f := range filters {
+		selected = selected.Where(f.condition, bun.Safe("$"+strconv.Itoa(n+2)))
+		counted, read = append(counted, f.arg), append(read, f.arg)
+	}
+	total := s.db.NewSelect().TableExpr("(?) AS r", selected).ColumnExpr("count(*)").String()
+	statements := []listStatement{{total, counted, func(rows pgx.Rows) (err error) {
+		p.Total, err = pgx.CollectOneRow(rows, pgx.RowTo[int])
+		return err
+	}}}
+	if q.Limit > 0 {
+		n := len(read)
+		page := selected.OrderExpr(order).String() + fmt.Sprintf(" LIMIT $%d OFFSET $%d", n+1, n+2)
+		statements = append(statements, listStatement{page, append(read, q.Limit, q.Offset), func(rows pgx.Rows) (err error) {
+			p.Data, err = pgx.AppendRows(p.Data, rows, func(row pgx.CollectableRow) (T, error) {
+				r, err := pgx.RowToStructByNameLax[R](row)
+				return convert(r), err
+			})
+			return err
+		}})
+	}
+	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) error { return s.readBatch(ctx, t, statements...) })
 	if err != nil {
 		return verification.Page[T]{PageQuery: q}, translate(doing, err)
-	}
-	for _, r := range rows {
-		p.Data = append(p.Data, convert(r))
 	}
 	return p, nil
 }
@@ -91,12 +149,19 @@ func readPage[R, T any](
 // for a lock, or that an administrator canceled, did not take too long.
 func (s *Store) readList(ctx context.Context, t verification.TenantID, f func(context.Context, bun.Tx) error) error {
 	const setUp = "SELECT set_config('verifyd.tenant', ?, true), set_config('statement_timeout', ?, true), set_config('lock_timeout', ?, true)"
+	return s.limited(ctx, func(statement, lock string) error {
+		return s.begin(ctx, snapshot(), f, setUp, string(t), statement, lock)
+	})
+}
+
+// limited calls f with the timeouts of the statements of a list, and returns its error.
+func (s *Store) limited(ctx context.Context, f func(statement, lock string) error) error {
 	// The statement begins a little later than slow, and waits for a lock a little later still.
 	shorter := s.opt.ListTimeout * 9 / 10
 	slow, cancel := context.WithTimeout(context.WithoutCancel(ctx), shorter)
 	defer cancel()
 	millis := func(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
-	err := s.begin(ctx, snapshot(), f, setUp, string(t), millis(s.opt.ListTimeout), millis(shorter))
+	err := f(millis(s.opt.ListTimeout), millis(shorter))
 	switch {
 	case code(err) == codeCanceled && slow.Err() != nil:
 		return errUnavailable("list", "the list takes too long; try a smaller offset, or a filter", err)

@@ -92,7 +92,11 @@ func (s *Store) List(ctx context.Context, t verification.TenantID, q verificatio
 	if q.OfQueue() {
 		return s.queue(ctx, t, q)
 	}
-	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) error {
+	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) (err error) {
+		var done bool
+		if p, done, err = s.listAtOnce(ctx, t, q); done || err != nil {
+			return err
+		}
 		for refreshes := 0; ; refreshes++ { // at most maxListRefreshes times
 			err := s.readList(ctx, t, func(ctx context.Context, tx bun.Tx) (err error) {
 				p, err = list(ctx, tx, t, q)
@@ -183,6 +187,11 @@ func findStale(ctx context.Context, tx bun.IDB, t verification.TenantID, q verif
 	if err := staleQuery(tx, t, q.Now).Scan(ctx, &rows); err != nil {
 		return found, err
 	}
+	return staleOf(rows, q)
+}
+
+// staleOf sorts out stale rows.
+func staleOf(rows []runRow, q verification.RunQuery) (found staleRows, err error) {
 	if len(rows) > maxStale {
 		return found, errTooManyStale
 	}
@@ -280,13 +289,13 @@ func pageQuery(
 	})
 }
 
-// merged selects the rows that part selects for q, in order. Every index has the status
-// before the time, so without a status filter it merges one query for each status. The few
+// merged selects the rows that part selects for q, in order. The indexes of filters have the
+// status before the time, so without a status filter it merges one query for each status. The few
 // matches of a search are read once and sorted.
 func merged(
 	tx bun.IDB, q verification.RunQuery, few bool, order string, offset, limit int, part func(verification.RunQuery) *bun.SelectQuery,
 ) *bun.SelectQuery {
-	if q.Status != "" || few && (q.ReferenceID != "" || q.ReferencePrefix != "") {
+	if q.Status != "" || unfiltered(q) || few && (q.ReferenceID != "" || q.ReferencePrefix != "") {
 		return part(q).OrderExpr(order).Offset(int64(offset)).Limit(int64(limit))
 	}
 	all := ofEachStatus(q, func(q verification.RunQuery) *bun.SelectQuery {
@@ -295,9 +304,15 @@ func merged(
 	return tx.NewSelect().TableExpr("(?) AS r", all).OrderExpr(order).Offset(int64(offset)).Limit(int64(limit))
 }
 
-// ofEachStatus selects what part selects for the status of a query, or for every status.
+// unfiltered reports whether a query has no filter but those of the start time, so that its
+// rows are in the order of an index.
+func unfiltered(q verification.RunQuery) bool {
+	return q.Workflow == "" && q.Status == "" && q.Decision == verification.DecisionNone && q.ReferenceID == "" && q.ReferencePrefix == ""
+}
+
+// ofEachStatus selects what part selects for the status of a query, or for every status if the query has other filters.
 func ofEachStatus(q verification.RunQuery, part func(verification.RunQuery) *bun.SelectQuery) (all *bun.SelectQuery) {
-	if q.Status != "" {
+	if q.Status != "" || unfiltered(q) {
 		return part(q)
 	}
 	for _, q.Status = range verification.Statuses() {

@@ -115,7 +115,7 @@ func selectAll[R, T any](ctx context.Context, q querier, tenants, statement stri
 // for a position that another append has taken; it may be empty.
 func statements(onConflict string) map[string]string {
 	return map[string]string{
-		stmtTenant: setTenant, stmtTenantHot: setTenantHot, stmtLoad: loadEvents,
+		stmtTenant: setTenant, stmtTenantHot: setTenantHot, stmtTenantList: setTenantList, stmtLoad: loadEvents,
 		stmtAppendHistory: fmt.Sprintf(appendHistory, onConflict),
 		stmtAppendStart:   fmt.Sprintf(appendStart, onConflict),
 		stmtAppendChange:  fmt.Sprintf(appendChange, onConflict),

@@ -6,6 +6,7 @@ package postgres
 const (
 	stmtTenant        = "verifyd_tenant"
 	stmtTenantHot     = "verifyd_tenant_hot"
+	stmtTenantList    = "verifyd_tenant_list"
 	stmtAppendHistory = "verifyd_append_history"
 	stmtAppendStart   = "verifyd_append_start"
 	stmtAppendChange  = "verifyd_append_change"
@@ -43,6 +44,12 @@ const setTenant = "SELECT set_config('verifyd.tenant', $1, true), set_config('ve
 // group would wait.
 const setTenantHot = setTenant + `,
 	set_config('plan_cache_mode', 'force_generic_plan', true), set_config('lock_timeout', '1s', true),
+	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`
+
+// setTenantList prepares a transaction for the statements of a list, with their timeouts: see
+// setTenantHot for the plans.
+const setTenantList = setTenant + `, set_config('statement_timeout', $2, true), set_config('lock_timeout', $3, true),
+	set_config('plan_cache_mode', 'force_generic_plan', true),
 	set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`
 
 // A group of one append is sent as plain statements, and a larger one as statements over

@@ -55,6 +55,9 @@ type Store struct {
 	wakeups wakeups
 	closed  atomic.Bool
 
+	listTexts map[listShape]listTexts
+	stale     string // the statement of stale rows
+
 	accounts *coalescer[string, verification.Account] // every request reads one
 }
 
@@ -83,6 +86,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	}
 	s := &Store{pool: pool, db: newBun(pool), opt: o, log: o.Log, lists: newListSlots(int(config.MaxConns))}
 	s.accounts = newCoalescer(s.loadAccount)
+	s.listTexts, s.stale = textsOf(s.db), stale(s.db)
 	if err := s.Ping(ctx); err != nil {
 		s.Close()
 		return nil, err

@@ -79,9 +79,7 @@ func loadWorkflow(ctx context.Context, q querier, t verification.TenantID, id ve
 
 // Workflows returns one page, newest first.
 func (s *Store) Workflows(ctx context.Context, t verification.TenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
-	return readPage(ctx, s, t, q, "list workflows", workflowRow.workflow, func(all *bun.SelectQuery) *bun.SelectQuery {
-		return all.Where("tenant_id = ?", t).OrderExpr("created_at DESC, id DESC")
-	})
+	return readPage(ctx, s, t, q, "list workflows", workflowRow.workflow, "created_at DESC, id DESC")
 }
 
 // Version returns one version by its hash, or ErrNotFound.
@@ -110,7 +108,16 @@ func loadVersion(
 	return v, nil
 }
 
-func (r versionRow) info() verification.VersionInfo {
+// versionInfoRow is a row of verifyd.workflow_versions without its definition.
+type versionInfoRow struct {
+	bun.BaseModel `bun:"table:verifyd.workflow_versions,alias:v"`
+
+	Hash      string
+	Number    int
+	CreatedAt time.Time
+}
+
+func (r versionInfoRow) info() verification.VersionInfo {
 	return verification.VersionInfo{Number: r.Number, Hash: r.Hash, CreatedAt: r.CreatedAt.UTC()}
 }
 
@@ -121,10 +128,7 @@ func (s *Store) Versions(
 	if !areUUIDs(id) {
 		return verification.Page[verification.VersionInfo]{PageQuery: q}, nil
 	}
-	return readPage(ctx, s, t, q, "list the versions of workflow "+string(id), versionRow.info, func(all *bun.SelectQuery) *bun.SelectQuery {
-		return all.Column("hash", "number", "created_at").
-			Where("tenant_id = ?", t).Where("workflow_id = ?", id).OrderExpr("number DESC")
-	})
+	return readPage(ctx, s, t, q, "list the versions of workflow "+string(id), versionInfoRow.info, "number DESC", filter{"workflow_id = ?", string(id)})
 }
 
 // SaveWorkflow creates or replaces a workflow and adds a version, all or

@@ -104,9 +104,10 @@ CREATE TABLE verifyd.runs (
     causes       text[] NOT NULL DEFAULT '{}',
     review       text NOT NULL DEFAULT '' -- JSON: what the queue shows and does not filter by
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05); -- vacuumed often, for the index-only scans of large offsets
--- A list without a status filter merges the lists of each status. The indexes are in
+-- A list with a filter, but not one of the status, merges the lists of each status. The indexes are in
 -- ascending order and read backwards: new runs then split the last page, and leave it
 -- full.
+CREATE INDEX runs_newest ON verifyd.runs (tenant_id, started_at, id);
 CREATE INDEX runs_by_status ON verifyd.runs (tenant_id, status, started_at, id);
 CREATE INDEX runs_by_workflow ON verifyd.runs (tenant_id, workflow_id, status, started_at, id);
 CREATE INDEX runs_by_decision ON verifyd.runs (tenant_id, decision, status, started_at, id) WHERE decision <> '';
