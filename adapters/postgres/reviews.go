@@ -167,11 +167,9 @@ func inQueue(db *bun.DB, t verification.TenantID, q verification.RunQuery) *bun.
 	rest := q
 	rest.Status, rest.Decision = "", verification.DecisionNone
 	s = matching(s, rest)
-	switch q.Status {
-	case "":
-	case verification.StatusInProgress: // no live run in the queue has another status
+	if q.Status == verification.StatusInProgress { // no live run in the queue has another status
 		s = s.Where("r.ended = ''")
-	default:
+	} else if q.Status != "" {
 		s = s.Where("r.ended = ?", q.Status)
 	}
 	if q.Run != "" {
