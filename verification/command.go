@@ -12,6 +12,7 @@ type Start struct {
 	ReferenceID string // 1 to 255 characters, no control characters
 	Input       Data
 	RedirectURI string // checked against the tenant's allowlist by the caller
+	Zone        string // Zone of the tenant
 }
 
 // RecordResult records a provider's result for a dispatch. A result that comes

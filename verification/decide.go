@@ -119,7 +119,7 @@ func (d *decision) start(c Start) error {
 	d.add(Started{
 		Workflow: d.program.Workflow, WorkflowName: def.Name,
 		Version: d.program.Version.Number, VersionHash: d.program.Version.Hash,
-		ReferenceID: c.ReferenceID, Input: c.Input, RedirectURI: c.RedirectURI,
+		ReferenceID: c.ReferenceID, Input: c.Input, RedirectURI: c.RedirectURI, Zone: c.Zone,
 		RunTTLSeconds: def.RunTTLSeconds, AbandonTimeoutSeconds: def.AbandonTimeoutSeconds,
 		ReviewDueMinutes: def.ReviewDueMinutes, FourEyes: def.FourEyes,
 	})

@@ -14,13 +14,13 @@ func TestStartKeepsWhatTheRunBeganWith(t *testing.T) {
 	j := unstarted(t, desk())
 	j.now = time.Date(2026, 3, 2, 17, 30, 0, 1234567, time.FixedZone("IST", 19800))
 	j.do(verification.Start{
-		ReferenceID: "customer-1", Input: data(t, `{"name":"Asha"}`), RedirectURI: "https://app.example/done",
+		ReferenceID: "customer-1", Input: data(t, `{"name":"Asha"}`), RedirectURI: "https://app.example/done", Zone: "Asia/Kolkata",
 	})
 	at := time.Date(2026, 3, 2, 12, 0, 0, 1234000, time.UTC)
 	want := []verification.Event{
 		{At: at, Fact: verification.Started{
 			Workflow: workflowID, WorkflowName: "Onboarding", Version: 3, VersionHash: desk().VersionHash(),
-			ReferenceID: "customer-1", Input: verification.Data(`{"name":"Asha"}`), RedirectURI: "https://app.example/done",
+			ReferenceID: "customer-1", Input: verification.Data(`{"name":"Asha"}`), RedirectURI: "https://app.example/done", Zone: "Asia/Kolkata",
 			RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
 		}},
 		{At: at, Fact: verification.CustomerAwaited{

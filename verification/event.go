@@ -30,6 +30,7 @@ type Started struct {
 	ReferenceID           string     `json:"reference_id"`
 	Input                 Data       `json:"input,omitempty"`
 	RedirectURI           string     `json:"redirect_uri,omitempty"`
+	Zone                  string     `json:"zone,omitempty"` // of the tenant; empty for UTC
 	RunTTLSeconds         int64      `json:"run_ttl_seconds,omitempty"`
 	AbandonTimeoutSeconds int64      `json:"abandon_timeout_seconds,omitempty"`
 	ReviewDueMinutes      int64      `json:"review_due_minutes,omitempty"`

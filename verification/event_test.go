@@ -31,10 +31,10 @@ func facts() map[string]struct {
 	return map[string]both{
 		"started": {verification.Started{
 			Workflow: workflowID, WorkflowName: "Onboarding", Version: 3, VersionHash: "abc", ReferenceID: "customer-1",
-			Input: object, RedirectURI: "https://app.example", RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
+			Input: object, RedirectURI: "https://app.example", Zone: "Asia/Kolkata", RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
 			FourEyes: true,
 		}, `{"workflow":"0191f3c0-0000-7000-8000-000000000001","workflow_name":"Onboarding","version":3,"version_hash":"abc",` +
-			`"reference_id":"customer-1","input":{"n":1},"redirect_uri":"https://app.example","run_ttl_seconds":3600,` +
+			`"reference_id":"customer-1","input":{"n":1},"redirect_uri":"https://app.example","zone":"Asia/Kolkata","run_ttl_seconds":3600,` +
 			`"abandon_timeout_seconds":600,"four_eyes":true}`},
 		"dispatched": {
 			verification.Dispatched{Node: "pan", Key: "pan_verification", Label: "PAN", Provider: "registry", Dispatch: 2, Visit: 1},

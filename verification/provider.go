@@ -13,9 +13,12 @@ type CheckRequest struct {
 	Run         RunID
 	ReferenceID string
 	StartedAt   time.Time // when the run started
-	Node        NodeID
-	Key         string // the check's key
-	Dispatch    int    // the number of the dispatch for this step, 1 for the first
+	// Zone is the name of the tenant's time zone when the run started, such as
+	// Asia/Kolkata; empty for UTC.
+	Zone     string
+	Node     NodeID
+	Key      string // the check's key
+	Dispatch int    // the number of the dispatch for this step, 1 for the first
 	// IdempotencyKey is the same at every call for this dispatch.
 	IdempotencyKey string
 	With           map[string]any // the `with` object of the node, rendered; its numbers are as Data.Map has them

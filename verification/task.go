@@ -52,7 +52,7 @@ func (p Program) Request(t TenantID, r Run) (CheckRequest, error) {
 	step, _ := r.Step(w.Node)
 	req := CheckRequest{
 		Tenant: t, Run: r.ID, ReferenceID: r.Started.ReferenceID, StartedAt: r.StartedAt,
-		Node: w.Node, Key: step.Key, Dispatch: w.Dispatch,
+		Zone: r.Started.Zone, Node: w.Node, Key: step.Key, Dispatch: w.Dispatch,
 		IdempotencyKey: string(r.ID) + "/" + string(w.Node) + "/" + strconv.Itoa(w.Dispatch),
 		Input:          r.Started.Input,
 	}

@@ -15,6 +15,9 @@ import (
 type Tenant struct {
 	ID   TenantID
 	Name string
+	// Zone is the name of the tenant's time zone in the IANA database, such as
+	// Asia/Kolkata; empty for UTC. A run keeps the zone with which it starts.
+	Zone string
 	// RedirectAllowlist holds absolute URLs. A redirect_uri must have the scheme,
 	// host and port of one of them, and a path at or below its path.
 	RedirectAllowlist []string

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/verifyd/verifyd/verification"
@@ -51,6 +52,7 @@ type (
 	tenantFields struct {
 		ID                    string                     `json:"id"`
 		Name                  string                     `json:"name"`
+		TimeZone              *string                    `json:"time_zone"`
 		RedirectAllowlist     []string                   `json:"redirect_allowlist"`
 		WebhookSecret         *string                    `json:"webhook_secret"`
 		PreviousWebhookSecret *string                    `json:"previous_webhook_secret"`
@@ -170,6 +172,10 @@ func (b *bootstrapReader) tenant(p path, f tenantFields) Tenant {
 		t.Colour = *f.Colour
 		b.check(matches(t.Colour, `#[0-9a-fA-F]{6}`), p, "colour", "must be six hexadecimal digits after a #, in quotes, such as \"#0b5c4a\"")
 	}
+	if f.TimeZone != nil {
+		t.Zone = *f.TimeZone
+		b.check(isZone(t.Zone), p, "time_zone", "must be a time zone of the IANA database, such as Asia/Kolkata")
+	}
 	t.Logo = b.logo(append(slices.Clip(p), "logo"), f.Logo)
 	t.Links = b.links(append(slices.Clip(p), "links"), f.Links)
 	b.check(f.PreviousWebhookSecret == nil || f.WebhookSecret != nil, p, "previous_webhook_secret", "must come with a webhook_secret")
@@ -204,6 +210,13 @@ func (b *bootstrapReader) tenant(p path, f tenantFields) Tenant {
 		all.Workflows = append(all.Workflows, d)
 	}
 	return all
+}
+
+// isZone reports whether name is a zone of the IANA database. Local, which
+// time.LoadLocation also loads, depends on the host.
+func isZone(name string) bool {
+	_, err := time.LoadLocation(name)
+	return err == nil && name != "" && name != "Local"
 }
 
 // allowlisted says what is wrong with an entry of an allowlist, which must allow

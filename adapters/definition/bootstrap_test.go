@@ -201,15 +201,18 @@ func TestATenantHasAColourAndASecretThatIsBeingReplaced(t *testing.T) {
 	const head = "tenants:\n  - id: 0191f3c0-0000-7000-8000-00000000000a\n    name: Acme\n"
 	const old, next = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
 	b, err := definition.ReadBootstrap("b.yaml", []byte(head+
-		"    colour: \"#0b5c4a\"\n    webhook_secret: "+next+"\n    previous_webhook_secret: "+old+"\n"), nil, nil)
+		"    time_zone: Asia/Kolkata\n    colour: \"#0b5c4a\"\n    webhook_secret: "+next+"\n    previous_webhook_secret: "+old+"\n"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := b.Tenants[0].Tenant
-	if got.Colour != "#0b5c4a" || got.WebhookSecret != next || got.PreviousWebhookSecret != old {
-		t.Errorf("tenant = %+v, want its colour and both secrets", got)
+	if got.Zone != "Asia/Kolkata" || got.Colour != "#0b5c4a" || got.WebhookSecret != next || got.PreviousWebhookSecret != old {
+		t.Errorf("tenant = %+v, want its zone, colour and both secrets", got)
 	}
 	for text, want := range map[string]string{
+		"    time_zone: Asia/Atlantis\n":             `b.yaml:4:5: tenants[0].time_zone: must be a time zone of the IANA database, such as Asia/Kolkata`,
+		"    time_zone: Local\n":                     `b.yaml:4:5: tenants[0].time_zone: must be a time zone of the IANA database, such as Asia/Kolkata`,
+		"    time_zone: \"\"\n":                      `b.yaml:4:5: tenants[0].time_zone: must be a time zone of the IANA database, such as Asia/Kolkata`,
 		"    colour: green\n":                        `b.yaml:4:5: tenants[0].colour: must be six hexadecimal digits after a #, in quotes, such as "#0b5c4a"`,
 		"    colour: \"#0b5c\"\n":                    `b.yaml:4:5: tenants[0].colour: must be six hexadecimal digits after a #, in quotes, such as "#0b5c4a"`,
 		"    previous_webhook_secret: " + old + "\n": "b.yaml:4:5: tenants[0].previous_webhook_secret: must come with a webhook_secret",

@@ -23,6 +23,7 @@ type tenantRow struct {
 
 	TenantID              verification.TenantID `bun:",pk"`
 	Name                  string
+	Zone                  string
 	RedirectAllowlist     []string `bun:",array"`
 	WebhookSecret         string
 	PreviousWebhookSecret string
@@ -52,7 +53,7 @@ type logoRow struct {
 
 func (r tenantRow) tenant() verification.Tenant {
 	t := verification.Tenant{
-		ID: r.TenantID, Name: r.Name,
+		ID: r.TenantID, Name: r.Name, Zone: r.Zone,
 		WebhookSecret: r.WebhookSecret, PreviousWebhookSecret: r.PreviousWebhookSecret, Colour: r.Colour,
 		Logo:  verification.Logo{Name: r.Logo},
 		Links: verification.PageLinks{Privacy: r.PrivacyURL, Help: r.HelpURL, Legal: r.LegalURL, Phone: r.Phone},
@@ -132,11 +133,11 @@ func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
 		return err
 	}
 	r := savedTenantRow{LogoContent: append([]byte{}, t.Logo.Content...), tenantRow: tenantRow{
-		TenantID: t.ID, Name: t.Name, RedirectAllowlist: append([]string{}, t.RedirectAllowlist...),
+		TenantID: t.ID, Name: t.Name, Zone: t.Zone, RedirectAllowlist: append([]string{}, t.RedirectAllowlist...),
 		WebhookSecret: t.WebhookSecret, PreviousWebhookSecret: t.PreviousWebhookSecret, Colour: t.Colour,
 		Logo: t.Logo.Name, PrivacyURL: t.Links.Privacy, HelpURL: t.Links.Help, LegalURL: t.Links.Legal, Phone: t.Links.Phone,
 	}}
-	if !storable(t.Name, t.WebhookSecret, t.PreviousWebhookSecret, t.Colour, r.Logo, r.PrivacyURL, r.HelpURL, r.LegalURL, r.Phone) || !storable(t.RedirectAllowlist...) {
+	if !storable(t.Name, t.Zone, t.WebhookSecret, t.PreviousWebhookSecret, t.Colour, r.Logo, r.PrivacyURL, r.HelpURL, r.LegalURL, r.Phone) || !storable(t.RedirectAllowlist...) {
 		return notStorable("tenant")
 	}
 	save := s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id) DO UPDATE")

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	_ "time/tzdata" // zones of tenants, where the system has none
 
 	"github.com/alecthomas/kong"
 

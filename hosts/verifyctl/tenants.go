@@ -24,6 +24,7 @@ type tenantJSON struct {
 	ID                verification.TenantID `json:"id"`
 	Name              string                `json:"name"`
 	RedirectAllowlist []string              `json:"redirect_allowlist"`
+	TimeZone          string                `json:"time_zone,omitempty"`
 	Colour            string                `json:"colour,omitempty"`
 	Rotating          bool                  `json:"rotating"` // two webhook secrets sign
 }
@@ -38,7 +39,7 @@ func (c tenantList) Run(ctx context.Context, s *session) error {
 		convert := func(t verification.Tenant) tenantJSON {
 			return tenantJSON{
 				ID: t.ID, Name: t.Name, RedirectAllowlist: append([]string{}, t.RedirectAllowlist...),
-				Colour: t.Colour, Rotating: t.PreviousWebhookSecret != "",
+				TimeZone: t.Zone, Colour: t.Colour, Rotating: t.PreviousWebhookSecret != "",
 			}
 		}
 		return printList(s, c.JSON, mapSlice(all, convert), "ID NAME ROTATING")

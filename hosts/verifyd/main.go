@@ -1,6 +1,10 @@
 // Command verifyd serves verification workflows over HTTP.
 package main
 
-import "github.com/verifyd/verifyd/hosts/verifyd/server"
+import (
+	_ "time/tzdata" // zones of tenants, where the system has none
+
+	"github.com/verifyd/verifyd/hosts/verifyd/server"
+)
 
 func main() { server.Main() }

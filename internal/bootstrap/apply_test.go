@@ -156,6 +156,7 @@ func TestOnlyWhatTheFileChangesIsWritten(t *testing.T) {
 	}{
 		{"a name", "name: Bank", "name: Bench", []string{"tenant Bench changed", "account bank unchanged", "account reader unchanged", "workflow simple unchanged"}},
 		{"an allowlist", "name: Bank", "name: Bank\n    redirect_allowlist: [\"https://bank.example\"]", []string{"tenant Bank changed", "account bank unchanged", "account reader unchanged", "workflow simple unchanged"}},
+		{"a time zone", "name: Bank", "name: Bank\n    time_zone: Asia/Kolkata", []string{"tenant Bank changed", "account bank unchanged", "account reader unchanged", "workflow simple unchanged"}},
 		{"a colour", "name: Bank", "name: Bank\n    colour: \"#102030\"", []string{"tenant Bank changed", "account bank unchanged", "account reader unchanged", "workflow simple unchanged"}},
 		{"a link", "name: Bank", "name: Bank\n    links: {phone: \"+91 22 98765432\"}", []string{"tenant Bank changed", "account bank unchanged", "account reader unchanged", "workflow simple unchanged"}},
 		{"a key", "a-key-for", "one-key-for", []string{"tenant Bank unchanged", "account bank changed", "account reader unchanged", "workflow simple unchanged"}},

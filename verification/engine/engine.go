@@ -137,7 +137,8 @@ type Engine struct {
 	heavy       *fair.Limiter                         // slots for work on large runs, and for calls of Decide that may take long
 	loads       *fair.Limiter                         // slots for reads of runs that are not in the cache
 	large       *lru.Cache[verification.RunRef, bool] // the runs that were found to be large
-	rests       bool                                  // expensive work is followed by a rest; never by a manual clock
+	zones       *lru.Cache[verification.TenantID, tenantZone]
+	rests       bool // expensive work is followed by a rest; never by a manual clock
 
 	runner   *runner // nil for an engine that drives nothing
 	external bool    // the engine works inside a transaction of its caller
@@ -187,6 +188,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		heavy:       fair.NewLimiter(maxHeavy, 1),
 		loads:       fair.NewLimiter(maxLoads, tenantLoads),
 		large:       lru.New[verification.RunRef](maxLarge, 1, func(bool) int { return 1 }),
+		zones:       newZones(),
 		begun:       sync.OnceFunc(func() { close(serving) }),
 		serving:     serving,
 	}

@@ -41,7 +41,7 @@ func TestAUseCaseReadsEachThingOnce(t *testing.T) {
 		}, 1, 1, 0, 0},
 		"Start": {func(e *engine.Engine, r runs) error {
 			return second(e.Start(t.Context(), enginetest.Tenant, r.consent.WorkflowID, engine.StartRequest{ReferenceID: "y"}))
-		}, 0, 1, 1, 0},
+		}, 0, 1, 1, 1}, // the tenant has the zone
 		"Start with a redirect": {func(e *engine.Engine, r runs) error {
 			return second(e.Start(t.Context(), enginetest.Tenant, r.consent.WorkflowID,
 				engine.StartRequest{ReferenceID: "y", RedirectURI: "https://app.example/done"}))

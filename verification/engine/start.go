@@ -152,15 +152,19 @@ func (e *Engine) begin(
 }
 
 func (e *Engine) decideStart(ctx context.Context, s *session, r StartRequest) ([]verification.Event, verification.Run, error) {
+	maxAge := maxZoneAge
+	if r.RedirectURI != "" {
+		maxAge = 0 // its allowlist is of now
+	}
+	tenant, err := e.tenantOfStart(ctx, s.ref.Tenant, maxAge)
+	if err != nil {
+		return nil, s.run, err
+	}
 	events, after, err := e.decide(ctx, s, verification.Start{
-		ReferenceID: r.ReferenceID, Input: r.Input, RedirectURI: r.RedirectURI,
+		ReferenceID: r.ReferenceID, Input: r.Input, RedirectURI: r.RedirectURI, Zone: tenant.Zone,
 	}, e.now())
 	if r.RedirectURI == "" {
 		return events, after, err
-	}
-	tenant, tenantErr := e.store.Tenant(ctx, s.ref.Tenant)
-	if tenantErr != nil {
-		return nil, s.run, tenantErr
 	}
 	return events, after, joinFields(err, tenant.ValidateRedirect(r.RedirectURI))
 }

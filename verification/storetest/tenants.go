@@ -26,7 +26,7 @@ func tenants() []clause {
 
 func tenant(id verification.TenantID) verification.Tenant {
 	return verification.Tenant{
-		ID: id, Name: oddText, Colour: "#0b5c4a", WebhookSecret: "whsec_bm90IGEgc2VjcmV0", PreviousWebhookSecret: "whsec_b25lIGJlZm9yZQ==",
+		ID: id, Name: oddText, Zone: "Asia/Kolkata", Colour: "#0b5c4a", WebhookSecret: "whsec_bm90IGEgc2VjcmV0", PreviousWebhookSecret: "whsec_b25lIGJlZm9yZQ==",
 		RedirectAllowlist: []string{"https://z.example/done", "https://a.example"},
 		Logo:              verification.NewLogo("image/png", []byte("\x89PNG\r\n\x00\xff"+id)),
 		Links:             verification.PageLinks{Privacy: "https://a.example/privacy", Help: "https://a.example/help", Legal: "https://a.example/legal", Phone: "+91 98765 43210"},

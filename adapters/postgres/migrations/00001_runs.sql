@@ -6,6 +6,7 @@
 CREATE TABLE verifyd.tenants (
     tenant_id               uuid PRIMARY KEY,
     name                    text NOT NULL,
+    zone                    text NOT NULL,
     redirect_allowlist      text[] NOT NULL,
     webhook_secret          text NOT NULL,
     previous_webhook_secret text NOT NULL,

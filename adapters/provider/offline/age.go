@@ -17,7 +17,7 @@ type ageWith struct {
 // person on record became 122.
 const maxAge = 130
 
-func judgeAge(w ageWith, now time.Time) (map[string]any, reason, error) {
+func judgeAge(w ageWith, today time.Time) (map[string]any, reason, error) {
 	if w.MinYears == nil && w.MaxYears == nil {
 		return nil, "", errors.New("offline.age: with.min_years or with.max_years is required")
 	}
@@ -25,8 +25,8 @@ func judgeAge(w ageWith, now time.Time) (map[string]any, reason, error) {
 	if why != "" {
 		return nil, why, nil
 	}
-	age := yearsBetween(birth, today(now))
-	if birth.After(now) || age > maxAge {
+	age := yearsBetween(birth, today)
+	if birth.After(today) || age > maxAge {
 		return nil, "implausible", nil
 	}
 	data := map[string]any{"age": age}

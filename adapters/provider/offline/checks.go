@@ -10,6 +10,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/provider/with"
@@ -55,8 +56,8 @@ func Checks() map[string]verification.Provider {
 type reason string
 
 // judge returns the data of a result, and the reason if the check fails. Dates are judged
-// by now. An error names the key of with that cannot be used.
-type judge[W any] func(with W, now time.Time) (map[string]any, reason, error)
+// by today, a date. An error names the key of with that cannot be used.
+type judge[W any] func(with W, today time.Time) (map[string]any, reason, error)
 
 type check[W any] struct {
 	described verification.ProviderDescription
@@ -71,13 +72,18 @@ func newCheck[W any](name string, all map[string]verification.ProviderDescriptio
 // Describe implements verification.Describer.
 func (c *check[W]) Describe() verification.ProviderDescription { return c.described }
 
-// Check judges the with of a check by the time at which its run started.
+// Check judges the with of a check by the date on which its run started, in the zone of
+// the tenant.
 func (c *check[W]) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
 	var w W
 	if err := c.schema.Read(r.With, &w); err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}
-	data, why, err := c.judge(w, r.StartedAt.UTC())
+	zone, err := time.LoadLocation(r.Zone)
+	if err != nil {
+		return verification.CheckResult{}, verification.Permanent(fmt.Errorf("load the tenant's time zone: %w", err))
+	}
+	data, why, err := c.judge(w, dateIn(r.StartedAt, zone))
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}

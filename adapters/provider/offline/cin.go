@@ -26,7 +26,7 @@ const cinFounded = 1800
 // type, and its number in the register.
 func newCINJudge() judge[cinWith] {
 	states, types := readCINCodes()
-	return func(w cinWith, now time.Time) (map[string]any, reason, error) {
+	return func(w cinWith, today time.Time) (map[string]any, reason, error) {
 		number := compact(w.Number)
 		if why := structured(number, "A99999AA9999AAA999999"); why != "" {
 			return nil, why, nil
@@ -39,7 +39,7 @@ func newCINJudge() judge[cinWith] {
 		switch {
 		case listed != 'L' && listed != 'U', state == "", !types[kind]:
 			return nil, reasonStructure, nil
-		case year < cinFounded, year > now.Year():
+		case year < cinFounded, year > today.Year():
 			return nil, reasonDate, nil
 		}
 		data := map[string]any{

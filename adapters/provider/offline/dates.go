@@ -20,8 +20,12 @@ func parseDate(s string) (time.Time, reason) {
 	return date, ""
 }
 
-// today returns the date of a time, in UTC.
-func today(now time.Time) time.Time { return now.UTC().Truncate(24 * time.Hour) }
+// dateIn returns the date of a time in a zone, as dates of checks are: at midnight in UTC,
+// so that each day has 24 hours.
+func dateIn(t time.Time, zone *time.Location) time.Time {
+	year, month, day := t.In(zone).Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+}
 
 // days returns the number of days from one date to another.
 func days(from, to time.Time) int { return int((to.Unix() - from.Unix()) / 86400) }

@@ -12,13 +12,13 @@ type expiryWith struct {
 	MinDays    float64 `json:"min_days"`
 }
 
-// judgeExpiry judges by the number of days left, in UTC. A document is valid on its last day.
-func judgeExpiry(w expiryWith, now time.Time) (map[string]any, reason, error) {
+// judgeExpiry judges by the number of days left. A document is valid on its last day.
+func judgeExpiry(w expiryWith, today time.Time) (map[string]any, reason, error) {
 	expiry, why := parseExpiry(w.ExpiryDate)
 	if why != "" {
 		return nil, why, nil
 	}
-	left := days(today(now), expiry)
+	left := days(today, expiry)
 	data := map[string]any{"expiry_date": expiry.Format(time.DateOnly), "days_left": left}
 	switch {
 	case left < 0:

@@ -29,17 +29,16 @@ type mrzWith struct {
 // larger cards (TD2), part 3 for what they share; and of the French identity card.
 func newMRZJudge() judge[mrzWith] {
 	endless := readEndless()
-	return func(w mrzWith, now time.Time) (map[string]any, reason, error) { return judgeMRZ(w, now, endless) }
+	return func(w mrzWith, today time.Time) (map[string]any, reason, error) { return judgeMRZ(w, today, endless) }
 }
 
-func judgeMRZ(w mrzWith, now time.Time, endless map[string]bool) (map[string]any, reason, error) {
+func judgeMRZ(w mrzWith, today time.Time, endless map[string]bool) (map[string]any, reason, error) {
 	z, why := parseMRZ(w.MRZ)
 	if why != "" {
 		return nil, why, nil
 	}
-	date := today(now)
-	birth, birthOK := z.birthDate(date, w.BirthDate)
-	expiry, expiryOK := z.expires(date, birth, endless)
+	birth, birthOK := z.birthDate(today, w.BirthDate)
+	expiry, expiryOK := z.expires(today, birth, endless)
 	data := map[string]any{
 		"format": z.format, "document_code": z.code, "issuing_state": z.issuer, "document_number": z.number,
 		"surname": z.surname, "given_names": z.given, "nationality": z.nationality, "sex": z.sexWord(),
@@ -66,7 +65,7 @@ func judgeMRZ(w mrzWith, now time.Time, endless map[string]bool) (map[string]any
 		return data, reasonCheckDigit, nil
 	case !birthOK || !expiryOK:
 		return data, reasonDate, nil
-	case expiry.how != expiresNever && expiry.date.Before(date):
+	case expiry.how != expiresNever && expiry.date.Before(today):
 		return data, "expired", nil
 	case len(differ) > 0:
 		return data, "differs", nil

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // the zones
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 func TestAge(t *testing.T) {
@@ -45,14 +48,65 @@ func TestAgeOfAPersonBornOn29February(t *testing.T) {
 	}
 }
 
-func TestDatesAreThoseOfTheRunInUTC(t *testing.T) {
-	// 04:00 of 23 November in India is 22:30 of 22 November in UTC.
-	at := time.Date(2026, 11, 23, 4, 0, 0, 0, time.FixedZone("IST", 5*3600+1800))
-	if got := result(t, "offline.age", with{"birth_date": "2008-11-23", "min_years": 18.0}, at); got != `failed too_young {"age":17}` {
-		t.Errorf("age = %s, want 17", got)
+// TestDatesAreThoseOfTheTenantsZone has starts of runs with the dates that calendars on
+// the wall show there.
+func TestDatesAreThoseOfTheTenantsZone(t *testing.T) {
+	for _, tt := range []struct{ zone, start, date string }{
+		{"", "2026-11-22T18:29:59Z", "2026-11-22"},
+		{"", "2026-11-22T23:59:59Z", "2026-11-22"},
+		{"", "2026-11-23T04:00:00+05:30", "2026-11-22"},
+		{"Asia/Kolkata", "2026-11-22T18:29:59Z", "2026-11-22"},
+		{"Asia/Kolkata", "2026-11-22T19:00:00Z", "2026-11-23"}, // 00:30
+		{"America/Los_Angeles", "2026-11-23T07:59:59Z", "2026-11-22"},
+		{"America/Los_Angeles", "2026-11-23T08:00:00Z", "2026-11-23"},
+		// Clocks go forward on 8 March and back on 1 November: days of 23 and of 25 hours.
+		{"America/Los_Angeles", "2026-03-08T08:00:00Z", "2026-03-08"},
+		{"America/Los_Angeles", "2026-03-09T06:59:59Z", "2026-03-08"},
+		{"America/Los_Angeles", "2026-03-09T07:00:00Z", "2026-03-09"},
+		{"America/Los_Angeles", "2026-11-01T07:00:00Z", "2026-11-01"},
+		{"America/Los_Angeles", "2026-11-02T07:59:59Z", "2026-11-01"},
+		{"America/Los_Angeles", "2026-11-02T08:00:00Z", "2026-11-02"},
+		{"Pacific/Kiritimati", "2026-12-31T09:59:59Z", "2026-12-31"},
+		{"Pacific/Kiritimati", "2026-12-31T10:00:00Z", "2027-01-01"},
+	} {
+		at, err := time.Parse(time.RFC3339, tt.start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		date, err := time.Parse(time.DateOnly, tt.date)
+		if err != nil {
+			t.Fatal(err)
+		}
+		day := func(n int) string { return date.AddDate(0, 0, n).Format(time.DateOnly) }
+		birthday := func(n int) string { return date.AddDate(-18, 0, n).Format(time.DateOnly) }
+		for _, c := range []struct {
+			name string
+			with with
+			want verification.CheckOutcome
+			key  string
+			data any
+		}{
+			{"offline.age", with{"birth_date": birthday(0), "min_years": 18.0}, verification.OutcomePassed, "age", 18},
+			{"offline.age", with{"birth_date": birthday(1), "min_years": 18.0}, verification.OutcomeFailed, "age", 17},
+			{"offline.age", with{"birth_date": day(0), "max_years": 18.0}, verification.OutcomePassed, "age", 0},
+			{"offline.age", with{"birth_date": day(1), "max_years": 18.0}, verification.OutcomeFailed, "reason", "implausible"},
+			{"offline.expiry", with{"expiry_date": day(0)}, verification.OutcomePassed, "days_left", 0},
+			{"offline.expiry", with{"expiry_date": day(-1)}, verification.OutcomeFailed, "days_left", -1},
+		} {
+			r, err := checks[c.name].Check(t.Context(), verification.CheckRequest{With: c.with, StartedAt: at, Zone: tt.zone})
+			if err != nil || r.Outcome != c.want || r.Data[c.key] != c.data {
+				t.Errorf("%s of %v at %s in %q = %v, %v, want %s with %v", c.name, c.with, tt.start, tt.zone, r, err, c.want, c.data)
+			}
+		}
 	}
-	if got := result(t, "offline.expiry", with{"expiry_date": "2026-11-22"}, at); got != `passed {"days_left":0,"expiry_date":"2026-11-22"}` {
-		t.Errorf("expiry = %s, want it to pass", got)
+}
+
+func TestAnUnknownZoneIsAnError(t *testing.T) {
+	_, err := checks["offline.age"].Check(t.Context(), verification.CheckRequest{
+		With: with{"birth_date": "1990-05-17", "min_years": 18.0}, StartedAt: started(), Zone: "Asia/Atlantis",
+	})
+	if err == nil || !strings.Contains(err.Error(), "Asia/Atlantis") {
+		t.Errorf("error = %v, want it to name the zone", err)
 	}
 }
 

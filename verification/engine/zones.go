@@ -1,0 +1,47 @@
+// The time zones of tenants.
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/lru"
+)
+
+const (
+	// maxZones bounds the zones that are kept in memory.
+	maxZones = 10_000
+	// maxZoneAge is how long a start may use the zone that its tenant had before.
+	maxZoneAge = time.Minute
+)
+
+// tenantZone is the name of a zone and the time at which it was read.
+type tenantZone struct {
+	name string
+	read time.Time
+}
+
+func newZones() *lru.Cache[verification.TenantID, tenantZone] {
+	return lru.New[verification.TenantID](maxZones, 1, func(tenantZone) int { return 1 })
+}
+
+// tenantOfStart returns the tenant of a start. If its zone was read within maxAge, the
+// tenant has nothing but the zone, so that most starts do not read the tenant. If maxAge
+// is 0, the tenant must exist; else an unknown one is in UTC.
+func (e *Engine) tenantOfStart(ctx context.Context, t verification.TenantID, maxAge time.Duration) (verification.Tenant, error) {
+	now := e.now()
+	if z, ok := e.zones.Get(t); ok && now.Sub(z.read) < maxAge {
+		return verification.Tenant{ID: t, Zone: z.name}, nil
+	}
+	tenant, err := e.store.Tenant(ctx, t)
+	if maxAge > 0 && errors.Is(err, verification.ErrNotFound) {
+		return verification.Tenant{ID: t}, nil
+	}
+	if err == nil {
+		e.zones.Put(t, tenantZone{name: tenant.Zone, read: now})
+	}
+	return tenant, err
+}
