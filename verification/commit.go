@@ -2,7 +2,12 @@
 
 package verification
 
-import "time"
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
 
 // Commit is what one append adds to a run: events, the summary they lead
 // to, and the effects to be carried out once all of it is saved.
@@ -10,19 +15,13 @@ type Commit struct {
 	// Events may be empty: then only the effects change.
 	Events  []Event
 	Summary Summary
-	// AdvanceAt is when the run must be driven next. It replaces the time that
-	// was queued before; zero removes the run from the queue.
-	AdvanceAt time.Time
-	// Leased says that AdvanceAt is the end of a lease of the caller, which drives
-	// the run. If a host takes the work then, that counts as one lost lease
-	// (Work.Lost).
-	Leased bool
-	// AnnounceAt is when the notice that the run is over is due; zero for no
-	// notice.
-	AnnounceAt time.Time
-	// Notices are the further notices that are due: each is a piece of work of its own,
-	// which replaces one with the same Seq.
-	Notices []NoticeDue
+	// Work has the due times of the run's pieces of work: a time replaces the piece, zero
+	// removes it, and a piece without a time stays as it is. If Work is nil, Summary is
+	// that of the last append: such an append adds only Events, and a store must leave
+	// summary and queue as they are.
+	Work DueWork
+	// Hold says what the caller does about Work itself.
+	Hold Hold
 	// WorkflowRevision is the revision of the run's workflow that the commit was
 	// decided on: Append returns ErrConflict if it is not the stored one. 0 is any
 	// revision.
@@ -32,26 +31,57 @@ type Commit struct {
 	Screened []ScreenedList
 	// Measures are added to those of the workflow and the tenant.
 	Measures []Measure
-	// HistoryOnly says that the events change neither the summary nor the queue: the
-	// store must leave both as they are and append only Events. The other fields are
-	// set all the same, but Measures are not.
-	HistoryOnly bool
-	// NoWakeup says that the caller carries out the effects itself, so that other
-	// hosts need no wake-up unless the caller dies first. A store that serves
-	// one host ignores it.
-	NoWakeup bool
 }
 
-// NoticeDue is when the notice of an event is due, see Definition.Notify.
-type NoticeDue struct {
-	Seq int // of the NoticeRef; not 0
-	At  time.Time
+// DueWork has due times by piece of work, see Commit.Work.
+type DueWork map[WorkKey]time.Time
+
+// WorkKey names a piece of work of a run.
+type WorkKey struct {
+	Kind WorkKind
+	Seq  int // of a notice, see NoticeRef; 0 for other work
 }
+
+// Keys returns the pieces in order.
+func (d DueWork) Keys() []WorkKey {
+	return slices.SortedFunc(maps.Keys(d), func(a, b WorkKey) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Seq, b.Seq))
+	})
+}
+
+// AdvanceAt returns the work of a run that must be driven at a time and needs nothing
+// else; zero for a run that need not be driven.
+func AdvanceAt(at time.Time) DueWork { return DueWork{{Kind: WorkAdvance}: at} }
+
+// Hold is what the caller of an append does about the work that it queues.
+type Hold int
+
+// The holds.
+const (
+	// NotHeld leaves the work to any host: a store wakes the other hosts.
+	NotHeld Hold = iota
+	// Kept says that the caller carries out the work in time, so that other hosts need no
+	// wake-up unless it dies first.
+	Kept
+	// Leased says that the caller drives the run: the advance is due at the end of its
+	// lease. If a host takes the advance then, that counts as one lost lease (Work.Lost).
+	// Other hosts need no wake-up.
+	Leased
+)
 
 // NewCommit returns the commit of the events that lead from one state of a run to
-// another, without effects.
+// another. Its work is the deadline, which a start queues and the end removes: the run
+// need not be driven.
 func NewCommit(before, after Run, events []Event) Commit {
-	c := Commit{Events: events, Summary: after.Summary(), Measures: Measures(before, after, events)}
+	c := Commit{Events: events, Summary: after.Summary(), Measures: Measures(before, after, events), Work: AdvanceAt(time.Time{})}
+	if deadline := after.Deadline(); !deadline.IsZero() {
+		switch {
+		case after.Ended == "" && before.Seq == 0:
+			c.Work[WorkKey{Kind: WorkExpire}] = deadline.Add(time.Microsecond) // at the deadline itself, it has not passed
+		case after.Ended != "" && before.Ended == "" && before.Seq > 0:
+			c.Work[WorkKey{Kind: WorkExpire}] = time.Time{}
+		}
+	}
 	if after.Ended == StatusCompleted && before.Ended == "" {
 		c.Screened = after.screenedLists()
 	}
@@ -73,7 +103,8 @@ type WorkKind string
 // The kinds of work.
 const (
 	WorkAdvance  WorkKind = "advance"  // drive the run
-	WorkAnnounce WorkKind = "announce" // send a notice of the run, see Work.Seq
+	WorkAnnounce WorkKind = "announce" // send a notice of the run, see WorkKey.Seq
+	WorkExpire   WorkKind = "expire"   // record that the deadline has passed
 )
 
 // TakeRequest is a request for due work of one kind. Tenants take turns: each is given
@@ -117,3 +148,6 @@ type Work struct {
 	// Lease distinguishes this lease from every other of the same piece.
 	Lease LeaseID
 }
+
+// Key names the piece among those of its run.
+func (w Work) Key() WorkKey { return WorkKey{w.Kind, w.Seq} }

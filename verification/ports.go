@@ -56,17 +56,12 @@ type RunStore interface {
 	// when another review of the run begins. Claim returns ErrNotFound if the last append
 	// left the run without a Review.
 	Claim(ctx context.Context, t TenantID, id RunID, c Claim) (Claim, error)
-	// Overdue returns up to limit live runs whose deadline has passed, and the time
-	// at which to call again, unless something is appended earlier; zero for never.
-	// Tenants take turns: each is given its first run before any is given its second.
-	// The runs of a tenant come in the order of their deadlines.
-	Overdue(ctx context.Context, now time.Time, limit int) (runs []RunRef, next time.Time, err error)
 }
 
-// WorkQueue keeps the effects that must be carried out. A run has at most one
-// advance in the queue: a new one replaces it, and a Commit without one removes
-// it. Work is handed out at least once, and tenants take turns, however much work
-// one of them has.
+// WorkQueue keeps the effects that must be carried out. A run has at most one piece of
+// each kind in the queue, and one for each of its notices: see Commit.Work. Work is handed
+// out at least once, and tenants take turns within each kind, however much work one of
+// them has.
 type WorkQueue interface {
 	// Take leases due work, see TakeRequest. It also returns the time at which to call
 	// again, unless something is appended earlier: r.Now if more work was due than

@@ -142,7 +142,7 @@ func TestListEqualsTheMatchingRunsAtAnyTime(t *testing.T) {
 		s := memory.New()
 		all, lengths := map[verification.RunID]verification.Summary{}, map[verification.RunID]int{}
 		save := func(id verification.RunID, events []verification.Event, summary verification.Summary) {
-			a := verification.Commit{Events: events, Summary: summary}
+			a := verification.Commit{Events: events, Summary: summary, Work: verification.DueWork{}}
 			if err := s.Append(t.Context(), tenant, id, lengths[id], a); err != nil {
 				t.Fatalf("Append: %v", err)
 			}
@@ -180,50 +180,6 @@ func TestListEqualsTheMatchingRunsAtAnyTime(t *testing.T) {
 					list(q)
 				}
 			},
-			"read overdue runs": func(t *rapid.T) {
-				checkOverdue(t, s, all, times().Draw(t, "now"), rapid.IntRange(0, 5).Draw(t, "limit"))
-			},
 		})
 	})
-}
-
-// checkOverdue compares Overdue with a scan of all runs.
-func checkOverdue(t *rapid.T, s *memory.Store, all map[verification.RunID]verification.Summary, now time.Time, limit int) {
-	var live []verification.Summary
-	for _, sum := range all {
-		if sum.Ended == "" && !sum.ExpiresAt.IsZero() {
-			live = append(live, sum)
-		}
-	}
-	slices.SortFunc(live, func(a, b verification.Summary) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
-	var want []time.Time
-	var wantNext time.Time
-	for _, sum := range live {
-		if !now.After(sum.ExpiresAt) {
-			wantNext = sum.ExpiresAt.Add(time.Microsecond)
-			break
-		}
-		if len(want) < limit {
-			want = append(want, sum.ExpiresAt)
-		}
-	}
-	runs, next, err := s.Overdue(t.Context(), now, limit)
-	if err != nil {
-		t.Fatalf("Overdue: %v", err)
-	}
-	var got []time.Time
-	seen := map[verification.RunID]bool{}
-	for _, ref := range runs {
-		if seen[ref.Run] || ref.Tenant != tenant || all[ref.Run].Ended != "" {
-			t.Fatalf("Overdue(%v, %d) = %v, want each live run once", now, limit, runs)
-		}
-		seen[ref.Run] = true
-		got = append(got, all[ref.Run].ExpiresAt)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("deadlines of Overdue(%v, %d) (-want +got):\n%s", now, limit, diff)
-	}
-	if !next.Equal(wantNext) {
-		t.Fatalf("Overdue(%v, %d) returns %v as the time of the next call, want %v", now, limit, next, wantNext)
-	}
 }

@@ -16,10 +16,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// workExpire is the kind of the deadlines of live runs, beside the kinds that Take
-// hands out.
-const workExpire verification.WorkKind = "expire"
-
 // queue has at most one piece of each kind for a run, and one for each of its notices.
 type queue struct {
 	mu     sync.Mutex
@@ -32,9 +28,9 @@ type queue struct {
 }
 
 type pieceKey struct {
-	kind verification.WorkKind
-	run  verification.RunRef
-	seq  int // of a notice
+	verification.WorkKey
+
+	run verification.RunRef
 }
 
 // lane has the pieces of one kind and one tenant, the earliest due first.
@@ -81,7 +77,7 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 			p.leased, p.lease = true, lease
 			q.put(p, r.Now.Add(r.Lease))
 			work = append(work, verification.Work{
-				Kind: p.kind, RunRef: p.run, Seq: p.seq, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, LeftAt: p.left, Lease: lease,
+				Kind: p.Kind, RunRef: p.run, Seq: p.Seq, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, LeftAt: p.left, Lease: lease,
 			})
 		}
 		if next = r.Now; !more {
@@ -89,20 +85,6 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 		}
 	})
 	return work, next, err
-}
-
-// Overdue returns up to limit live runs whose deadline has passed, and the time when
-// the next deadline will have passed. Tenants take turns.
-func (s *Store) Overdue(ctx context.Context, now time.Time, limit int) (runs []verification.RunRef, next time.Time, err error) {
-	err = s.queue.do(ctx, func(q *queue) {
-		r := verification.TakeRequest{Kind: workExpire, Now: now, Max: limit, MaxPerTenant: limit}
-		due, _ := roundRobin(q.dueLanes(r), r)
-		for _, p := range due {
-			runs = append(runs, p.run)
-		}
-		next = q.dueAfter(workExpire, now)
-	})
-	return runs, next, err
 }
 
 // do calls f under the lock, unless ctx has ended.
@@ -206,7 +188,7 @@ func roundRobin(lanes []*lane, r verification.TakeRequest) (taken []*piece, more
 func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
 	return s.queue.do(ctx, func(q *queue) {
 		for _, run := range runs {
-			if p := q.pieces[pieceKey{verification.WorkAdvance, run, 0}]; p != nil {
+			if p := q.pieces[pieceKey{verification.WorkKey{Kind: verification.WorkAdvance}, run}]; p != nil {
 				q.put(p, until)
 			}
 		}
@@ -240,7 +222,7 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 		for _, w := range work {
 			p := q.leased(w)
 			if w.Lease == "" {
-				p = q.pieces[pieceKey{w.Kind, w.RunRef, w.Seq}]
+				p = q.pieces[pieceKey{w.Key(), w.RunRef}]
 			}
 			if p != nil {
 				p.left = w.LeftAt
@@ -250,38 +232,25 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 	})
 }
 
-// enqueue replaces the work and the deadline of a run as an append requires.
+// enqueue replaces the work of a run as an append requires. Pieces that are due at the same
+// time are taken in the order in which they were put.
 func (q *queue) enqueue(run verification.RunRef, c verification.Commit) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.replace(&piece{pieceKey: pieceKey{verification.WorkAdvance, run, 0}, leased: c.Leased}, c, c.AdvanceAt)
-	if !c.AnnounceAt.IsZero() {
-		q.replace(&piece{pieceKey: pieceKey{verification.WorkAnnounce, run, 0}}, c, c.AnnounceAt)
-	}
-	for _, n := range c.Notices {
-		q.replace(&piece{pieceKey: pieceKey{verification.WorkAnnounce, run, n.Seq}}, c, n.At)
-	}
-	var overdue time.Time
-	if c.Summary.Ended == "" && !c.Summary.ExpiresAt.IsZero() {
-		overdue = c.Summary.ExpiresAt.Add(time.Microsecond) // at the deadline itself, it has not passed
-	}
-	key := pieceKey{workExpire, run, 0}
-	if old := q.pieces[key]; old == nil || !old.due.Equal(overdue) {
-		q.replace(&piece{pieceKey: key}, c, overdue)
-	}
-}
-
-// replace puts a piece in place of the one with its key; a zero time removes that.
-func (q *queue) replace(p *piece, c verification.Commit, due time.Time) {
-	q.remove(p.pieceKey)
-	if p.workflow = c.Summary.Workflow; !due.IsZero() {
-		q.put(p, due)
+	for _, key := range c.Work.Keys() {
+		due := c.Work[key]
+		p := &piece{pieceKey: pieceKey{key, run}, workflow: c.Summary.Workflow}
+		p.leased = key.Kind == verification.WorkAdvance && c.Hold == verification.Leased
+		q.remove(p.pieceKey)
+		if !due.IsZero() {
+			q.put(p, due)
+		}
 	}
 }
 
 // leased returns the piece of w, or nil if w.Lease is no longer its lease.
 func (q *queue) leased(w verification.Work) *piece {
-	p := q.pieces[pieceKey{w.Kind, w.RunRef, w.Seq}]
+	p := q.pieces[pieceKey{w.Key(), w.RunRef}]
 	if p == nil || p.lease == "" || p.lease != w.Lease {
 		return nil
 	}
@@ -312,8 +281,8 @@ func (q *queue) remove(n pieceKey) {
 
 // change changes the lane of a piece, and the position of the lane among the heads.
 func (q *queue) change(n pieceKey, f func(*lane)) {
-	key := laneKey{n.kind, n.run.Tenant}
-	heads := q.heads.at(n.kind, headBefore)
+	key := laneKey{n.Kind, n.run.Tenant}
+	heads := q.heads.at(n.Kind, headBefore)
 	l := q.lanes[key]
 	if l == nil {
 		l = &lane{laneKey: key, pieces: newTree(pieceBefore)}

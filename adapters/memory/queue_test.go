@@ -48,9 +48,12 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 				run, at := runs.Draw(t, "run"), maybe(instants()).Draw(t, "advance at")
 				announce := maybe(instants()).Draw(t, "announce at")
 				a := verification.Commit{
-					Events:    []verification.Event{{At: start, Fact: verification.JourneyOpened{}}},
-					Summary:   verification.Summary{ID: run.Run, StartedAt: start, CompletedAt: start},
-					AdvanceAt: at, AnnounceAt: announce,
+					Events:  []verification.Event{{At: start, Fact: verification.JourneyOpened{}}},
+					Summary: verification.Summary{ID: run.Run, StartedAt: start, CompletedAt: start},
+					Work:    verification.AdvanceAt(at),
+				}
+				if !announce.IsZero() {
+					a.Work[verification.WorkKey{Kind: verification.WorkAnnounce}] = announce
 				}
 				if err := s.Append(t.Context(), run.Tenant, run.Run, lengths[run], a); err != nil {
 					t.Fatal(err)

@@ -70,7 +70,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	if c.Summary.Ended != "" && len(c.Events) > 0 {
 		r.history = slices.Clone(r.history) // without spare capacity
 	}
-	if c.HistoryOnly {
+	if c.Work == nil && known {
 		return nil
 	}
 	d.measures.add(c.Summary.Workflow, c.Measures)

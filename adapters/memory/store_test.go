@@ -33,10 +33,10 @@ func TestManyCallersAtOnce(t *testing.T) {
 				for n := range history {
 					a := verification.Commit{
 						Events: history[n : n+1], Summary: verification.Fold(id, history[:n+1]).Summary(),
-						AdvanceAt: start.Add(time.Duration(i) * time.Second),
+						Work: verification.AdvanceAt(start.Add(time.Duration(i) * time.Second)),
 					}
 					if n+1 == len(history) {
-						a.AnnounceAt = start
+						a.Work[verification.WorkKey{Kind: verification.WorkAnnounce}] = start
 					}
 					if err := s.Append(ctx, own, id, n, a); err != nil && !errors.Is(err, verification.ErrConflict) {
 						t.Errorf("Append: %v", err)
@@ -68,9 +68,6 @@ func callEverything(ctx context.Context, t *testing.T, s *memory.Store, own veri
 		if got.StatusAt(now) != status {
 			t.Errorf("List(%s) has a run that reads %s", status, got.StatusAt(now))
 		}
-	}
-	if _, _, err := s.Overdue(ctx, now, 5); err != nil {
-		t.Errorf("Overdue: %v", err)
 	}
 	work, _, err := s.Take(ctx, verification.TakeRequest{
 		Kind: verification.WorkAdvance, Now: now, Lease: time.Minute, Max: 3, MaxPerTenant: 3,

@@ -43,7 +43,7 @@ func (p *pendingAppend) nextSeq() int32 { return p.seq + int32(len(p.commit.Even
 
 // historyOnly reports whether the append changes nothing but the history.
 func (p *pendingAppend) historyOnly() bool {
-	return p.commit.HistoryOnly && len(p.commit.Events) > 0 && p.seq > 0
+	return p.commit.Work == nil && len(p.commit.Events) > 0 && p.seq > 0
 }
 
 // queueAppends queues a group of appends on a batch. Reading the results adds to
@@ -53,7 +53,7 @@ func queueAppends(q querier, b *pgx.Batch, group []*pendingAppend, appended map[
 	if len(group) == 1 {
 		err = group[0].queue(q, b, appended)
 	} else {
-		err = queueGroup(q, b, group, appended)
+		err = queueGroup(b, group, appended)
 	}
 	if args := screenedArgs(group); args != nil && err == nil {
 		b.Queue(q.stmt(stmtScreened), args...)
@@ -96,16 +96,12 @@ func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification
 	} else {
 		add(stmtUpdateRun, summary...)
 	}
-	if !c.AdvanceAt.IsZero() {
-		add(work, p.workflow, string(verification.WorkAdvance), orNull(c.AdvanceAt), c.Leased, 0)
-	} else if !starts {
-		add(stmtDeleteAdvance)
-	}
-	if !c.AnnounceAt.IsZero() {
-		add(work, p.workflow, string(verification.WorkAnnounce), orNull(c.AnnounceAt), false, 0)
-	}
-	for _, n := range c.Notices {
-		add(work, p.workflow, string(verification.WorkAnnounce), orNull(n.At), false, n.Seq)
+	for _, key := range c.Work.Keys() {
+		if at := c.Work[key]; !at.IsZero() {
+			add(work, p.workflow, string(key.Kind), orNull(at), leases(c, key), key.Seq)
+		} else if !starts {
+			add(stmtDeleteWork, string(key.Kind), key.Seq)
+		}
 	}
 	if len(c.Measures) > 0 {
 		measures, err := measureLogEntries([]*pendingAppend{p})
@@ -115,6 +111,11 @@ func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification
 		add(stmtInsertMeasure, measures)
 	}
 	return nil
+}
+
+// leases reports whether a commit queues the piece of work with a lease of its caller.
+func leases(c verification.Commit, key verification.WorkKey) bool {
+	return c.Hold == verification.Leased && key.Kind == verification.WorkAdvance
 }
 
 // summaryArgs returns the arguments of updateRun after the first two.

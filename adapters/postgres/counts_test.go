@@ -83,7 +83,7 @@ func TestListsEqualThoseOfTheMemoryStore(t *testing.T) {
 				if len(history) <= seqs[n] {
 					return
 				}
-				a := verification.Commit{Events: history[seqs[n]:], Summary: verification.Fold(runNumber(n), history).Summary()}
+				a := verification.Commit{Events: history[seqs[n]:], Summary: verification.Fold(runNumber(n), history).Summary(), Work: verification.DueWork{}}
 				if err := errors.Join(s.Append(ctx, tenant, runNumber(n), seqs[n], a), m.Append(ctx, tenant, runNumber(n), seqs[n], a)); err != nil {
 					rt.Fatal(err)
 				}
@@ -157,7 +157,7 @@ func TestCountsStayExactUnderConcurrentWriters(t *testing.T) {
 				history := life(n, n, 3)
 				for seq := range history {
 					run := verification.Fold(runNumber(n), history[:seq+1])
-					a := verification.Commit{Events: history[seq : seq+1], Summary: run.Summary()}
+					a := verification.Commit{Events: history[seq : seq+1], Summary: run.Summary(), Work: verification.DueWork{}}
 					err := stores[random.IntN(2)].Append(t.Context(), ours, runNumber(n), seq, a)
 					if err != nil && !errors.Is(err, verification.ErrConflict) {
 						t.Error(err)
@@ -203,7 +203,7 @@ func TestAListRefreshesManyStaleRowsFirst(t *testing.T) {
 		done.Go(func() {
 			for n := w; n < many; n += 8 {
 				history := life(0, 0, 1)
-				a := verification.Commit{Events: history, Summary: verification.Fold(runNumber(n), history).Summary()}
+				a := verification.Commit{Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), Work: verification.DueWork{}}
 				if err := s.Append(t.Context(), ours, runNumber(n), 0, a); err != nil {
 					t.Error(err)
 				}

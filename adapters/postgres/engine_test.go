@@ -54,7 +54,7 @@ func (e *embedder) serve(t *testing.T) { t.Helper(); serveMember(t, e.store, e.e
 
 func serveMember(t *testing.T, store *postgres.Store, e *engine.Engine) {
 	t.Helper()
-	membership, err := store.Join(postgres.MembershipOptions{Wake: e.Wake, Sweep: e.Sweep, Now: time.Now})
+	membership, err := store.Join(postgres.MembershipOptions{Wake: e.Wake, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func ExampleStore_Join() {
 		Expressions: expression.New(), Links: token.NewLinks(keys),
 		Clock: clock.System{}, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{PublicURL: "https://verify.example", QueueInterval: 2 * time.Second}))
-	membership := got(store.Join(postgres.MembershipOptions{Wake: e.Wake, Leaves: e.Leaves, Sweep: e.Sweep, Now: time.Now}))
+	membership := got(store.Join(postgres.MembershipOptions{Wake: e.Wake, Leaves: e.Leaves, Now: time.Now}))
 	serving, end := context.WithCancel(ctx)
 	go e.Serve(serving)
 	go func() { _ = membership.Serve(serving) }()

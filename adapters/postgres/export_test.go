@@ -109,7 +109,7 @@ func WorkStatements() map[string]string {
 // AppendStatements are the prepared statements of appends by name.
 func AppendStatements() map[string]string {
 	all := statements("")
-	for _, other := range []string{stmtTenant, stmtTenantHot, stmtTenantList, stmtLoad, stmtAccount, stmtTake, stmtDueAfter, stmtOverdue, stmtNextDeadline, stmtMeasures} {
+	for _, other := range []string{stmtTenant, stmtTenantHot, stmtTenantList, stmtLoad, stmtAccount, stmtTake, stmtDueAfter, stmtMeasures} {
 		delete(all, other)
 	}
 	return all

@@ -32,12 +32,12 @@ WITH input AS MATERIALIZED (
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[],
         $6::uuid[], $7::int[], $8::text[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[],
         $12::text[], $13::text[], $14::int[], $15::text[], $16::timestamptz[], $17::text[], $18::text[], $19::bool[],
-        $20::text[], $21::text[], $22::timestamptz[], $23::timestamptz[], $24::timestamptz[], $25::bool[], $26::text[],
-        $27::timestamptz[], $28::timestamptz[], $29::timestamptz[], $30::text[], $31::text[]) WITH ORDINALITY
+        $20::text[], $21::text[], $22::timestamptz[], $23::text[],
+        $24::timestamptz[], $25::timestamptz[], $26::timestamptz[], $27::text[], $28::text[]) WITH ORDINALITY
     AS i (tenant_id, run_id, seq, next_seq, events,
         workflow_id, workflow_revision, reference_id, started_at, expires_at, abandon_at,
         waiting, signal, wait, ended, completed_at, error, verdict, flagged,
-        status, decision, status_until, advance_at, announce_at, leased, outcome,
+        status, decision, status_until, outcome,
         review_since, review_due, review_until, causes, review, ord)
 ), current AS MATERIALIZED (
     SELECT * FROM input i
@@ -46,22 +46,23 @@ WITH input AS MATERIALIZED (
 )`
 
 // groupQueue queues the work of the runs in summarized.
-const groupQueue = `queued AS (
-    INSERT INTO verifyd.work AS w (tenant_id, run_id, workflow_id, kind, due_at, leased)
-    SELECT i.tenant_id, i.run_id, i.workflow_id, 'advance', i.advance_at, i.leased
-    FROM input i JOIN summarized k USING (tenant_id, run_id) WHERE i.advance_at IS NOT NULL
-    UNION ALL
-    SELECT i.tenant_id, i.run_id, i.workflow_id, 'announce', i.announce_at, false
-    FROM input i JOIN summarized k USING (tenant_id, run_id) WHERE i.announce_at IS NOT NULL`
+const groupQueue = `works AS MATERIALIZED (
+    SELECT w.tenant_id, w.run_id, w.workflow_id, w.kind, w.seq, w.due_at, w.leased
+    FROM unnest($29::uuid[], $30::uuid[], $31::uuid[], $32::text[], $33::int[], $34::timestamptz[], $35::bool[])
+        AS w (tenant_id, run_id, workflow_id, kind, seq, due_at, leased)
+    JOIN summarized k USING (tenant_id, run_id)
+), queued AS (
+    INSERT INTO verifyd.work AS w (tenant_id, run_id, workflow_id, kind, seq, due_at, leased)
+    SELECT i.tenant_id, i.run_id, i.workflow_id, i.kind, i.seq, i.due_at, i.leased FROM works i WHERE i.due_at IS NOT NULL`
 
 // groupMeasured inserts the measures of appends into the log: one row for each tenant
 // if all were appended, else one for each that was, see measureArgs.
 const groupMeasured = `measured AS (
     INSERT INTO verifyd.measure_log (tenant_id, measures)
-    SELECT m.tenant_id, m.measures FROM unnest($33::uuid[], $34::text[]) AS m (tenant_id, measures)
+    SELECT m.tenant_id, m.measures FROM unnest($37::uuid[], $38::text[]) AS m (tenant_id, measures)
     WHERE (SELECT count(*) FROM appended) = cardinality($1)
     UNION ALL
-    SELECT i.tenant_id, i.measures FROM unnest($1::uuid[], $2::uuid[], $32::text[]) AS i (tenant_id, run_id, measures)
+    SELECT i.tenant_id, i.measures FROM unnest($1::uuid[], $2::uuid[], $36::text[]) AS i (tenant_id, run_id, measures)
     JOIN appended k USING (tenant_id, run_id)
     WHERE (SELECT count(*) FROM appended) < cardinality($1) AND i.measures <> ''
 )`
@@ -103,27 +104,22 @@ const changeGroup = groupInput + `, appended AS (
     FROM input i JOIN appended k USING (tenant_id, run_id)
     WHERE r.tenant_id = i.tenant_id AND r.id = i.run_id
     RETURNING r.tenant_id, r.id AS run_id
-), dropped AS (
-    DELETE FROM verifyd.work w USING input i JOIN summarized k USING (tenant_id, run_id)
-    WHERE w.tenant_id = i.tenant_id AND w.run_id = i.run_id AND (w.kind || '') = 'advance' AND i.advance_at IS NULL
 ), ` + groupQueue + `
     ON CONFLICT (tenant_id, run_id, kind, seq) DO UPDATE SET
         due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0, left_at = NULL
+), dropped AS (
+    DELETE FROM verifyd.work w USING works i
+    WHERE w.tenant_id = i.tenant_id AND w.run_id = i.run_id AND (w.kind || '') = i.kind AND w.seq = i.seq AND i.due_at IS NULL
 ), ` + groupMeasured + `
 SELECT tenant_id, run_id FROM appended`
 
-// queueGroup queues several appends with events on a batch, as queueAppends does. Appends
-// with further notices are few, and sent as plain statements.
-func queueGroup(q querier, b *pgx.Batch, group []*pendingAppend, appended map[verification.RunRef]bool) error {
+// queueGroup queues several appends with events on a batch, as queueAppends does.
+func queueGroup(b *pgx.Batch, group []*pendingAppend, appended map[verification.RunRef]bool) error {
 	var history, starts, changes []*pendingAppend
 	for _, p := range group {
 		switch {
 		case p.historyOnly():
 			history = append(history, p)
-		case len(p.commit.Notices) > 0:
-			if err := p.queue(q, b, appended); err != nil {
-				return err
-			}
 		case p.seq == 0:
 			starts = append(starts, p)
 		default:
@@ -191,7 +187,7 @@ func summariesArgs(group []*pendingAppend) ([]any, error) {
 	waiting, signals, waits := texts(), texts(), make([]int32, n)
 	ended, completed, errs, verdicts, flagged := texts(), times(), texts(), texts(), make([]bool, n)
 	statuses, decisions, until := texts(), texts(), times()
-	advance, announce, leased, outcomes := times(), times(), make([]bool, n), texts()
+	outcomes := texts()
 	since, due, reviewUntil, causes, reviews := times(), times(), times(), texts(), texts()
 	for i, p := range group {
 		s := p.commit.Summary
@@ -210,16 +206,32 @@ func summariesArgs(group []*pendingAppend) ([]any, error) {
 		started[i], expires[i], abandon[i] = orNull(s.StartedAt), orNull(s.ExpiresAt), orNull(s.AbandonAt)
 		ended[i], completed[i], verdicts[i], flagged[i] = string(s.Ended), orNull(s.CompletedAt), string(s.Verdict), s.Flagged
 		statuses[i], decisions[i], until[i] = string(in.Status), string(in.Decision), orNull(in.Until)
-		advance[i], announce[i], leased[i] = orNull(p.commit.AdvanceAt), orNull(p.commit.AnnounceAt), p.commit.Leased
 		outcomes[i] = s.Outcome
 	}
 	measures, err := measureArgs(group)
 	return slices.Concat(historyArgs(group), []any{
 		workflows, revisions, references, started, expires, abandon,
 		waiting, signals, waits, ended, completed, errs, verdicts, flagged,
-		statuses, decisions, until, advance, announce, leased, outcomes,
+		statuses, decisions, until, outcomes,
 		since, due, reviewUntil, causes, reviews,
-	}, measures), err
+	}, workArgs(group), measures), err
+}
+
+// workArgs returns the arguments of groupQueue: one element for each piece of work.
+func workArgs(group []*pendingAppend) []any {
+	var tenants, runs, workflows []pgtype.UUID
+	var kinds []string
+	var seqs []int32
+	var due []pgtype.Timestamptz
+	var leased []bool
+	for _, p := range group {
+		for _, key := range p.commit.Work.Keys() {
+			tenants, runs, workflows = append(tenants, p.tenant), append(runs, p.run), append(workflows, p.workflow)
+			kinds, seqs = append(kinds, string(key.Kind)), append(seqs, int32(key.Seq))
+			due, leased = append(due, orNull(p.commit.Work[key])), append(leased, leases(p.commit, key))
+		}
+	}
+	return []any{tenants, runs, workflows, kinds, seqs, due, leased}
 }
 
 // measureArgs returns the arguments of groupMeasured: the measures of each append, and

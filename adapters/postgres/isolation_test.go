@@ -142,7 +142,7 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 	must(t, err)
 	begin(t, s, tenant, run, verification.Summary{})
 	must(t, s.Append(ctx, tenant, run, 1, verification.Commit{
-		Events: []verification.Event{{At: noon(), Fact: verification.Completed{}}}, AdvanceAt: noon(),
+		Events: []verification.Event{{At: noon(), Fact: verification.Completed{}}}, Work: verification.AdvanceAt(noon()),
 		Summary:  verification.Summary{Workflow: flow, StartedAt: noon(), Ended: verification.StatusCompleted, CompletedAt: noon()},
 		Screened: []verification.ScreenedList{{List: "sanctions"}},
 	}))
@@ -151,6 +151,7 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 	for _, other := range []int{n + 100, n + 200} { // the measures of the first are added up, those of the second are in the log
 		history := reviewHistory(other, 0, 1)
 		c := verification.NewCommit(verification.Run{}, verification.Fold(runNumber(other), history), history)
+		c.Work = nil // each tenant has one piece
 		must(t, s.Append(ctx, tenant, runNumber(other), 0, c))
 		_, err := s.Claim(ctx, tenant, runNumber(other), verification.Claim{By: "asha", At: noon(), Until: noon().Add(time.Hour)})
 		must(t, err)
@@ -168,9 +169,9 @@ func begin(t *testing.T, s *postgres.Store, tenant verification.TenantID, run ve
 	t.Helper()
 	summary.ID, summary.Workflow, summary.StartedAt = run, flow, noon()
 	must(t, s.Append(t.Context(), tenant, run, 0, verification.Commit{
-		Events:    []verification.Event{{At: noon(), Fact: verification.Started{Workflow: flow}}},
-		Summary:   summary,
-		AdvanceAt: noon(),
+		Events:  []verification.Event{{At: noon(), Fact: verification.Started{Workflow: flow}}},
+		Summary: summary,
+		Work:    verification.AdvanceAt(noon()),
 	}))
 }
 

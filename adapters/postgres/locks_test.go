@@ -27,18 +27,18 @@ func TestAppendsWithAndWithoutEventsDoNotDeadlock(t *testing.T) {
 		over.Ended, over.CompletedAt = verification.StatusCancelled, noon()
 		must(t, one.Append(t.Context(), ours, id, 0, verification.Commit{
 			Events:  []verification.Event{{At: noon(), Fact: verification.Started{Workflow: flow}}},
-			Summary: begun, AdvanceAt: noon(), NoWakeup: true,
+			Summary: begun, Work: verification.AdvanceAt(noon()), Hold: verification.Kept,
 		}))
 		var both sync.WaitGroup
 		var without, with error
 		both.Go(func() {
 			without = one.Append(t.Context(), ours, id, 1, verification.Commit{
-				Summary: begun, AdvanceAt: noon().Add(time.Second), NoWakeup: true,
+				Summary: begun, Work: verification.AdvanceAt(noon().Add(time.Second)), Hold: verification.Kept,
 			})
 		})
 		both.Go(func() {
 			with = other.Append(t.Context(), ours, id, 1, verification.Commit{
-				Events: []verification.Event{{At: noon(), Fact: verification.Cancelled{}}}, Summary: over,
+				Events: []verification.Event{{At: noon(), Fact: verification.Cancelled{}}}, Summary: over, Work: verification.AdvanceAt(time.Time{}),
 			})
 		})
 		both.Wait()

@@ -1,4 +1,4 @@
-// The hosts that share a database: they wake each other, and one at a time sweeps.
+// The hosts that share a database: they wake each other, and one at a time maintains it.
 
 package postgres
 
@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	sweepInterval    = time.Second
 	maintainInterval = 5 * time.Second
+	// startRetry is the wait before a host joins again that found the database unavailable.
+	startRetry = time.Second
 	// snooze is how long a job waits after it reached a host that takes no work.
 	snooze = 100 * time.Millisecond
 	// passOn is how long a host that leaves a run passes its wake-up on: other hosts look at
@@ -43,9 +44,6 @@ type MembershipOptions struct {
 	// Leaves reports whether the host leaves a run to other hosts. It passes a wake-up for
 	// such a run on to another host for passOn. Pass Engine.Leaves; nil for no run.
 	Leaves func(verification.RunRef) bool
-	// Sweep records the expiry of overdue runs. It is called on one host at a time.
-	// Pass Engine.Sweep.
-	Sweep func(context.Context) error
 	// Now returns the current time.
 	Now func() time.Time
 	// Log receives messages for operators; nil discards them.
@@ -54,7 +52,7 @@ type MembershipOptions struct {
 
 // Membership connects a host to the others that share its database. It wakes the host
 // for work that another host left in the queue, at the latest when the work is due. One
-// host at a time sweeps and maintains the store.
+// host at a time maintains the store.
 type Membership struct {
 	client *jobClient
 
@@ -67,11 +65,10 @@ type Membership struct {
 // Join returns a member among the hosts of this database. It does nothing before
 // Serve.
 func (s *Store) Join(o MembershipOptions) (*Membership, error) {
-	if o.Wake == nil || o.Sweep == nil || o.Now == nil {
-		return nil, errors.New("postgres: Wake, Sweep and Now are required")
+	if o.Wake == nil || o.Now == nil {
+		return nil, errors.New("postgres: Wake and Now are required")
 	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	sweep := once(o.Sweep)
 	maintain := once(func(ctx context.Context) error { return s.Maintain(ctx, o.Now()) })
 	workers := river.NewWorkers()
 	err := errors.Join(
@@ -80,7 +77,6 @@ func (s *Store) Join(o MembershipOptions) (*Membership, error) {
 			return snoozeUnless(!left && o.Wake())
 		})),
 		river.AddWorkerSafely(workers, river.WorkFunc(func(context.Context, *river.Job[announceJob]) error { return snoozeUnless(o.Wake()) })),
-		river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[sweepJob]) error { return sweep(ctx) })),
 		river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[maintainJob]) error { return maintain(ctx) })),
 	)
 	if err != nil {
@@ -90,7 +86,7 @@ func (s *Store) Join(o MembershipOptions) (*Membership, error) {
 		Schema:                      schema,
 		Queues:                      map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 16}},
 		Workers:                     workers,
-		PeriodicJobs:                []*river.PeriodicJob{every(sweepInterval, sweepJob{}), every(maintainInterval, maintainJob{})},
+		PeriodicJobs:                []*river.PeriodicJob{every(maintainInterval, maintainJob{})},
 		FetchCooldown:               cooldown,
 		FetchPollInterval:           time.Second,
 		JobTimeout:                  jobTimeout,
@@ -186,7 +182,7 @@ func (m *Membership) Serve(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(sweepInterval):
+		case <-time.After(startRetry):
 		}
 		err = m.start(detached)
 	}

@@ -12,25 +12,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 )
 
-// member is a host that counts its wake-ups and sweeps.
+// member is a host that counts its wake-ups.
 type member struct {
-	store         *postgres.Store
-	wakes, sweeps atomic.Int64
-	busy          atomic.Bool
+	store *postgres.Store
+	wakes atomic.Int64
+	busy  atomic.Bool
 }
 
 func join(t *testing.T, url string) *member {
 	t.Helper()
 	m := &member{store: openAt(t, url, postgres.Options{})}
 	membership, err := m.store.Join(postgres.MembershipOptions{
-		Wake:  func() bool { m.wakes.Add(1); return !m.busy.Load() },
-		Sweep: func(context.Context) error { m.sweeps.Add(1); return nil },
-		Now:   time.Now,
+		Wake: func() bool { m.wakes.Add(1); return !m.busy.Load() },
+		Now:  time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -65,9 +66,13 @@ func eventually(t *testing.T, what string, happened func() bool) {
 func started(n int, at time.Time, kept bool) verification.Commit {
 	history := life(n, 5, 0)
 	history[0].At = at.UTC().Truncate(time.Microsecond)
-	return verification.Commit{
-		Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), AdvanceAt: at, NoWakeup: kept,
+	c := verification.Commit{
+		Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), Work: verification.AdvanceAt(at),
 	}
+	if kept {
+		c.Hold = verification.Kept
+	}
+	return c
 }
 
 func TestAHostIsWokenForQueuedWork(t *testing.T) {
@@ -75,7 +80,7 @@ func TestAHostIsWokenForQueuedWork(t *testing.T) {
 	a, b := join(t, url), join(t, url)
 	front := openAt(t, url, postgres.Options{}) // a host that drives nothing
 	wakes := func() int64 { return a.wakes.Load() + b.wakes.Load() }
-	eventually(t, "the first sweep of the hosts", func() bool { return a.sweeps.Load()+b.sweeps.Load() > 0 })
+	eventually(t, "the first maintenance by a host", func() bool { return maintained(t, url) > 0 })
 	began := time.Now()
 	for n := range 5 {
 		if err := front.Append(t.Context(), ours, runNumber(n), 0, started(n, time.Now(), false)); err != nil {
@@ -94,8 +99,11 @@ func TestAHostIsWokenForQueuedWork(t *testing.T) {
 	if err := front.Append(t.Context(), ours, runNumber(0), 3, started(0, time.Now(), false)); !errors.Is(err, verification.ErrConflict) {
 		t.Fatalf("an append to a history that is shorter = %v", err)
 	}
-	sweeps := a.sweeps.Load() + b.sweeps.Load()
-	eventually(t, "two more sweeps", func() bool { return a.sweeps.Load()+b.sweeps.Load() >= sweeps+2 })
+	if err := front.Append(t.Context(), ours, runNumber(101), 0, started(101, time.Now(), false)); err != nil {
+		t.Fatal(err)
+	}
+	before++
+	eventually(t, "the wake for a later append", func() bool { return wakes() >= before })
 	if got := wakes(); got != before {
 		t.Errorf("%d wakes for work that is kept and an append that was refused, want none", got-before)
 	}
@@ -114,13 +122,24 @@ func TestAHostWithoutCapacityLeavesTheWorkToAnother(t *testing.T) {
 	eventually(t, "a wake of the other host", func() bool { return b.wakes.Load() > 0 })
 }
 
-func TestOneHostAtATimeSweeps(t *testing.T) {
+// maintained returns how often a host of a database has maintained the store.
+func maintained(t *testing.T, url string) (n int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	must(t, err)
+	must(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM verifyd.river_job WHERE kind = 'verifyd_maintain' AND state = 'completed'").Scan(&n))
+	must(t, conn.Close(t.Context()))
+	return n
+}
+
+func TestOneHostAtATimeMaintainsTheStore(t *testing.T) {
 	url := pgtest.Database(t)
-	a, b := join(t, url), join(t, url)
+	join(t, url)
+	join(t, url)
 	began := time.Now()
-	eventually(t, "four sweeps", func() bool { return a.sweeps.Load()+b.sweeps.Load() >= 4 })
-	if took := time.Since(began); took < 2*time.Second {
-		t.Errorf("four sweeps of two hosts in %s: both sweep", took)
+	eventually(t, "three rounds of maintenance", func() bool { return maintained(t, url) >= 3 })
+	if took := time.Since(began); took < 8*time.Second {
+		t.Errorf("three rounds of maintenance by two hosts in %s, want one round in 5 s", took)
 	}
 }
 
@@ -133,10 +152,11 @@ func TestTheFleetEndsARunWhoseDeadlinePassed(t *testing.T) {
 	history := []verification.Event{{At: time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond), Fact: verification.Started{
 		Workflow: e.flow, WorkflowName: "Reviewed", Version: 1, VersionHash: version(t, e), ReferenceID: "late", RunTTLSeconds: 60,
 	}}, {At: time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond), Fact: verification.ReviewAsked{Node: "review", Label: "Review"}}}
-	a := verification.Commit{Events: history, Summary: verification.Fold(runNumber(1), history).Summary()}
+	a := verification.NewCommit(verification.Run{}, verification.Fold(runNumber(1), history), history)
 	if err := e.store.Append(t.Context(), ours, runNumber(1), 0, a); err != nil {
 		t.Fatal(err)
 	}
+	e.engine.Wake() // as the host does once in each QueueInterval
 	eventually(t, "the expiry in the history", func() bool {
 		events, err := e.store.Load(t.Context(), ours, runNumber(1), 2)
 		if err != nil {
@@ -163,17 +183,17 @@ func TestJoinRequiresItsCallbacks(t *testing.T) {
 
 func TestAMemberThatIsClosedFirstStopsWithoutErrors(t *testing.T) {
 	var log syncedLog
-	store, err := postgres.Open(t.Context(), pgtest.Database(t), postgres.Options{})
+	url := pgtest.Database(t)
+	store, err := postgres.Open(t.Context(), url, postgres.Options{})
 	must(t, err)
-	var sweeps atomic.Int64
 	membership, err := store.Join(postgres.MembershipOptions{
-		Wake: func() bool { return true }, Sweep: func(context.Context) error { sweeps.Add(1); return nil }, Now: time.Now,
+		Wake: func() bool { return true }, Now: time.Now,
 		Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	must(t, err)
 	served := make(chan error, 1)
 	go func() { served <- membership.Serve(t.Context()) }()
-	eventually(t, "a sweep, so that the host leads", func() bool { return sweeps.Load() > 0 })
+	eventually(t, "maintenance, so that the host leads", func() bool { return maintained(t, url) > 0 })
 	must(t, membership.Close(t.Context()))
 	store.Close()
 	select {
@@ -191,7 +211,7 @@ func TestAMemberThatIsClosedFirstStopsWithoutErrors(t *testing.T) {
 func TestAMemberThatWasNeverServedIsClosedAtOnce(t *testing.T) {
 	store := openAt(t, pgtest.Database(t), postgres.Options{})
 	membership, err := store.Join(postgres.MembershipOptions{
-		Wake: func() bool { return true }, Sweep: func(context.Context) error { return nil }, Now: time.Now,
+		Wake: func() bool { return true }, Now: time.Now,
 	})
 	must(t, err)
 	must(t, membership.Close(t.Context()))

@@ -121,11 +121,11 @@ func statements(onConflict string) map[string]string {
 		stmtAppendChange:  fmt.Sprintf(appendChange, onConflict),
 		stmtAppendNothing: appendNothing,
 		stmtInsertRun:     insertRun, stmtUpdateRun: updateRun,
-		stmtInsertWork: insertWork, stmtReplaceWork: replaceWork, stmtDeleteAdvance: deleteAdvance,
+		stmtInsertWork: insertWork, stmtReplaceWork: replaceWork, stmtDeleteWork: deleteWork,
 		stmtInsertMeasure: insertMeasures,
 		stmtHistoryGroup:  historyGroup, stmtStartGroup: startGroup, stmtChangeGroup: changeGroup,
 		stmtScreened: appendScreened, stmtAccount: selectAccount,
-		stmtTake: takeWork, stmtDueAfter: dueAfter, stmtOverdue: overdueRuns, stmtNextDeadline: nextDeadline,
+		stmtTake: takeWork, stmtDueAfter: dueAfter,
 		stmtMeasures: readMeasures,
 	}
 }

@@ -4,10 +4,8 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -95,56 +93,6 @@ func (s *Store) appendOne(ctx context.Context, q querier, tx pgx.Tx, p *pendingA
 		return verification.HistoryChanged()
 	}
 	return s.wakeups.enqueue(ctx, tx, s.wakeups.ofAppends([]*pendingAppend{p}), appended)
-}
-
-// overdueRuns selects live runs whose deadline has passed. When no more than the
-// limit are overdue, it selects all of them. Otherwise tenants take turns, and it
-// finds the first runs of each tenant by steps along an index, so the cost grows with
-// the number of tenants that have live runs with a deadline, not with the backlog.
-const overdueRuns = `
-WITH RECURSIVE head AS MATERIALIZED (
-    SELECT tenant_id, id FROM verifyd.runs WHERE ended = '' AND expires_at < $1 ORDER BY expires_at LIMIT $2::int + 1
-), few AS MATERIALIZED (
-    SELECT count(*) <= $2::int AS yes FROM head
-), tenants AS (
-    (SELECT r.tenant_id FROM verifyd.runs r
-     WHERE r.ended = '' AND r.expires_at IS NOT NULL AND NOT (SELECT yes FROM few) ORDER BY r.tenant_id LIMIT 1)
-    UNION ALL
-    SELECT (SELECT r.tenant_id FROM verifyd.runs r
-            WHERE r.ended = '' AND r.expires_at IS NOT NULL AND r.tenant_id > t.tenant_id ORDER BY r.tenant_id LIMIT 1)
-    FROM tenants t WHERE t.tenant_id IS NOT NULL
-), first AS (
-    SELECT o.tenant_id, o.id, o.turn FROM tenants t CROSS JOIN LATERAL (
-        SELECT d.tenant_id, d.id, row_number() OVER (ORDER BY d.expires_at) AS turn FROM (
-            SELECT tenant_id, id, expires_at FROM verifyd.runs
-            WHERE tenant_id = t.tenant_id AND ended = '' AND expires_at < $1 ORDER BY expires_at LIMIT $2::int) AS d
-    ) AS o
-    ORDER BY o.turn, o.tenant_id LIMIT $2::int
-)
-SELECT tenant_id::text, id::text FROM head WHERE (SELECT yes FROM few)
-UNION ALL
-SELECT tenant_id::text, id::text FROM first`
-
-// nextDeadline selects the earliest deadline of a live run that has not passed.
-const nextDeadline = "SELECT min(expires_at) FROM verifyd.runs WHERE ended = '' AND expires_at >= $1"
-
-// Overdue returns up to limit live runs whose deadline has passed, and the time when
-// the next deadline will have passed. Tenants take turns if more runs are overdue than
-// the limit allows.
-func (s *Store) Overdue(ctx context.Context, now time.Time, limit int) (runs []verification.RunRef, next time.Time, err error) {
-	var at pgtype.Timestamptz
-	err = s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
-		b.Queue(stmtOverdue, now, limit).Query(func(rows pgx.Rows) (err error) {
-			runs, err = pgx.CollectRows(rows, pgx.RowToStructByPos[verification.RunRef])
-			return err
-		})
-		b.Queue(stmtNextDeadline, now).QueryRow(func(row pgx.Row) error { return row.Scan(&at) })
-		return nil
-	})
-	if at.Valid {
-		next = at.Time.UTC().Add(time.Microsecond)
-	}
-	return runs, next, translate("find overdue runs", err)
 }
 
 // RunTenants returns the saved tenants that have a run with this id. There is normally at

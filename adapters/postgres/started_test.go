@@ -30,6 +30,7 @@ func TestTotalsBetweenStartTimesEqualThoseOfTheMemoryStore(t *testing.T) {
 		}
 		c := verification.Commit{
 			Events: histories[n][from:length], Summary: verification.Fold(runNumber(n), histories[n][:length]).Summary(),
+			Work: verification.DueWork{},
 		}
 		must(t, to.Append(t.Context(), ours, runNumber(n), from, c))
 		must(t, m.Append(t.Context(), ours, runNumber(n), from, c))

@@ -15,21 +15,19 @@ const (
 	stmtUpdateRun     = "verifyd_update_run"
 	stmtInsertWork    = "verifyd_insert_work"
 	stmtReplaceWork   = "verifyd_replace_work"
-	stmtDeleteAdvance = "verifyd_delete_advance"
+	stmtDeleteWork    = "verifyd_delete_work"
 	stmtInsertMeasure = "verifyd_insert_measures"
 
 	stmtHistoryGroup = "verifyd_history_group"
 	stmtStartGroup   = "verifyd_start_group"
 	stmtChangeGroup  = "verifyd_change_group"
 
-	stmtScreened     = "verifyd_screened"
-	stmtLoad         = "verifyd_load"
-	stmtAccount      = "verifyd_account"
-	stmtTake         = "verifyd_take"
-	stmtDueAfter     = "verifyd_due_after"
-	stmtOverdue      = "verifyd_overdue"
-	stmtNextDeadline = "verifyd_next_deadline"
-	stmtMeasures     = "verifyd_measures"
+	stmtScreened = "verifyd_screened"
+	stmtLoad     = "verifyd_load"
+	stmtAccount  = "verifyd_account"
+	stmtTake     = "verifyd_take"
+	stmtDueAfter = "verifyd_due_after"
+	stmtMeasures = "verifyd_measures"
 )
 
 // setTenant lets the rest of a transaction see the rows of some tenants. It also resets
@@ -111,8 +109,8 @@ SELECT $1::uuid, $2::uuid, $3::uuid, $4::text, $5::timestamptz, $6::bool, $7::in
 ON CONFLICT (tenant_id, run_id, kind, seq) DO UPDATE SET
     due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0, left_at = NULL`
 
-	deleteAdvance = `DELETE FROM verifyd.work
-WHERE tenant_id = $1 AND run_id = $2 AND (kind || '') = 'advance' AND ` + ifAppended
+	deleteWork = `DELETE FROM verifyd.work
+WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND seq = $4 AND ` + ifAppended
 )
 
 // insertMeasures adds the measures of an append to the log.

@@ -19,12 +19,11 @@ import (
 type jobClient = river.Client[pgx.Tx]
 
 // The jobs. An advance or announce job only makes one host look at the queue; the
-// work itself is a row of verifyd.work. A sweep or maintain job makes one host sweep or
-// maintain the store.
+// work itself is a row of verifyd.work. A maintain job makes one host maintain the
+// store.
 type (
 	advanceJob  struct{ runJob }
 	announceJob struct{ runJob }
-	sweepJob    struct{}
 	maintainJob struct{}
 )
 
@@ -36,7 +35,6 @@ type runJob struct {
 
 func (advanceJob) Kind() string  { return "verifyd_advance" }
 func (announceJob) Kind() string { return "verifyd_announce" }
-func (sweepJob) Kind() string    { return "verifyd_sweep" }
 func (maintainJob) Kind() string { return "verifyd_maintain" }
 
 // cooldown is the minimum time between two fetches of jobs, and between two
@@ -66,14 +64,17 @@ func (ws wakeups) ofAppends(group []*pendingAppend) []wakeup {
 	}
 	var all []wakeup
 	for _, p := range group {
-		if p.commit.NoWakeup || p.historyOnly() {
+		if p.commit.Hold != verification.NotHeld {
 			continue
 		}
-		if !p.commit.AdvanceAt.IsZero() {
-			all = append(all, newWakeup(verification.WorkAdvance, p.ref, p.wakeupAt()))
-		}
-		if !p.commit.AnnounceAt.IsZero() || len(p.commit.Notices) > 0 {
-			all = append(all, newWakeup(verification.WorkAnnounce, p.ref, time.Time{}))
+		woken := map[verification.WorkKind]bool{}
+		for _, key := range p.commit.Work.Keys() {
+			at := p.commit.Work[key]
+			if at.IsZero() || key.Kind == verification.WorkExpire || woken[key.Kind] {
+				continue // deadlines are far away: the hosts find them when they query the queue
+			}
+			woken[key.Kind] = true
+			all = append(all, newWakeup(key.Kind, p.ref, p.wakeupAt(at)))
 		}
 	}
 	return all
@@ -84,12 +85,13 @@ func (ws wakeups) ofAppends(group []*pendingAppend) []wakeup {
 // seconds.
 const maxUnscheduled = 5 * time.Second
 
-// wakeupAt returns when another host is woken to drive the run; zero for at once.
-func (p *pendingAppend) wakeupAt() time.Time {
-	if n := len(p.commit.Events); n > 0 && p.commit.AdvanceAt.Sub(p.commit.Events[n-1].At) <= maxUnscheduled {
+// wakeupAt returns when another host is woken for work that is due at a time; zero for at
+// once.
+func (p *pendingAppend) wakeupAt(at time.Time) time.Time {
+	if n := len(p.commit.Events); n > 0 && at.Sub(p.commit.Events[n-1].At) <= maxUnscheduled {
 		return time.Time{}
 	}
-	return p.commit.AdvanceAt
+	return at
 }
 
 func newWakeup(kind verification.WorkKind, ref verification.RunRef, at time.Time) wakeup {

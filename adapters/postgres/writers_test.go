@@ -23,7 +23,7 @@ import (
 // appendix is the first append of run number n.
 func appendix(n int) verification.Commit {
 	history := life(n, 5, 0)
-	return verification.Commit{Events: history, Summary: verification.Fold(runNumber(n), history).Summary()}
+	return verification.Commit{Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), Work: verification.DueWork{}}
 }
 
 // lockHistory blocks appends to run 1 until release is called.
@@ -193,12 +193,14 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 			before := verification.Fold(runNumber(n), history[:lengths[n]])
 			c := verification.NewCommit(before, before.EvolveAll(history[lengths[n]:]), history[lengths[n]:])
 			if c.Summary.Ended == "" {
-				c.AdvanceAt = noon()
+				c.Work[verification.WorkKey{Kind: verification.WorkAdvance}] = noon()
 			} else {
-				c.AnnounceAt = noon()
+				c.Work[verification.WorkKey{Kind: verification.WorkAnnounce}] = noon()
 			}
 			c.WorkflowRevision = 1
-			c.HistoryOnly = step == 2 && n%6 == 0
+			if step == 2 && n%6 == 0 {
+				c.Work = nil
+			}
 			ids, seqs, commits = append(ids, runNumber(n)), append(seqs, lengths[n]), append(commits, c)
 			must(t, s.Append(ctx, alone, runNumber(n), lengths[n], c))
 			lengths[n] = len(history)

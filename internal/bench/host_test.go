@@ -76,7 +76,7 @@ func newEngine(tb testing.TB, store verification.Store) *engine.Engine {
 // serve joins the hosts and serves the engine until the test ends.
 func (h *host) serve(tb testing.TB) {
 	tb.Helper()
-	membership, err := h.store.Join(postgres.MembershipOptions{Wake: h.engine.Wake, Sweep: h.engine.Sweep, Now: time.Now})
+	membership, err := h.store.Join(postgres.MembershipOptions{Wake: h.engine.Wake, Now: time.Now})
 	if err != nil {
 		tb.Fatal(err)
 	}

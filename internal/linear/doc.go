@@ -3,7 +3,7 @@
 // its return.
 //
 // Clients on several hosts submit signals and verdicts, cancel, read, list and
-// sweep, while the deadline of the run passes. A [History] is the requests, their
+// wake hosts, while the deadline of the run passes. A [History] is the requests, their
 // responses and their times. A [Plan] is a small model of a run, written from the
 // text of the contract and not from package verification. Porcupine then searches
 // for an order of the requests that the model allows.

@@ -71,7 +71,7 @@ func (t Trial) Last(hosts int) []Input {
 	look()
 	last := hosts - 1
 	ops = append(ops,
-		Input{Op: OpSweep, Host: last}, Input{Op: OpCancel, Host: last},
+		Input{Op: OpWake, Host: last}, Input{Op: OpCancel, Host: last},
 		Input{Op: OpVerdict, Host: last, Decision: "approve", Notes: "the last word"})
 	look()
 	return ops
@@ -106,7 +106,7 @@ func (d *drawer) draw(done float64) Input {
 		in.Status = pick(d.Rand, "", "", "in_progress", "abandoned", "completed", "failed", "expired", "cancelled")
 		in.Decision = pick(d.Rand, "", "", "review", "review", "approve", "reject")
 	case n < 85:
-		in.Op = OpSweep
+		in.Op = OpWake
 	case n < 86:
 		return d.start()
 	case n < 88:

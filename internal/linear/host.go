@@ -60,8 +60,9 @@ func (d EngineHost) Do(ctx context.Context, in Input) (Output, error) {
 		return refused(d.start(ctx, in))
 	case OpList:
 		return d.list(ctx, in)
-	case OpSweep:
-		return Output{Answer: Done}, d.Engine.Sweep(ctx)
+	case OpWake:
+		d.Engine.Wake()
+		return Output{Answer: Done}, nil
 	case OpPassLease, OpAdvance, OpSettled, OpShown:
 		return Output{}, fmt.Errorf("no host can %s", in.Op)
 	case OpSubmit, OpVerdict, OpCancel, OpRead, OpReport:
@@ -114,7 +115,7 @@ func (d EngineHost) operate(ctx context.Context, run verification.RunID, in Inpu
 			out.Answer = Done
 			out.View, err = reported(r)
 		}
-	case OpStart, OpList, OpSweep, OpPassLease, OpAdvance, OpSettled, OpShown:
+	case OpStart, OpList, OpWake, OpPassLease, OpAdvance, OpSettled, OpShown:
 		return out, fmt.Errorf("%s is not about a run that has been started", in.Op)
 	}
 	return out, err

@@ -90,7 +90,7 @@ func newEngine(t *testing.T, s verification.Store, c verification.Clock, o engin
 
 func join(t *testing.T, s *postgres.Store, e *engine.Engine, c verification.Clock) {
 	t.Helper()
-	membership, err := s.Join(postgres.MembershipOptions{Wake: e.Wake, Sweep: e.Sweep, Now: c.Now})
+	membership, err := s.Join(postgres.MembershipOptions{Wake: e.Wake, Now: c.Now})
 	must(t, err)
 	background(t, func(ctx context.Context) {
 		if err := membership.Serve(ctx); err != nil {

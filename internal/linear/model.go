@@ -107,7 +107,7 @@ func (p Plan) step(s *state, in Input, out Output) bool {
 			p.expire(s)
 		}
 		return out.Answer == Done
-	case OpSweep, OpPassLease: // not visible to clients
+	case OpWake, OpPassLease: // not visible to clients
 		return out.Answer == Done
 	case OpList:
 		if !s.started {
@@ -154,7 +154,7 @@ func (p Plan) operate(s *state, in Input, out Output) bool {
 		return out.Answer == Done && p.shows(s, in.Op, out)
 	case OpList:
 		return out.Answer == Done && p.lists(s, in, out)
-	case OpStart, OpSettled, OpSweep, OpPassLease, OpAdvance: // not about the run, or done by step
+	case OpStart, OpSettled, OpWake, OpPassLease, OpAdvance: // not about the run, or done by step
 	}
 	return false
 }
@@ -257,7 +257,7 @@ func (p Plan) shows(s *state, by Op, out Output) bool {
 		case c == "passed" || c == "failed":
 			want.Dispatches = 1 + p.Flakes
 		}
-	case OpStart, OpSettled, OpShown, OpSubmit, OpVerdict, OpCancel, OpList, OpSweep, OpPassLease, OpAdvance:
+	case OpStart, OpSettled, OpShown, OpSubmit, OpVerdict, OpCancel, OpList, OpWake, OpPassLease, OpAdvance:
 	}
 	if max(got.Resolved, got.Completed) > max(out.To, p.Deadline) || !s.completed.shows(got.Completed) {
 		return false

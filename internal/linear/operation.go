@@ -20,7 +20,7 @@ const (
 	OpRead      Op = "read"
 	OpReport    Op = "report"
 	OpList      Op = "list"
-	OpSweep     Op = "sweep"      // record the expiry of overdue runs
+	OpWake      Op = "wake"       // query the queue, where the deadline may be due
 	OpPassLease Op = "pass lease" // longer than a lease, shorter than the deadline
 	OpAdvance   Op = "advance"    // the clock, past the deadline
 )

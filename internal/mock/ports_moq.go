@@ -142,9 +142,6 @@ var _ verification.RunStore = &RunStoreMock{}
 //			LoadFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
 //				panic("mock out the Load method")
 //			},
-//			OverdueFunc: func(ctx context.Context, now time.Time, limit int) ([]verification.RunRef, time.Time, error) {
-//				panic("mock out the Overdue method")
-//			},
 //		}
 //
 //		// use mockedRunStore in code that requires verification.RunStore
@@ -163,9 +160,6 @@ type RunStoreMock struct {
 
 	// LoadFunc mocks the Load method.
 	LoadFunc func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error)
-
-	// OverdueFunc mocks the Overdue method.
-	OverdueFunc func(ctx context.Context, now time.Time, limit int) ([]verification.RunRef, time.Time, error)
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -213,21 +207,11 @@ type RunStoreMock struct {
 			// After is the after argument value.
 			After int
 		}
-		// Overdue holds details about calls to the Overdue method.
-		Overdue []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// Now is the now argument value.
-			Now time.Time
-			// Limit is the limit argument value.
-			Limit int
-		}
 	}
-	lockAppend  sync.RWMutex
-	lockClaim   sync.RWMutex
-	lockList    sync.RWMutex
-	lockLoad    sync.RWMutex
-	lockOverdue sync.RWMutex
+	lockAppend sync.RWMutex
+	lockClaim  sync.RWMutex
+	lockList   sync.RWMutex
+	lockLoad   sync.RWMutex
 }
 
 // Append calls AppendFunc.
@@ -403,46 +387,6 @@ func (mock *RunStoreMock) LoadCalls() []struct {
 	mock.lockLoad.RLock()
 	calls = mock.calls.Load
 	mock.lockLoad.RUnlock()
-	return calls
-}
-
-// Overdue calls OverdueFunc.
-func (mock *RunStoreMock) Overdue(ctx context.Context, now time.Time, limit int) ([]verification.RunRef, time.Time, error) {
-	if mock.OverdueFunc == nil {
-		panic("RunStoreMock.OverdueFunc: method is nil but RunStore.Overdue was just called")
-	}
-	callInfo := struct {
-		Ctx   context.Context
-		Now   time.Time
-		Limit int
-	}{
-		Ctx:   ctx,
-		Now:   now,
-		Limit: limit,
-	}
-	mock.lockOverdue.Lock()
-	mock.calls.Overdue = append(mock.calls.Overdue, callInfo)
-	mock.lockOverdue.Unlock()
-	return mock.OverdueFunc(ctx, now, limit)
-}
-
-// OverdueCalls gets all the calls that were made to Overdue.
-// Check the length with:
-//
-//	len(mockedRunStore.OverdueCalls())
-func (mock *RunStoreMock) OverdueCalls() []struct {
-	Ctx   context.Context
-	Now   time.Time
-	Limit int
-} {
-	var calls []struct {
-		Ctx   context.Context
-		Now   time.Time
-		Limit int
-	}
-	mock.lockOverdue.RLock()
-	calls = mock.calls.Overdue
-	mock.lockOverdue.RUnlock()
 	return calls
 }
 

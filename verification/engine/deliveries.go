@@ -89,9 +89,8 @@ func (e *Engine) asksFor(ctx context.Context, t verification.TenantID, run verif
 func (e *Engine) queueNotice(ctx context.Context, ref verification.RunRef, run verification.Run, n verification.NoticeRef) error {
 	for attempt := 1; ; attempt++ { // at most maxAttempts
 		now := e.now()
-		c := verification.Commit{Summary: run.Summary(), NoWakeup: e.runner.keeps(now, now)}
-		if c.AnnounceAt = now; n.Seq != 0 {
-			c.AnnounceAt, c.Notices = time.Time{}, []verification.NoticeDue{{Seq: n.Seq, At: now}}
+		c := verification.Commit{
+			Summary: run.Summary(), Work: verification.DueWork{{Kind: verification.WorkAnnounce, Seq: n.Seq}: now}, Hold: e.runner.keeps(now, now),
 		}
 		err := e.store.Append(ctx, ref.Tenant, ref.Run, run.Seq, c)
 		if err == nil || attempt == maxAttempts || !errors.Is(err, verification.ErrConflict) {

@@ -74,8 +74,7 @@ type Options struct {
 	// longest attempt of the Notifier, or a notice is sent twice.
 	Lease time.Duration
 	// QueueInterval is the longest time between two queries of the queue on hosts that share
-	// a store. The expiry of overdue runs is then recorded only by Sweep and by the
-	// requests for these runs. 0 means that no other host uses the store.
+	// a store. 0 means that no other host uses the store.
 	QueueInterval time.Duration
 	// ProviderWait is how long a run waits for a host that has what its next check needs,
 	// such as its provider or list, once a host without it has come to the check; 0 means
@@ -207,7 +206,7 @@ func newRunCache(bytes int) *lru.Cache[verification.RunRef, verification.Run] {
 }
 
 // Serve carries out queued work until ctx ends: it drives runs that are due, records
-// the expiry of overdue runs (see Options.QueueInterval), and sends notices. Without
+// the expiry of overdue runs, and sends notices. Without
 // Serve, only runs that change on this host are driven, until they wait.
 func (e *Engine) Serve(ctx context.Context) {
 	if e.runner == nil {
@@ -235,13 +234,6 @@ func (e *Engine) Wake() bool {
 	}
 	e.runner.nudge(e.now())
 	return true
-}
-
-// Sweep records the expiry of overdue runs and queues their notices. It is for
-// hosts that share a store: see Options.QueueInterval. One host at a time is enough.
-func (e *Engine) Sweep(ctx context.Context) error {
-	_, err := e.sweep(ctx, e.now())
-	return err
 }
 
 func defaults(o *Options) {

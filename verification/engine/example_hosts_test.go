@@ -78,25 +78,6 @@ func ExampleEngine_Wake() {
 	// completed
 }
 
-func ExampleEngine_Sweep() {
-	var store verification.Store
-	s, ctx := open(func(p *engine.Ports) { store = p.Store }), context.Background()
-	defer s.close()
-	s.start(s.apply(journey), "") // its deadline is after an hour
-	if err := s.clock.Advance(ctx, 2*time.Hour); err != nil {
-		panic(err)
-	}
-	overdue := func() int {
-		runs, _, err := store.Overdue(ctx, s.clock.Now(), 10)
-		return len(must(runs, err))
-	}
-	fmt.Println(overdue())
-	fmt.Println(s.Sweep(ctx), overdue())
-	// Output:
-	// 1
-	// <nil> 0
-}
-
 func ExampleEngine_RescreenPasses() {
 	lists := newScreener("2026-11-21")
 	s, ctx := open(func(p *engine.Ports) { lists.screens(p, nil) }), context.Background()

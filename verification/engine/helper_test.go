@@ -39,7 +39,7 @@ func replace(s verification.Store, change func(*ports)) verification.Store {
 
 // mockRuns returns a mock of s that calls s.
 func mockRuns(s verification.RunStore) *mock.RunStoreMock {
-	return &mock.RunStoreMock{LoadFunc: s.Load, AppendFunc: s.Append, ClaimFunc: s.Claim, ListFunc: s.List, OverdueFunc: s.Overdue}
+	return &mock.RunStoreMock{LoadFunc: s.Load, AppendFunc: s.Append, ClaimFunc: s.Claim, ListFunc: s.List}
 }
 
 // withRuns returns a kit whose run store is a mock that calls the kit's own store.

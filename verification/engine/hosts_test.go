@@ -49,12 +49,12 @@ func (s *commits) take() (kinds []string) {
 	for _, c := range s.all {
 		kind := "wake-up"
 		switch {
-		case c.HistoryOnly:
+		case c.Work == nil:
 			kind = "history only"
-		case c.NoWakeup:
+		case c.Hold != verification.NotHeld:
 			kind = "no wake-up"
 		}
-		if !c.AnnounceAt.IsZero() {
+		if !c.Work[verification.WorkKey{Kind: verification.WorkAnnounce}].IsZero() {
 			kind += ", announced"
 		}
 		kinds = append(kinds, kind)
@@ -143,12 +143,14 @@ func TestAHostInAFleetPollsTheQueueAndCanBeWoken(t *testing.T) {
 	}
 }
 
-func TestAHostInAFleetSavesDeadlinesWhenItSweeps(t *testing.T) {
+func TestAFleetSavesDeadlinesThatNobodyReads(t *testing.T) {
 	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.QueueInterval = time.Second })
 	d := onboarding()
 	d.RunTTLSeconds = 60
-	run := start(k, d)
-	k.Advance(2 * time.Minute)
+	run, err := operator(t, k, nil).Start(t.Context(), enginetest.Tenant, k.Apply(d).ID, engine.StartRequest{ReferenceID: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	written := func() bool {
 		events, err := k.Store.Load(t.Context(), enginetest.Tenant, run.ID, 0)
 		if err != nil {
@@ -156,16 +158,13 @@ func TestAHostInAFleetSavesDeadlinesWhenItSweeps(t *testing.T) {
 		}
 		return slices.ContainsFunc(events, func(e verification.Event) bool { return e.Kind() == "expired" })
 	}
+	k.Advance(time.Minute)
 	if written() {
-		t.Error("the deadline was saved without a sweep")
+		t.Error("the expiry is saved at the deadline, want after it")
 	}
-	if err := k.Engine.Sweep(t.Context()); err != nil || !written() {
-		t.Errorf("Sweep = %v, and the deadline is saved: %t", err, written())
-	}
-	over, stop := context.WithCancel(t.Context())
-	stop()
-	if err := k.Engine.Sweep(over); !errors.Is(err, context.Canceled) {
-		t.Errorf("Sweep with an ended context = %v", err)
+	k.Advance(time.Second)
+	if !written() {
+		t.Error("the expiry is not saved a second after the deadline")
 	}
 }
 

@@ -473,7 +473,7 @@ func TestAWebhookThatIsSetWhileARunEndsIsFound(t *testing.T) {
 }
 
 func TestADeadlineThatCannotBeSavedDelaysNoOther(t *testing.T) {
-	k, runs := withRuns(t, func(_ *engine.Ports, o *engine.Options) { o.QueueInterval = time.Hour })
+	k, runs := withRuns(t)
 	d := onboarding()
 	d.RunTTLSeconds = 60
 	w := k.Apply(d)
@@ -482,26 +482,30 @@ func TestADeadlineThatCannotBeSavedDelaysNoOther(t *testing.T) {
 		id := startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: fmt.Sprint(n)})
 		refused[id] = n < 430
 	}
+	var mu sync.Mutex
 	saved := 0
 	onAppend(runs, func(id verification.RunID, _ verification.Commit) error {
+		mu.Lock()
+		defer mu.Unlock()
 		if refused[id] {
 			return errDisk
 		}
 		saved++
 		return nil
 	})
-	k.Advance(2 * time.Minute)
-	err := k.Engine.Sweep(t.Context())
-	if !errors.Is(err, errDisk) {
-		t.Errorf("Sweep = %v, want the failures of 430 runs", err)
-	}
+	k.Advance(62 * time.Second)
 	if saved != 20 {
-		t.Errorf("%d deadlines were saved, want the 20 after those that fail", saved)
+		t.Errorf("%d deadlines were saved within 2 s, want the 20 after those that fail", saved)
+	}
+	clear(refused)
+	k.Advance(time.Minute)
+	if saved != 450 {
+		t.Errorf("%d deadlines were saved once none fails, want all 450", saved)
 	}
 }
 
 func TestABacklogOfDeadlinesDelaysNoOtherTenant(t *testing.T) {
-	k, runs := withRuns(t, func(_ *engine.Ports, o *engine.Options) { o.QueueInterval = time.Hour })
+	k, runs := withRuns(t)
 	d := onboarding()
 	d.RunTTLSeconds = 60
 	w := k.Apply(d)
@@ -509,19 +513,19 @@ func TestABacklogOfDeadlinesDelaysNoOtherTenant(t *testing.T) {
 	for range backlog {
 		startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: "x"})
 	}
-	d.RunTTLSeconds = 90
 	other := startFor(t, k, bystander, applyForBystander(t, k, d), engine.StartRequest{ReferenceID: "y"})
+	var mu sync.Mutex
 	var expired []verification.RunID
 	onAppend(runs, func(id verification.RunID, _ verification.Commit) error {
+		mu.Lock()
+		defer mu.Unlock()
 		expired = append(expired, id)
 		return nil
 	})
 	k.Advance(2 * time.Minute)
-	if err := k.Engine.Sweep(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if at := slices.Index(expired, other); at < 0 || at > 1 || len(expired) != backlog+1 {
-		t.Errorf("of %d runs, that of another tenant expired as number %d, want all %d, and it among the first two", len(expired), at, backlog+1)
+	const atOnce = 16 // of one tenant
+	if at := slices.Index(expired, other); at < 0 || at > atOnce || len(expired) != backlog+1 {
+		t.Errorf("of %d runs, that of another tenant expired as number %d, want all %d, and it among the first %d", len(expired), at, backlog+1, atOnce)
 	}
 }
 
@@ -588,15 +592,17 @@ func TestADeadlineIsSavedWhileItsTenantMakesALongDecision(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: "large", Input: input})
-		<-time.After(61 * time.Second)
+		run := startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: "large", Input: input})
+		<-time.After(59 * time.Second)
 		busy.Store(true)
 		var all sync.WaitGroup
 		all.Go(func() { startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: "x"}) })
 		synctest.Wait()
-		began := time.Now()
-		if err := k.Engine.Sweep(t.Context()); err != nil || time.Since(began) > 0 {
-			t.Errorf("Sweep = %v after %s, want no delay", err, time.Since(began))
+		<-time.After(2 * time.Second)
+		synctest.Wait()
+		events, err := k.Store.Load(t.Context(), enginetest.Tenant, run, 0)
+		if last := events[len(events)-1]; err != nil || last.Kind() != "expired" {
+			t.Errorf("the last event a second after the deadline is %s, %v; want expired", last.Kind(), err)
 		}
 		all.Wait()
 	})

@@ -1,11 +1,10 @@
-// The loop takes due work from the queue, records expiries and renews leases.
+// The loop takes due work from the queue and renews leases.
 
 package engine
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -14,10 +13,8 @@ import (
 
 // The limits of the loop.
 const (
-	sweepBatch   = 200         // overdue runs in one batch
-	sweepBatches = 500         // batches in one sweep
-	renewals     = 3           // a lease is renewed after a third of its time
-	retryAfter   = time.Second // the wait after a failure of the store
+	renewals   = 3           // a lease is renewed after a third of its time
+	retryAfter = time.Second // the wait after a failure of the store
 )
 
 // loop is a timer that begins a round when the earliest work is due.
@@ -118,49 +115,13 @@ func (r *runner) round() (next time.Time) {
 	}
 	do("take runs", func() (time.Time, error) { return r.take(ctx, &r.advances, now) })
 	do("take notices", func() (time.Time, error) { return r.take(ctx, &r.notices, now) })
-	if r.e.opt.QueueInterval == 0 {
-		do("sweep", func() (time.Time, error) { return r.e.sweep(ctx, now) })
-	} else {
+	do("take expiries", func() (time.Time, error) { return r.take(ctx, &r.expiries, now) })
+	if r.e.opt.QueueInterval != 0 {
 		do("poll", func() (time.Time, error) { return now.Add(r.e.opt.QueueInterval), nil })
 	}
 	do("screen runs again", func() (time.Time, error) { return r.rescreen(now), nil })
 	do("renew leases", func() (time.Time, error) { return r.renewLeases(ctx, now) })
 	return next
-}
-
-// sweep records the expiry of overdue runs, and returns the time of the next sweep.
-// Tenants take turns, and a run that cannot be saved does not delay others. Since runs
-// are expired one at a time, a large run does not wait for a slot of its tenant, which
-// would delay the runs of other tenants.
-func (e *Engine) sweep(ctx context.Context, now time.Time) (next time.Time, err error) {
-	ctx = context.WithValue(ctx, heavyHeld{}, true)
-	var failures []error
-	done := map[verification.RunRef]bool{} // runs that were attempted in this sweep and are still listed
-	for range sweepBatches {
-		overdue, next, err := e.ports.Store.Overdue(ctx, now, sweepBatch+len(done))
-		if err != nil {
-			return time.Time{}, err
-		}
-		n := 0
-		for _, ref := range overdue {
-			if done[ref] {
-				continue
-			}
-			n++
-			s := &session{ref: ref}
-			before, err := e.command(ctx, s, verification.Expire{})
-			if err != nil {
-				failures = append(failures, fmt.Errorf("expire run %s: %w", ref.Run, err))
-			}
-			if err != nil || s.run.Seq == before.Seq {
-				done[ref] = true
-			}
-		}
-		if n < sweepBatch || ctx.Err() != nil {
-			return next, errors.Join(append(failures, ctx.Err())...)
-		}
-	}
-	return now, errors.Join(failures...)
 }
 
 // renewLeases renews the leases of the runs that are driven here, and returns the time to
@@ -287,9 +248,14 @@ func (r *runner) take(ctx context.Context, i *intake, now time.Time) (next time.
 	} else if !next.IsZero() && !next.After(now) {
 		next = now.Add(fullWait) // another host is taking it
 	}
-	if i.kind == verification.WorkAnnounce {
+	switch i.kind {
+	case verification.WorkAnnounce:
 		r.announce(work)
 		return next, nil
+	case verification.WorkExpire:
+		r.expire(work)
+		return next, nil
+	case verification.WorkAdvance:
 	}
 	r.mu.Lock()
 	if at := r.left.next(); next.IsZero() || !at.IsZero() && at.Before(next) {

@@ -171,7 +171,7 @@ func TestAQueueThatFailsIsCalledAgainAfterASecond(t *testing.T) {
 	calls := 0
 	queue := &mock.WorkQueueMock{
 		TakeFunc: func(_ context.Context, r verification.TakeRequest) ([]verification.Work, time.Time, error) {
-			if r.Kind == verification.WorkAnnounce {
+			if r.Kind != verification.WorkAdvance {
 				return nil, time.Time{}, nil
 			}
 			if calls++; calls == 1 {

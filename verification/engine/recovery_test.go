@@ -85,7 +85,7 @@ func TestARunOfAHostThatDiedIsTakenWhenItsLeaseEnds(t *testing.T) {
 	}
 	left := verification.Commit{
 		Events: events, Summary: verification.Fold(run.ID, events).Summary(),
-		AdvanceAt: k.Clock.Now().Add(10 * time.Second),
+		Work: verification.AdvanceAt(k.Clock.Now().Add(10 * time.Second)),
 	}
 	if err := k.Store.Append(t.Context(), enginetest.Tenant, run.ID, 0, left); err != nil {
 		t.Fatal(err)
@@ -257,7 +257,7 @@ func TestWorkOfARunThatNeedsNothingIsFinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := verification.Commit{Summary: verification.Fold(run.ID, stored).Summary(), AdvanceAt: k.Clock.Now()}
+	c := verification.Commit{Summary: verification.Fold(run.ID, stored).Summary(), Work: verification.AdvanceAt(k.Clock.Now())}
 	if err := k.Store.Append(t.Context(), enginetest.Tenant, run.ID, len(stored), c); err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func TestWorkThatAnotherHostIsTakingIsAskedForAgainLater(t *testing.T) {
 		p.Store = replace(p.Store, func(s *ports) { s.WorkQueue = queue })
 	})
 	k.Settle()
-	if n := takes.Load(); n != 2 {
-		t.Errorf("the queue was called %d times at one time, want once for runs and once for notices", n)
+	if n := takes.Load(); n != 3 {
+		t.Errorf("the queue was called %d times at one time, want once for each kind of work", n)
 	}
 }

@@ -21,6 +21,8 @@ const (
 	maxNotices      = 256 // notices being sent at once
 	tenantNotices   = 32  // of one tenant to one receiver; no more are taken of a tenant with as many in all
 	receiverNotices = 48  // to one receiver
+	maxExpiries     = 64  // expiries being recorded at once
+	tenantExpiries  = 16  // of one tenant
 	// tenantShare divides a limit into the part that one tenant may use.
 	tenantShare = 4
 	// providerShare divides the calls into the part that one provider may use.
@@ -45,6 +47,7 @@ type runner struct {
 	jobs        map[verification.RunRef]*job
 	advances    intake
 	notices     intake
+	expiries    intake
 	receivers   receivers
 	rescreening rescreening
 	left        leftRuns
@@ -66,6 +69,7 @@ func newRunner(e *Engine) *runner {
 		jobs:        map[verification.RunRef]*job{},
 		advances:    newIntake(verification.WorkAdvance, jobs, max(1, jobs/tenantShare)),
 		notices:     newIntake(verification.WorkAnnounce, maxNotices, tenantNotices),
+		expiries:    newIntake(verification.WorkExpire, maxExpiries, tenantExpiries),
 		receivers:   receivers{},
 		left:        leftRuns{},
 		rescreening: newRescreening(e.ports.Providers),
@@ -149,25 +153,18 @@ func (r *runner) isClosing() bool {
 // maxKeptWait is the longest wait that does not wake other hosts.
 const maxKeptWait = 5 * time.Second
 
-// keeps reports whether this host itself carries out work that is due at a time, so
-// that other hosts need no wake-up.
-func (r *runner) keeps(at, now time.Time) bool {
-	return r != nil && at.Sub(now) <= maxKeptWait && r.loop.isServing()
+// keeps returns Kept if this host itself carries out work that is due at a time.
+func (r *runner) keeps(at, now time.Time) verification.Hold {
+	if r != nil && at.Sub(now) <= maxKeptWait && r.loop.isServing() {
+		return verification.Kept
+	}
+	return verification.NotHeld
 }
 
 // appended reacts to an append: it wakes the loop for the work that was queued.
-func (r *runner) appended(before, after verification.Run, c verification.Commit) {
-	if before.Seq == 0 {
-		if deadline := after.Deadline(); !deadline.IsZero() {
-			r.nudge(deadline.Add(time.Microsecond)) // at the deadline itself, it has not passed
-		}
-	}
-	if !c.HistoryOnly {
-		r.nudge(c.AdvanceAt)
-	}
-	r.nudge(c.AnnounceAt)
-	for _, n := range c.Notices {
-		r.nudge(n.At)
+func (r *runner) appended(c verification.Commit) {
+	for _, at := range c.Work {
+		r.nudge(at)
 	}
 }
 

@@ -262,22 +262,30 @@ func (e *Engine) save(
 	ends := after.Ended != "" && before.Ended == ""
 	further := s.program.Version.Definition.NoticesOf(before.Seq, events)
 	announce := false
+	announced := 0
 	if announce, c.WorkflowRevision = e.announces(ctx, s, ends || len(further) > 0); announce {
-		for _, seq := range further {
-			c.Notices = append(c.Notices, verification.NoticeDue{Seq: seq, At: now})
+		if ends {
+			further = append(further, 0)
 		}
-		if c.NoWakeup = e.runner.keeps(now, now) && after.Ended != ""; ends {
-			c.AnnounceAt = now
+		for _, seq := range further {
+			c.Work[verification.WorkKey{Kind: verification.WorkAnnounce, Seq: seq}] = now
+		}
+		announced = len(further)
+		if after.Ended != "" {
+			c.Hold = e.runner.keeps(now, now)
 		}
 	}
+	advance := verification.WorkKey{Kind: verification.WorkAdvance}
 	switch task := after.Task(now); {
 	case task.Kind == verification.TaskWait:
-		c.AdvanceAt, c.NoWakeup = task.At, e.runner.keeps(task.At, now)
+		c.Work[advance], c.Hold = task.At, e.runner.keeps(task.At, now)
 	case drivable(task) && l.held && e.lacks(s.ref.Tenant, after.Wait) == nil:
-		c.AdvanceAt, c.Leased, c.NoWakeup = now.Add(e.opt.Lease), true, true
-		c.HistoryOnly = l.young && len(c.Measures) == 0 && len(c.Notices) == 0 && before.Summary() == c.Summary
+		c.Work[advance], c.Hold = now.Add(e.opt.Lease), verification.Leased
+		if l.young && len(c.Measures) == 0 && announced == 0 && before.Summary() == c.Summary {
+			c.Work, historyOnly = nil, true
+		}
 	case drivable(task):
-		c.AdvanceAt = now
+		c.Work[advance] = now
 	}
 	if err := e.store.Append(ctx, s.ref.Tenant, s.ref.Run, before.Seq, c); err != nil {
 		if c.WorkflowRevision != 0 { // it may have changed
@@ -302,8 +310,8 @@ func (e *Engine) save(
 	if atRest(after) {
 		e.watch.wake(s.ref)
 	}
-	e.runner.appended(before, after, c)
-	return c.HistoryOnly, nil
+	e.runner.appended(c)
+	return historyOnly, nil
 }
 
 // announces reports whether a client is to be notified of a commit that ends the run, or has

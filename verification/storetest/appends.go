@@ -21,8 +21,8 @@ func appends() []clause {
 		{"a refused append changes nothing", "RunStore.Append: all or nothing", refusedAppend},
 		{"an append with a cancelled context changes nothing", "RunStore.Append: all or nothing", cancelledAppend},
 		{"an append without events changes only the effects", "verification.Commit: Events may be empty: then only the effects change", appendWithoutEvents},
-		{"a history-only append changes only the history", "verification.Commit: HistoryOnly: the store must leave both as they are and append only Events", historyOnlyAppend},
-		{"an append without a wake-up still queues its effects", "verification.Commit: NoWakeup says that the caller carries out the effects itself, so that other hosts need no wake-up", appendWithoutWakeup},
+		{"a history-only append changes only the history", "verification.Commit: such an append adds only Events, and a store must leave summary and queue as they are", historyOnlyAppend},
+		{"an append without a wake-up still queues its effects", "verification.Hold: the caller carries out the work in time, so that other hosts need no wake-up", appendWithoutWakeup},
 		{"an append that depends on an old revision of its workflow is refused", "RunStore.Append: ErrConflict if the workflow no longer has the commit's revision", oldWorkflow},
 		{"a tenant cannot append to another tenant's run", "RunStore.Append: the history is that of the tenant's own run", appendOfAnotherTenant},
 	}
@@ -161,24 +161,23 @@ func wholeAppend(t *trial) {
 	t.holds(ours, s)
 	t.takeNone(instant(time.Minute - tick))
 	same(t, "the advance", t.takeOne(instant(time.Minute)).Kind, verification.WorkAdvance)
-	runs, _ := t.overdue(instant(time.Hour+tick), noLimit)
-	same(t, "the overdue runs", runs, []verification.RunRef{s.ref(ours)})
+	t.expires(instant(time.Hour+tick), s.ref(ours))
 
 	s = s.then(2*time.Minute, failed())
-	a := s.announcing()
-	a.Events = a.Events[2:]
+	a := s.commitAfter(2)
+	a.Work[announceKey] = s.events[2].At
 	t.add(ours, s.id, 2, a)
 	t.holds(ours, s)
 	same(t, "the announcement", t.takeOne(instant(time.Hour)).Kind, verification.WorkAnnounce)
-	runs, _ = t.overdue(instant(time.Hour+tick), noLimit)
-	same(t, "the number of overdue runs after the end", len(runs), 0)
+	t.expires(instant(1000 * time.Hour))
 }
 
 // cancelling returns a commit that changes everything of a run.
 func cancelling(s history) (before history, seq int, a verification.Commit) {
 	over := s.then(time.Minute, verification.Cancelled{})
 	a = over.announcing()
-	a.Events, a.AdvanceAt = a.Events[len(s.events):], instant(2*time.Minute)
+	a.Events, a.Work[advanceKey] = a.Events[len(s.events):], instant(2*time.Minute)
+	a.Work[expireKey] = time.Time{}
 	return s, len(s.events), a
 }
 
@@ -188,8 +187,7 @@ func (t *trial) untouched(s history) {
 	t.holds(ours, s)
 	t.takeNone(instant(10*time.Minute - tick))
 	same(t, "the work", t.takeOne(instant(10*time.Minute)).Kind, verification.WorkAdvance)
-	runs, _ := t.overdue(instant(time.Hour+tick), noLimit)
-	same(t, "the overdue runs", runs, []verification.RunRef{s.ref(ours)})
+	t.expires(instant(time.Hour+tick), s.ref(ours))
 }
 
 func refusedAppend(t *trial) {
@@ -228,7 +226,7 @@ func historyOnlyAppend(t *trial) {
 	s := begin(1, instant(0), limited(3600, 0)).then(time.Second, dispatched(1))
 	t.add(ours, s.id, 0, s.advancing(instant(10*time.Minute)))
 	_, seq, a := cancelling(s)
-	a.Events, a.HistoryOnly = s.then(time.Second, answered(`{}`), dispatched(1)).events[seq:], true
+	a.Events, a.Work = s.then(time.Second, answered(`{}`), dispatched(1)).events[seq:], nil
 	t.add(ours, s.id, seq, a)
 	same(t, "the history", t.load(ours, s.id, 0), append(s.events[:seq:seq], a.Events...))
 	same(t, "the summary", t.list(ours, everything(instant(0))).Data, listed(s))
@@ -246,11 +244,11 @@ func historyOnlyAppend(t *trial) {
 func appendWithoutWakeup(t *trial) {
 	s := simple(1).then(time.Second, dispatched(1))
 	a := s.advancing(instant(time.Minute))
-	a.NoWakeup = true
+	a.Hold = verification.Kept
 	t.add(ours, s.id, 0, a)
 	over := simple(2).then(time.Minute, completed())
 	a = over.announcing()
-	a.NoWakeup = true
+	a.Hold = verification.Kept
 	t.add(ours, over.id, 0, a)
 	work, _ := t.take(instant(time.Minute), noLimit)
 	same(t, "the number of pieces", len(work), 2)

@@ -87,11 +87,11 @@ func appendBreaches() []breach {
 		}},
 		{
 			"an append saves events, summary and effects together", "Append forgets the announcement",
-			appending(func(a *verification.Commit) { a.AnnounceAt = time.Time{} }),
+			appending(func(a *verification.Commit) { due(a, announceKey, time.Time{}) }),
 		},
 		{
 			"an append saves events, summary and effects together", "Append queues no advance",
-			appending(func(a *verification.Commit) { a.AdvanceAt = time.Time{} }),
+			appending(func(a *verification.Commit) { due(a, advanceKey, time.Time{}) }),
 		},
 		{
 			"an append saves events, summary and effects together", "Append saves the first event alone",
@@ -100,14 +100,14 @@ func appendBreaches() []breach {
 		{
 			"a refused append changes nothing", "Append queues the effects before it looks at the history",
 			onConflict(func(ctx context.Context, s verification.Store, run runRef, _ int, a verification.Commit) error {
-				_ = requeue(ctx, s, run, a.AdvanceAt)
+				_ = requeue(ctx, s, run, a.Work[advanceKey])
 				return conflict
 			}),
 		},
 		{
 			"a refused append changes nothing", "Append replaces the summary before it looks at the history",
 			onConflict(func(ctx context.Context, s verification.Store, run runRef, _ int, a verification.Commit) error {
-				a.Events, a.AnnounceAt = nil, time.Time{}
+				a.Events, a.Work = nil, verification.DueWork{}
 				if _, err := s.Load(ctx, run.Tenant, run.Run, 0); err == nil {
 					_ = atTheEnd(ctx, s, run, 0, a)
 				}
@@ -135,15 +135,19 @@ func appendBreaches() []breach {
 				return sound.Append(ctx, t, id, seq, a)
 			}
 		}},
-		{"a history-only append changes only the history", "a history-only Append is like any other", changing(func(a *verification.Commit) { a.HistoryOnly = false })},
+		{"a history-only append changes only the history", "a history-only Append is like any other", changing(func(a *verification.Commit) {
+			if a.Work == nil {
+				a.Work = verification.DueWork{}
+			}
+		})},
 		{"a history-only append changes only the history", "a history-only Append takes the run out of the queue", changing(func(a *verification.Commit) {
-			if a.HistoryOnly {
-				a.HistoryOnly, a.AdvanceAt, a.AnnounceAt = false, time.Time{}, time.Time{}
+			if a.Work == nil {
+				a.Work = verification.AdvanceAt(time.Time{})
 			}
 		})},
 		{"an append without a wake-up still queues its effects", "Append queues nothing that is kept", changing(func(a *verification.Commit) {
-			if a.NoWakeup {
-				a.AdvanceAt, a.AnnounceAt = time.Time{}, time.Time{}
+			if a.Hold == verification.Kept {
+				a.Work = verification.DueWork{}
 			}
 		})},
 		{"a tenant cannot append to another tenant's run", "Append ignores the tenant", func(b *broken, sound stores) {

@@ -3,6 +3,7 @@ package storetest_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -48,7 +49,7 @@ func working() stores { return stores{memory.New(), blob.Memory(100<<20, 100<<20
 // broken returns a store that calls s except where change replaces a method.
 func (s stores) broken(change breakage) *broken {
 	b := &broken{
-		&mock.RunStoreMock{AppendFunc: s.Append, ClaimFunc: s.Claim, ListFunc: s.List, LoadFunc: s.Load, OverdueFunc: s.Overdue},
+		&mock.RunStoreMock{AppendFunc: s.Append, ClaimFunc: s.Claim, ListFunc: s.List, LoadFunc: s.Load},
 		&mock.WorkQueueMock{
 			FinishFunc: s.Finish, PostponeFunc: s.Postpone, ReleaseFunc: s.Release, RenewFunc: s.Renew, TakeFunc: s.Take,
 		},
@@ -113,6 +114,20 @@ func (m *memo[K, V]) keys() []K {
 	return all
 }
 
+// The keys of a run's advance, of the notice of its end, and of its deadline.
+var (
+	expireKey   = verification.WorkKey{Kind: verification.WorkExpire}
+	advanceKey  = verification.WorkKey{Kind: verification.WorkAdvance}
+	announceKey = verification.WorkKey{Kind: verification.WorkAnnounce}
+)
+
+// due replaces the due time of a piece of work in a commit; zero removes it.
+func due(c *verification.Commit, key verification.WorkKey, at time.Time) {
+	if c.Work = maps.Clone(c.Work); c.Work != nil {
+		c.Work[key] = at
+	}
+}
+
 // requeue replaces the advance of a run; zero removes it.
 func requeue(ctx context.Context, s verification.Store, run runRef, at time.Time) error {
 	history, err := s.Load(ctx, run.Tenant, run.Run, 0)
@@ -122,6 +137,6 @@ func requeue(ctx context.Context, s verification.Store, run runRef, at time.Time
 	if err != nil {
 		return err
 	}
-	a := verification.Commit{Summary: verification.Fold(run.Run, history).Summary(), AdvanceAt: at}
+	a := verification.Commit{Summary: verification.Fold(run.Run, history).Summary(), Work: verification.AdvanceAt(at)}
 	return s.Append(ctx, run.Tenant, run.Run, len(history), a)
 }

@@ -20,6 +20,13 @@ const (
 	unknown    = verification.WorkflowID("c0000000-0000-7000-8000-00000000000f")
 )
 
+// The keys of a run's advance, of the notice of its end, and of its deadline.
+var (
+	advanceKey  = verification.WorkKey{Kind: verification.WorkAdvance}
+	announceKey = verification.WorkKey{Kind: verification.WorkAnnounce}
+	expireKey   = verification.WorkKey{Kind: verification.WorkExpire}
+)
+
 // tick is the resolution of stored times.
 const tick = time.Microsecond
 
@@ -75,12 +82,14 @@ func (s history) ref(t verification.TenantID) verification.RunRef {
 	return verification.RunRef{Tenant: t, Run: s.id}
 }
 
-// commit returns the whole history as one append, without effects.
+// commit returns the whole history as one append, with the work of its
+// deadline only.
 func (s history) commit() verification.Commit {
 	return s.commitAfter(0)
 }
 
-// commitAfter returns the events after the first seq as one append, without effects.
+// commitAfter returns the events after the first seq as one append, with the
+// work of the deadline only.
 func (s history) commitAfter(seq int) verification.Commit {
 	before := verification.Fold(s.id, s.events[:seq])
 	return verification.NewCommit(before, before.EvolveAll(s.events[seq:]), s.events[seq:])
@@ -89,7 +98,7 @@ func (s history) commitAfter(seq int) verification.Commit {
 // advancing returns the whole history as one append that queues an advance.
 func (s history) advancing(at time.Time) verification.Commit {
 	a := s.commit()
-	a.AdvanceAt = at
+	a.Work[advanceKey] = at
 	return a
 }
 
@@ -97,13 +106,13 @@ func (s history) advancing(at time.Time) verification.Commit {
 // due at the last event.
 func (s history) announcing() verification.Commit {
 	a := s.commit()
-	a.AnnounceAt = s.events[len(s.events)-1].At
+	a.Work[announceKey] = s.events[len(s.events)-1].At
 	return a
 }
 
 // only returns an append without events, which changes only the effects.
 func (s history) only(advanceAt time.Time) verification.Commit {
-	return verification.Commit{Summary: s.reviewed(), AdvanceAt: advanceAt}
+	return verification.Commit{Summary: s.reviewed(), Work: verification.AdvanceAt(advanceAt)}
 }
 
 func started() verification.Started {
@@ -237,7 +246,7 @@ func everyFact() []verification.Fact {
 	return []verification.Fact{
 		verification.Started{
 			Workflow: onboarding, WorkflowName: oddText, Version: 7, VersionHash: "first", ReferenceID: oddText,
-			Input: data, RedirectURI: "https://app.example/done?a=1&b=2", RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900,
+			Input: data, RedirectURI: "https://app.example/done?a=1&b=2", Zone: "Asia/Kolkata", RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900,
 			ReviewDueMinutes: 240, FourEyes: true,
 		},
 		verification.Dispatched{Node: "pan", Key: "pan_verification", Label: oddText, Provider: "sandbox", Dispatch: 3, Visit: 2},

@@ -223,7 +223,7 @@ func lostLeases(t *trial) {
 func lostAppended(t *trial) {
 	s := simple(1)
 	a := s.advancing(instant(lease))
-	a.Leased = true
+	a.Hold = verification.Leased
 	t.add(ours, s.id, 0, a)
 	same(t, "the lost leases", t.takeOne(instant(lease)).Lost, 1)
 }
@@ -239,7 +239,7 @@ func workReleased(t *trial) {
 	same(t, "the lost leases", work.Lost, 0)
 	// A host that leased a run by an append has no lease id.
 	a := s.only(instant(time.Hour))
-	a.Leased = true
+	a.Hold = verification.Leased
 	t.add(ours, s.id, len(s.events), a)
 	t.end(ours, 2)
 	t.releaseWork(instant(time.Minute), verification.Work{Kind: verification.WorkAdvance, RunRef: s.ref(ours)})

@@ -179,7 +179,7 @@ func leaseBreaches() []breach {
 			}
 		}},
 		{"a lost lease of an append counts like one of a Take", "Append knows no leases", appending(func(a *verification.Commit) {
-			a.Leased = false
+			a.Hold = verification.Kept
 		})},
 		{"released work says when its run was left, until the next append", "Release forgets the time", func(b *broken, sound stores) {
 			b.ReleaseFunc = func(ctx context.Context, released []work, at time.Time) error {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -191,78 +190,5 @@ func twice(b *broken, sound stores) {
 			p.Data, p.Total, err = append(p.Data, more.Data...), p.Total+more.Total, errors.Join(err, also)
 		}
 		return p, err
-	}
-}
-
-func overdueBreaches() []breach {
-	overdue := func(change func(now *time.Time, limit *int), then func([]runRef, time.Time) ([]runRef, time.Time)) breakage {
-		return func(b *broken, sound stores) {
-			b.OverdueFunc = func(ctx context.Context, now time.Time, limit int) ([]runRef, time.Time, error) {
-				change(&now, &limit)
-				runs, next, err := sound.Overdue(ctx, now, limit)
-				runs, next = then(runs, next)
-				return runs, next, err
-			}
-		}
-	}
-	unchanged := func(*time.Time, *int) {}
-	given := func(runs []runRef, next time.Time) ([]runRef, time.Time) { return runs, next }
-	return []breach{
-		{
-			"a run is overdue after its deadline, not at it", "a run is overdue at its deadline",
-			overdue(func(now *time.Time, _ *int) { *now = now.Add(time.Microsecond) }, given),
-		},
-		{
-			"next is just after the earliest deadline to come", "Overdue returns no time of the next call",
-			overdue(unchanged, func(runs []runRef, _ time.Time) ([]runRef, time.Time) { return runs, time.Time{} }),
-		},
-		{
-			"next is just after the earliest deadline to come", "Overdue returns the deadline as the time of the next call",
-			overdue(unchanged, func(runs []runRef, next time.Time) ([]runRef, time.Time) {
-				if !next.IsZero() {
-					next = next.Add(-time.Microsecond)
-				}
-				return runs, next
-			}),
-		},
-		{
-			"a run that has ended or has no deadline is never overdue", "a run that has ended counts as live",
-			appending(func(a *verification.Commit) { a.Summary.Ended = "" }),
-		},
-		{
-			"overdue runs of every tenant are found", "Overdue leaves out the tenant",
-			overdue(unchanged, func(runs []runRef, next time.Time) ([]runRef, time.Time) {
-				for i := range runs {
-					runs[i].Tenant = ""
-				}
-				return runs, next
-			}),
-		},
-		{
-			"Overdue returns up to its limit, and the rest later", "Overdue ignores its limit",
-			overdue(func(_ *time.Time, limit *int) { *limit = 1000 }, given),
-		},
-		{
-			"Overdue returns up to its limit, and the rest later", "Overdue returns only the first",
-			overdue(func(_ *time.Time, limit *int) { *limit = 1 }, given),
-		},
-		{
-			"tenants take turns in Overdue, however early one tenant's deadlines are", "of many runs, one is overdue at its deadline",
-			overdue(func(now *time.Time, limit *int) {
-				if *limit < 100 {
-					*now = now.Add(time.Microsecond)
-				}
-			}, given),
-		},
-		{
-			"tenants take turns in Overdue, however early one tenant's deadlines are", "Overdue returns the runs of one tenant first",
-			func(b *broken, sound stores) {
-				b.OverdueFunc = func(ctx context.Context, now time.Time, limit int) ([]runRef, time.Time, error) {
-					runs, next, err := sound.Overdue(ctx, now, 1000)
-					slices.SortFunc(runs, func(a, b runRef) int { return strings.Compare(string(a.Tenant), string(b.Tenant)) })
-					return runs[:min(limit, len(runs))], next, err
-				}
-			},
-		},
 	}
 }

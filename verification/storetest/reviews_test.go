@@ -94,7 +94,7 @@ func reviewBreaches() []breach {
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
 				err := sound.Append(ctx, t, id, seq, c)
 				if len(c.Events) == 0 && err == nil {
-					return release(ctx, sound, t, id, c.AdvanceAt.Add(-time.Hour))
+					return release(ctx, sound, t, id, c.Work[verification.WorkKey{Kind: verification.WorkAdvance}].Add(-time.Hour))
 				}
 				return err
 			}

@@ -82,7 +82,7 @@ func run(t *testing.T, clauses []clause, fresh func(t *testing.T) Ports) {
 	}
 }
 
-func runs() []clause { return slices.Concat(histories(), appends(), lists(), reviews(), overdue()) }
+func runs() []clause { return slices.Concat(histories(), appends(), lists(), reviews()) }
 
 func work() []clause { return slices.Concat(queue(), turns(), leases()) }
 

@@ -141,10 +141,16 @@ func everything(now time.Time) verification.RunQuery {
 	return verification.RunQuery{PageQuery: firstPage(), Now: now}
 }
 
-func (t *trial) overdue(now time.Time, limit int) ([]verification.RunRef, time.Time) {
-	runs, next, err := t.store.Overdue(t.ctx, now, limit)
-	t.ok("Overdue", err)
-	return runs, next
+// expires takes the due deadlines, and ends the clause unless they are those of the runs.
+func (t *trial) expires(now time.Time, runs ...verification.RunRef) {
+	r := due(verification.WorkExpire, now)
+	r.Lease = 0 // they stay due
+	work, _ := t.takeKind(r)
+	var got []verification.RunRef
+	for _, w := range work {
+		got = append(got, w.RunRef)
+	}
+	same(t, "the runs whose deadline is due", got, runs)
 }
 
 // lease is the length of the leases that clauses take.

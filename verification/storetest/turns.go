@@ -12,19 +12,62 @@ import (
 func turns() []clause {
 	const request = "verification.TakeRequest: "
 	return []clause{
-		{"tenants take turns, however early one tenant's work is due", request + "each is given its first piece before any is given its second", tenantsTakeTurns},
-		{"the turns continue after the tenant that was served last", request + "tenants with higher ids come first, then the order starts again at the lowest id", turnsContinue},
-		{"a tenant gets at most MaxPerTenant pieces", request + "MaxPerTenant bounds the pieces of each tenant", maxPerTenant},
-		{"excepted tenants get nothing", request + "Except lists tenants that are given nothing", exceptedTenants},
-		{"excepted runs stay in the queue, and others are taken", request + "ExceptRuns lists runs whose work stays in the queue", exceptedRuns},
+		{"tenants take turns, however early one tenant's work is due", request + "each is given its first piece before any is given its second", ofEveryKind(tenantsTakeTurns)},
+		{"the turns continue after the tenant that was served last", request + "tenants with higher ids come first, then the order starts again at the lowest id", ofEveryKind(turnsContinue)},
+		{"a tenant gets at most MaxPerTenant pieces", request + "MaxPerTenant bounds the pieces of each tenant", ofEveryKind(maxPerTenant)},
+		{"excepted tenants get nothing", request + "Except lists tenants that are given nothing", ofEveryKind(exceptedTenants)},
+		{"excepted runs stay in the queue, and others are taken", request + "ExceptRuns lists runs whose work stays in the queue", ofEveryKind(exceptedRuns)},
 		{"Take returns work of one kind", "WorkQueue.Take: leases due work of one kind", oneKind},
 		{"work names the workflow of its run", "verification.Work: Workflow is the workflow of the run", workflowOfWork},
 	}
 }
 
+// due requests all due work of a kind.
+func due(kind verification.WorkKind, now time.Time) verification.TakeRequest {
+	return verification.TakeRequest{Kind: kind, Now: now, Lease: lease, Max: noLimit, MaxPerTenant: noLimit}
+}
+
 // advances requests due advances.
 func advances(now time.Time, max int) verification.TakeRequest {
-	return verification.TakeRequest{Kind: verification.WorkAdvance, Now: now, Lease: lease, Max: max, MaxPerTenant: noLimit}
+	r := due(verification.WorkAdvance, now)
+	r.Max = max
+	return r
+}
+
+// kinds returns every kind of work.
+func kinds() []verification.WorkKind {
+	return []verification.WorkKind{verification.WorkAdvance, verification.WorkAnnounce, verification.WorkExpire}
+}
+
+// ofEveryKind returns a check that calls f for each kind of work.
+func ofEveryKind(f func(t *trial, k kind)) func(*trial) {
+	return func(t *trial) {
+		for i, name := range kinds() {
+			f(t, kind{name, 100 * i})
+		}
+	}
+}
+
+// kind is a kind of work. Its runs have numbers of their own.
+type kind struct {
+	name  verification.WorkKind
+	first int
+}
+
+// queue saves a run that has a piece of work of the kind.
+func (k kind) queue(t *trial, tenant verification.TenantID, n int, at time.Time) history {
+	s := simple(k.first + n)
+	c := s.commit()
+	c.Work[verification.WorkKey{Kind: k.name}] = at
+	t.add(tenant, s.id, 0, c)
+	return s
+}
+
+// due requests up to max pieces of the kind.
+func (k kind) due(now time.Time, max int) verification.TakeRequest {
+	r := due(k.name, now)
+	r.Max = max
+	return r
 }
 
 // byTenant counts pieces by tenant.
@@ -36,28 +79,28 @@ func byTenant(work []verification.Work) map[verification.TenantID]int {
 	return counts
 }
 
-func tenantsTakeTurns(t *trial) {
+func tenantsTakeTurns(t *trial, k kind) {
 	for n := range 8 {
-		t.start(ours, n+1, instant(0))
+		k.queue(t, ours, n+1, instant(0))
 	}
-	t.start(theirs, 21, instant(time.Minute))
-	t.start(theirs, 22, instant(time.Minute))
-	work, next := t.takeKind(advances(instant(time.Minute), 4))
+	k.queue(t, theirs, 21, instant(time.Minute))
+	k.queue(t, theirs, 22, instant(time.Minute))
+	work, next := t.takeKind(k.due(instant(time.Minute), 4))
 	same(t, "the pieces of each tenant", byTenant(work), map[verification.TenantID]int{ours: 2, theirs: 2})
 	same(t, "the next time", next, instant(time.Minute))
-	work, _ = t.takeKind(advances(instant(time.Minute), noLimit))
+	work, _ = t.takeKind(k.due(instant(time.Minute), noLimit))
 	same(t, "the remaining pieces", byTenant(work), map[verification.TenantID]int{ours: 6})
 }
 
-func turnsContinue(t *trial) {
+func turnsContinue(t *trial, k kind) {
 	const third = verification.TenantID("00000000-0000-7000-8000-00000000ffff")
 	tenants := []verification.TenantID{ours, theirs, third}
 	for i, tenant := range tenants {
 		for n := range 4 {
-			t.start(tenant, 10*i+n+1, instant(0))
+			k.queue(t, tenant, 10*i+n+1, instant(0))
 		}
 	}
-	request := advances(instant(0), 1)
+	request := k.due(instant(0), 1)
 	counts := map[verification.TenantID]int{}
 	for n := range 9 {
 		work, _ := t.takeKind(request)
@@ -71,26 +114,26 @@ func turnsContinue(t *trial) {
 	}
 }
 
-func maxPerTenant(t *trial) {
+func maxPerTenant(t *trial, k kind) {
 	for n := range 5 {
-		t.start(ours, n+1, instant(0))
+		k.queue(t, ours, n+1, instant(0))
 	}
-	t.start(theirs, 9, instant(0))
-	request := advances(instant(0), noLimit)
+	k.queue(t, theirs, 9, instant(0))
+	request := k.due(instant(0), noLimit)
 	request.MaxPerTenant = 2
 	work, next := t.takeKind(request)
 	same(t, "the pieces of each tenant", byTenant(work), map[verification.TenantID]int{ours: 2, theirs: 1})
 	same(t, "the next time", next, instant(0))
 }
 
-func exceptedTenants(t *trial) {
+func exceptedTenants(t *trial, k kind) {
 	for n := range 3 {
-		t.start(ours, n+1, instant(0))
+		k.queue(t, ours, n+1, instant(0))
 	}
-	t.start(theirs, 9, instant(0))
-	t.start(ours, 4, instant(time.Hour))
+	k.queue(t, theirs, 9, instant(0))
+	k.queue(t, ours, 4, instant(time.Hour))
 	for _, max := range []int{2, noLimit} {
-		request := advances(instant(0), max)
+		request := k.due(instant(0), max)
 		request.Except = []verification.TenantID{ours}
 		work, next := t.takeKind(request)
 		for _, w := range work {
@@ -107,12 +150,12 @@ func exceptedTenants(t *trial) {
 	}
 }
 
-func exceptedRuns(t *trial) {
-	request := advances(instant(0), 4)
+func exceptedRuns(t *trial, k kind) {
+	request := k.due(instant(0), 4)
 	for n := range 6 { // they are due first, and are more than Max
-		request.ExceptRuns = append(request.ExceptRuns, t.start(ours, n+1, instant(-time.Minute)).ref(ours))
+		request.ExceptRuns = append(request.ExceptRuns, k.queue(t, ours, n+1, instant(-time.Minute)).ref(ours))
 	}
-	free, other := t.start(ours, 7, instant(0)).ref(ours), t.start(theirs, 1, instant(0)).ref(theirs)
+	free, other := k.queue(t, ours, 7, instant(0)).ref(ours), k.queue(t, theirs, 1, instant(0)).ref(theirs)
 	work, next := t.takeKind(request)
 	same(t, "the pieces of each tenant", byTenant(work), map[verification.TenantID]int{ours: 1, theirs: 1})
 	for _, w := range work {

@@ -11,6 +11,16 @@ import (
 func turnBreaches() []breach {
 	return []breach{
 		{"tenants take turns, however early one tenant's work is due", "the earliest due comes first", earliestFirst},
+		{"tenants take turns, however early one tenant's work is due", "only advances take turns", func(b *broken, sound stores) {
+			earliestFirst(b, sound)
+			take := b.TakeFunc
+			b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+				if r.Kind == verification.WorkAdvance {
+					return sound.Take(ctx, r)
+				}
+				return take(ctx, r)
+			}
+		}},
 		{"the turns continue after the tenant that was served last", "the turns begin anew each time", taking(func(r *verification.TakeRequest) {
 			r.After = ""
 		}, nil)},
@@ -47,7 +57,9 @@ func turnBreaches() []breach {
 func earliestFirst(b *broken, sound stores) {
 	due := memo[runRef, time.Time]{}
 	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
-		due.set(runRef{Tenant: t, Run: id}, a.AdvanceAt)
+		for _, at := range a.Work {
+			due.set(runRef{Tenant: t, Run: id}, at)
+		}
 		return sound.Append(ctx, t, id, seq, a)
 	}
 	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {

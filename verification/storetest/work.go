@@ -15,13 +15,14 @@ import (
 func queue() []clause {
 	const take = "WorkQueue.Take: "
 	return []clause{
-		{"an advance is taken when it is due and not before", "verification.Commit: AdvanceAt is when the run must be driven next; " + take + "due work", advanceDue},
-		{"a new advance replaces the previous one", "WorkQueue: a run has at most one advance in the queue: a new one replaces it", advanceReplaced},
-		{"an append without an advance removes the previous one", "WorkQueue: a Commit without one removes it", advanceRemoved},
-		{"an announcement is due at its time, independently of the advance", "verification.Commit: AnnounceAt is when the notice that the run is over is due", announcementDue},
+		{"an advance is taken when it is due and not before", "verification.Commit: Work has the due times of the run's pieces of work; " + take + "due work", advanceDue},
+		{"a new advance replaces the previous one", "verification.Commit: a time replaces the piece", advanceReplaced},
+		{"a zero time removes the advance", "verification.Commit: zero removes it", advanceRemoved},
+		{"the pieces of a run are replaced and removed alone", "verification.Commit: a piece without a time stays as it is", piecesOfARun},
+		{"an announcement is due at its time, independently of the advance", "verification.Commit: a piece without a time stays as it is", announcementDue},
 		{"a later append does not change a queued announcement", "WorkQueue: work is handed out at least once", announcementStays},
 		{"a run has at most one announcement in the queue", "verification.Notice: no other notice has its ID", announcedOnce},
-		{"each notice of a run is a piece of its own", "verification.Commit: Notices are the further notices that are due: each is a piece of work of its own", eachNoticeQueued},
+		{"each notice of a run is a piece of its own", "WorkQueue: a run has at most one piece of each kind in the queue, and one for each of its notices", eachNoticeQueued},
 		{"Take returns up to its limit, the earliest due first", "verification.TakeRequest: Max bounds the pieces of all tenants", takeLimit},
 		{"next is when the earliest remaining work is due", take + "the time at which to call again, unless something is appended earlier", takeNext},
 		{"concurrent takers share the work", take + "leases due work", concurrentTakers},
@@ -80,6 +81,34 @@ func advanceRemoved(t *trial) {
 	t.takeNone(instant(24 * time.Hour))
 }
 
+// piecesOfARun replaces and removes pieces of one kind, and finds the others as they were.
+func piecesOfARun(t *trial) {
+	s := simple(1)
+	c := s.commit()
+	for i, kind := range kinds() {
+		c.Work[verification.WorkKey{Kind: kind}] = instant(time.Duration(i+1) * time.Minute)
+	}
+	t.add(ours, s.id, 0, c)
+	for i, kind := range kinds() {
+		key, others := verification.WorkKey{Kind: kind}, instant(time.Duration(i+1)*time.Minute)
+		only := verification.Commit{Summary: s.summary(), Work: verification.DueWork{key: others.Add(time.Hour)}}
+		t.add(ours, s.id, 1, only)
+		work, next := t.takeKind(due(kind, others))
+		same(t, "the pieces of kind "+string(kind)+" at the time that was replaced", len(work), 0)
+		same(t, "the time that replaced it", next, others.Add(time.Hour))
+		for j, other := range kinds() {
+			if at := instant(time.Duration(j+1) * time.Minute); j > i {
+				_, next = t.takeKind(due(other, at.Add(-tick)))
+				same(t, "when the piece of kind "+string(other)+" is due", next, at)
+			}
+		}
+		only.Work[key] = time.Time{}
+		t.add(ours, s.id, 1, only)
+		_, next = t.takeKind(due(kind, others))
+		same(t, "the next time of kind "+string(kind)+" once its piece is removed", next, time.Time{})
+	}
+}
+
 // end saves a run that has ended, with its announcement.
 func (t *trial) end(tenant verification.TenantID, n int) history {
 	s := simple(n).then(time.Minute, completed())
@@ -92,7 +121,7 @@ func announcementDue(t *trial) {
 	t.add(ours, s.id, 0, s.advancing(instant(time.Hour)))
 	s = s.then(time.Minute, expired())
 	a := s.announcing()
-	a.Events, a.AdvanceAt = a.Events[1:], instant(time.Minute)
+	a.Events, a.Work[advanceKey] = a.Events[1:], instant(time.Minute)
 	t.add(ours, s.id, 1, a)
 	t.takeNone(instant(time.Minute - tick))
 	work, _ := t.take(instant(time.Minute), noLimit)
@@ -127,7 +156,7 @@ func announcementStays(t *trial) {
 func announcedOnce(t *trial) {
 	s := t.end(ours, 1)
 	again := s.only(time.Time{})
-	again.AnnounceAt = instant(time.Minute)
+	again.Work[announceKey] = instant(time.Minute)
 	t.add(ours, s.id, 2, again)
 	work := t.takeOne(instant(time.Hour))
 	t.add(ours, s.id, 2, again)
@@ -140,9 +169,10 @@ func announcedOnce(t *trial) {
 func eachNoticeQueued(t *trial) {
 	s := t.end(ours, 1)
 	further := s.only(time.Time{})
-	further.Notices = []verification.NoticeDue{{Seq: 7, At: instant(time.Minute)}, {Seq: 11, At: instant(time.Minute)}}
+	seventh, eleventh := verification.WorkKey{Kind: verification.WorkAnnounce, Seq: 7}, verification.WorkKey{Kind: verification.WorkAnnounce, Seq: 11}
+	further.Work[seventh], further.Work[eleventh] = instant(time.Minute), instant(time.Minute)
 	t.add(ours, s.id, 2, further)
-	further.Notices = further.Notices[1:]
+	delete(further.Work, seventh)
 	t.add(ours, s.id, 2, further)
 	taken := func(now time.Time, want ...int) map[int]verification.Work {
 		work, _ := t.take(now, noLimit)

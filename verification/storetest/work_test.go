@@ -29,8 +29,10 @@ func advancing(change func(was, at time.Time) time.Time) breakage {
 		queued := memo[runRef, time.Time]{}
 		b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
 			was, _ := queued.get(runRef{Tenant: t, Run: id})
-			a.AdvanceAt = change(was, a.AdvanceAt)
-			queued.set(runRef{Tenant: t, Run: id}, a.AdvanceAt)
+			if at, queues := a.Work[advanceKey]; queues {
+				due(&a, advanceKey, change(was, at))
+				queued.set(runRef{Tenant: t, Run: id}, a.Work[advanceKey])
+			}
 			return sound.Append(ctx, t, id, seq, a)
 		}
 	}
@@ -56,7 +58,7 @@ func workBreaches() []breach {
 			}
 			return was
 		})},
-		{"an append without an advance removes the previous one", "the advance stays", advancing(func(was, at time.Time) time.Time {
+		{"a zero time removes the advance", "the advance stays", advancing(func(was, at time.Time) time.Time {
 			if at.IsZero() {
 				return was
 			}
@@ -65,8 +67,8 @@ func workBreaches() []breach {
 		{
 			"an announcement is due at its time, independently of the advance", "the announcement takes the place of the advance",
 			appending(func(a *verification.Commit) {
-				if !a.AnnounceAt.IsZero() {
-					a.AdvanceAt = time.Time{}
+				if !a.Work[announceKey].IsZero() {
+					due(a, advanceKey, time.Time{})
 				}
 			}),
 		},
@@ -74,15 +76,28 @@ func workBreaches() []breach {
 		{
 			"an announcement is due at its time, independently of the advance", "an announcement is due at once",
 			appending(func(a *verification.Commit) {
-				if !a.AnnounceAt.IsZero() {
-					a.AnnounceAt = a.Summary.StartedAt
+				if !a.Work[announceKey].IsZero() {
+					due(a, announceKey, a.Summary.StartedAt)
 				}
 			}),
 		},
 		{"a later append does not change a queued announcement", "an append without one removes it", unannounced},
 		{"each notice of a run is a piece of its own", "a further notice takes the place of the end", appending(func(c *verification.Commit) {
-			if len(c.Notices) > 0 {
-				c.AnnounceAt, c.Notices = c.Notices[0].At, nil
+			for _, key := range c.Work.Keys() {
+				if key.Seq != 0 {
+					due(c, announceKey, c.Work[key])
+					delete(c.Work, key)
+				}
+			}
+		})},
+		{"the pieces of a run are replaced and removed alone", "an append without a deadline removes it", appending(func(a *verification.Commit) {
+			if _, queued := a.Work[expireKey]; !queued {
+				due(a, expireKey, time.Time{})
+			}
+		})},
+		{"the pieces of a run are replaced and removed alone", "a deadline is never replaced", appending(func(a *verification.Commit) {
+			if len(a.Events) == 0 {
+				delete(a.Work, expireKey)
 			}
 		})},
 		{"a run has at most one announcement in the queue", "every announcement is queued", announcedTwice},
@@ -157,7 +172,7 @@ func bothFinished(b *broken, sound stores) {
 func unannounced(b *broken, sound stores) {
 	lost := memo[runRef, bool]{}
 	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
-		lost.set(runRef{Tenant: t, Run: id}, a.AnnounceAt.IsZero())
+		lost.set(runRef{Tenant: t, Run: id}, a.Work[announceKey].IsZero())
 		return sound.Append(ctx, t, id, seq, a)
 	}
 	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
@@ -176,7 +191,7 @@ func unannounced(b *broken, sound stores) {
 func announcedTwice(b *broken, sound stores) {
 	queued := memo[runRef, int]{}
 	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
-		if !a.AnnounceAt.IsZero() {
+		if !a.Work[announceKey].IsZero() {
 			n, _ := queued.get(runRef{Tenant: t, Run: id})
 			queued.set(runRef{Tenant: t, Run: id}, n+1)
 		}

@@ -1,6 +1,6 @@
 -- All tables but those of River. Every row belongs to a tenant, except those of hosts,
 -- applied_files, shared_values and rescreen_passes. An index begins with tenant_id, unless it is of client ids or
--- of what a host does for all tenants, such as the sweep.
+-- of what a host does for all tenants, such as taking work.
 
 -- +goose Up
 CREATE TABLE verifyd.tenants (
@@ -118,8 +118,6 @@ CREATE INDEX runs_by_workflow_decision ON verifyd.runs (tenant_id, workflow_id, 
 CREATE INDEX runs_by_reference ON verifyd.runs (tenant_id, reference_id COLLATE "C") WHERE reference_id COLLATE "C" <> '';
 CREATE INDEX runs_status_until ON verifyd.runs (tenant_id, status_until) WHERE status_until IS NOT NULL;
 CREATE INDEX runs_status_from ON verifyd.runs (tenant_id, status_from) WHERE status_from IS NOT NULL;
-CREATE INDEX runs_expires_at ON verifyd.runs (expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
-CREATE INDEX runs_expires_at_by_tenant ON verifyd.runs (tenant_id, expires_at) WHERE ended = '' AND expires_at IS NOT NULL;
 -- The review queue, in its two orders. The first also counts it, whatever the filter.
 CREATE INDEX runs_in_review ON verifyd.runs (tenant_id, review_since, id)
     INCLUDE (workflow_id, review_due, review_until, causes) WHERE review_since IS NOT NULL;
@@ -250,11 +248,11 @@ CREATE TABLE verifyd.rescreen_passes (
     failed      bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 
--- The work queue: at most one piece of each kind for a run.
+-- The work queue: at most one piece of each kind for a run, and one for each of its notices.
 CREATE TABLE verifyd.work (
     tenant_id   uuid NOT NULL,
     run_id      uuid NOT NULL,
-    kind        text COLLATE "C" NOT NULL, -- advance or announce
+    kind        text COLLATE "C" NOT NULL, -- advance, announce or expire
     due_at      timestamptz NOT NULL,      -- if leased, the end of the lease
     workflow_id uuid NOT NULL,
     attempt     integer NOT NULL DEFAULT 0,
@@ -262,7 +260,7 @@ CREATE TABLE verifyd.work (
     lease_id    uuid,                       -- null unless the lease was taken from the queue
     lost_leases integer NOT NULL DEFAULT 0, -- in a row; an append or a postponement sets it to 0
     left_at     timestamptz,                -- when a host left the run to others; an append sets it to null
-    seq         integer NOT NULL DEFAULT 0, -- of a notice of an event; 0 for the end and for an advance
+    seq         integer NOT NULL DEFAULT 0, -- of a notice of an event; 0 for the end and for other work
     PRIMARY KEY (tenant_id, run_id, kind, seq)
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX work_due_at ON verifyd.work (kind, due_at);

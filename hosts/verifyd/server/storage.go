@@ -71,7 +71,7 @@ func (s *storage) join(given settings, e *engine.Engine, now func() time.Time, l
 	if !s.shared(given) || !given.has(roleWorker) {
 		return nil, nil //nolint:nilnil // the host shares no database, or is no worker
 	}
-	return s.database.Join(postgres.MembershipOptions{Wake: e.Wake, Leaves: e.Leaves, Sweep: e.Sweep, Now: now, Log: log})
+	return s.database.Join(postgres.MembershipOptions{Wake: e.Wake, Leaves: e.Leaves, Now: now, Log: log})
 }
 
 func (s *storage) close() {
