@@ -8,7 +8,7 @@
 //
 //	make noisy
 //
-// prints the table of docs/performance.md. `go test` runs a short version, which only
+// prints the table of docs/notes/2026-11-performance.md. `go test` runs a short version, which only
 // tests that the bystander is served. Everything stays on the loopback interface,
 // and each attack is bounded in count and time.
 package noisy
