@@ -295,6 +295,14 @@ func TestListShowsWhatWasRead(t *testing.T) {
 	if code != exitDone || problems != "" || !strings.Contains(out, "internal  csv     2        3      0") {
 		t.Errorf("exit code %d, %q, %q, want two entries with three names", code, out, problems)
 	}
+	read := "full_name,aka,birth_date\nIvan Testov,,1970\nPiotr Exempel,,1971\nAnna Probe,,unknown-1\n"
+	if err := os.WriteFile(list, []byte(read), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, problems, code = screen(t, "", "list", "--bootstrap", file)
+	if want := `verifyctl: list internal: not read: 1 of 3 birth_date, first aaaaaaa-9 in entry "line-4"`; code != exitDone || !strings.Contains(problems, want) {
+		t.Errorf("exit code %d, %q, want %q", code, problems, want)
+	}
 	if err := os.WriteFile(list, []byte("full_name,aka\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

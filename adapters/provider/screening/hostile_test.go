@@ -62,6 +62,9 @@ func TestAFileThatIsNoListIsRefusedInOneLine(t *testing.T) {
 		{"a long name", sdn + `<firstName>` + strings.Repeat("x", 3000) + `</firstName></sdnEntry></sdnList>`, screening.Format{}, `entry "1" has a value that is too long or has control characters: its name, of 3007 bytes; the limit is 2000`},
 		{"no entry", `<sdnList></sdnList>`, screening.Format{}, "the list has no person and no company"},
 		{"ships only", `<sdnList><sdnEntry><uid>1</uid><lastName>Boat</lastName><sdnType>Vessel</sdnType></sdnEntry></sdnList>`, screening.Format{}, "the list has no person and no company"},
+		{"a column of other dates", "name,birth_date\nA B,03-14-61\nC D,1970\nE F,05-17-70\n", screening.Format{}, "birth_date: 2 of 3 values cannot be read; the first is 99-99-99, in entry \"line-2\": write YYYY-MM-DD, YYYY-MM or YYYY, or leave the column out"},
+		{"a column that is no country", "name,countries\nA B,Ruritania\nC D,de;Narnia\nE F,Elbonia\n", screening.Format{}, "countries: 3 of 4 values cannot be read; the first is aaaaaaaaa, in entry \"line-2\": write codes of ISO 3166 or names of countries, separated by semicolons, or leave the column out"},
+		{"a column that is no number", "name,passport\nA B,yes\nC D,no\n", screening.Format{}, "identifiers: 2 of 2 values cannot be read; the first is aaa, in entry \"line-2\": is it the right column?"},
 		{"a table of another size", "Report Date: 1\nUnique ID,Name 6,Name type\nA,B\n", screening.Format{}, "line 3: it has 2 fields, not 3"},
 	} {
 		_, err := screening.Read(t.Context(), strings.NewReader(c.text), c.format, names.New())

@@ -143,6 +143,13 @@ func TestNamesThatAreNotComparedAreLogged(t *testing.T) {
 	}
 }
 
+func TestValuesThatAreNotReadAreLogged(t *testing.T) {
+	w := watch(t, "name,countries\nIvan Testov,ru\nPiotr Exempel,Ruritania\nAnna Probe,de\n")
+	if text := w.log.String(); !strings.Contains(text, "level=WARN msg=\"a list has values that are not used\"") || !strings.Contains(text, "1 of 3 countries") || strings.Contains(text, "Ruritania") {
+		t.Errorf("log:\n%s\nwant a warning about one country, without the value", text)
+	}
+}
+
 func TestAListGrowsOld(t *testing.T) {
 	w := watch(t, "name\nIvan Testov\n")
 	for _, tc := range []struct {

@@ -20,10 +20,14 @@ import (
 // listFiles returns the files, with what their content does not say of their format.
 func listFiles() map[string]screening.Format {
 	return map[string]screening.Format{
-		"sdn.xml": {}, "sdn_advanced.xml": {}, "sdn_enhanced.xml": {}, // OFAC
-		"un_consolidated.xml": {}, "eu_1_1.xml": {},
+		// OFAC: the schemas XML, ADVANCED_XML and ENHANCED_XML of the Sanctions List Service; the consolidated
+		// list has that of the SDN list.
+		"sdn.xml": {}, "consolidated.xml": {}, "sdn_advanced.xml": {}, "sdn_enhanced.xml": {},
+		"un_consolidated.xml": {}, // sc-sanctions.xsd
+		"eu_1_1.xml":          {}, // the namespace http://eu.europa.ec/fpi/fsd/export, version 1.1
+		// The formats of the UK Sanctions List of 2025, and the last one of OFSI's list.
 		"uk_sanctions_list.xml": {}, "uk_sanctions_list.csv": {}, "ConList.csv": {},
-		"targets.simple.csv": {}, "targets.simple.csv.gz": {}, "entities.ftm.json": {}, // OpenSanctions
+		"targets.simple.csv": {}, "targets.simple.csv.gz": {}, "entities.ftm.json": {}, // OpenSanctions, 2026
 		"own_semicolon.csv": {Columns: map[string]string{
 			"id": "ref", "name": "full name", "kind": "type", "aliases": "aka", "birth_date": "born", "countries": "nation",
 		}},
