@@ -3,6 +3,7 @@ package screening
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening/names"
@@ -154,4 +155,18 @@ func (l *List) Uncleared(s Subject, minimum float64) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// LostAsWritten searches each name of the list as it is written, and returns the number of
+// names, and of those whose entry is not found.
+func (l *List) LostAsWritten() (searched, lost int) {
+	for i := range l.Entries {
+		for _, name := range l.entry(uint32(i)).Aliases {
+			searched++
+			if !slices.ContainsFunc(l.equal(name), func(found listed) bool { return found.entry == uint32(i) }) {
+				lost++
+			}
+		}
+	}
+	return searched, lost
 }

@@ -87,3 +87,14 @@ func samples(n int) int {
 	}
 	return 60
 }
+
+// TestEveryNameOfALargeListIsFoundAsWritten searches each name of a list in the exact lookup, which
+// a search uses before everything else. VERIFYD_RECALL sets the number of entries.
+func TestEveryNameOfALargeListIsFoundAsWritten(t *testing.T) {
+	l, _ := realList(t, recallEntries(t), 1)
+	searched, lost := l.LostAsWritten()
+	t.Logf("%d names of %d entries were searched, %d are lost", searched, l.Entries, lost)
+	if searched < l.Names || lost > 0 {
+		t.Errorf("%d of %d names were searched and %d are lost, want all of them found", searched, l.Names, lost)
+	}
+}
