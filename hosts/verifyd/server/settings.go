@@ -34,7 +34,7 @@ type settings struct {
 	Workers             int           `default:"16" help:"Maximum number of runs executed at once."`
 	Calls               int           `default:"1024" help:"Maximum number of provider calls in flight; one provider may use half of them, one tenant a quarter."`
 	ProviderWait        time.Duration `default:"1h" help:"How long a run waits for a host that has the provider or the list of its next check; after that the check is unavailable."`
-	ListBytes           int64         `default:"201326592" help:"Maximum memory of all lists together, in bytes; a list that exceeds it is refused. A host needs about five times as much while it loads a list again. 0 means no limit."`
+	ListBytes           int64         `default:"201326592" help:"Maximum memory of all lists together, in bytes; a list that exceeds it is refused. A host needs about six times as much while it loads a list again. 0 means no limit."`
 	OIDCIssuer          string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer of reviewers: with a client id they sign in to the console there, with an audience the signals route also accepts its tokens."`
 	OIDCAudience        string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have on the signals route; without it the route accepts none."`
 	OIDCTenantClaim     string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
