@@ -54,7 +54,9 @@ func (s *Store) Health(ctx context.Context, now func() time.Time) (Health, error
 				Where("kind IN (?)", bun.List([]verification.WorkKind{verification.WorkAdvance, verification.WorkAnnounce})).Where("due_at < ?", late)
 		}
 		lost := tx.NewSelect().TableExpr("verifyd.work").ColumnExpr("count(*)").Where("lost_leases >= 2")
-		overdue := tx.NewSelect().Model((*runRow)(nil)).ColumnExpr("count(*)").Where("ended = ''").Where("expires_at < ?", late)
+		// A piece that a host has taken is due at the end of its lease.
+		overdue := tx.NewSelect().TableExpr("verifyd.work AS w").Join("JOIN verifyd.runs AS r ON r.tenant_id = w.tenant_id AND r.id = w.run_id").
+			ColumnExpr("count(*)").Where("w.kind = ?", verification.WorkExpire).Where("w.due_at < ?", now().Add(LateAfter)).Where("r.expires_at < ?", late)
 		h = Health{}
 		err := tx.NewSelect().
 			ColumnExpr("current_setting('server_version') AS server_version").

@@ -36,6 +36,12 @@ func TestHealthCountsLateWorkOfEveryTenant(t *testing.T) {
 	begin(t, s, tenantNumber(2), runNumber(3), verification.Summary{
 		ExpiresAt: noon().Add(time.Minute), Ended: verification.StatusCancelled, CompletedAt: noon(),
 	})
+	for n, after := range map[int]time.Duration{1: time.Minute, 2: time.Hour} {
+		at := noon().Add(after)
+		must(t, s.Append(t.Context(), tenantNumber(n), runNumber(n), 1, verification.Commit{
+			Summary: verification.Summary{ID: runNumber(n), Workflow: flow, StartedAt: noon(), ExpiresAt: at}, Work: verification.DueWork{{Kind: verification.WorkExpire}: at},
+		}))
+	}
 	for n, state := range []verification.DeliveryState{
 		verification.DeliveryFailed, verification.DeliveryDelivered, verification.DeliveryFailed,
 		verification.DeliveryPending, verification.DeliveryFailed,
