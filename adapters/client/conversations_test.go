@@ -197,7 +197,7 @@ func TestErrorsAreValues(t *testing.T) {
 				t.Fatalf("the error is %v", test.err)
 			}
 			for _, kind := range kinds {
-				if is := errors.Is(got, kind); is != (kind == test.kind) {
+				if is := errors.Is(got, kind); is != errors.Is(kind, test.kind) {
 					t.Errorf("errors.Is(err, %v) = %t", kind, is)
 				}
 			}
@@ -267,9 +267,10 @@ func TestWaitingPollsByEntityTag(t *testing.T) {
 		if want := []int{200, 304, 304, 304, 304, 304, 304, 200}; !slices.Equal(statuses, want) {
 			t.Errorf("statuses = %v, want %v", statuses, want)
 		}
-		for i, want := range []time.Duration{100, 200, 400, 800, 1600, 2000, 2000} {
-			if wait := s.when[i+1].Sub(s.when[i]); wait != want*time.Millisecond {
-				t.Errorf("wait %d = %s, want %d ms", i+1, wait, want)
+		for i, ms := range []int{100, 200, 400, 800, 1600, 2000, 2000} {
+			want := time.Duration(ms) * time.Millisecond
+			if wait := s.when[i+1].Sub(s.when[i]); wait != want {
+				t.Errorf("wait %d = %s, want %s", i+1, wait, want)
 			}
 		}
 	})

@@ -94,7 +94,10 @@ func TestALongListIsReadInFewRequests(t *testing.T) {
 			t.Errorf("%d runs in %d requests, want %d in 4", n, requests, total)
 		}
 	}
-	for range runs {
+	for _, err := range runs {
+		if err != nil {
+			t.Fatal(err)
+		}
 		break
 	}
 	if n := s.requests(); n != 1 {

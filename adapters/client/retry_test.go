@@ -169,9 +169,10 @@ func TestAttemptsAndWaitsAreBounded(t *testing.T) {
 		if !errors.Is(err, errNetwork) || len(s.when) != 5 {
 			t.Errorf("%d requests and %v, want 5 and the error of the network", len(s.when), err)
 		}
-		for i, most := range []time.Duration{200, 400, 800, 1600} {
-			if wait := s.when[i+1].Sub(s.when[i]); wait < most*time.Millisecond/2 || wait > most*time.Millisecond {
-				t.Errorf("wait %d = %s, want %d ms and up to half of it less", i+1, wait, most)
+		for i, ms := range []int{200, 400, 800, 1600} {
+			most := time.Duration(ms) * time.Millisecond
+			if wait := s.when[i+1].Sub(s.when[i]); wait < most/2 || wait > most {
+				t.Errorf("wait %d = %s, want %s and up to half of it less", i+1, wait, most)
 			}
 		}
 		s.requests()

@@ -113,7 +113,7 @@ func (p *Population) alterWord(class Class, text string) (string, bool) {
 	case Split:
 		i = 2 + p.N(len(w)-3)
 		w = slices.Insert(w, i, ' ')
-	default:
+	case Exact, Typo, Initials, MiddleMissing, MiddleAdded, Order, Comma, Latinized, Glued, OtherLegal:
 		all := []rune(strings.ToLower(strings.ReplaceAll(text, " ", "")))
 		letter := all[p.N(len(all))]
 		switch p.N(3) {

@@ -32,8 +32,8 @@ type Population struct {
 
 // New returns a population. Populations with the same seed make the same names.
 func New(locales []Locale, seed uint64) *Population {
-	p := &Population{rand: rand.New(rand.NewPCG(seed, 1)), locales: slices.Clone(locales)}
-	order := rand.New(rand.NewPCG(1, 1)) // which names are common does not depend on the seed
+	p := &Population{rand: rand.New(rand.NewPCG(seed, 1)), locales: slices.Clone(locales)} //nolint:gosec // G404: the same names at each run
+	order := rand.New(rand.NewPCG(1, 1))                                                   //nolint:gosec // G404: which names are common does not depend on the seed
 	total := 0.0
 	for i := range p.locales {
 		l := &p.locales[i]

@@ -165,7 +165,7 @@ func wholeAppend(t *trial) {
 
 	s = s.then(2*time.Minute, failed())
 	a := s.commitAfter(2)
-	a.Work[announceKey] = s.events[2].At
+	a.Work[announceKey()] = s.events[2].At
 	t.add(ours, s.id, 2, a)
 	t.holds(ours, s)
 	same(t, "the announcement", t.takeOne(instant(time.Hour)).Kind, verification.WorkAnnounce)
@@ -176,8 +176,8 @@ func wholeAppend(t *trial) {
 func cancelling(s history) (before history, seq int, a verification.Commit) {
 	over := s.then(time.Minute, verification.Cancelled{})
 	a = over.announcing()
-	a.Events, a.Work[advanceKey] = a.Events[len(s.events):], instant(2*time.Minute)
-	a.Work[expireKey] = time.Time{}
+	a.Events, a.Work[advanceKey()] = a.Events[len(s.events):], instant(2*time.Minute)
+	a.Work[expireKey()] = time.Time{}
 	return s, len(s.events), a
 }
 

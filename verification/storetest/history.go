@@ -20,12 +20,16 @@ const (
 	unknown    = verification.WorkflowID("c0000000-0000-7000-8000-00000000000f")
 )
 
-// The keys of a run's advance, of the notice of its end, and of its deadline.
-var (
-	advanceKey  = verification.WorkKey{Kind: verification.WorkAdvance}
-	announceKey = verification.WorkKey{Kind: verification.WorkAnnounce}
-	expireKey   = verification.WorkKey{Kind: verification.WorkExpire}
-)
+// advanceKey is the key of a run's advance.
+func advanceKey() verification.WorkKey { return verification.WorkKey{Kind: verification.WorkAdvance} }
+
+// announceKey is the key of the notice that a run is over.
+func announceKey() verification.WorkKey {
+	return verification.WorkKey{Kind: verification.WorkAnnounce}
+}
+
+// expireKey is the key of a run's deadline.
+func expireKey() verification.WorkKey { return verification.WorkKey{Kind: verification.WorkExpire} }
 
 // tick is the resolution of stored times.
 const tick = time.Microsecond
@@ -98,7 +102,7 @@ func (s history) commitAfter(seq int) verification.Commit {
 // advancing returns the whole history as one append that queues an advance.
 func (s history) advancing(at time.Time) verification.Commit {
 	a := s.commit()
-	a.Work[advanceKey] = at
+	a.Work[advanceKey()] = at
 	return a
 }
 
@@ -106,7 +110,7 @@ func (s history) advancing(at time.Time) verification.Commit {
 // due at the last event.
 func (s history) announcing() verification.Commit {
 	a := s.commit()
-	a.Work[announceKey] = s.events[len(s.events)-1].At
+	a.Work[announceKey()] = s.events[len(s.events)-1].At
 	return a
 }
 

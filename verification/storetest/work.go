@@ -121,7 +121,7 @@ func announcementDue(t *trial) {
 	t.add(ours, s.id, 0, s.advancing(instant(time.Hour)))
 	s = s.then(time.Minute, expired())
 	a := s.announcing()
-	a.Events, a.Work[advanceKey] = a.Events[1:], instant(time.Minute)
+	a.Events, a.Work[advanceKey()] = a.Events[1:], instant(time.Minute)
 	t.add(ours, s.id, 1, a)
 	t.takeNone(instant(time.Minute - tick))
 	work, _ := t.take(instant(time.Minute), noLimit)
@@ -156,7 +156,7 @@ func announcementStays(t *trial) {
 func announcedOnce(t *trial) {
 	s := t.end(ours, 1)
 	again := s.only(time.Time{})
-	again.Work[announceKey] = instant(time.Minute)
+	again.Work[announceKey()] = instant(time.Minute)
 	t.add(ours, s.id, 2, again)
 	work := t.takeOne(instant(time.Hour))
 	t.add(ours, s.id, 2, again)

@@ -116,11 +116,14 @@ func (f *listFile) decode(r *bufio.Reader) (io.Reader, string, error) {
 		return r, "", nil
 	}
 	declared, err := htmlindex.Get(label)
+	name := ""
+	if err == nil {
+		name, err = htmlindex.Name(declared)
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("encoding: %.50q is not known: write a name such as utf-8, windows-1252, iso-8859-2 or utf-16le", label)
 	}
-	name, err := htmlindex.Name(declared)
-	if err != nil || name == "utf-8" {
+	if name == "utf-8" {
 		return r, "", nil
 	}
 	return declared.NewDecoder().Reader(r), name, nil
