@@ -46,15 +46,20 @@ func ParseDeliveryState(s string) (DeliveryState, error) {
 	return parsed(s, []DeliveryState{DeliveryPending, DeliveryDelivered, DeliveryFailed}, Invalid("state", "there is no such delivery state"))
 }
 
-// ClassOf returns the class of an attempt for which a Notifier returned err. It is
-// ClassDelivered for nil. If an error in the chain has a method Class() string, it is the result
-// of the first such method, unless that is empty; otherwise it is ClassFailed.
+// ClassifiedError is the error of an attempt that a Notifier classified.
+type ClassifiedError interface {
+	error
+	// Class returns the class, in lower case with underscores; "" means ClassFailed.
+	Class() string
+}
+
+// ClassOf returns the class of an attempt for which a Notifier returned err: ClassDelivered
+// for nil, the class of the first ClassifiedError in the chain, otherwise ClassFailed.
 func ClassOf(err error) string {
 	if err == nil {
 		return ClassDelivered
 	}
-	var classed interface{ Class() string }
-	if errors.As(err, &classed) && classed.Class() != "" {
+	if classed, ok := errors.AsType[ClassifiedError](err); ok && classed.Class() != "" {
 		return classed.Class()
 	}
 	return ClassFailed

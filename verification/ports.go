@@ -215,9 +215,24 @@ type DocumentStore interface {
 	RemoveDocument(ctx context.Context, r RunRef, id string) error
 }
 
+// IdentifiedStore is a DocumentStore that hosts can compare.
+type IdentifiedStore interface {
+	// Identity returns the same text on all hosts that share the documents, and
+	// another text for other documents.
+	Identity(ctx context.Context) (string, error)
+}
+
+// IncompleteRemover is a DocumentStore that keeps part of a document when the process dies
+// while it is written, as a folder does.
+type IncompleteRemover interface {
+	// RemoveIncomplete removes such parts an hour after their last write, and returns
+	// how many it removed.
+	RemoveIncomplete(ctx context.Context) (removed int, err error)
+}
+
 // Provider performs checks. It is called again with the same IdempotencyKey if a
-// host died before it saved the result. An error is transient unless Permanent
-// made it; a RetryError sets the earliest time of the next dispatch, within the
+// host died before it saved the result. An error is transient unless it is a
+// PermanentError that says so; a RetryError sets the earliest time of the next dispatch, within the
 // maximum backoff of the node.
 type Provider interface {
 	// Check performs a check.

@@ -89,6 +89,14 @@ type CheckResult struct {
 	PollAfter time.Duration
 }
 
+// PermanentError is an error of a provider that says whether another dispatch can fix it.
+// The errors that Permanent makes are of this kind.
+type PermanentError interface {
+	error
+	// Permanent returns true if no dispatch can succeed.
+	Permanent() bool
+}
+
 // Permanent marks an error of a provider as one that another dispatch will not
 // fix. Permanent(nil) is nil.
 func Permanent(err error) error {

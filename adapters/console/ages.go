@@ -5,7 +5,7 @@ package console
 import (
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/internal/web"
 )
 
 // span returns a duration in the words of the language: less than a minute, minutes

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/console/chart"
+	"github.com/verifyd/verifyd/internal/chart"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/internal/web"
 )
 
 // sentencePrefix begins the keys of messages that translate a sentence of the rules.

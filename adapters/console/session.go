@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/internal/fair"
+	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/fair"
 )
 
 // session is the person of a request. The templates call its methods.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/internal/web"
 )
 
 func TestNoCellOfATableIsAFormula(t *testing.T) {

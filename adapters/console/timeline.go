@@ -3,7 +3,7 @@
 package console
 
 import (
-	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
-	"github.com/verifyd/verifyd/adapters/schematext"
+	"github.com/verifyd/verifyd/internal/schematext"
 	"github.com/verifyd/verifyd/verification"
 )
 

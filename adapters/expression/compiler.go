@@ -29,8 +29,8 @@ import (
 	"cel.dev/cel-go/common/types"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // maxPattern is the maximum length of a regular expression in characters.

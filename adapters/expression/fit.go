@@ -12,7 +12,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/verifyd/verifyd/adapters/schematext"
+	"github.com/verifyd/verifyd/internal/schematext"
 	"github.com/verifyd/verifyd/verification"
 )
 

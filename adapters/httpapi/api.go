@@ -24,11 +24,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/go-playground/validator/v10"
 
-	"github.com/verifyd/verifyd/adapters/uploadrate"
+	"github.com/verifyd/verifyd/internal/fair"
+	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/fair"
-	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // Bearers verifies a dashboard access token and returns the reviewer. The error is
@@ -50,8 +49,6 @@ type Options struct {
 	// Bearers lets the signals route accept dashboard access tokens; with nil it
 	// accepts only client-id and x-api-key.
 	Bearers Bearers
-	// UploadRates limit the uploads of each tenant; nil gives the API rates of its own.
-	UploadRates *uploadrate.Rates
 	// Observe is called after each request. The route is a pattern such as
 	// /v1/runs/{id}, or "unmatched"; the method is "other" if HTTP does not define it.
 	// Observe must not block.
@@ -86,7 +83,6 @@ type handler func(w *response, r *http.Request, who caller) error
 
 // New returns the handler of the API of an engine.
 func New(e *engine.Engine, o Options) http.Handler {
-	o.UploadRates = cmp.Or(o.UploadRates, uploadrate.New())
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.CacheBytes = cmp.Or(o.CacheBytes, 16<<20)
 	a := &api{

@@ -10,8 +10,8 @@ import (
 	"strconv"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/lru"
 )
 
 type encoded struct {

@@ -30,11 +30,10 @@ func (a *api) uploadDocument(w *response, r *http.Request, who caller) error {
 	if err != nil {
 		return missing("run")
 	}
-	file := &formFile{part: part, parts: parts, left: verification.MaxDocumentBytes}
-	content := a.opt.UploadRates.Reader(r.Context(), who.tenant, file)
+	content := &formFile{part: part, parts: parts, left: verification.MaxDocumentBytes}
 	d, err := a.engine.UploadForSignal(r.Context(), who.tenant, id, part.FormName(), content)
-	if file.err != nil {
-		return file.err
+	if content.err != nil {
+		return content.err
 	}
 	if err != nil {
 		// Many clients read no response before they have sent the body.

@@ -3,8 +3,8 @@
 package httpapi
 
 import (
+	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // Decoders lists the decoders of request bodies by name.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -29,7 +29,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f, err := readForm(w, r, j.Step, func(f form, field verification.InputField, name string, content io.Reader) error {
-		return s.upload(r, v, j, f, field, name, s.rates.Reader(r.Context(), j.Tenant.ID, content))
+		return s.upload(r, v, j, f, field, name, content)
 	})
 	if err == nil && f.wait() != j.Step.WaitNumber {
 		err = &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}

@@ -42,7 +42,7 @@ func serve(t testing.TB, changes ...enginetest.Change) *site {
 	s.Kit = enginetest.New(t, append([]enginetest.Change{func(p *engine.Ports, _ *engine.Options) {
 		p.Documents, p.Sanitize = s.documents, media.Sanitize
 	}}, changes...)...)
-	pages, err := journey.Handler(s.Engine, slog.New(slog.NewTextHandler(s.log, nil)), nil)
+	pages, err := journey.Handler(s.Engine, slog.New(slog.NewTextHandler(s.log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func TestThePagesWorkWhereverTheyAreMounted(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	r := chi.NewRouter()
-	pages, err := journey.Handler(s.Engine, slog.New(slog.DiscardHandler), nil)
+	pages, err := journey.Handler(s.Engine, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

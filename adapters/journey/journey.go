@@ -22,8 +22,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/verifyd/verifyd/adapters/uploadrate"
-	"github.com/verifyd/verifyd/adapters/web"
+	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -39,19 +38,14 @@ type site struct {
 	assets   *web.Assets
 	catalogs web.Catalogs
 	origin   *http.CrossOriginProtection
-	rates    *uploadrate.Rates
 }
 
 // Handler returns a handler for {path}/{token} and {path}/assets/, where {path}
 // is the path that it is mounted at. Log lines name the run, and the request id that the
-// caller has set as X-Request-Id on the response. If the ResponseWriter has a method
-// LogRun(verification.RunID), the handler calls it with the run of the request. The rates
-// limit uploads; nil gives the handler rates of its own.
-func Handler(e *engine.Engine, log *slog.Logger, rates *uploadrate.Rates) (http.Handler, error) {
-	if rates == nil {
-		rates = uploadrate.New()
-	}
-	s := &site{engine: e, log: log, origin: http.NewCrossOriginProtection(), rates: rates}
+// caller has set as X-Request-Id on the response. If the ResponseWriter is a RunLogger, the
+// handler tells it the run of the request.
+func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
+	s := &site{engine: e, log: log, origin: http.NewCrossOriginProtection()}
 	var err error
 	if s.catalogs, err = web.ReadCatalogs(messageFiles); err != nil {
 		return nil, err
@@ -81,6 +75,11 @@ func Handler(e *engine.Engine, log *slog.Logger, rates *uploadrate.Rates) (http.
 	return r, nil
 }
 
+// RunLogger is a ResponseWriter whose log line names the run of its request.
+type RunLogger interface {
+	LogRun(id verification.RunID)
+}
+
 // maxToken is the length of the longest token that is opened, in bytes.
 const maxToken = 1024
 
@@ -93,7 +92,7 @@ func (s *site) open(w http.ResponseWriter, r *http.Request) (visitor, engine.Jou
 	j, err := s.engine.OpenJourney(r.Context(), v.token)
 	if id := j.Run.ID; id != "" {
 		v.log = v.log.With("run", id)
-		if l, ok := w.(interface{ LogRun(id verification.RunID) }); ok {
+		if l, ok := w.(RunLogger); ok {
 			l.LogRun(id)
 		}
 	}

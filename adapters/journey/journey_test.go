@@ -81,7 +81,7 @@ func TestTheLogNamesTheRequestAndTheRun(t *testing.T) {
 		p.Store = tenants
 	})
 	c := s.begin(onboarding(), "")
-	pages, err := journey.Handler(s.Engine, slog.New(slog.NewTextHandler(s.log, nil)), nil)
+	pages, err := journey.Handler(s.Engine, slog.New(slog.NewTextHandler(s.log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

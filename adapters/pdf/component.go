@@ -17,7 +17,7 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/core/entity"
 	"github.com/johnfercher/maroto/v2/pkg/props"
 
-	"github.com/verifyd/verifyd/adapters/pdf/typeset"
+	"github.com/verifyd/verifyd/internal/typeset"
 )
 
 // block is a row of the report, and how it is divided over pages.

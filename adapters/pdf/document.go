@@ -17,7 +17,7 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/props"
 	"github.com/phpdave11/gofpdf"
 
-	"github.com/verifyd/verifyd/adapters/pdf/typeset"
+	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/consts/border"
 	"github.com/johnfercher/maroto/v2/pkg/core"
 
-	"github.com/verifyd/verifyd/adapters/pdf/typeset"
+	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
 )
 

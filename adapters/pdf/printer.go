@@ -18,10 +18,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/pdf/typeset"
+	"github.com/verifyd/verifyd/internal/fair"
+	"github.com/verifyd/verifyd/internal/lru"
+	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/fair"
-	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // Options configure a Printer. The zero value is valid.

@@ -2,7 +2,7 @@
 
 package pdf
 
-import "github.com/verifyd/verifyd/adapters/pdf/typeset"
+import "github.com/verifyd/verifyd/internal/typeset"
 
 // ink is a colour, 0xRRGGBB.
 type ink uint32

@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
+	"github.com/verifyd/verifyd/internal/fair"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/fair"
 )
 
 // deepOffset is the offset from which a list is deep: skipping rows costs more than

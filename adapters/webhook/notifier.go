@@ -22,7 +22,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
-	"github.com/verifyd/verifyd/adapters/transport"
+	"github.com/verifyd/verifyd/internal/transport"
 	"github.com/verifyd/verifyd/verification"
 )
 

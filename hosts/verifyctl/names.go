@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 // namesIn calls each with every row of a CSV file of names; - is stdin.

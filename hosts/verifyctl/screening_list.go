@@ -9,8 +9,8 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
 	"github.com/verifyd/verifyd/internal/bootstrap"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 type screeningList struct {

@@ -7,8 +7,8 @@ import (
 	"crypto/subtle"
 	"errors"
 
+	"github.com/verifyd/verifyd/internal/fair"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/fair"
 )
 
 // maxUnproven bounds the lookups of unproven credentials at once, one of a client id.

@@ -31,8 +31,8 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 		return callResult{command: verification.Abort{Node: w.Node, Cause: "with: " + err.Error()}}, true
 	}
 	failed := func(err error) verification.RecordFailure {
-		var p interface{ Permanent() bool }
-		f := verification.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: errors.As(err, &p) && p.Permanent()}
+		p, ok := errors.AsType[verification.PermanentError](err)
+		f := verification.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: ok && p.Permanent()}
 		if retry, ok := errors.AsType[*verification.RetryError](err); ok {
 			f.RetryAt, err = retry.At, retry.Cause
 		}

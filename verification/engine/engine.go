@@ -14,9 +14,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/verifyd/verifyd/internal/fair"
+	"github.com/verifyd/verifyd/internal/lru"
+	"github.com/verifyd/verifyd/internal/uploadrate"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/fair"
-	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // Ports are what the engine needs from outside. Store, Expressions, Links, Clock and NewID
@@ -137,6 +138,7 @@ type Engine struct {
 	loads       *fair.Limiter                         // slots for reads of runs that are not in the cache
 	large       *lru.Cache[verification.RunRef, bool] // the runs that were found to be large
 	zones       *lru.Cache[verification.TenantID, tenantZone]
+	uploads     *uploadrate.Rates
 	rests       bool // expensive work is followed by a rest; never by a manual clock
 
 	runner   *runner // nil for an engine that drives nothing
@@ -188,6 +190,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		loads:       fair.NewLimiter(maxLoads, tenantLoads),
 		large:       lru.New[verification.RunRef](maxLarge, 1, func(bool) int { return 1 }),
 		zones:       newZones(),
+		uploads:     uploadrate.New(),
 		begun:       sync.OnceFunc(func() { close(serving) }),
 		serving:     serving,
 	}

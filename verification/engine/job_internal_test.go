@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/internal/fair"
+	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/fair"
-	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // idleRunner returns a runner whose loop does not run, and the queue of its store.

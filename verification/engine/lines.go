@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/lru"
 )
 
 const (

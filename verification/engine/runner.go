@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/verifyd/verifyd/internal/fair"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/fair"
 )
 
 // The limits of a runner that are not options.

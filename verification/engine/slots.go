@@ -5,8 +5,8 @@ package engine
 import (
 	"context"
 
+	"github.com/verifyd/verifyd/internal/fair"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/fair"
 )
 
 // providerKey identifies a provider. The tenant is empty for one of all tenants.

@@ -9,8 +9,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/lru"
 )
 
 // WorkflowDetail is a workflow with the checks of its runs.

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/lru"
 )
 
 const (

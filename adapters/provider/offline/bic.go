@@ -5,7 +5,7 @@ package offline
 import (
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/provider/country"
+	"github.com/verifyd/verifyd/internal/country"
 )
 
 type bicWith struct {

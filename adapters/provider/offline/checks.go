@@ -13,7 +13,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/provider/with"
+	"github.com/verifyd/verifyd/internal/with"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/verifyd/verifyd/adapters/provider/country"
+	"github.com/verifyd/verifyd/internal/country"
 )
 
 // countries returns a function that reports whether a list of accepted countries

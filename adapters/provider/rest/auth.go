@@ -20,7 +20,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
-	"github.com/verifyd/verifyd/adapters/transport"
+	"github.com/verifyd/verifyd/internal/transport"
 )
 
 // auth adds credentials to requests.

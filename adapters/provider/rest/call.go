@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/transport"
+	"github.com/verifyd/verifyd/internal/transport"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/transport"
+	"github.com/verifyd/verifyd/internal/transport"
 	"github.com/verifyd/verifyd/verification"
 )
 

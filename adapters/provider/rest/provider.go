@@ -15,12 +15,13 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/verifyd/verifyd/adapters/transport"
+	"github.com/verifyd/verifyd/internal/transport"
 	"github.com/verifyd/verifyd/verification"
 )
 
 // Expressions compiles the expressions of a declaration. Each reads variables with
-// the given JSON Schemas. The errors of compiled expressions name paths and no values.
+// the given JSON Schemas. The errors of compiled expressions name paths and no values. An AbsentError says that the
+// expression read something that is not there.
 type Expressions interface {
 	// Expression compiles an expression whose value has a JSON type; empty for any. It
 	// also returns the paths that the expression reads.
@@ -30,6 +31,13 @@ type Expressions interface {
 	Text(text string, escape func(string) string, vars map[string]verification.Data) (render func(vars map[string]any) (any, error), reads []string, err error)
 	// Schema compiles a JSON Schema.
 	Schema(schema verification.Data) (verification.Schema, error)
+}
+
+// AbsentError is an error of a compiled expression. Absent reports whether the expression
+// read a value that the response does not have.
+type AbsentError interface {
+	error
+	Absent() bool
 }
 
 // Options are what a provider needs from its host. Expressions and Now are required.

@@ -154,8 +154,8 @@ func (r *response) dataOf(vars map[string]any) (map[string]any, error) {
 	data := make(map[string]any, len(r.data))
 	for _, f := range r.data {
 		v, err := f.value(vars)
-		var missing interface{ Absent() bool }
-		absent := err == nil && v == nil || errors.As(err, &missing) && missing.Absent()
+		missing, ok := errors.AsType[AbsentError](err)
+		absent := err == nil && v == nil || ok && missing.Absent()
 		switch {
 		case absent && f.optional:
 		case err != nil:

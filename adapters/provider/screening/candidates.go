@@ -5,7 +5,7 @@ package screening
 import (
 	"slices"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 // margin is how much lower than the score that is looked for the bound of a name may be: the

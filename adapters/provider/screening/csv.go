@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 // delimiters are the names of delimiters and the delimiters, the most usual first.

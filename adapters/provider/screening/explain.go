@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 // explain returns the reasons for a score of names, one for each part. other says which

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 // Equal returns the ids of the entries with a name that is equal to a text.

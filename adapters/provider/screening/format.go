@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 // Format says how to read a list file. The zero Format is recognised by the content.

@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 // Subject is the person or company that is screened.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 func packed(t *testing.T, text string) string {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 // index finds names of one kind. It never changes once it is built. Names and tokens

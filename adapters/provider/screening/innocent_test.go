@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 	"github.com/verifyd/verifyd/internal/realnames"
 )
 

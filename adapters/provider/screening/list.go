@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 // List is one version of a list. It never changes.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 // rewrite replaces a file of names and sets the time of its change.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 	"github.com/verifyd/verifyd/internal/realnames"
 )
 

@@ -6,7 +6,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 	"github.com/verifyd/verifyd/verification"
 )
 

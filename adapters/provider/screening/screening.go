@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/provider/country"
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
-	"github.com/verifyd/verifyd/adapters/provider/with"
+	"github.com/verifyd/verifyd/internal/country"
+	"github.com/verifyd/verifyd/internal/names"
+	"github.com/verifyd/verifyd/internal/with"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 // name returns a name of the list as it is compared.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 // SelfTest is the result of List.SelfTest.

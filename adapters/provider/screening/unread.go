@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/verifyd/verifyd/adapters/provider/country"
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/country"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 // Unread says how many values of a field of a list file are not in its entries.

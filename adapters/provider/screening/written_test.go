@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/adapters/provider/screening/names"
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 func TestReasonsHaveTheWordsAsTheyAreWritten(t *testing.T) {

@@ -79,9 +79,7 @@ func (h *host) describe(s settings, o opened) func(context.Context) cli.HostFact
 			}
 		}
 	}
-	documents, identifies := o.documents.(interface {
-		Identity(ctx context.Context) (string, error)
-	})
+	documents, identifies := o.documents.(verification.IdentifiedStore)
 	return func(ctx context.Context) cli.HostFacts {
 		if facts.Documents == "" && identifies {
 			var err error

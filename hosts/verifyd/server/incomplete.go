@@ -6,20 +6,16 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 // incompleteEvery is how often a host looks for them. They are removed an hour after their
 // last write.
 const incompleteEvery = 10 * time.Minute
 
-// incompleteRemover is a document store that processes can die in the middle of a write to,
-// such as a folder. An object store stores an object as a whole, or not at all.
-type incompleteRemover interface {
-	RemoveIncomplete(ctx context.Context) (removed int, err error)
-}
-
 // removeIncomplete removes them until ctx ends.
-func removeIncomplete(ctx context.Context, from incompleteRemover, log *slog.Logger) {
+func removeIncomplete(ctx context.Context, from verification.IncompleteRemover, log *slog.Logger) {
 	tick := time.NewTicker(incompleteEvery)
 	defer tick.Stop()
 	for {

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 // serve serves until ctx ends. Then it stops accepting requests, finishes those in
@@ -25,7 +27,7 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 	requests, ignore := hangup()
 	defer ignore()
 	background.Go(func() { h.reload(working, requests) })
-	if from, ok := h.documents.(incompleteRemover); ok {
+	if from, ok := h.documents.(verification.IncompleteRemover); ok {
 		background.Go(func() { removeIncomplete(working, from, h.log) })
 	}
 	if h.settings.has(roleWorker) {

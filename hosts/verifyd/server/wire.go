@@ -36,7 +36,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/adapters/token"
-	"github.com/verifyd/verifyd/adapters/uploadrate"
 	"github.com/verifyd/verifyd/adapters/webhook"
 	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
 	boot "github.com/verifyd/verifyd/internal/bootstrap"
@@ -217,8 +216,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 		}
 		h.names = boot.NamesOf(*o.bootstrap, o.providers)
 	}
-	rates := uploadrate.New()
-	pages, err := journey.Handler(h.engine, h.log, rates)
+	pages, err := journey.Handler(h.engine, h.log)
 	if err != nil {
 		return nil, o.warnings, err
 	}
@@ -241,8 +239,8 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	}
 	h.api.handler = httpapi.New(h.engine, httpapi.Options{
 		Log: h.log, Clock: clock.System{}, RateLimit: s.RateLimit, Observe: m.request,
-		Bearers: r.bearer, UploadRates: rates,
-		Mounts: mounts,
+		Bearers: r.bearer,
+		Mounts:  mounts,
 	})
 	h.admin.handler = adminHandler(h.health, m, manual)
 	return h, o.warnings, nil

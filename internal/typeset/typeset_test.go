@@ -1,0 +1,161 @@
+package typeset_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/go-text/typesetting/font"
+
+	"github.com/verifyd/verifyd/internal/typeset"
+)
+
+func typesetter(t testing.TB) *typeset.Typesetter {
+	t.Helper()
+	fonts, err := typeset.LoadFonts("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return typeset.NewShaper(fonts).New()
+}
+
+const bodySize = 9
+
+// visual returns the text of a line from left to right.
+func visual(l typeset.Line) string {
+	slices.SortStableFunc(l.Pieces, func(a, b typeset.Piece) int { return int(1000 * (a.X - b.X)) })
+	var b strings.Builder
+	for _, p := range l.Pieces {
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
+
+func TestMixedDirectionsAreInVisualOrder(t *testing.T) {
+	ts := typesetter(t)
+	// A bracket in right-to-left text has the glyph of its counterpart.
+	for _, tt := range []struct{ text, want string }{
+		{"ab אבג cd", "ab גבא cd"},
+		{"ab אבג 123 cd", "ab 123 גבא cd"},
+		{"ab אבג 12, (34) cd", "ab )34( ,12 גבא cd"},
+		{"ab אבג (cd) 10%", "ab גבא (cd) 10%"},
+		{"אבג ab דה", "הד ab גבא"},
+		{"אבג (ab) 12", "12 )ab( גבא"},
+		{"אבג 12-34", "12-34 גבא"},
+	} {
+		if got := visual(ts.Lines(tt.text, 100, typeset.Style{Size: bodySize}, 100)[0]); got != tt.want {
+			t.Errorf("%q reads %q from left to right, want %q", tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestLinesAreNotWiderThanTheirWidth(t *testing.T) {
+	ts := typesetter(t)
+	for _, text := range []string{
+		"one two three four five six seven eight nine ten", strings.Repeat("wordless", 20),
+		"https://example.com/a/long/path/of/a/document?with=parameters&more=parameters",
+		"क्षेत्र की सत्यापन रिपोर्ट छत्रपति शिवाजी महाराज मार्ग", "محمد عبد الله علي حسن حسين", strings.Repeat("漢", 50),
+	} {
+		lines := ts.Lines(text, 1000, typeset.Style{Size: bodySize}, 30)
+		if len(lines) < 2 {
+			t.Errorf("%q is set in %d line, want several", text, len(lines))
+		}
+		for _, l := range lines {
+			if l.Width > 30 {
+				t.Errorf("a line of %q is %.1f mm wide, want at most 30", text, l.Width)
+			}
+		}
+	}
+}
+
+func TestPlainTextIsUnchanged(t *testing.T) {
+	ts := typesetter(t)
+	const text = "Zażółć gęślą jaźń, ₹ 1,200 (Ελληνικά) Кириллица"
+	lines := ts.Lines(text, 100, typeset.Style{Size: bodySize}, 200)
+	if len(lines) != 1 || len(lines[0].Pieces) != 1 || lines[0].Pieces[0].Text != text {
+		t.Errorf("lines = %+v, want one piece of the same text", lines)
+	}
+	if got := ts.Lines("", 100, typeset.Style{Size: bodySize}, 10); len(got) != 1 || got[0].Width != 0 {
+		t.Errorf("lines of an empty text = %+v, want an empty one", got)
+	}
+}
+
+func TestALimitIsNoted(t *testing.T) {
+	ts := typesetter(t)
+	lines := ts.Lines(strings.Repeat("x", 12_345), 10, typeset.Style{Size: bodySize}, 200)
+	if got, want := visual(lines[0]), strings.Repeat("x", 10)+"… (10 of 12,345 characters)"; got != want {
+		t.Errorf("text = %q, want %q", got, want)
+	}
+	cut := ts.Truncated("one two three four five six", 100, typeset.Style{Size: bodySize}, 15, 2)
+	if len(cut) != 2 || !strings.HasSuffix(visual(cut[1]), "…") {
+		t.Errorf("lines = %+v, want two and an ellipsis", cut)
+	}
+}
+
+func TestSubsetsHaveAllGlyphsOfTheText(t *testing.T) {
+	ts := typesetter(t)
+	used := map[string]map[rune]bool{}
+	for _, text := range []string{"Latin", "क्षेत्र", "محمد", "กรุงเทพ", "漢 😀", "שלום", "தமிழ்"} {
+		for _, bold := range []bool{false, true} {
+			for _, l := range ts.Lines(text, 100, typeset.Style{Size: 9, Bold: bold}, 100) {
+				for _, p := range l.Pieces {
+					if used[p.Font] == nil {
+						used[p.Font] = map[rune]bool{}
+					}
+					for _, r := range p.Text {
+						used[p.Font][r] = true
+					}
+				}
+			}
+		}
+	}
+	subsets := ts.Subsets()
+	if len(subsets) != len(used) {
+		t.Errorf("there are %d fonts, want %d", len(subsets), len(used))
+	}
+	for _, s := range subsets {
+		face, err := font.ParseTTF(bytes.NewReader(s.TrueType()))
+		if err != nil {
+			t.Errorf("%s cannot be parsed: %v", s.Name(), err)
+			continue
+		}
+		for r := range used[s.Name()] {
+			id, ok := face.NominalGlyph(r)
+			if !ok || r != utf8.RuneError && r != ' ' && face.HorizontalAdvance(id) < 0 {
+				t.Errorf("%s lacks %q", s.Name(), r)
+			}
+			if r > 0xFFFF {
+				t.Errorf("%s has %q, which gofpdf cannot write", s.Name(), r)
+			}
+		}
+		if again := s.TrueType(); !bytes.Equal(again, s.TrueType()) {
+			t.Errorf("%s differs from one call to the next", s.Name())
+		}
+	}
+}
+
+func FuzzLines(f *testing.F) {
+	for _, text := range []string{
+		"plain", "सत्यापन", "لم ينجح (code 42) abc 10%", "👨‍👩‍👧 𠀀 漢", "\x00\u202e\u2067\xff\u200d", "Z\u0301\u0301\u0941", "אבג 12, (34) cd",
+	} {
+		f.Add(text)
+	}
+	fonts, err := typeset.LoadFonts("")
+	if err != nil {
+		f.Fatal(err)
+	}
+	shaper := typeset.NewShaper(fonts)
+	f.Fuzz(func(t *testing.T, text string) {
+		ts := shaper.New()
+		if lines := ts.Lines(text, 200, typeset.Style{Size: bodySize}, 40); len(lines) == 0 {
+			t.Error("there is no line")
+		}
+		for _, s := range ts.Subsets() {
+			if _, err := font.ParseTTF(bytes.NewReader(s.TrueType())); err != nil {
+				t.Errorf("a font cannot be parsed: %v", err)
+			}
+		}
+	})
+}
