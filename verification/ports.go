@@ -232,8 +232,8 @@ type IncompleteRemover interface {
 
 // Provider performs checks. It is called again with the same IdempotencyKey if a
 // host died before it saved the result. An error is transient unless it is a
-// PermanentError that says so; a RetryError sets the earliest time of the next dispatch, within the
-// maximum backoff of the node.
+// PermanentError that says otherwise; a RetryError sets the earliest time of the next
+// dispatch, within the maximum backoff of the node.
 type Provider interface {
 	// Check performs a check.
 	Check(ctx context.Context, r CheckRequest) (CheckResult, error)
