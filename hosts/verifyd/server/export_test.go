@@ -26,7 +26,7 @@ const MaxDocumentMemory = maxDocumentMemory
 
 // ParseSettings returns the problems of the settings.
 func ParseSettings(args, environ []string, stdout io.Writer) error {
-	_, err := parse(args, newEnvironment(environ), stdout)
+	_, err := parse(args, newEnvironment(environ), false, stdout)
 	return err
 }
 

@@ -36,25 +36,34 @@ func Main(options ...Option) {
 // host cannot start, the error has one line for each problem, followed by one for
 // each warning.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer, options ...Option) error {
-	env := newEnvironment(environ)
-	s, err := parse(args, env, stdout)
-	if errors.Is(err, errHelp) {
+	h, err := newHost(ctx, args, environ, stdout, stderr, newAdditions(options))
+	if err != nil {
 		return err
 	}
-	var h *host
+	return h.serve(ctx, func() error { return h.announce(stdout, stderr) })
+}
+
+// newHost wires a host and logs the warnings about its settings. Its error is like that
+// of run.
+func newHost(ctx context.Context, args, environ []string, stdout, stderr io.Writer, added additions) (h *host, err error) {
+	env := newEnvironment(environ)
+	s, err := parse(args, env, added.mounted, stdout)
+	if errors.Is(err, errHelp) {
+		return nil, err
+	}
 	var warnings []string
 	if err == nil {
-		h, warnings, err = wire(ctx, s, env, newAdditions(options), stderr)
+		h, warnings, err = wire(ctx, s, env, added, stderr)
 	}
 	warnings = append(warnings, env.unknown()...)
 	if err != nil {
 		for _, w := range warnings {
 			err = errors.Join(err, errors.New("warning: "+w))
 		}
-		return err
+		return nil, err
 	}
 	for _, w := range warnings {
 		h.log.Warn(w)
 	}
-	return h.serve(ctx, stdout, stderr)
+	return h, nil
 }

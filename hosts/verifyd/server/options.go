@@ -16,6 +16,7 @@ type Option func(*additions)
 type additions struct {
 	providers []namedProvider
 	documents verification.DocumentStore // nil: the settings name the store
+	mounted   bool                       // the program serves the API on a server of its own
 }
 
 type namedProvider struct {

@@ -15,9 +15,9 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// serve serves until ctx ends. Then it stops accepting requests, finishes those in
-// flight, and lets runs reach their next wait. It returns nil after a clean stop.
-func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
+// serve calls ready and serves until ctx ends. Then it stops accepting requests, finishes
+// those in flight, and lets runs reach their next wait. It returns nil after a clean stop.
+func (h *host) serve(ctx context.Context, ready func() error) error {
 	defer h.close()
 	h.log.Info("starting", "version", h.build.Version, "commit", h.build.Commit, "go", h.build.Go, "memory_limit", memoryLimit())
 	working, stopWork := context.WithCancel(context.WithoutCancel(ctx))
@@ -63,13 +63,9 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 		})
 	}
 	h.health.ready.Store(true)
-	if h.demo != nil {
-		if err := h.demo.write(stderr, h.api.url()); err != nil {
-			failed <- err
-		}
+	if err := ready(); err != nil {
+		failed <- err
 	}
-	fmt.Fprintf(stdout, "verifyd ready api=%s admin=%s store=%s\n", h.api.url(), h.admin.url(), h.storage.name())
-
 	var err error
 	select {
 	case <-ctx.Done():
@@ -79,7 +75,7 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 	h.health.ready.Store(false)
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.settings.ShutdownTimeout)
 	defer cancel()
-	err = errors.Join(err, late(api.Shutdown(draining), "requests were still in flight"))
+	err = errors.Join(err, late(errors.Join(api.Shutdown(draining), h.mounted.drain(draining)), "requests were still in flight"))
 	stopWork()
 	err = errors.Join(err, h.engine.Close(draining))
 	err = errors.Join(err, late(admin.Shutdown(draining), "admin requests were still in flight"))
@@ -88,6 +84,17 @@ func (h *host) serve(ctx context.Context, stdout, stderr io.Writer) error {
 	_ = vendor.Close()
 	background.Wait()
 	return err
+}
+
+// announce writes what to try in the demo, and the ready line.
+func (h *host) announce(stdout, stderr io.Writer) error {
+	if h.demo != nil {
+		if err := h.demo.write(stderr, h.api.url()); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(stdout, "verifyd ready api=%s admin=%s store=%s\n", h.api.url(), h.admin.url(), h.storage.name())
+	return nil
 }
 
 // late adds to a timeout what was still in flight.

@@ -77,9 +77,10 @@ Every flag of serve is also an environment variable: --addr is VERIFYD_ADDR.`
 // errHelp is returned after printing help or the version.
 var errHelp = errors.New("help requested")
 
-// parse parses the command line and the environment. Its error has one line for
-// each problem, with the name of the setting.
-func parse(args []string, env *environment, stdout io.Writer) (s settings, err error) {
+// parse parses the command line and the environment, of a host that is mounted on the
+// server of a program or has its own. Its error has one line for each problem, with the
+// name of the setting.
+func parse(args []string, env *environment, mounted bool, stdout io.Writer) (s settings, err error) {
 	var given commandLine
 	var p problems
 	parser, err := kong.New(&given, append(p.mappers(), kong.Name("verifyd"), kong.Description(about),
@@ -113,6 +114,9 @@ func parse(args []string, env *environment, stdout io.Writer) (s settings, err e
 		return settings{}, err
 	}
 	given.Serve.check(&p)
+	if mounted {
+		given.Serve.checkMounted(&p)
+	}
 	return given.Serve, p.err()
 }
 
@@ -188,6 +192,19 @@ func (s settings) check(p *problems) {
 	oneOf(p, "clock", s.Clock, "system", "manual")
 	oneOf(p, "log-level", s.LogLevel, "debug", "info", "warn", "error")
 	oneOf(p, "log-format", s.LogFormat, "text", "json")
+}
+
+// checkMounted records settings that a host on the server of a program cannot have.
+func (s settings) checkMounted(p *problems) {
+	if s.PublicURL == "" {
+		p.add("public-url", "is required: the program has its own server")
+	}
+	if s.isDemo() {
+		p.add("bootstrap", "is required without %s", cli.Setting("database-url"))
+	}
+	if !s.has(roleAPI) {
+		p.add("roles", "must include api")
+	}
 }
 
 // minListBytes is the lowest limit for lists: 1 MiB.

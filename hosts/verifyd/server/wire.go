@@ -59,7 +59,8 @@ type host struct {
 	engine     *engine.Engine
 	lists      *screening.Lists
 	membership *postgres.Membership // nil for a host that shares no database or is no worker
-	api        listener             // without a listener if the host does not have the role api
+	api        listener             // without a listener if the host does not have the role api, or is mounted
+	mounted    *mounted             // the API on the server of a program; nil on a server of its own
 	admin      listener
 	health     *health
 	build      cli.Build
@@ -103,7 +104,7 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 	var p problems
 	var err error
 	s := h.settings
-	if s.has(roleAPI) {
+	if s.has(roleAPI) && !added.mounted {
 		h.api.Listener, err = listen(ctx, "addr", s.Addr)
 		p.wrap("addr", err)
 	}
@@ -242,6 +243,9 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 		Bearers: r.bearer,
 		Mounts:  mounts,
 	})
+	if added.mounted {
+		h.mounted = newMounted(h.api.handler)
+	}
 	h.admin.handler = adminHandler(h.health, m, manual)
 	return h, o.warnings, nil
 }
