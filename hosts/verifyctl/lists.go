@@ -14,7 +14,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/bootstrap"
-	"github.com/verifyd/verifyd/internal/names"
 )
 
 // listFlags say how to read a list file.
@@ -38,12 +37,12 @@ func (f reviewFlag) check() error {
 
 // load loads a list file, or the list of the bootstrap file with this name. A file is read
 // as the bootstrap file declares the first of the lists as that it has.
-func (f listFlags) load(ctx context.Context, s *session, c *names.Comparer, list string, as ...string) (*screening.List, error) {
+func (f listFlags) load(ctx context.Context, s *session, list string, as ...string) (*screening.List, error) {
 	source, err := f.source(ctx, s, list, as...)
 	if err != nil {
 		return nil, err
 	}
-	return screening.Load(ctx, source, c)
+	return screening.Load(ctx, source)
 }
 
 // source returns where a list comes from and how it is read.

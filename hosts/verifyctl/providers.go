@@ -21,7 +21,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/internal/names"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -224,7 +223,7 @@ func (c providerCall) Run(ctx context.Context, s *session) error {
 // bootstrap file, except the one that searches lists.
 func (c providerCall) find(ctx context.Context, s *session, with map[string]any, o rest.Options) (verification.Provider, error) {
 	known := builtIn()
-	known[screening.NameMatchName] = screening.NewNameMatch(names.New())
+	known[screening.NameMatchName] = screening.NewNameMatch()
 	var lists []definition.List
 	if c.Bootstrap != "" && (known[c.Name] == nil || c.Tenant != "" || c.Name == screening.ProviderName) {
 		b, made, err := s.readProviders(ctx, c.Bootstrap, o)

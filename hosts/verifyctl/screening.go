@@ -52,7 +52,7 @@ func (c screeningSearch) Run(ctx context.Context, s *session) error {
 	if err := c.reviewFlag.check(); err != nil {
 		return err
 	}
-	list, err := c.load(ctx, s, names.New(), c.List)
+	list, err := c.load(ctx, s, c.List)
 	if err != nil {
 		return err
 	}
@@ -80,14 +80,14 @@ type screeningCompare struct {
 
 // Run prints the score of two names, and what it is made of.
 func (c screeningCompare) Run(ctx context.Context, s *session) error {
-	comparer := names.New()
+	match := screening.NewNameMatch()
 	switch {
 	case c.CSV && len(c.Names) == 0:
-		return comparePairs(ctx, s, comparer)
+		return comparePairs(ctx, s, match)
 	case c.CSV || len(c.Names) != 2:
 		return errors.New("give two names, or --csv and pairs on stdin")
 	}
-	compared, err := screening.Compare(comparer, names.Kind(c.Kind), c.Names[0], c.Names[1])
+	compared, err := match.Compare(names.Kind(c.Kind), c.Names[0], c.Names[1])
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (c screeningCompare) Run(ctx context.Context, s *session) error {
 
 // comparePairs writes each row of stdin with its score. A pair with a name that has no
 // letter and no digit scores 0. A first row of column names is kept.
-func comparePairs(ctx context.Context, s *session, comparer *names.Comparer) error {
+func comparePairs(ctx context.Context, s *session, match *screening.NameMatch) error {
 	in, out := csv.NewReader(s.stdin), csv.NewWriter(s.stdout)
 	in.FieldsPerRecord = -1
 	in.LazyQuotes = true
@@ -122,8 +122,8 @@ func comparePairs(ctx context.Context, s *session, comparer *names.Comparer) err
 		score := "score"
 		switch {
 		case err == nil:
-			compared, err := screening.Compare(comparer, kind, row[1], row[2])
-			if err != nil && !errors.Is(err, names.ErrNoName) {
+			compared, err := match.Compare(kind, row[1], row[2])
+			if err != nil && !errors.Is(err, screening.ErrNoName) {
 				return fmt.Errorf("row %d: %w", line, err)
 			}
 			score = scoreText(compared.Score)
@@ -195,12 +195,11 @@ func (c screeningDiff) Run(ctx context.Context, s *session) error {
 	if err := c.reviewFlag.check(); err != nil {
 		return err
 	}
-	comparer := names.New()
-	before, err := c.load(ctx, s, comparer, c.Old, c.List, c.New)
+	before, err := c.load(ctx, s, c.Old, c.List, c.New)
 	if err != nil {
 		return err
 	}
-	after, err := c.load(ctx, s, comparer, c.New, c.List, c.Old)
+	after, err := c.load(ctx, s, c.New, c.List, c.Old)
 	if err != nil {
 		return err
 	}
@@ -245,7 +244,7 @@ func (c screeningDiff) Run(ctx context.Context, s *session) error {
 func newHits(before, after *screening.List, who screened) ([]screening.Hit, error) {
 	found, err := after.Search(who.subject, who.reviewAt)
 	hits := found.Hits
-	if errors.Is(err, names.ErrNoName) || len(hits) == 0 {
+	if errors.Is(err, screening.ErrNoName) || len(hits) == 0 {
 		return nil, nil
 	}
 	if err != nil {

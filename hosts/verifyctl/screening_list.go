@@ -10,7 +10,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/bootstrap"
-	"github.com/verifyd/verifyd/internal/names"
 )
 
 type screeningList struct {
@@ -40,11 +39,10 @@ func (c screeningList) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return s.printProblems(err)
 	}
-	comparer := names.New()
 	rows, failed := []listJSON{}, false
 	for _, source := range lists {
 		row := listJSON{Name: source.Name}
-		l, err := screening.Load(ctx, source, comparer)
+		l, err := screening.Load(ctx, source)
 		if err != nil {
 			row.Error, failed = err.Error(), true
 			s.note(fmt.Sprintf("list %s: %v", source.Name, err))

@@ -40,7 +40,7 @@ func (c screeningTest) Run(ctx context.Context, s *session) error {
 	if c.Sample < 0 {
 		return errors.New("--sample: must be at least 1")
 	}
-	list, err := c.load(ctx, s, names.New(), c.List)
+	list, err := c.load(ctx, s, c.List)
 	if err != nil {
 		return err
 	}

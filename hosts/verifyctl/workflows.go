@@ -191,7 +191,7 @@ func withLists(d verification.ProviderDescription, lists []string) (verification
 // describe themselves: providerCall makes the one that it calls.
 func builtIn() map[string]verification.Provider {
 	checks := offline.Checks()
-	checks[screening.ProviderName], checks[screening.NameMatchName] = screening.NewProvider(nil, nil), screening.NewNameMatch(nil)
+	checks[screening.ProviderName], checks[screening.NameMatchName] = screening.NewProvider(nil, nil), screening.NewNameMatch()
 	return checks
 }
 

@@ -3,6 +3,7 @@ package screening
 import (
 	"context"
 	"hash/maphash"
+	"io"
 	"slices"
 	"sync"
 
@@ -136,7 +137,7 @@ func (l *List) Has(kind names.Kind, id string) bool {
 // BreakNext makes the next loads of all lists return lists that find nothing.
 func (a *Lists) BreakNext() {
 	a.read = func(ctx context.Context, s Source, c *names.Comparer) (*List, error) {
-		l, err := Load(ctx, s, c)
+		l, err := load(ctx, s, c)
 		if err == nil {
 			l.ForgetExactNames()
 			l.ForgetKeys()
@@ -169,4 +170,9 @@ func (l *List) LostAsWritten() (searched, lost int) {
 		}
 	}
 	return searched, lost
+}
+
+// ReadWith is Read with a Comparer that several lists share.
+func ReadWith(ctx context.Context, r io.Reader, format Format, c *names.Comparer) (*List, error) {
+	return read(ctx, r, format, c, 0)
 }

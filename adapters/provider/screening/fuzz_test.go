@@ -19,7 +19,7 @@ func FuzzRead(f *testing.F) {
 	c := names.New()
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		format := screening.Format{}
-		l, err := screening.Read(t.Context(), bytes.NewReader(raw), format, c)
+		l, err := screening.ReadWith(t.Context(), bytes.NewReader(raw), format, c)
 		if err != nil {
 			return
 		}
@@ -39,24 +39,24 @@ func FuzzCompare(f *testing.F) {
 	f.Add("Abd al-Rahman", "عبد الرحمن", true)
 	f.Add("Dr. A.", "राजेश 1", true)
 	f.Add("深圳市蓝天科技有限公司", "S.p.A. & Co", false)
-	c := names.New()
+	match := screening.NewNameMatch()
 	f.Fuzz(func(t *testing.T, a, b string, person bool) {
 		kind := names.Company
 		if person {
 			kind = names.Person
 		}
-		ab, err := screening.Compare(c, kind, a, b)
+		ab, err := match.Compare(kind, a, b)
 		if err != nil {
 			return
 		}
 		if ab.Score < 0 || ab.Score > 1 || math.IsNaN(ab.Score) {
 			t.Errorf("Compare(%q, %q) = %v, want 0 to 1", a, b, ab.Score)
 		}
-		if aa, err := screening.Compare(c, kind, a, a); err != nil || aa.Score < 0.999 {
+		if aa, err := match.Compare(kind, a, a); err != nil || aa.Score < 0.999 {
 			t.Errorf("Compare(%q, itself) = %v, %v, want 1", a, aa, err)
 		}
-		ab, err = screening.Same(c, kind, a, b)
-		if ba, also := screening.Same(c, kind, b, a); err != nil || also != nil || ab.Score < 0 || ab.Score > 1 || math.Abs(ab.Score-ba.Score) > 0.0011 {
+		ab, err = match.Same(kind, a, b)
+		if ba, also := match.Same(kind, b, a); err != nil || also != nil || ab.Score < 0 || ab.Score > 1 || math.Abs(ab.Score-ba.Score) > 0.0011 {
 			t.Errorf("Same(%q, %q) = %v, %v, want 0 to 1 in either order: %v, %v", a, b, ab, err, ba, also)
 		}
 	})

@@ -44,7 +44,7 @@ type Result struct {
 
 // Search returns the entries that are like a subject with a score of at least minimum. An
 // entry with an equal name, or an equal identifier, has the score 1, whatever else differs. Search
-// returns names.ErrNoName if the name of the subject has no letter and no digit.
+// returns ErrNoName if the name of the subject has no letter and no digit.
 func (l *List) Search(s Subject, minimum float64) (Result, error) {
 	all, doubts, err := l.matches(s, minimum)
 	return Result{Hits: best(all), Total: len(all), Doubts: doubts}, err

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/internal/names"
 )
 
 func packed(t *testing.T, text string) string {
@@ -67,7 +66,7 @@ func TestAFileThatIsNoListIsRefusedInOneLine(t *testing.T) {
 		{"a column that is no number", "name,passport\nA B,yes\nC D,no\n", screening.Format{}, "identifiers: 2 of 2 values cannot be read; the first is aaa, in entry \"line-2\": is it the right column?"},
 		{"a table of another size", "Report Date: 1\nUnique ID,Name 6,Name type\nA,B\n", screening.Format{}, "line 3: it has 2 fields, not 3"},
 	} {
-		_, err := screening.Read(t.Context(), strings.NewReader(c.text), c.format, names.New())
+		_, err := screening.Read(t.Context(), strings.NewReader(c.text), c.format)
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
@@ -102,7 +101,7 @@ func TestAnEntryWithoutAnEndIsRefusedSoon(t *testing.T) {
 		{"a list in an object", `{"id":"a","schema":"Person","properties":{"alias":[`, `"x",`},
 	} {
 		rest := &endless{text: c.repeated}
-		_, err := screening.Read(t.Context(), io.MultiReader(strings.NewReader(c.begin), rest), screening.Format{}, names.New())
+		_, err := screening.Read(t.Context(), io.MultiReader(strings.NewReader(c.begin), rest), screening.Format{})
 		if err == nil || rest.n > 32<<20 {
 			t.Errorf("%s without an end: %v after %d bytes, want an error within 32 MiB", c.name, err, rest.n)
 		}
@@ -115,7 +114,7 @@ func TestAnEntryWithoutAnEndIsRefusedSoon(t *testing.T) {
 func TestAFileThatUnpacksWithoutAnEndIsRefused(t *testing.T) {
 	row := "Ivan Testov" + strings.Repeat(" ", 10_000) + "\n"
 	bomb := packed(t, "name\n"+strings.Repeat(row, 10_000))
-	_, err := screening.Read(t.Context(), strings.NewReader(bomb), screening.Format{}, names.New())
+	_, err := screening.Read(t.Context(), strings.NewReader(bomb), screening.Format{})
 	if want := "the file unpacks to more than 200 times its size"; err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("%d bytes that unpack to 100 MB: %v, want %q", len(bomb), err, want)
 	}

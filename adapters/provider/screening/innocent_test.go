@@ -31,7 +31,7 @@ func TestFewInnocentsHaveAHit(t *testing.T) {
 		_ = out.Write([]string{fmt.Sprint(i), string(kindOf(n)), n.String(), map[names.Kind]string{names.Person: fmt.Sprintf("%d-05-17", 1940+i%60)}[kindOf(n)]})
 	}
 	out.Flush()
-	l, err := screening.Read(t.Context(), strings.NewReader(text.String()), screening.Format{Type: screening.CSV}, names.New())
+	l, err := screening.Read(t.Context(), strings.NewReader(text.String()), screening.Format{Type: screening.CSV})
 	if err != nil {
 		t.Fatal(err)
 	}

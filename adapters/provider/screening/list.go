@@ -60,7 +60,9 @@ type page struct {
 const pageSize = 1 << 20
 
 // Load reads a list from a file.
-func Load(ctx context.Context, s Source, c *names.Comparer) (*List, error) {
+func Load(ctx context.Context, s Source) (*List, error) { return load(ctx, s, names.New()) }
+
+func load(ctx context.Context, s Source, c *names.Comparer) (*List, error) {
 	file, err := s.open()
 	if err != nil {
 		return nil, err
@@ -84,8 +86,8 @@ func Load(ctx context.Context, s Source, c *names.Comparer) (*List, error) {
 
 // Read reads a list. A list without an entry is an error, because an empty file is
 // more often a mistake than intended.
-func Read(ctx context.Context, r io.Reader, format Format, c *names.Comparer) (*List, error) {
-	return read(ctx, r, format, c, 0)
+func Read(ctx context.Context, r io.Reader, format Format) (*List, error) {
+	return read(ctx, r, format, names.New(), 0)
 }
 
 // tooLargeError is the error of a list of which some entries take more memory than the list may.

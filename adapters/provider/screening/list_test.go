@@ -22,7 +22,7 @@ const fictional = "../../../hosts/verifyd/demo/fictional-list.csv"
 
 func loaded(t *testing.T) *screening.List {
 	t.Helper()
-	l, err := screening.Load(t.Context(), screening.Source{Path: fictional, Format: screening.Format{Type: screening.OpenSanctions}}, names.New())
+	l, err := screening.Load(t.Context(), screening.Source{Path: fictional, Format: screening.Format{Type: screening.OpenSanctions}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestAnAliasIsShownOnlyIfItIsMoreSimilar(t *testing.T) {
 
 func read(t *testing.T, text string, f screening.Format) *screening.List {
 	t.Helper()
-	l, err := screening.Read(t.Context(), strings.NewReader(text), f, names.New())
+	l, err := screening.Read(t.Context(), strings.NewReader(text), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ e5,Person,--,,,
 		{ftm, screening.Format{Type: screening.FollowTheMoney}},
 		{plain, screening.Format{Type: screening.CSV, Columns: columns}},
 	} {
-		l, err := screening.Read(t.Context(), strings.NewReader(tc.text), tc.format, names.New())
+		l, err := screening.Read(t.Context(), strings.NewReader(tc.text), tc.format)
 		if err != nil {
 			t.Fatalf("%s: %v", tc.format.Type, err)
 		}
@@ -271,7 +271,7 @@ func TestADayMayBeSwappedWithItsMonth(t *testing.T) {
 func TestBirthDatesThatAreNotDatesAreLeftOut(t *testing.T) {
 	const text = "id,schema,name,aliases,birth_date\na,Person,Ivan Testov,,c. 1970;1970-13;1970-00-01;1970/05-01;1970-05-32;197O;1970-05-01T00:00:00\n" +
 		"b,Person,Petra Testova,,1960;1961;1962;1963;1964\n"
-	l, err := screening.Read(t.Context(), strings.NewReader(text), screening.Format{Type: screening.OpenSanctions}, names.New())
+	l, err := screening.Read(t.Context(), strings.NewReader(text), screening.Format{Type: screening.OpenSanctions})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestAnEntityWithManyCountriesIsReadAtOnce(t *testing.T) {
 	const want = 2 * time.Second // compared with each other, they take ten times as long
 	line := `{"id":"a","schema":"Person","caption":"A B","properties":{"country":[` + numbered(60_000) + `]}}`
 	began := time.Now()
-	_, _ = screening.Read(t.Context(), strings.NewReader(line), screening.Format{Type: screening.FollowTheMoney}, names.New())
+	_, _ = screening.Read(t.Context(), strings.NewReader(line), screening.Format{Type: screening.FollowTheMoney})
 	if took := time.Since(began); took > want {
 		t.Errorf("reading an entity with 60,000 countries took %s, want at most %s", took, want)
 	}
@@ -327,7 +327,7 @@ func TestABrokenListIsAnErrorThatNamesTheLine(t *testing.T) {
 		{"many aliases", `{"id":"a","schema":"Person","caption":"A B","properties":{"alias":[` + numbered(60_000) + `]}}`, screening.Format{Type: screening.FollowTheMoney}, `entry "a" has 60000 values of the field alias: the limit is 10000`},
 		{"no id", `{"caption":"A B"}`, screening.Format{Type: screening.FollowTheMoney}, "line 1: the entity has no id or no schema"},
 	} {
-		_, err := screening.Read(context.Background(), strings.NewReader(tc.text), tc.format, c)
+		_, err := screening.ReadWith(context.Background(), strings.NewReader(tc.text), tc.format, c)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want %q", tc.name, err, tc.want)
 		}

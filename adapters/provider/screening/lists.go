@@ -60,7 +60,7 @@ type Lists struct {
 	log      *slog.Logger
 	loaded   func(list string, l *List, err error)
 	now      func() time.Time
-	read     func(context.Context, Source, *names.Comparer) (*List, error) // Load
+	read     func(context.Context, Source, *names.Comparer) (*List, error) // load
 	maxBytes int64
 	setting  string     // of maxBytes
 	reload   sync.Mutex // one reload at a time
@@ -100,7 +100,7 @@ const selfTested = 1000
 
 // Open loads all lists. The error joins the problems of all of them.
 func Open(ctx context.Context, sources []Source, o Options) (*Lists, error) {
-	all := &Lists{comparer: names.New(), lists: map[string]*kept{}, log: o.Log, loaded: o.Loaded, now: o.Now, read: Load, maxBytes: o.MaxBytes, setting: o.Setting}
+	all := &Lists{comparer: names.New(), lists: map[string]*kept{}, log: o.Log, loaded: o.Loaded, now: o.Now, read: load, maxBytes: o.MaxBytes, setting: o.Setting}
 	if all.loaded == nil {
 		all.loaded = func(string, *List, error) {}
 	}
@@ -118,7 +118,7 @@ func Open(ctx context.Context, sources []Source, o Options) (*Lists, error) {
 // Named returns lists that are never loaded, for a host that makes no checks and only
 // has to know their names.
 func Named(sources []Source) *Lists {
-	all := &Lists{comparer: names.New(), lists: map[string]*kept{}}
+	all := &Lists{lists: map[string]*kept{}}
 	for _, s := range sources {
 		all.lists[s.Name] = &kept{source: s}
 	}
@@ -218,9 +218,6 @@ func (a *Lists) Watch(ctx context.Context, interval time.Duration) {
 		}
 	}
 }
-
-// Comparer returns the Comparer of the names.
-func (a *Lists) Comparer() *names.Comparer { return a.comparer }
 
 // Names returns the names of the lists in order.
 func (a *Lists) Names() []string { return slices.Sorted(maps.Keys(a.lists)) }

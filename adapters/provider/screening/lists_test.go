@@ -177,7 +177,7 @@ func TestOpenReportsTheProblemsOfAllLists(t *testing.T) {
 func TestLoadingEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := screening.Read(ctx, strings.NewReader("name\nIvan Testov\n"), screening.Format{Type: screening.CSV}, names.New())
+	_, err := screening.Read(ctx, strings.NewReader("name\nIvan Testov\n"), screening.Format{Type: screening.CSV})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}

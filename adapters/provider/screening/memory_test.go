@@ -31,7 +31,7 @@ func TestAListCountsTheMemoryThatItTakes(t *testing.T) {
 	} {
 		comparer := names.New()
 		before := heap()
-		l, err := screening.Read(t.Context(), strings.NewReader(content), screening.Format{Type: screening.OpenSanctions}, comparer)
+		l, err := screening.ReadWith(t.Context(), strings.NewReader(content), screening.Format{Type: screening.OpenSanctions}, comparer)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,8 +16,8 @@ type NameMatch struct {
 	comparer *names.Comparer
 }
 
-// NewNameMatch returns a provider that tells whether two names are one.
-func NewNameMatch(c *names.Comparer) *NameMatch { return &NameMatch{describedAs(NameMatchName), c} }
+// NewNameMatch returns a provider that compares two names.
+func NewNameMatch() *NameMatch { return &NameMatch{describedAs(NameMatchName), names.New()} }
 
 // Check compares name and other of the check's `with`. A score of at least threshold passes.
 func (p *NameMatch) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
@@ -30,7 +30,7 @@ func (p *NameMatch) Check(_ context.Context, r verification.CheckRequest) (verif
 	if err := p.with.Read(r.With, &w); err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}
-	m, err := Same(p.comparer, w.Kind, w.Name, w.Other)
+	m, err := p.Same(w.Kind, w.Name, w.Other)
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(fmt.Errorf("%s: with.%w", NameMatchName, err))
 	}
@@ -47,32 +47,35 @@ type Comparison struct {
 	Reasons []string `json:"reasons"`
 }
 
-// Same returns whether two names are the name of one person or company, as offline.name_match
-// does: words that only one name has are refused, but for one middle name.
-func Same(c *names.Comparer, kind names.Kind, a, b string) (Comparison, error) {
-	first, err := c.ParseRegistered(kind, a)
+// ErrNoName is the error of a name without a letter and a digit.
+var ErrNoName = names.ErrNoName
+
+// Same scores whether two names are the name of one person or company, as Check does: a word
+// that only one name has lowers the score, except one middle name. kind is person or company.
+func (p *NameMatch) Same(kind names.Kind, a, b string) (Comparison, error) {
+	first, err := p.comparer.ParseRegistered(kind, a)
 	if err != nil {
 		return Comparison{}, fmt.Errorf("name: %w", err)
 	}
-	second, err := c.ParseRegistered(kind, b)
+	second, err := p.comparer.ParseRegistered(kind, b)
 	if err != nil {
 		return Comparison{}, fmt.Errorf("other: %w", err)
 	}
-	m := c.Identify(first, second)
+	m := p.comparer.Identify(first, second)
 	return Comparison{round(float64(m.Score)), explain(m, "the other name")}, nil
 }
 
-// Compare compares two names without a list, as a search does, so that all tokens have the
-// same weight, except those that very many people share.
-func Compare(c *names.Comparer, kind names.Kind, a, b string) (Comparison, error) {
-	first, err := c.Parse(kind, a)
+// Compare compares two names as a search does, without a list: all words have the same
+// weight, except those that very many people share. kind is person or company.
+func (p *NameMatch) Compare(kind names.Kind, a, b string) (Comparison, error) {
+	first, err := p.comparer.Parse(kind, a)
 	if err != nil {
 		return Comparison{}, fmt.Errorf("name: %w", err)
 	}
-	second, err := c.Parse(kind, b)
+	second, err := p.comparer.Parse(kind, b)
 	if err != nil {
 		return Comparison{}, fmt.Errorf("other: %w", err)
 	}
-	m := c.Compare(first, second)
+	m := p.comparer.Compare(first, second)
 	return Comparison{round(float64(m.Score)), explain(m, "the other name")}, nil
 }

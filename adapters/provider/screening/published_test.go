@@ -46,7 +46,7 @@ func openPublished(t testing.TB, file string) []byte {
 
 func TestPublishedListsAreReadAsTheyAre(t *testing.T) {
 	for file, format := range listFiles() {
-		l, err := screening.Read(t.Context(), bytes.NewReader(openPublished(t, file)), format, names.New())
+		l, err := screening.Read(t.Context(), bytes.NewReader(openPublished(t, file)), format)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
@@ -79,7 +79,7 @@ func line(b *strings.Builder, field string, values []string) {
 
 func TestEachNameOfAPublishedListIsFound(t *testing.T) {
 	for file, format := range listFiles() {
-		l, err := screening.Read(t.Context(), bytes.NewReader(openPublished(t, file)), format, names.New())
+		l, err := screening.Read(t.Context(), bytes.NewReader(openPublished(t, file)), format)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
@@ -95,7 +95,7 @@ func TestEachNameOfAPublishedListIsFound(t *testing.T) {
 func TestFormatsOfOneListAgree(t *testing.T) {
 	for _, files := range [][]string{{"sdn.xml", "sdn_advanced.xml", "sdn_enhanced.xml"}, {"uk_sanctions_list.xml", "uk_sanctions_list.csv", "ConList.csv"}} {
 		for _, file := range files {
-			l, err := screening.Read(t.Context(), bytes.NewReader(openPublished(t, file)), screening.Format{}, names.New())
+			l, err := screening.Read(t.Context(), bytes.NewReader(openPublished(t, file)), screening.Format{})
 			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}

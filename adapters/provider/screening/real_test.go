@@ -63,7 +63,7 @@ func realList(tb testing.TB, n, some int) (*screening.List, map[uint32]realnames
 			}
 		}))
 	}()
-	l, err := screening.Read(tb.Context(), read, screening.Format{Type: screening.OpenSanctions}, names.New())
+	l, err := screening.Read(tb.Context(), read, screening.Format{Type: screening.OpenSanctions})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func TestOutcomesOfScreening(t *testing.T) {
 }
 
 func TestOutcomesOfNameMatch(t *testing.T) {
-	p := screening.NewNameMatch(names.New())
+	p := screening.NewNameMatch()
 	for _, tc := range []struct {
 		with map[string]any
 		want verification.CheckOutcome
@@ -107,7 +107,7 @@ func TestOutcomesOfNameMatch(t *testing.T) {
 }
 
 func TestReasonsNameEveryWord(t *testing.T) {
-	c := names.New()
+	match := screening.NewNameMatch()
 	for _, tc := range []struct {
 		a, b string
 		want []string
@@ -117,7 +117,7 @@ func TestReasonsNameEveryWord(t *testing.T) {
 		{"Ivan Petrovich Testov", "Ivan Testov", []string{"Ivan is the same", "Testov is the same", "Petrovich is not in the other name"}},
 		{"Ivan Testov", "Ivan Petrovich Testov", []string{"Ivan is the same", "Testov is the same", "Petrovich is only in the other name"}},
 	} {
-		m, err := screening.Compare(c, names.Person, tc.a, tc.b)
+		m, err := match.Compare(names.Person, tc.a, tc.b)
 		if diff := cmp.Diff(tc.want, m.Reasons); diff != "" || err != nil {
 			t.Errorf("%s and %s: %v (-want +got):\n%s", tc.a, tc.b, err, diff)
 		}
@@ -125,7 +125,7 @@ func TestReasonsNameEveryWord(t *testing.T) {
 }
 
 func TestNameMatchSaysWhyNamesAreNotOne(t *testing.T) {
-	c := names.New()
+	match := screening.NewNameMatch()
 	for _, tc := range []struct {
 		kind names.Kind
 		a, b string
@@ -138,7 +138,7 @@ func TestNameMatchSaysWhyNamesAreNotOne(t *testing.T) {
 		{names.Company, "Acme Trading Ltd", "Acme Trading LLP", []string{"Acme is the same", "Trading is the same", "another legal form: ltd and llp"}},
 		{names.Company, "Acme Trading Ltd", "Acme Ltd", []string{"Acme is the same", "Trading is not in the other name", "a word of a company's name is only in one name"}},
 	} {
-		m, err := screening.Same(c, tc.kind, tc.a, tc.b)
+		m, err := match.Same(tc.kind, tc.a, tc.b)
 		if diff := cmp.Diff(tc.want, m.Reasons); diff != "" || err != nil || m.Score >= 0.5 {
 			t.Errorf("%s and %s: %.3f, %v (-want +got):\n%s", tc.a, tc.b, m.Score, err, diff)
 		}
@@ -146,7 +146,7 @@ func TestNameMatchSaysWhyNamesAreNotOne(t *testing.T) {
 }
 
 func TestANameThatCannotBeComparedFails(t *testing.T) {
-	p := screening.NewNameMatch(names.New())
+	p := screening.NewNameMatch()
 	long := strings.Repeat("Ravi ", 20)
 	r, err := p.Check(t.Context(), verification.CheckRequest{With: map[string]any{"name": long, "other": long, "threshold": 0.5}})
 	reasons, _ := r.Data["reasons"].([]string)
@@ -179,7 +179,7 @@ func fits(t *testing.T, p verification.Describer, with, data map[string]any) {
 
 func TestAWrongWithIsPermanentAndNamesItsKey(t *testing.T) {
 	search := screening.NewProvider(opened(t), time.Now)
-	match := screening.NewNameMatch(names.New())
+	match := screening.NewNameMatch()
 	good := map[string]any{"list": "fictional", "kind": "person", "name": "A B"}
 	for _, tc := range []struct {
 		provider verification.Provider
@@ -237,7 +237,7 @@ func TestANullIsAValueThatIsNotGiven(t *testing.T) {
 		{screening.NewProvider(opened(t), time.Now), map[string]any{
 			"list": "fictional", "name": "A B", "kind": "person", "birth_date": nil, "countries": nil, "review_at": nil, "fail_at": nil,
 		}},
-		{screening.NewNameMatch(names.New()), map[string]any{"name": "A B", "other": "A B", "kind": nil, "threshold": nil}},
+		{screening.NewNameMatch(), map[string]any{"name": "A B", "other": "A B", "kind": nil, "threshold": nil}},
 	} {
 		if r, err := tc.provider.Check(t.Context(), verification.CheckRequest{With: tc.with}); err != nil || r.Outcome != verification.OutcomePassed {
 			t.Errorf("%v: %v, %v", tc.with, r.Outcome, err)
@@ -246,7 +246,7 @@ func TestANullIsAValueThatIsNotGiven(t *testing.T) {
 }
 
 func TestDescriptionsAreSchemas(t *testing.T) {
-	for _, p := range []verification.Describer{screening.NewProvider(opened(t), time.Now), screening.NewNameMatch(names.New())} {
+	for _, p := range []verification.Describer{screening.NewProvider(opened(t), time.Now), screening.NewNameMatch()} {
 		if diff := cmp.Diff(p.Describe(), p.Describe()); diff != "" || p.Describe().Summary == "" {
 			t.Errorf("Describe differs between calls or is empty: %s", diff)
 		}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/internal/names"
 )
 
 func TestASelfTestSearchesEveryName(t *testing.T) {
@@ -17,7 +16,7 @@ func TestASelfTestSearchesEveryName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := screening.Read(t.Context(), strings.NewReader(string(raw)), screening.Format{Type: screening.OpenSanctions}, names.New())
+	l, err := screening.Read(t.Context(), strings.NewReader(string(raw)), screening.Format{Type: screening.OpenSanctions})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -157,7 +157,7 @@ func trickList(t *testing.T) *screening.List {
 		fmt.Fprintf(&b, "%s,%s\n", kind, name)
 	}
 	b.WriteString("person,Viktor Ilyich Zamoyskov\n")
-	l, err := screening.Read(t.Context(), strings.NewReader(b.String()), screening.Format{Type: screening.CSV}, names.New())
+	l, err := screening.Read(t.Context(), strings.NewReader(b.String()), screening.Format{Type: screening.CSV})
 	if err != nil {
 		t.Fatal(err)
 	}

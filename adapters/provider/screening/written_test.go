@@ -12,7 +12,7 @@ import (
 )
 
 func TestReasonsHaveTheWordsAsTheyAreWritten(t *testing.T) {
-	c := names.New()
+	c, match := names.New(), screening.NewNameMatch()
 	for _, tc := range []struct{ kind, name, other, want string }{
 		{"person", "Виктор Замойсков", "Victor Zamoiskov", "Виктор is like Victor: 0.96, same name"},
 		{"person", "MÜLLER José", "Jose Muller", "MÜLLER is the same as Muller"},
@@ -21,12 +21,12 @@ func TestReasonsHaveTheWordsAsTheyAreWritten(t *testing.T) {
 		{"company", "Acme Handel GmbH", "Acme Trading", "Handel means the same as Trading"},
 		{"company", "Twenty-One Club", "21 Club", "Twenty One is the same as 21"},
 	} {
-		m, err := screening.Compare(c, names.Kind(tc.kind), tc.name, tc.other)
+		m, err := match.Compare(names.Kind(tc.kind), tc.name, tc.other)
 		if err != nil || !slices.Contains(m.Reasons, tc.want) {
 			t.Errorf("%s and %s: %q, %v, want %q", tc.name, tc.other, m.Reasons, err, tc.want)
 		}
 		list := "name,kind\n" + tc.other + "," + tc.kind + "\n"
-		l, err := screening.Read(t.Context(), strings.NewReader(list), screening.Format{Type: screening.CSV}, c)
+		l, err := screening.ReadWith(t.Context(), strings.NewReader(list), screening.Format{Type: screening.CSV}, c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -180,7 +180,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 		return nil, o.warnings, err
 	}
 	o.providers.All[screening.ProviderName] = screening.NewProvider(h.lists, clk.Now)
-	o.providers.All[screening.NameMatchName] = screening.NewNameMatch(h.lists.Comparer())
+	o.providers.All[screening.NameMatchName] = screening.NewNameMatch()
 	links := token.NewLinks(keys)
 	notifier, err := webhook.New(webhook.Options{
 		Secrets: secrets(h.storage), Now: clk.Now, AllowPrivateNetworks: s.AllowPrivate,
