@@ -16,7 +16,7 @@ import (
 )
 
 // namesIn calls each with every row of a CSV file of names; - is stdin.
-func namesIn(s *session, path string, reviewAt float64, each func(screened) error) error {
+func namesIn(s *session, path string, each func(screened) error) error {
 	from := s.stdin
 	if path != "-" {
 		file, err := os.Open(filepath.Clean(path))
@@ -68,7 +68,7 @@ func namesIn(s *session, path string, reviewAt float64, each func(screened) erro
 			id, numbered = fmt.Sprintf("line-%d", line), true
 		}
 		err = each(screened{
-			ID: id, numbered: numbered, Kind: string(kind), Name: field("name"), reviewAt: reviewAt,
+			ID: id, numbered: numbered, Kind: string(kind), Name: field("name"),
 			subject: screening.Subject{
 				Kind: kind, Name: field("name"), BirthDate: birth,
 				Countries: strings.FieldsFunc(field("countries"), func(r rune) bool { return r == ';' || r == ' ' }),

@@ -139,39 +139,30 @@ func comparePairs(ctx context.Context, s *session, match *screening.NameMatch) e
 }
 
 type screeningDiff struct {
-	Old    string `arg:"" help:"List file of the old version, or the name of a list in the bootstrap file."`
-	New    string `arg:"" help:"List file of the new version, or the name of a list in the bootstrap file."`
-	List   string `placeholder:"NAME" help:"Only checks of this list, by its name in the bootstrap file. By default checks of any list. With --bootstrap, both files are read as the bootstrap file declares this list."`
-	Record bool   `help:"Record the new matches on their runs, which then need a verdict again."`
-	Names  string `placeholder:"FILE" help:"Take names from a CSV with the columns kind, name and optionally id, birth_date and countries instead of from runs; - is stdin."`
+	Old   string `arg:"" help:"List file of the old version, or the name of a list in the bootstrap file."`
+	New   string `arg:"" help:"List file of the new version, or the name of a list in the bootstrap file."`
+	List  string `placeholder:"NAME" help:"With --bootstrap, read both files as it declares this list."`
+	Names string `required:"" placeholder:"FILE" help:"CSV of the names to screen, with the columns kind, name and optionally id, birth_date and countries; - is stdin."`
 	listFlags
 	reviewFlag
-	tenantFlags
 	jsonFlag
 }
 
-// screened is the person or company of one screened name.
+// screened is a person or company of the file of names.
 type screened struct {
-	Run         string `json:"run_id,omitempty"`
-	ReferenceID string `json:"reference_id,omitempty"`
-	Node        string `json:"node_id,omitempty"`
-	ID          string `json:"id,omitempty"` // in the file of names
-	Kind        string `json:"kind"`
-	Name        string `json:"name"`
+	ID   string `json:"id"`
+	Kind string `json:"kind"`
+	Name string `json:"name"`
 
-	list     string
 	numbered bool // the id is the number of a line
 	subject  screening.Subject
-	reviewAt float64
 }
 
 type diffJSON struct {
-	OldVersion string       `json:"old_version"`
-	NewVersion string       `json:"new_version"`
-	Screened   int          `json:"screened"`
-	NewMatches []newMatch   `json:"new_matches"`
-	Recorded   int          `json:"recorded,omitempty"` // runs whose new matches were recorded
-	Unreadable []unscreened `json:"unreadable,omitempty"`
+	OldVersion string     `json:"old_version"`
+	NewVersion string     `json:"new_version"`
+	Screened   int        `json:"screened"`
+	NewMatches []newMatch `json:"new_matches"`
 }
 
 type newMatch struct {
@@ -179,19 +170,9 @@ type newMatch struct {
 	Hits []screening.Hit `json:"hits"`
 }
 
-// unscreened is a check whose name cannot be found any more.
-type unscreened struct {
-	Run    string `json:"run_id"`
-	Node   string `json:"node_id"`
-	Reason string `json:"reason"`
-}
-
 // Run prints the names that match an entry of the new version that they do not match in
 // the old one. If there are any, the exit code is 1.
 func (c screeningDiff) Run(ctx context.Context, s *session) error {
-	if c.Record && c.Names != "" {
-		return errors.New("--record: matches of a file of names cannot be recorded; leave out --names")
-	}
 	if err := c.reviewFlag.check(); err != nil {
 		return err
 	}
@@ -204,11 +185,11 @@ func (c screeningDiff) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	result := diffJSON{OldVersion: before.Version, NewVersion: after.Version, NewMatches: []newMatch{}}
-	each := func(who screened) error {
+	err = namesIn(s, c.Names, func(who screened) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		hits, err := newHits(before, after, who)
+		hits, err := newHits(before, after, who.subject, c.ReviewAt)
 		if err != nil {
 			return err
 		}
@@ -217,19 +198,9 @@ func (c screeningDiff) Run(ctx context.Context, s *session) error {
 			result.NewMatches = append(result.NewMatches, newMatch{who, hits})
 		}
 		return nil
-	}
-	if c.Names != "" {
-		err = namesIn(s, c.Names, c.ReviewAt, each)
-	} else {
-		result.Unreadable, err = c.fromRuns(ctx, s, each)
-	}
+	})
 	if err != nil {
 		return err
-	}
-	if c.Record {
-		if result.Recorded, err = c.record(ctx, s, result); err != nil {
-			return err
-		}
 	}
 	if err := c.print(s, result); err != nil {
 		return err
@@ -241,22 +212,20 @@ func (c screeningDiff) Run(ctx context.Context, s *session) error {
 }
 
 // newHits returns the hits in the new version whose entries are no hits in the old.
-func newHits(before, after *screening.List, who screened) ([]screening.Hit, error) {
-	found, err := after.Search(who.subject, who.reviewAt)
-	hits := found.Hits
-	if errors.Is(err, screening.ErrNoName) || len(hits) == 0 {
+func newHits(before, after *screening.List, who screening.Subject, reviewAt float64) ([]screening.Hit, error) {
+	found, err := after.Search(who, reviewAt)
+	if errors.Is(err, screening.ErrNoName) || len(found.Hits) == 0 {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	foundKnown, err := before.Search(who.subject, who.reviewAt)
-	known := foundKnown.Hits
+	known, err := before.Search(who, reviewAt)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(hits, func(h screening.Hit) bool {
-		return slices.ContainsFunc(known, func(k screening.Hit) bool { return k.ID == h.ID })
+	return slices.DeleteFunc(found.Hits, func(h screening.Hit) bool {
+		return slices.ContainsFunc(known.Hits, func(k screening.Hit) bool { return k.ID == h.ID })
 	}), nil
 }
 
@@ -264,18 +233,12 @@ func (c screeningDiff) print(s *session, result diffJSON) error {
 	if c.JSON {
 		return s.json(result)
 	}
-	for _, u := range result.Unreadable {
-		s.note(fmt.Sprintf("run %s, node %s was not screened: %s", u.Run, u.Node, u.Reason))
-	}
 	s.note(fmt.Sprintf("%d names were screened, %d of them match newly", result.Screened, len(result.NewMatches)))
-	if c.Record {
-		s.note(fmt.Sprintf("the matches of %d runs were recorded", result.Recorded))
-	}
 	var rows [][]string
 	for _, m := range result.NewMatches {
 		for _, h := range m.Hits {
-			rows = append(rows, []string{m.Run, m.ReferenceID, m.Node, m.ID, scoreText(h.Score), h.ID, h.Name})
+			rows = append(rows, []string{m.ID, scoreText(h.Score), h.ID, h.Name})
 		}
 	}
-	return s.table([]string{"RUN_ID", "REFERENCE_ID", "NODE_ID", "ID", "SCORE", "ENTRY", "LISTED_NAME"}, rows)
+	return s.table([]string{"ID", "SCORE", "ENTRY", "LISTED_NAME"}, rows)
 }

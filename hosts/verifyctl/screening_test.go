@@ -9,10 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/verifyd/verifyd/adapters/definition"
-	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 )
 
 const fictional = "../verifyd/demo/fictional-list.csv"
@@ -145,88 +141,6 @@ func TestDiffReportsTheNamesOfAFileThatMatchNewly(t *testing.T) {
 		if _, problems, code := screen(t, stdin, "diff", before, after, "--names", "-"); code != exitUsage || !strings.Contains(problems, want) {
 			t.Errorf("%q: exit code %d, %q, want %q", stdin, code, problems, want)
 		}
-	}
-}
-
-func TestDiffReportsFinishedRunsThatMatchNewly(t *testing.T) {
-	const workflow = `
-workflow: screening
-name: Screening
-start: screen
-nodes:
-  screen: {type: check, provider: offline.screening, with: {list: sanctions, kind: person, name: "${input.name}"}, next: other}
-  other: {type: check, provider: sandbox, next: done}
-  done: {type: end}
-`
-	w := onMemory(t)
-	db, err := w.server.open(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: "Bench"}); err != nil {
-		t.Fatal(err)
-	}
-	doc, err := definition.ReadWorkflow("screening.yaml", []byte(workflow))
-	if err != nil {
-		t.Fatal(err)
-	}
-	// A saved version that today's rules refuse: no path leads to one of its nodes.
-	doc.Definition.Nodes["unreachable"] = verification.Node{Type: verification.NodeEnd}
-	version := verification.Version{Number: 1, Hash: doc.Definition.VersionHash(), Definition: doc.Definition}
-	applied := verification.Workflow{
-		ID: verification.DeriveWorkflowID(tenant, "screening"), Slug: "screening", Name: "Screening",
-		LatestHash: version.Hash, Versions: 1, Revision: 1,
-	}
-	if err := db.SaveWorkflow(t.Context(), tenant, applied, &version); err != nil {
-		t.Fatal(err)
-	}
-	for name, reference := range map[string]string{"Ivan Testov": "old", "Exempel, Piotr": "new", "Asha Rao": "none"} {
-		w.kit.Start(applied.ID, engine.StartRequest{ReferenceID: reference, Input: verification.Data(`{"name":"` + name + `"}`)})
-	}
-	w.kit.Settle()
-	before, after := versions(t)
-	for _, tc := range []struct {
-		flags string
-		want  int
-	}{{"", 1}, {" --list sanctions", 1}, {" --list other", 0}} {
-		out := w.ctl("screening diff " + before + " " + after + " --json --tenant TENANT" + tc.flags)
-		var found diffJSON
-		if err := json.Unmarshal([]byte(out), &found); err != nil {
-			t.Fatalf("%s: %v; %s", out, err, w.transcript())
-		}
-		if len(found.NewMatches) != tc.want || len(found.Unreadable) > 0 || tc.want == 1 && (found.NewMatches[0].ReferenceID != "new" || found.Screened != 3) {
-			t.Errorf("%q: %+v, want %d new match of the run new", tc.flags, found, tc.want)
-		}
-	}
-	for _, want := range []int{1, 0} { // the second time the run knows the match
-		out := w.ctl("screening diff " + before + " " + after + " --json --tenant TENANT --record")
-		var found diffJSON
-		if err := json.Unmarshal([]byte(out), &found); err != nil || found.Recorded != want {
-			t.Errorf("%s: %v; recorded %d, want %d; %s", out, err, found.Recorded, want, w.transcript())
-		}
-	}
-	queue, err := w.kit.Engine.Runs(t.Context(), tenant, verification.RunQuery{
-		PageQuery: verification.PageQuery{Limit: 10}, Decision: verification.DecisionReview,
-	})
-	if err != nil || len(queue.Data) != 1 || queue.Data[0].ReferenceID != "new" {
-		t.Errorf("in the queue are %+v, %v; want the run new", queue.Data, err)
-	}
-	if _, problems, code := screen(t, "", "diff", before, after, "--names", "-", "--record"); code != exitUsage || !strings.Contains(problems, "--record: ") {
-		t.Errorf("exit code %d, %q, want a refusal of both flags", code, problems)
-	}
-	w.kit.Start(applied.ID, engine.StartRequest{ReferenceID: "unreadable", Input: verification.Data(`{"name":5}`)})
-	w.kit.Settle()
-	w.ctl("screening diff " + before + " " + after + " --tenant TENANT --record")
-	got := string(w.transcript())
-	got = got[strings.LastIndex(got, "$ "):]
-	for _, want := range []string{"was not screened: ", "3 names were screened, 1 of them match newly\n", "the matches of 0 runs were recorded\n"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in\n%s", want, got)
-		}
-	}
-	w.ctl("screening diff " + before + " " + after + " --tenant TENANT")
-	if said := string(w.transcript()); !strings.Contains(said, "exit 1") || strings.Contains(said[strings.LastIndex(said, "$ "):], "Exempel, Piotr") {
-		t.Errorf("the table shows the name of a customer, or the exit code is not 1:\n%s", said)
 	}
 }
 

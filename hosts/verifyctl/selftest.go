@@ -71,11 +71,11 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // fromFile searches the names of a file.
 func (c screeningTest) fromFile(ctx context.Context, s *session, list *screening.List, result *testJSON) error {
-	return namesIn(s, c.Names, c.ReviewAt, func(who screened) error {
+	return namesIn(s, c.Names, func(who screened) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		found, err := list.Search(who.subject, who.reviewAt)
+		found, err := list.Search(who.subject, c.ReviewAt)
 		if err != nil && !errors.Is(err, names.ErrNoName) {
 			return err
 		}

@@ -148,12 +148,6 @@ func (w searchWith) subject() Subject {
 	return s
 }
 
-// Subject returns the person or company that a check with these values screens.
-func (p *Provider) Subject(values map[string]any) (Subject, error) {
-	w, err := p.read(values)
-	return w.subject(), err
-}
-
 // Check searches a list for the name in the check's `with`. Without a hit the check
 // passes. With one it passes with analysis_ok false, so that a reviewer decides, or fails,
 // as the thresholds and the policy say. A name that could not be compared as a whole has
