@@ -17,8 +17,8 @@ type Commit struct {
 	Summary Summary
 	// Work has the due times of the run's pieces of work: a time replaces the piece, zero
 	// removes it, and a piece without a time stays as it is. If Work is nil, Summary is
-	// that of the last append: such an append adds only Events, and a store must leave
-	// summary and queue as they are.
+	// that of the last append: such an append adds only Events and Measures, and a store
+	// must leave summary and queue as they are.
 	Work DueWork
 	// Hold says what the caller does about Work itself.
 	Hold Hold
@@ -70,10 +70,10 @@ const (
 )
 
 // NewCommit returns the commit of the events that lead from one state of a run to
-// another. Its work is the deadline, which a start queues and the end removes: the run
-// need not be driven.
-func NewCommit(before, after Run, events []Event) Commit {
-	c := Commit{Events: events, Summary: after.Summary(), Measures: Measures(before, after, events), Work: AdvanceAt(time.Time{})}
+// another, with measures by the days of a zone. Its work is the deadline, which a start
+// queues and the end removes: the run need not be driven.
+func NewCommit(before, after Run, events []Event, zone *time.Location) Commit {
+	c := Commit{Events: events, Summary: after.Summary(), Measures: Measures(before, events, zone), Work: AdvanceAt(time.Time{})}
 	if deadline := after.Deadline(); !deadline.IsZero() {
 		switch {
 		case after.Ended == "" && before.Seq == 0:

@@ -12,14 +12,14 @@ import (
 // maxDateOffset is the largest number of years, months or days in a date limit.
 const maxDateOffset = 100_000
 
-// dateLimit returns the date of a limit on a day: a date as YYYY-MM-DD, today, or a
+// dateLimit returns the date of a limit on the day that day has in its location: a date as YYYY-MM-DD, today, or a
 // signed number of years, months or days from the day, such as -18y, +6m or -30d.
 // If the month of the result has no such day, it is the last day of the month.
 func dateLimit(limit string, day time.Time) (date time.Time, ok bool) {
 	if date, err := time.Parse(time.DateOnly, limit); err == nil {
 		return date, true
 	}
-	year, month, dayOfMonth := day.UTC().Date()
+	year, month, dayOfMonth := day.Date()
 	day = time.Date(year, month, dayOfMonth, 0, 0, 0, 0, time.UTC)
 	if limit == "today" {
 		return day, true
@@ -50,7 +50,7 @@ func dateLimit(limit string, day time.Time) (date time.Time, ok bool) {
 	return date, date.Year() >= 1 && date.Year() <= 9999
 }
 
-// checkDate returns what is wrong with a date on a day; empty if it is valid.
+// checkDate returns what is wrong with a date on the day that day has in its location; empty if it is valid.
 func (f InputField) checkDate(s string, day time.Time) string {
 	date, err := time.Parse(time.DateOnly, s)
 	if err != nil {
@@ -65,7 +65,8 @@ func (f InputField) checkDate(s string, day time.Time) string {
 	return ""
 }
 
-// On returns the fields as they are on a day: the limits of dates as YYYY-MM-DD.
+// On returns the fields as they are on the day that day has in its location: the limits of
+// dates as YYYY-MM-DD.
 func (fs InputFields) On(day time.Time) InputFields {
 	fs = slices.Clone(fs)
 	for i := range fs {

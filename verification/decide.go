@@ -23,14 +23,15 @@ const (
 // events to append and the run after them, or an *Error if the state of r or the
 // fields of c forbid it. No events and no error mean that c changes nothing. A
 // deadline that has passed is recorded first. The times of events are in UTC, to the
-// microsecond.
+// microsecond. The dates of an answer are judged by the day of now in its location, which
+// is the zone of the tenant.
 //
 // The error is ErrInvalid if a field of c breaks a rule, ErrConflict if the state
 // of the run forbids c, ErrNotOpen if no such signal is open, and ErrNotFound if
 // the run has no history and c does not start it. See docs/state-machine.md for
 // the whole table.
 func Decide(p Program, r Run, c Command, now time.Time) ([]Event, Run, error) {
-	d := &decision{program: p, run: r, now: now.UTC().Truncate(time.Microsecond)}
+	d := &decision{program: p, run: r, now: now.UTC().Truncate(time.Microsecond), today: now}
 	if e, overdue := r.expiry(now); overdue {
 		d.events = append(d.events, e)
 		d.run.evolve(e)
@@ -47,6 +48,7 @@ type decision struct {
 	program Program
 	run     Run
 	now     time.Time
+	today   time.Time // now in the zone of the tenant
 	events  []Event
 }
 
@@ -261,7 +263,7 @@ func (d *decision) submit(c Submit) error {
 		if !c.CheckDocuments {
 			upload = nil
 		}
-		data, problems = acceptInput(n, d.program.patterns[w.Node], c.Payload, d.now, upload)
+		data, problems = acceptInput(n, d.program.patterns[w.Node], c.Payload, d.today, upload)
 	}
 	if len(problems) > 0 {
 		return &Error{Kind: ErrInvalid, Subject: "signal", Fields: problems}

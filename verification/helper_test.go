@@ -195,8 +195,8 @@ func (j *journey) do(c verification.Command) *journey {
 	for _, e := range events {
 		j.run = j.run.Evolve(e)
 	}
-	commit := verification.NewCommit(before, j.run, events)
-	elsewhere := verification.NewCommit(verification.Fold(j.run.ID, j.history), j.run, events)
+	commit := verification.NewCommit(before, j.run, events, time.UTC)
+	elsewhere := verification.NewCommit(verification.Fold(j.run.ID, j.history), j.run, events, time.UTC)
 	equal(j.t, "the measures of a host that has read the history", elsewhere.Measures, commit.Measures)
 	j.measured = append(j.measured, commit.Measures...)
 	j.history = append(j.history, events...)

@@ -10,9 +10,29 @@ import (
 	"time"
 )
 
-// MeasureInterval is the resolution of measures. Every time zone has its midnight at
-// a multiple of it in UTC.
-const MeasureInterval = 15 * time.Minute
+// Day is a day of the calendar: the number of days since 1 January 1970.
+type Day int
+
+// DayOf returns the day of a time in a time zone.
+func DayOf(t time.Time, zone *time.Location) Day {
+	year, month, day := t.In(zone).Date()
+	return Day(time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix() / (24 * 60 * 60))
+}
+
+// ParseDay parses a day as YYYY-MM-DD. It returns ErrInvalid for any other text.
+func ParseDay(s string) (Day, error) {
+	date, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return 0, Invalid("day", "must be a date, as YYYY-MM-DD")
+	}
+	return DayOf(date, time.UTC), nil
+}
+
+// Date returns the beginning of the day in UTC.
+func (d Day) Date() time.Time { return time.Unix(0, 0).UTC().AddDate(0, 0, int(d)) }
+
+// String returns the day as YYYY-MM-DD.
+func (d Day) String() string { return d.Date().Format(time.DateOnly) }
 
 // MeasureName says what is counted.
 type MeasureName string
@@ -48,8 +68,8 @@ func (n MeasureName) perVersion() bool { return n == MeasureTransition || n == M
 // Measure is something that was counted in a run, as a part of a Commit.
 type Measure struct {
 	MeasureKey
-	// At is the beginning of the interval of MeasureInterval, in UTC.
-	At    time.Time
+	// Day is the day in the zone that the tenant had when the run started.
+	Day   Day
 	Count int
 }
 
@@ -81,68 +101,22 @@ func ParseTransition(key string) Transition {
 	return Transition{From: NodeID(from), To: NodeID(to), On: on}
 }
 
-// maxUnmeasured bounds the events of a run that wait to be measured.
-const maxUnmeasured = 64
-
-// unmeasured is the end of a history that no append has measured yet.
-type unmeasured struct {
-	events []Event
-	// neededSince is when the run began to need the verdict among the events: there is at
-	// most one, because events do not wait beyond a review. Zero if it needed none.
-	neededSince time.Time
-
-	// Of the run before the events: its node, and its last dispatch.
-	at           NodeID
-	provider     string
-	dispatchedAt time.Time
-}
-
-// measureLater adds the event that led to the run. While the run waits for the result of
-// a provider, its events wait to be measured, so that most appends have no measures.
-// They are measured with the event that leads to another wait or to the end, or when
-// there are maxUnmeasured. It depends only on the history, so that all hosts agree. The
-// events of one decision are not divided.
-func (r *Run) measureLater(e Event) {
-	u := &r.unmeasured
-	decided := r.Wait.Kind != WaitNothing || r.Ended != ""
-	if decided && (r.Wait.Kind != WaitResult || len(u.events)+1 >= maxUnmeasured) {
-		var room []Event
-		if r.owns {
-			clear(u.events)
-			room = u.events[:0]
-		}
-		*u = unmeasured{events: room, at: r.Wait.Node, provider: r.Wait.Provider, dispatchedAt: r.Wait.Since}
-		return
-	}
-	if !r.owns {
-		u.events = slices.Clip(u.events)
-	}
-	u.events = append(u.events, e)
-}
-
 // Measures returns the measures of an append whose events lead from the state before to
-// the state after. An append after which the run waits for the result of a provider has
-// none, unless there are 64 events that no append has counted. Any other append also counts
-// the events of the appends before it that had none. Once the run is at rest, each event is
-// counted exactly once, however the events were divided into appends.
-func Measures(before, after Run, events []Event) []Measure {
-	u, later := before.unmeasured, len(after.unmeasured.events)
-	if later == len(u.events)+len(events) {
-		return nil
-	}
-	all := slices.Concat(u.events, events)
+// another, by the days of a zone. Each event is counted once, however the events of a run
+// were divided into appends, as long as the events of one decision are in one of them.
+func Measures(before Run, events []Event, zone *time.Location) []Measure {
 	m := measuring{
-		before: before, events: all[:len(all)-later],
-		version: before.Started.Version, at: u.at, provider: u.provider, dispatchedAt: u.dispatchedAt,
+		before: before, events: events, zone: zone, version: before.Started.Version,
+		at: before.Wait.Node, provider: before.Wait.Provider, dispatchedAt: before.Wait.Since,
 	}
 	next := 0
-	eachTransition(m.at, m.events, func(event int, t Transition) {
+	eachTransition(m.at, events, func(event int, t Transition) {
 		for ; next < event; next++ {
 			m.measure(next)
 		}
-		m.arrive(t, m.events[event].At)
+		m.arrive(t, events[event].At)
 	})
-	for ; next < len(m.events); next++ {
+	for ; next < len(events); next++ {
 		m.measure(next)
 	}
 	return m.found
@@ -150,22 +124,23 @@ func Measures(before, after Run, events []Event) []Measure {
 
 // measuring is the state of Measures.
 type measuring struct {
-	before  Run     // before the append
-	events  []Event // those of before.unmeasured first
+	before  Run
+	events  []Event
+	zone    *time.Location
 	version int
 	at      NodeID // the node that the run is at
 
 	provider     string // of the last dispatch
 	dispatchedAt time.Time
 
-	time  time.Time // the beginning of the interval of the event
+	day   Day // of the event
 	found []Measure
 }
 
 // measure counts everything of one event but a transition.
 func (m *measuring) measure(event int) {
 	e := m.events[event]
-	m.time = e.At.Truncate(MeasureInterval)
+	m.day = DayOf(e.At, m.zone)
 	switch f := e.Fact.(type) {
 	case Started:
 		m.version = f.Version
@@ -178,7 +153,7 @@ func (m *measuring) measure(event int) {
 		m.count(MeasureDispatchFailed, m.provider)
 	case VerdictRecorded:
 		m.count(MeasureVerdict, string(f.Decision))
-		if since := m.neededSince(event); !since.IsZero() {
+		if since, needed := m.before.EvolveAll(m.events[:event]).InReview(); needed {
 			m.count(MeasureVerdictTime, durationKey(e.At.Sub(since)))
 		}
 	case Completed:
@@ -192,28 +167,17 @@ func (m *measuring) measure(event int) {
 	}
 }
 
-// neededSince returns when the run began to need the verdict of an event; zero if it
-// needed none.
-func (m *measuring) neededSince(event int) time.Time {
-	first := len(m.before.unmeasured.events) // of the append
-	if event < first {
-		return m.before.unmeasured.neededSince
-	}
-	since, _ := m.before.EvolveAll(m.events[first:event]).InReview()
-	return since
-}
-
 func (m *measuring) count(name MeasureName, key string) {
 	k := MeasureKey{Name: name, Key: key}
 	if name.perVersion() {
 		k.Version = m.version
 	}
-	m.found = append(m.found, Measure{MeasureKey: k, At: m.time, Count: 1})
+	m.found = append(m.found, Measure{MeasureKey: k, Day: m.day, Count: 1})
 }
 
 // arrive counts a transition.
 func (m *measuring) arrive(t Transition, at time.Time) {
-	m.at, m.time = t.To, at.Truncate(MeasureInterval)
+	m.at, m.day = t.To, DayOf(at, m.zone)
 	m.count(MeasureTransition, t.key())
 }
 
@@ -243,6 +207,21 @@ func durationKey(d time.Duration) string {
 	}
 	n := math.Ceil(bucketsPerDoubling * math.Log2(float64(d)/float64(time.Millisecond)))
 	return strconv.Itoa(int(n))
+}
+
+// Duration returns the upper bound of the duration bucket in the key: the duration is at
+// most 19 % shorter, or 1 ms. It returns 0 for a key without a bucket.
+func (k MeasureKey) Duration() time.Duration {
+	digits, _, _ := strings.Cut(k.Key, ":")
+	bucket, err := strconv.Atoi(digits)
+	if err != nil {
+		return 0
+	}
+	return bucketEnd(bucket)
+}
+
+func bucketEnd(bucket int) time.Duration {
+	return time.Duration(math.Exp2(float64(bucket)/bucketsPerDoubling) * float64(time.Millisecond))
 }
 
 // DurationCounts counts durations by bucket.
@@ -277,7 +256,7 @@ func (c DurationCounts) Quantile(share float64) time.Duration {
 	left := int(math.Ceil(share * float64(c.Total())))
 	for _, bucket := range buckets {
 		if left -= c[bucket]; left <= 0 && c[bucket] > 0 {
-			return time.Duration(math.Exp2(float64(bucket)/bucketsPerDoubling) * float64(time.Millisecond))
+			return bucketEnd(bucket)
 		}
 	}
 	return 0
@@ -291,15 +270,14 @@ type MeasureQuery struct {
 	// Version selects one version by its number, for measures that are counted by
 	// version; 0 selects all.
 	Version int
-	// Names are the measures that are added up from each cut to the next, and Totals
-	// others that are added up from the first cut to the last.
+	// Names are the measures that are added up for each day from First to Last, and
+	// Totals others that are added up for all of these days.
 	Names, Totals []MeasureName
-	// Cuts are two or more ascending times, each a multiple of MeasureInterval.
-	Cuts []time.Time
+	First, Last   Day
 }
 
-// MeasureCounts are the sums of a measure between the cuts of a query.
+// MeasureCounts are the sums of a measure on the days of a query.
 type MeasureCounts struct {
 	MeasureKey
-	Counts []int // Counts[i] is the sum from Cuts[i] to Cuts[i+1]; one sum for Totals
+	Counts []int // Counts[i] is the sum of day First+i; one sum for Totals
 }

@@ -3,6 +3,7 @@
 package verification_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,7 +18,7 @@ import (
 
 // measures returns the measures of a history that is appended at once.
 func measures(history []verification.Event) []verification.Measure {
-	return verification.Measures(verification.Run{}, verification.Fold(runID, history), history)
+	return verification.Measures(verification.Run{}, history, time.UTC)
 }
 
 func TestMeasuresOfAHistory(t *testing.T) {
@@ -36,17 +37,16 @@ func TestMeasuresOfAHistory(t *testing.T) {
 		facts []verification.Fact // one second after another
 		want  string
 	}{
-		{"a start, whose measures come later", []verification.Fact{start, check("pan", 1)}, ""},
-		{"a result that leads to the next dispatch", []verification.Fact{start, check("pan", 1), verification.ResultRecorded{Node: "pan"}, check("face", 1)}, ""},
+		{"a start", []verification.Fact{start, check("pan", 1)}, "started, transition :pan v3"},
 		{
 			"a pending result, then the next dispatch",
 			[]verification.Fact{start, check("pan", 1), verification.ResultPending{Node: "pan"}, verification.ResultRecorded{Node: "pan"}, check("face", 1)},
-			"started, transition :pan v3",
+			"started, transition :pan v3, dispatch_time 44:registry, transition pan:face:failed v3",
 		},
 		{
 			"a verdict, then a dispatch",
 			[]verification.Fact{start, asked, approve("review"), check("pan", 1)},
-			"started, transition :review v3",
+			"started, transition :review v3, verdict approve, verdict_time 40, transition review:pan v3",
 		},
 		{
 			"a run that completes",
@@ -89,8 +89,8 @@ func TestMeasuresOfAHistory(t *testing.T) {
 					text += fmt.Sprintf(" v%d", m.Version)
 				}
 				got = append(got, text)
-				if !m.At.Equal(at.Truncate(verification.MeasureInterval)) && !m.At.Equal(at.Add(2*time.Second)) || m.Count != 1 {
-					t.Errorf("%s: %d at %s", text, m.Count, m.At)
+				if m.Day.String() != "2026-03-01" || m.Count != 1 {
+					t.Errorf("%s: %d on %s", text, m.Count, m.Day)
 				}
 			}
 			// The transition of an event is counted before its other measures.
@@ -102,16 +102,12 @@ func TestMeasuresOfAHistory(t *testing.T) {
 }
 
 func TestTheKeyOfATransitionKeepsIt(t *testing.T) {
-	at := time.Unix(0, 0)
 	for _, history := range recorded(t) {
 		want := verification.Transitions("", history)
 		var got []verification.Transition
 		for _, m := range measures(history) {
 			if m.Name == verification.MeasureTransition {
 				got = append(got, verification.ParseTransition(m.Key))
-			}
-			if m.At.Before(at) {
-				t.Errorf("%v is before 1970", m)
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -151,5 +147,39 @@ func TestAQuantileIsAtMost19PercentTooHigh(t *testing.T) {
 	}
 	if counts.Total() != 1000 {
 		t.Errorf("Total = %d, want 1000", counts.Total())
+	}
+}
+
+func TestADayIsOfItsDate(t *testing.T) {
+	for _, test := range []struct{ zone, begins, day, before string }{
+		{"America/Sao_Paulo", "2018-11-04T01:00:00-02:00", "2018-11-04", "2018-11-03"}, // the clock skips midnight
+		{"America/Sao_Paulo", "2018-02-18T00:00:00-03:00", "2018-02-18", "2018-02-17"},
+		{"Asia/Beirut", "2022-03-27T01:00:00+03:00", "2022-03-27", "2022-03-26"},
+		{"Africa/Cairo", "2023-10-27T00:00:00+02:00", "2023-10-27", "2023-10-26"},
+		{"America/Havana", "2023-11-05T00:00:00-04:00", "2023-11-05", "2023-11-04"},
+		{"Pacific/Apia", "2011-12-31T00:00:00+14:00", "2011-12-31", "2011-12-29"}, // no 30 December
+		{"Asia/Kathmandu", "2023-05-02T00:00:00+05:45", "2023-05-02", "2023-05-01"},
+		{"Asia/Kolkata", "2026-11-25T00:00:00+05:30", "2026-11-25", "2026-11-24"},
+		{"Pacific/Kiritimati", "2026-11-25T00:00:00+14:00", "2026-11-25", "2026-11-24"},
+		{"UTC", "1970-01-01T00:00:00Z", "1970-01-01", "1969-12-31"},
+	} {
+		zone, err := time.LoadLocation(test.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := time.Parse(time.RFC3339, test.begins)
+		if err != nil {
+			t.Fatal(err)
+		}
+		day, before := verification.DayOf(at, zone), verification.DayOf(at.Add(-1), zone)
+		if day.String() != test.day || before.String() != test.before {
+			t.Errorf("%s in %s is %s, and %s just before, want %s and %s", test.begins, test.zone, day, before, test.day, test.before)
+		}
+		if parsed, err := verification.ParseDay(test.day); err != nil || parsed != day {
+			t.Errorf("ParseDay(%q) = %d, %v, want %d", test.day, parsed, err, day)
+		}
+	}
+	if _, err := verification.ParseDay("2026-02-30"); !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("ParseDay of 30 February = %v, want ErrInvalid", err)
 	}
 }

@@ -32,7 +32,7 @@ func answerOf(version string) string {
 // commitOf returns the commit of the events of a journey after the first n.
 func commitOf(j *journey, n int) verification.Commit {
 	before := verification.Fold(runID, j.history[:n])
-	return verification.NewCommit(before, j.run, j.history[n:])
+	return verification.NewCommit(before, j.run, j.history[n:], time.UTC)
 }
 
 func TestTheCommitThatCompletesARunNamesItsLists(t *testing.T) {

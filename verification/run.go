@@ -43,9 +43,7 @@ type Run struct {
 
 	receipts []SignalReceipt // oldest first
 
-	unmeasured unmeasured
-
-	owns bool // nothing else refers to Steps and unmeasured.events, see own
+	owns bool // nothing else refers to Steps, see own
 }
 
 // SignalReceipt is the result of a signal with an idempotency key.
@@ -166,20 +164,14 @@ func (r Run) EvolveAll(events []Event) Run {
 	return r
 }
 
-// own copies the slices that Evolve may then change in place, with room for more
-// elements, until disown.
+// own copies the steps, which evolve may then change in place, with room for more, until
+// disown.
 func (r *Run) own(room int) {
 	r.Steps = append(slices.Grow([]Step(nil), len(r.Steps)+room), r.Steps...)
-	r.unmeasured.events = append(slices.Grow([]Event(nil), len(r.unmeasured.events)+2*room), r.unmeasured.events...)
 	r.owns = true
 }
 
-func (r *Run) disown() {
-	r.owns = false
-	if len(r.unmeasured.events) == 0 {
-		r.unmeasured.events = nil
-	}
-}
+func (r *Run) disown() { r.owns = false }
 
 // Evolve returns the run after the event. It never fails: every event of a
 // history has happened.
@@ -241,7 +233,6 @@ func (r *Run) evolve(e Event) {
 		r.Wait = Wait{Kind: WaitReview, Node: f.Node, Number: r.Seq, Since: e.At}
 		r.reach(Step{Node: f.Node, Type: NodeReview, Label: f.Label, Reason: f.Reason, StartedAt: e.At})
 	case VerdictRecorded:
-		r.unmeasured.neededSince, _ = r.InReview()
 		r.judged(f, e.At)
 		r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision})
 	case VerdictProposed:
@@ -267,7 +258,6 @@ func (r *Run) evolve(e Event) {
 	case Cancelled:
 		r.ended(StatusCancelled, nil, e.At)
 	}
-	r.measureLater(e)
 }
 
 // calledBack returns the wait after a callback.

@@ -2,6 +2,7 @@ package verification_test
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -168,5 +169,29 @@ func TestRequestFailsWhenATemplateDoes(t *testing.T) {
 	j := begin(t, single(func(n *verification.Node) { n.With = verification.Data(`{"number":"${breaks}"}`) }), "")
 	if _, err := j.program.Request(tenantID, j.run); err == nil || err.Error() != "the value is not there" {
 		t.Errorf("Request = %v, want the error of the template", err)
+	}
+}
+
+// A run is a value: what is folded from it, in whatever order, changes neither it nor the
+// others.
+func TestNoRunSharesItsStepsWithAnother(t *testing.T) {
+	for name, history := range recorded(t) {
+		for n := range history {
+			base := verification.Fold(runID, history[:n])
+			one := base.Evolve(history[n])
+			rest := base.EvolveAll(history[n:])
+			again := base.EvolveAll(history[n:])
+			_ = one.EvolveAll(history[min(n+1, len(history)):])
+			for what, pair := range map[string][2]verification.Run{
+				"the run before": {base, verification.Fold(runID, history[:n])},
+				"the next run":   {one, verification.Fold(runID, history[:n+1])},
+				"the last run":   {rest, verification.Fold(runID, history)},
+				"and once more":  {again, rest},
+			} {
+				if !reflect.DeepEqual(pair[0], pair[1]) {
+					t.Fatalf("%s, event %d: %s has changed:\n%+v\n%+v", name, n, what, pair[0], pair[1])
+				}
+			}
+		}
 	}
 }

@@ -7,9 +7,6 @@ import "strings"
 // stepOverhead is about the size of a step without its texts and data, in bytes.
 const stepOverhead = 400
 
-// eventOverhead is about the size of an event without its data, in bytes.
-const eventOverhead = 150
-
 // receiptSize is about the size of a signal receipt, in bytes.
 const receiptSize = 120
 
@@ -23,15 +20,6 @@ func (r Run) Size() int {
 	}
 	n += receiptSize * len(r.Wait.Callbacks)
 	n += (len(r.Wait.Uploads) + len(r.Documents)) * stepOverhead
-	for _, e := range r.unmeasured.events {
-		n += eventOverhead
-		switch f := e.Fact.(type) {
-		case ResultRecorded:
-			n += len(f.Data)
-		case BranchTaken:
-			n += len(f.Values)
-		}
-	}
 	return n
 }
 

@@ -121,7 +121,7 @@ func (f *figures) days() (all []chart.Point) {
 	for _, d := range f.numbers.Days {
 		short, err := f.shortDay(d.Day)
 		f.keep(err)
-		all = append(all, chart.Point{Label: short, Name: f.isoDay(d.Day)})
+		all = append(all, chart.Point{Label: short, Name: d.Day.String()})
 	}
 	return all
 }
@@ -144,7 +144,7 @@ func (f *figures) runs() figure {
 		t.Columns = append(t.Columns, tableColumn{Key: string(status), Label: name, Number: true})
 	}
 	for _, d := range f.numbers.Days {
-		day := f.isoDay(d.Day)
+		day := d.Day.String()
 		row := []cell{{day, day}, f.count(d.Started)}
 		for _, status := range ended {
 			row = append(row, f.count(d.Ended[status]))
@@ -191,7 +191,7 @@ func (f *figures) verdicts() figure {
 		{Key: "p95_seconds", Label: upper.Name, Number: true},
 	}}
 	for _, d := range f.numbers.Days {
-		v, day := d.TimeToVerdict, f.isoDay(d.Day)
+		v, day := d.TimeToVerdict, d.Day.String()
 		if v.Count == 0 {
 			median.Values, upper.Values = append(median.Values, math.NaN()), append(upper.Values, math.NaN())
 		} else {

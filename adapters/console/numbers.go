@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
@@ -23,7 +22,7 @@ type numbersFilter struct {
 	From, To string // days such as 2026-01-31
 	Workflow verification.WorkflowID
 
-	from, to time.Time // of the first and the last day
+	from, to verification.Day
 }
 
 // numbersDays are the ranges that the page offers; the first is the default.
@@ -31,8 +30,8 @@ func numbersDays() []int { return []int{30, 7, 90} }
 
 // readNumbersFilter reads the query of a URL. ErrInvalid is returned with the fields
 // that cannot be read, and the default filter.
-func readNumbersFilter(s session, q url.Values, now time.Time) (numbersFilter, error) {
-	f := numbersFilter{Days: numbersDays()[0], From: q.Get("from"), To: q.Get("to"), to: now}
+func readNumbersFilter(q url.Values) (numbersFilter, error) {
+	f := numbersFilter{Days: numbersDays()[0], From: q.Get("from"), To: q.Get("to")}
 	var problems []verification.FieldError
 	if id := q.Get("workflow"); id != "" {
 		var err error
@@ -44,33 +43,28 @@ func readNumbersFilter(s session, q url.Values, now time.Time) (numbersFilter, e
 		f.Days, f.From, f.To = n, "", ""
 	}
 	if f.From != "" || f.To != "" {
-		problems = append(problems, f.readDays(s)...)
+		problems = append(problems, f.readDays()...)
 	}
 	if len(problems) > 0 {
 		f.Days = numbersDays()[0]
-	}
-	if f.Days > 0 {
-		f.from, f.to = now.In(s.Zone).AddDate(0, 0, 1-f.Days), now
-	}
-	if len(problems) > 0 {
 		return f, &verification.Error{Kind: verification.ErrInvalid, Subject: "numbers", Fields: problems}
 	}
 	return f, nil
 }
 
 // readDays reads From and To.
-func (f *numbersFilter) readDays(s session) (problems []verification.FieldError) {
+func (f *numbersFilter) readDays() (problems []verification.FieldError) {
 	f.Days = 0
 	for _, d := range []struct {
 		name, text string
-		to         *time.Time
+		to         *verification.Day
 	}{{"from", f.From, &f.from}, {"to", f.To, &f.to}} {
-		begin, ok := s.day(d.text)
-		if *d.to = begin; !ok || begin.IsZero() {
+		var err error
+		if *d.to, err = verification.ParseDay(d.text); err != nil {
 			problems = append(problems, verification.FieldError{Name: d.name})
 		}
 	}
-	if len(problems) == 0 && (f.to.Before(f.from) || f.to.Sub(f.from) > (engine.MaxNumbersDays-1)*25*time.Hour) {
+	if len(problems) == 0 && (f.to < f.from || f.to-f.from >= engine.MaxNumbersDays) {
 		problems = append(problems, verification.FieldError{Name: "to"})
 	}
 	return problems
@@ -100,6 +94,7 @@ type numbersView struct {
 	Filter    numbersFilter
 	First     string // the first day
 	Last      string // the last day
+	Zone      string // of the days
 	Ranges    []rangeLink
 	Workflows workflowChoice
 	Summary   web.Summary // problems of the filter
@@ -120,7 +115,7 @@ type tile struct{ Value, Text string }
 
 // numbersPage shows all figures.
 func (c *console) numbersPage(w http.ResponseWriter, r *http.Request, s session) error {
-	filter, problem := readNumbersFilter(s, r.URL.Query(), c.opt.Now())
+	filter, problem := readNumbersFilter(r.URL.Query())
 	workflows, err := c.workflowChoices(r, s, filter.Workflow)
 	if err != nil {
 		return err
@@ -130,7 +125,7 @@ func (c *console) numbersPage(w http.ResponseWriter, r *http.Request, s session)
 		return err
 	}
 	v := numbersView{
-		Filter: filter, First: s.isoDay(filter.from), Last: s.isoDay(filter.to), Workflows: workflows, CSV: filter.query(0),
+		Filter: filter, First: f.firstDay(), Last: f.lastDay(), Zone: f.numbers.Zone, Workflows: workflows, CSV: filter.query(0),
 	}
 	status := http.StatusOK
 	if problem != nil {
@@ -158,7 +153,7 @@ func (c *console) numbersPage(w http.ResponseWriter, r *http.Request, s session)
 // numbersTable returns the handler that answers with the table of a figure as CSV.
 func (c *console) numbersTable(name string) handler {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		filter, err := readNumbersFilter(s, r.URL.Query(), c.opt.Now())
+		filter, err := readNumbersFilter(r.URL.Query())
 		if err != nil {
 			return err
 		}
@@ -170,7 +165,7 @@ func (c *console) numbersTable(name string) handler {
 		if err != nil {
 			return err
 		}
-		file := fmt.Sprintf("%s-%s-%s.csv", name, s.isoDay(filter.from), s.isoDay(filter.to))
+		file := fmt.Sprintf("%s-%s-%s.csv", name, f.firstDay(), f.lastDay())
 		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 		w.Header().Set("Content-Disposition", `attachment; filename="`+file+`"`)
 		return made.Table.writeCSV(w)
@@ -179,9 +174,13 @@ func (c *console) numbersTable(name string) handler {
 
 // numbers reads the numbers of a filter.
 func (c *console) numbers(r *http.Request, s session, f numbersFilter) (*figures, error) {
-	n, err := c.engine.Numbers(r.Context(), s.Tenant, engine.NumbersQuery{From: f.from, To: f.to, Location: s.Zone, Workflow: f.Workflow})
+	n, err := c.engine.Numbers(r.Context(), s.Tenant, engine.NumbersQuery{First: f.from, Last: f.to, Days: f.Days, Workflow: f.Workflow})
 	return &figures{session: s, charts: c.charts, numbers: n, workflow: f.Workflow != ""}, err
 }
+
+func (f *figures) firstDay() string { return f.numbers.Days[0].Day.String() }
+
+func (f *figures) lastDay() string { return f.numbers.Days[len(f.numbers.Days)-1].Day.String() }
 
 // numbersProblems returns the problems of a filter for the page.
 func numbersProblems(s session, problem error) (web.Summary, error) {

@@ -3,6 +3,7 @@
 package console_test
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"net/http"
@@ -12,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/browser"
@@ -96,7 +97,7 @@ func TestTheNumbersAreThoseOfTheRuns(t *testing.T) {
 		"failures": {{"provider", "calls", "failed"}, {"script", "9", "3"}},
 	} {
 		a := p.get("/numbers/" + name + ".csv" + query)
-		if diff := cmp.Diff(want, rows(t, a)); diff != "" {
+		if diff := gocmp.Diff(want, rows(t, a)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		for header, want := range map[string]string{
@@ -119,22 +120,31 @@ func TestTheNumbersAreThoseOfTheRuns(t *testing.T) {
 	wants(t, p.get("/numbers/secrets.csv"), http.StatusNotFound)
 }
 
-func TestADayBeginsAtMidnightOfTheReader(t *testing.T) {
-	d := serve(t)
-	d.Advance(11 * time.Hour) // 20:00 in UTC, 01:30 of the next day in India
-	d.Start(d.Apply(measured()).ID, engine.StartRequest{ReferenceID: "late"})
-	for zone, want := range map[string]string{"UTC": "2026-01-05", "Asia/Kolkata": "2026-01-06", "America/New_York": "2026-01-05"} {
+func TestADayBeginsAtMidnightOfTheTenant(t *testing.T) {
+	for zone, want := range map[string]string{"": "2026-01-05", "Asia/Kolkata": "2026-01-06", "America/New_York": "2026-01-05"} {
+		d := serve(t)
+		tenant, err := d.Store.Tenant(t.Context(), enginetest.Tenant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tenant.Zone = zone
+		if err := d.Store.SaveTenant(t.Context(), tenant); err != nil {
+			t.Fatal(err)
+		}
+		d.Advance(11 * time.Hour) // 20:00 in UTC, 01:30 of the next day in India
+		d.Start(d.Apply(measured()).ID, engine.StartRequest{ReferenceID: "late"})
 		p := d.as(reviewer(verification.RoleViewer))
 		site, err := url.Parse(d.server.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.client.Jar.SetCookies(site, []*http.Cookie{{Name: "tz", Value: zone, Path: "/"}})
+		p.client.Jar.SetCookies(site, []*http.Cookie{{Name: "tz", Value: "Pacific/Kiritimati", Path: "/"}}) // of the reader
 		all := rows(t, p.get("/numbers/runs.csv?days=7"))
 		i := slices.IndexFunc(all, func(row []string) bool { return row[1] == "1" })
 		if len(all) != 8 || i < 0 || all[i][0] != want {
-			t.Errorf("%s: %v, want the run on %s", zone, all, want)
+			t.Errorf("%q: %v, want the run on %s", zone, all, want)
 		}
+		wants(t, p.get("/numbers?from=2026-01-01&to=2026-01-07"), http.StatusOK, "days in the time zone "+cmp.Or(zone, "UTC"))
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 // duration returns a duration in its largest unit with about three digits, such as
@@ -43,15 +45,12 @@ func (s session) share(part, whole int) (string, error) {
 	return s.T("unit.percent", digits(100*float64(part)/float64(whole)))
 }
 
-// shortDay returns the day of a time in the zone of the person, such as 22 Nov.
-func (s session) shortDay(t time.Time) (string, error) {
-	local := t.In(s.Zone)
-	month, err := s.T("month." + strconv.Itoa(int(local.Month())))
+// shortDay returns a day without its year, such as 22 Nov.
+func (s session) shortDay(d verification.Day) (string, error) {
+	date := d.Date()
+	month, err := s.T("month." + strconv.Itoa(int(date.Month())))
 	if err != nil {
 		return "", err
 	}
-	return s.T("unit.day", local.Day(), month)
+	return s.T("unit.day", date.Day(), month)
 }
-
-// isoDay returns the day of a time in the zone of the person, such as 2026-11-22.
-func (s session) isoDay(t time.Time) string { return t.In(s.Zone).Format(time.DateOnly) }

@@ -6,13 +6,12 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
 
-// measures has the sums of the measures of one tenant by interval.
-type measures map[measureKey]map[time.Time]int
+// measures has the sums of the measures of one tenant by day.
+type measures map[measureKey]map[verification.Day]int
 
 type measureKey struct {
 	workflow verification.WorkflowID
@@ -27,9 +26,9 @@ func (ms *measures) add(w verification.WorkflowID, found []verification.Measure)
 	for _, m := range found {
 		key := measureKey{w, m.MeasureKey}
 		if (*ms)[key] == nil {
-			(*ms)[key] = map[time.Time]int{}
+			(*ms)[key] = map[verification.Day]int{}
 		}
-		(*ms)[key][m.At] += m.Count
+		(*ms)[key][m.Day] += m.Count
 	}
 }
 
@@ -37,26 +36,22 @@ func (ms *measures) add(w verification.WorkflowID, found []verification.Measure)
 func (ms measures) sums(q verification.MeasureQuery) []verification.MeasureCounts {
 	found := map[verification.MeasureKey][]int{}
 	for key, counts := range ms {
-		cuts := q.Cuts
-		if slices.Contains(q.Totals, key.Name) {
-			cuts = []time.Time{cuts[0], cuts[len(cuts)-1]}
-		} else if !slices.Contains(q.Names, key.Name) {
+		total := slices.Contains(q.Totals, key.Name)
+		if !total && !slices.Contains(q.Names, key.Name) ||
+			q.Workflow != "" && q.Workflow != key.workflow || q.Workflow == "" && key.Version != 0 ||
+			q.Version != 0 && key.Version != 0 && q.Version != key.Version {
 			continue
 		}
-		if q.Workflow != "" && q.Workflow != key.workflow ||
-			q.Workflow == "" && key.Version != 0 || q.Version != 0 && key.Version != 0 && q.Version != key.Version {
-			continue
-		}
-		for at, n := range counts {
-			i, exact := slices.BinarySearchFunc(cuts, at, time.Time.Compare)
-			if !exact {
-				i--
-			}
-			if i < 0 || i >= len(cuts)-1 {
+		for day, n := range counts {
+			if day < q.First || day > q.Last {
 				continue
 			}
+			i, sums := int(day-q.First), int(q.Last-q.First)+1
+			if total {
+				i, sums = 0, 1
+			}
 			if found[key.MeasureKey] == nil {
-				found[key.MeasureKey] = make([]int, len(cuts)-1)
+				found[key.MeasureKey] = make([]int, sums)
 			}
 			found[key.MeasureKey][i] += n
 		}

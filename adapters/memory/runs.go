@@ -70,10 +70,10 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	if c.Summary.Ended != "" && len(c.Events) > 0 {
 		r.history = slices.Clone(r.history) // without spare capacity
 	}
+	d.measures.add(c.Summary.Workflow, c.Measures)
 	if c.Work == nil && known {
 		return nil
 	}
-	d.measures.add(c.Summary.Workflow, c.Measures)
 	if n := len(c.Events); n > 0 {
 		d.index.follow(c.Events[n-1].At)
 	}

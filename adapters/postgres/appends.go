@@ -77,7 +77,7 @@ func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification
 	switch {
 	case p.historyOnly():
 		add(stmtAppendHistory, p.seq, p.nextSeq(), p.events).Exec(mark)
-		return nil
+		return p.queueMeasures(add)
 	case starts:
 		add(stmtAppendStart, p.seq, p.nextSeq(), p.events, p.workflow, revision).Exec(mark)
 	case len(c.Events) > 0:
@@ -103,14 +103,19 @@ func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification
 			add(stmtDeleteWork, string(key.Kind), key.Seq)
 		}
 	}
-	if len(c.Measures) > 0 {
-		measures, err := measureLogEntries([]*pendingAppend{p})
-		if err != nil {
-			return err
-		}
+	return p.queueMeasures(add)
+}
+
+// queueMeasures queues the insertion of the measures of the append into the log.
+func (p *pendingAppend) queueMeasures(add func(statement string, args ...any) *pgx.QueuedQuery) error {
+	if len(p.commit.Measures) == 0 {
+		return nil
+	}
+	measures, err := measureLogEntries([]*pendingAppend{p})
+	if err == nil {
 		add(stmtInsertMeasure, measures)
 	}
-	return nil
+	return err
 }
 
 // leases reports whether a commit queues the piece of work with a lease of its caller.

@@ -58,7 +58,7 @@ type Statement struct {
 
 // MeasureStatement returns the statement of Measures.
 func MeasureStatement(t verification.TenantID, q verification.MeasureQuery) Statement {
-	return Statement{readMeasures, newSumReader(q).args(t, q)}
+	return Statement{readMeasures, measureArguments(t, q)}
 }
 
 // MaxPrefixed is how many rows of a search are counted one by one.

@@ -3,7 +3,6 @@
 package postgres
 
 import (
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,24 +15,27 @@ import (
 // historyGroup inserts rows of events into histories that still end at seq, and
 // returns the runs of those.
 const historyGroup = `
-INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)
-SELECT i.tenant_id, i.run_id, i.seq, i.next_seq, i.events
-FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[]) WITH ORDINALITY
-    AS i (tenant_id, run_id, seq, next_seq, events, ord)
-WHERE i.seq = (SELECT e.next_seq FROM verifyd.run_events e
-    WHERE e.tenant_id = i.tenant_id AND e.run_id = i.run_id ORDER BY e.seq DESC LIMIT 1)
-ORDER BY i.ord
-RETURNING tenant_id, run_id`
+WITH appended AS (
+    INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)
+    SELECT i.tenant_id, i.run_id, i.seq, i.next_seq, i.events
+    FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[]) WITH ORDINALITY
+        AS i (tenant_id, run_id, seq, next_seq, events, ord)
+    WHERE i.seq = (SELECT e.next_seq FROM verifyd.run_events e
+        WHERE e.tenant_id = i.tenant_id AND e.run_id = i.run_id ORDER BY e.seq DESC LIMIT 1)
+    ORDER BY i.ord
+    RETURNING tenant_id, run_id
+), ` + groupMeasured + `
+SELECT tenant_id, run_id FROM appended`
 
 // groupInput names the arguments of startGroup and changeGroup, see summariesArgs.
 // current has the appends whose workflow has the revision that they depend on.
 const groupInput = `
 WITH input AS MATERIALIZED (
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[],
-        $6::uuid[], $7::int[], $8::text[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[],
-        $12::text[], $13::text[], $14::int[], $15::text[], $16::timestamptz[], $17::text[], $18::text[], $19::bool[],
-        $20::text[], $21::text[], $22::timestamptz[], $23::text[],
-        $24::timestamptz[], $25::timestamptz[], $26::timestamptz[], $27::text[], $28::text[]) WITH ORDINALITY
+        $9::uuid[], $10::int[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[],
+        $15::text[], $16::text[], $17::int[], $18::text[], $19::timestamptz[], $20::text[], $21::text[], $22::bool[],
+        $23::text[], $24::text[], $25::timestamptz[], $26::text[],
+        $27::timestamptz[], $28::timestamptz[], $29::timestamptz[], $30::text[], $31::text[]) WITH ORDINALITY
     AS i (tenant_id, run_id, seq, next_seq, events,
         workflow_id, workflow_revision, reference_id, started_at, expires_at, abandon_at,
         waiting, signal, wait, ended, completed_at, error, verdict, flagged,
@@ -48,7 +50,7 @@ WITH input AS MATERIALIZED (
 // groupQueue queues the work of the runs in summarized.
 const groupQueue = `works AS MATERIALIZED (
     SELECT w.tenant_id, w.run_id, w.workflow_id, w.kind, w.seq, w.due_at, w.leased
-    FROM unnest($29::uuid[], $30::uuid[], $31::uuid[], $32::text[], $33::int[], $34::timestamptz[], $35::bool[])
+    FROM unnest($32::uuid[], $33::uuid[], $34::uuid[], $35::text[], $36::int[], $37::timestamptz[], $38::bool[])
         AS w (tenant_id, run_id, workflow_id, kind, seq, due_at, leased)
     JOIN summarized k USING (tenant_id, run_id)
 ), queued AS (
@@ -59,10 +61,10 @@ const groupQueue = `works AS MATERIALIZED (
 // if all were appended, else one for each that was, see measureArgs.
 const groupMeasured = `measured AS (
     INSERT INTO verifyd.measure_log (tenant_id, measures)
-    SELECT m.tenant_id, m.measures FROM unnest($37::uuid[], $38::text[]) AS m (tenant_id, measures)
+    SELECT m.tenant_id, m.measures FROM unnest($7::uuid[], $8::text[]) AS m (tenant_id, measures)
     WHERE (SELECT count(*) FROM appended) = cardinality($1)
     UNION ALL
-    SELECT i.tenant_id, i.measures FROM unnest($1::uuid[], $2::uuid[], $36::text[]) AS i (tenant_id, run_id, measures)
+    SELECT i.tenant_id, i.measures FROM unnest($1::uuid[], $2::uuid[], $6::text[]) AS i (tenant_id, run_id, measures)
     JOIN appended k USING (tenant_id, run_id)
     WHERE (SELECT count(*) FROM appended) < cardinality($1) AND i.measures <> ''
 )`
@@ -159,25 +161,28 @@ func queueGroup(b *pgx.Batch, group []*pendingAppend, appended map[verification.
 
 // argsOf returns the arguments of a statement of a group.
 func argsOf(statement string, part []*pendingAppend) ([]any, error) {
-	if statement == stmtHistoryGroup {
-		return historyArgs(part), nil
+	args, err := historyArgs(part)
+	if err != nil || statement == stmtHistoryGroup {
+		return args, err
 	}
-	return summariesArgs(part)
+	summaries, err := summariesArgs(part)
+	return append(args, summaries...), err
 }
 
 // historyArgs returns the arguments of historyGroup, which are the first of every statement
 // of a group.
-func historyArgs(group []*pendingAppend) []any {
+func historyArgs(group []*pendingAppend) ([]any, error) {
 	n := len(group)
 	tenants, runs, seqs := make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]int32, n)
 	nextSeqs, events := make([]int32, n), make([]string, n)
 	for i, p := range group {
 		tenants[i], runs[i], seqs[i], nextSeqs[i], events[i] = p.tenant, p.run, p.seq, p.nextSeq(), p.events
 	}
-	return []any{tenants, runs, seqs, nextSeqs, events}
+	measures, err := measureArgs(group)
+	return append([]any{tenants, runs, seqs, nextSeqs, events}, measures...), err
 }
 
-// summariesArgs returns the arguments of startGroup and changeGroup.
+// summariesArgs returns the further arguments of startGroup and changeGroup.
 func summariesArgs(group []*pendingAppend) ([]any, error) {
 	n := len(group)
 	texts := func() []string { return make([]string, n) }
@@ -208,13 +213,12 @@ func summariesArgs(group []*pendingAppend) ([]any, error) {
 		statuses[i], decisions[i], until[i] = string(in.Status), string(in.Decision), orNull(in.Until)
 		outcomes[i] = s.Outcome
 	}
-	measures, err := measureArgs(group)
-	return slices.Concat(historyArgs(group), []any{
+	return append([]any{
 		workflows, revisions, references, started, expires, abandon,
 		waiting, signals, waits, ended, completed, errs, verdicts, flagged,
 		statuses, decisions, until, outcomes,
 		since, due, reviewUntil, causes, reviews,
-	}, workArgs(group), measures), err
+	}, workArgs(group)...), nil
 }
 
 // workArgs returns the arguments of groupQueue: one element for each piece of work.

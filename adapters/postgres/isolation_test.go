@@ -150,14 +150,14 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 	must(t, s.SaveDelivery(ctx, tenant, verification.Delivery{Run: run, State: verification.DeliveryPending, LastAt: noon()}))
 	for _, other := range []int{n + 100, n + 200} { // the measures of the first are added up, those of the second are in the log
 		history := reviewHistory(other, 0, 1)
-		c := verification.NewCommit(verification.Run{}, verification.Fold(runNumber(other), history), history)
+		c := verification.NewCommit(verification.Run{}, verification.Fold(runNumber(other), history), history, time.UTC)
 		c.Work = nil // each tenant has one piece
 		must(t, s.Append(ctx, tenant, runNumber(other), 0, c))
 		_, err := s.Claim(ctx, tenant, runNumber(other), verification.Claim{By: "asha", At: noon(), Until: noon().Add(time.Hour)})
 		must(t, err)
 		if other == n+100 {
 			_, err := s.Measures(ctx, tenant, verification.MeasureQuery{
-				Names: []verification.MeasureName{verification.MeasureStarted}, Cuts: []time.Time{noon(), noon().Add(time.Hour)},
+				Names: []verification.MeasureName{verification.MeasureStarted}, First: today(), Last: today(),
 			})
 			must(t, err)
 		}

@@ -1,4 +1,4 @@
-// The measures of runs: a log that appends add to, and sums by month.
+// The measures of runs: a log that appends add to, and sums by day.
 
 package postgres
 
@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -22,8 +21,6 @@ import (
 )
 
 const (
-	// perDay is the number of intervals of a day.
-	perDay = int64(24 * time.Hour / verification.MeasureInterval)
 	// maxFold is how many rows of the log are added up in one transaction, for up to
 	// foldTimeout, and maxFolds bounds the transactions of one call.
 	maxFold, maxFolds = 1000, 100
@@ -31,24 +28,24 @@ const (
 )
 
 // measureLogEntry is one element of the JSON array in a row of verifyd.measure_log: the
-// measures of one workflow in one interval.
+// measures of one workflow on one day.
 type measureLogEntry struct {
 	Workflow verification.WorkflowID `json:"w"`
-	Interval int64                   `json:"i"` // since 1970
+	Day      verification.Day        `json:"d"`
 	Counts   map[string]int          `json:"c"` // by "NAME VERSION KEY"
 }
 
 // measureLogEntries returns the JSON array of the measures of some appends; empty for none.
 func measureLogEntries(part []*pendingAppend) (string, error) {
-	type interval struct {
+	type workflowDay struct {
 		workflow verification.WorkflowID
-		number   int64
+		day      verification.Day
 	}
-	var order []interval
-	all := map[interval]map[string]int{}
+	var order []workflowDay
+	all := map[workflowDay]map[string]int{}
 	for _, p := range part {
 		for _, m := range p.commit.Measures {
-			at := interval{p.commit.Summary.Workflow, intervalOf(m.At)}
+			at := workflowDay{p.commit.Summary.Workflow, m.Day}
 			if all[at] == nil {
 				order, all[at] = append(order, at), map[string]int{}
 			}
@@ -60,7 +57,7 @@ func measureLogEntries(part []*pendingAppend) (string, error) {
 	}
 	rows := make([]measureLogEntry, len(order))
 	for i, at := range order {
-		rows[i] = measureLogEntry{at.workflow, at.number, all[at]}
+		rows[i] = measureLogEntry{at.workflow, at.day, all[at]}
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -69,38 +66,29 @@ func measureLogEntries(part []*pendingAppend) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// intervalOf returns the number of the interval since 1970 that contains a time.
-func intervalOf(t time.Time) int64 {
-	return t.UTC().Truncate(verification.MeasureInterval).Unix() / int64(verification.MeasureInterval/time.Second)
-}
-
 // sumKey is the key of a row of verifyd.measures.
 type sumKey struct {
 	tenant, workflow string
-	month, part      int64
+	day              verification.Day
 	verification.MeasureKey
 }
 
 // compare orders rows, so that two transactions lock them in the same order.
 func (k sumKey) compare(l sumKey) int {
-	return cmp.Or(cmp.Compare(k.tenant, l.tenant), cmp.Compare(k.workflow, l.workflow), cmp.Compare(k.month, l.month),
-		cmp.Compare(k.part, l.part), cmp.Compare(k.Name, l.Name), cmp.Compare(k.Key, l.Key), cmp.Compare(k.Version, l.Version))
+	return cmp.Or(cmp.Compare(k.tenant, l.tenant), cmp.Compare(k.workflow, l.workflow), cmp.Compare(k.day, l.day),
+		cmp.Compare(k.Name, l.Name), cmp.Compare(k.Key, l.Key), cmp.Compare(k.Version, l.Version))
 }
 
 // everyWorkflow is the workflow of the sums of all workflows.
 const everyWorkflow = "00000000-0000-0000-0000-000000000000"
 
-// addUp adds the measures of a row of the log to sums, whose element n is the sum of day
-// n+1 of the month.
-func addUp(sums map[sumKey][]int64, tenant, measures string) error {
+// addUp adds the measures of a row of the log to sums.
+func addUp(sums map[sumKey]int, tenant, measures string) error {
 	var rows []measureLogEntry
 	if err := json.Unmarshal([]byte(measures), &rows); err != nil {
 		return fmt.Errorf("decode measures: %w", err)
 	}
 	for _, r := range rows {
-		if r.Interval < 0 {
-			return fmt.Errorf("interval %d is before 1970", r.Interval)
-		}
 		for text, n := range r.Counts {
 			name, rest, _ := strings.Cut(text, " ")
 			digits, key, _ := strings.Cut(rest, " ")
@@ -108,67 +96,17 @@ func addUp(sums map[sumKey][]int64, tenant, measures string) error {
 			if err != nil {
 				return fmt.Errorf("decode measure %q: %w", text, err)
 			}
-			k := sumKey{tenant: tenant, workflow: string(r.Workflow), MeasureKey: verification.MeasureKey{Name: verification.MeasureName(name), Key: key, Version: version}}
-			addTo(sums, k, r.Interval, n)
-			if k.Version == 0 {
+			k := sumKey{
+				tenant: tenant, workflow: string(r.Workflow), day: r.Day,
+				MeasureKey: verification.MeasureKey{Name: verification.MeasureName(name), Key: key, Version: version},
+			}
+			if sums[k] += n; version == 0 {
 				k.workflow = everyWorkflow
-				addTo(sums, k, r.Interval, n)
+				sums[k] += n
 			}
 		}
 	}
 	return nil
-}
-
-// addTo adds to the sums of the parts of a day that contain an interval.
-func addTo(sums map[sumKey][]int64, k sumKey, interval int64, n int) {
-	day := interval / perDay
-	k.month = monthOf(day)
-	for k.part = range partsOf(interval % perDay) {
-		if sums[k] == nil {
-			sums[k] = make([]int64, maxMonth)
-		}
-		sums[k][day-firstDay(k.month)] += int64(n)
-	}
-}
-
-// The parts of a day are the nodes of a Fenwick tree over its intervals, so that the sum of
-// the first intervals of a day is that of at most six parts: part p has as many intervals
-// as the lowest bit of p, the last of which is number p-1.
-
-// wholeDay is the part that has all intervals of a day.
-const wholeDay = 0
-
-// partsOf returns the parts that contain an interval.
-func partsOf(interval int64) iter.Seq[int64] {
-	return func(yield func(int64) bool) {
-		for part := interval + 1; part < perDay; part += part & -part {
-			if !yield(part) {
-				return
-			}
-		}
-		yield(wholeDay)
-	}
-}
-
-// partBefore returns the part that ends where a part begins; 0 at the beginning of the day.
-func partBefore(part int64) int64 { return part & (part - 1) }
-
-// isPart reports whether the sum of the first n intervals of a day contains a part as a
-// whole.
-func isPart(part, n int64) bool { return n&^(part&-part-1) == part }
-
-// maxMonth is the number of days of the longest month.
-const maxMonth = 31
-
-// monthOf returns the month since January 1970 of a day since 1970.
-func monthOf(day int64) int64 {
-	t := time.Unix(0, 0).UTC().AddDate(0, 0, int(day))
-	return int64(t.Year()-1970)*12 + int64(t.Month()-time.January)
-}
-
-// firstDay returns the first day of a month.
-func firstDay(month int64) int64 {
-	return time.Date(1970, time.January+time.Month(month), 1, 0, 0, 0, 0, time.UTC).Unix() / int64(day/time.Second)
 }
 
 // foldMeasures moves rows of the log to the sums: those of a tenant, or of all tenants.
@@ -236,7 +174,7 @@ RETURNING l.ctid::text, tenant_id::text, measures`
 		if err := tx.NewRaw(taken, limit).Scan(ctx, &rows); err != nil || len(rows) == 0 {
 			return err
 		}
-		sums := map[sumKey][]int64{}
+		sums := map[sumKey]int{}
 		for _, r := range rows {
 			if err := addUp(sums, r.TenantID, r.Measures); err != nil {
 				return err
@@ -260,30 +198,88 @@ type sumRow struct {
 
 	TenantID, WorkflowID string
 	Name                 string
-	Part, Month          int64
+	Day                  verification.Day
 	Key                  string
 	Version              int
-	Counts               []int64 `bun:",array"`
+	Count                int
 }
 
 // maxSumRows bounds the rows of one statement.
 const maxSumRows = 500
 
 // saveSums adds sums to those of the table.
-func saveSums(ctx context.Context, tx bun.Tx, sums map[sumKey][]int64) error {
+func saveSums(ctx context.Context, tx bun.Tx, sums map[sumKey]int) error {
 	for keys := range slices.Chunk(slices.SortedFunc(maps.Keys(sums), sumKey.compare), maxSumRows) {
 		rows := make([]sumRow, len(keys))
 		for i, k := range keys {
 			rows[i] = sumRow{
-				TenantID: k.tenant, WorkflowID: k.workflow, Name: string(k.Name), Part: k.part, Month: k.month,
-				Key: k.Key, Version: k.Version, Counts: sums[k],
+				TenantID: k.tenant, WorkflowID: k.workflow, Name: string(k.Name), Day: k.day, Key: k.Key, Version: k.Version, Count: sums[k],
 			}
 		}
-		_, err := tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, workflow_id, name, part, month, md5(key), version) DO UPDATE").
-			Set("counts = ARRAY(SELECT a + b FROM unnest(m.counts, excluded.counts) WITH ORDINALITY AS u (a, b, n) ORDER BY n)").Exec(ctx)
+		_, err := tx.NewInsert().Model(&rows).On("CONFLICT (tenant_id, workflow_id, name, day, md5(key), version) DO UPDATE").
+			Set("count = m.count + excluded.count").Exec(ctx)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// readMeasures adds up the rows of some names on some days: each day of the names $3, and
+// all days of the totals $4.
+const readMeasures = `
+SELECT name, key, version, CASE WHEN name = ANY ($3::text[]) THEN day - $5 ELSE 0 END AS i, sum(count)::bigint
+FROM verifyd.measures
+WHERE tenant_id = $1 AND workflow_id = $2 AND name = ANY ($3::text[] || $4::text[]) AND day BETWEEN $5 AND $6
+    AND ($7 = 0 OR version IN (0, $7))
+GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3`
+
+// Measures returns the sums of the measures that a query selects. It first adds up the
+// log of the tenant, and then reads all sums in one statement.
+func (s *Store) Measures(ctx context.Context, t verification.TenantID, q verification.MeasureQuery) (all []verification.MeasureCounts, err error) {
+	if q.Workflow != "" && !areUUIDs(q.Workflow) || !areUUIDs(t) || q.Last < q.First {
+		return nil, nil
+	}
+	err = s.listing(ctx, t, 0, func(ctx context.Context) error {
+		if err := s.foldMeasures(ctx, string(t)); err != nil {
+			return err
+		}
+		return s.querier().batch(ctx, string(t), func(b *pgx.Batch) error {
+			b.Queue(stmtMeasures, measureArguments(t, q)...).Query(func(rows pgx.Rows) error {
+				var k verification.MeasureKey
+				var i, n int
+				_, err := pgx.ForEachRow(rows, []any{&k.Name, &k.Key, &k.Version, &i, &n}, func() error {
+					if len(all) == 0 || all[len(all)-1].MeasureKey != k {
+						days := int(q.Last-q.First) + 1
+						if !slices.Contains(q.Names, k.Name) {
+							days = 1
+						}
+						all = append(all, verification.MeasureCounts{MeasureKey: k, Counts: make([]int, days)})
+					}
+					all[len(all)-1].Counts[i] = n
+					return nil
+				})
+				return err
+			})
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, translate("read measures", err)
+	}
+	return all, nil
+}
+
+// measureArguments returns the arguments of readMeasures.
+func measureArguments(t verification.TenantID, q verification.MeasureQuery) []any {
+	texts := func(names []verification.MeasureName) []string {
+		all := make([]string, len(names)) // nil would be NULL
+		for i, name := range names {
+			all[i] = string(name)
+		}
+		return all
+	}
+	return []any{
+		string(t), cmp.Or(string(q.Workflow), everyWorkflow), texts(q.Names), texts(q.Totals), int32(q.First), int32(q.Last), int32(q.Version),
+	}
 }

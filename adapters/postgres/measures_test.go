@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,12 +32,12 @@ func TestAMeasureMayHaveALongKey(t *testing.T) {
 	for n := range 2 {
 		c := started(n, noon(), false)
 		c.Summary.Workflow = flow
-		c.Measures = []verification.Measure{{MeasureKey: key, At: noon().Truncate(verification.MeasureInterval), Count: 1}}
+		c.Measures = []verification.Measure{{MeasureKey: key, Day: today(), Count: 1}}
 		must(t, s.Append(t.Context(), ours, runNumber(n+1), 0, c))
 	}
 	found, err := s.Measures(t.Context(), ours, verification.MeasureQuery{
 		Workflow: flow, Version: 1, Names: []verification.MeasureName{verification.MeasureTransition},
-		Cuts: []time.Time{noon().Add(-time.Hour), noon().Add(time.Hour)},
+		First: today(), Last: today(),
 	})
 	must(t, err)
 	if len(found) != 1 || found[0].MeasureKey != key || found[0].Counts[0] != 2 {
@@ -44,12 +45,15 @@ func TestAMeasureMayHaveALongKey(t *testing.T) {
 	}
 }
 
+// today is the day of noon.
+func today() verification.Day { return verification.DayOf(noon(), time.UTC) }
+
 // startsOf returns the number of runs of a workflow that started, by its measures.
 func startsOf(t *testing.T, s *postgres.Store) (n int) {
 	t.Helper()
 	found, err := s.Measures(t.Context(), ours, verification.MeasureQuery{
 		Workflow: flow, Names: []verification.MeasureName{verification.MeasureStarted},
-		Cuts: []time.Time{noon().Add(-time.Hour), noon().Add(time.Hour)},
+		First: today(), Last: today(),
 	})
 	must(t, err)
 	for _, m := range found {
@@ -58,21 +62,20 @@ func startsOf(t *testing.T, s *postgres.Store) (n int) {
 	return n
 }
 
-// logStarts inserts rows into the log, each with one start in the interval of noon.
+// logStarts inserts rows into the log, each with one start on the day of noon.
 func logStarts(t *testing.T, s *postgres.Store, n int) {
 	t.Helper()
 	const insert = `INSERT INTO verifyd.measure_log (tenant_id, measures)
-SELECT ?, json_build_array(json_build_object('w', ?, 'i', ?, 'c', json_build_object('started 0 ', 1))) FROM generate_series(1, ?)`
-	must(t, s.Tenanted(t.Context(), ours, insert, string(ours), string(flow), noon().Unix()/900, n))
+SELECT ?, json_build_array(json_build_object('w', ?, 'd', ?, 'c', json_build_object('started 0 ', 1))) FROM generate_series(1, ?)`
+	must(t, s.Tenanted(t.Context(), ours, insert, string(ours), string(flow), int(today()), n))
 }
 
 func TestABrokenRowOfMeasuresIsLeftAndTheOthersAreAddedUp(t *testing.T) {
 	for name, measures := range map[string]string{
 		"no JSON":                        "null, ",
-		"an interval before 1970":        `[{"w":"` + string(flow) + `","i":-1,"c":{"ended 0 ":1}}]`,
-		"no version":                     `[{"w":"` + string(flow) + `","i":1,"c":{"started":1}}]`,
-		"a text that cannot be stored":   `[{"w":"` + string(flow) + `","i":1,"c":{"ended 0 \u0000":1}}]`,
-		"a workflow that is not an UUID": `[{"w":"x","i":1,"c":{"ended 0 ":1}}]`,
+		"no version":                     `[{"w":"` + string(flow) + `","d":1,"c":{"started":1}}]`,
+		"a text that cannot be stored":   `[{"w":"` + string(flow) + `","d":1,"c":{"ended 0 \u0000":1}}]`,
+		"a workflow that is not an UUID": `[{"w":"x","d":1,"c":{"ended 0 ":1}}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -97,7 +100,7 @@ func TestABrokenRowOfMeasuresIsLeftAndTheOthersAreAddedUp(t *testing.T) {
 	}
 }
 
-// The database cancels a statement that adds up more than two months at once.
+// The database cancels a statement that adds up more than 15 days at once.
 func TestMeasuresThatTakeTooLongAreAddedUpInSmallerParts(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{SingleHost: true})
@@ -118,21 +121,21 @@ CREATE TRIGGER too_slow AFTER INSERT ON verifyd.measures REFERENCING NEW TABLE A
 	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
 	_, err = admin.Exec(t.Context(), slow)
 	must(t, err)
-	const days = 90 // each month has 12 rows: the whole days and five parts, of the workflow and of all
+	const days = 90 // each has a row of the workflow and one of all
 	for n := range days {
 		c := started(n, noon().AddDate(0, 0, -n), false)
 		c.Summary.Workflow = flow
 		c.Measures = []verification.Measure{{
-			MeasureKey: verification.MeasureKey{Name: verification.MeasureStarted}, At: noon().AddDate(0, 0, -n), Count: 1,
+			MeasureKey: verification.MeasureKey{Name: verification.MeasureStarted}, Day: today() - verification.Day(n), Count: 1,
 		}}
 		must(t, s.Append(t.Context(), ours, runNumber(n+1), 0, c))
 	}
 	found, err := s.Measures(t.Context(), ours, verification.MeasureQuery{
 		Workflow: flow, Names: []verification.MeasureName{verification.MeasureStarted},
-		Cuts: []time.Time{noon().AddDate(0, 0, -days), noon().Add(time.Hour)},
+		First: today() - days, Last: today(),
 	})
 	must(t, err)
-	if len(found) != 1 || found[0].Counts[0] != days {
-		t.Errorf("measures = %v, want %d starts", found, days)
+	if len(found) != 1 || slices.Min(found[0].Counts[1:]) != 1 || slices.Max(found[0].Counts) != 1 {
+		t.Errorf("measures = %v, want a start on each of %d days", found, days)
 	}
 }

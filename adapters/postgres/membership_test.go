@@ -152,7 +152,7 @@ func TestTheFleetEndsARunWhoseDeadlinePassed(t *testing.T) {
 	history := []verification.Event{{At: time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond), Fact: verification.Started{
 		Workflow: e.flow, WorkflowName: "Reviewed", Version: 1, VersionHash: version(t, e), ReferenceID: "late", RunTTLSeconds: 60,
 	}}, {At: time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond), Fact: verification.ReviewAsked{Node: "review", Label: "Review"}}}
-	a := verification.NewCommit(verification.Run{}, verification.Fold(runNumber(1), history), history)
+	a := verification.NewCommit(verification.Run{}, verification.Fold(runNumber(1), history), history, time.UTC)
 	if err := e.store.Append(t.Context(), ours, runNumber(1), 0, a); err != nil {
 		t.Fatal(err)
 	}

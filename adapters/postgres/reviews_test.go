@@ -117,7 +117,7 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 					return
 				}
 				before := verification.Fold(runNumber(n), history[:seq])
-				c := verification.NewCommit(before, before.EvolveAll(history[seq:]), history[seq:])
+				c := verification.NewCommit(before, before.EvolveAll(history[seq:]), history[seq:], time.UTC)
 				for _, to := range stores {
 					if err := to.Append(ctx, tenant, runNumber(n), seq, c); err != nil {
 						rt.Fatal(err)
@@ -163,21 +163,10 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 				}
 			},
 			"measures": func(rt *rapid.T) {
-				first := noon().Add(time.Duration(rapid.IntRange(-200, 200).Draw(rt, "from")) * verification.MeasureInterval)
-				unit := verification.MeasureInterval
-				if rapid.Bool().Draw(rt, "whole days") {
-					unit = 24 * time.Hour
-				}
-				if rapid.Bool().Draw(rt, "from midnight") {
-					first = first.Truncate(24 * time.Hour)
-				}
-				q := verification.MeasureQuery{Cuts: []time.Time{first}, Names: []verification.MeasureName{
-					verification.MeasureStarted, verification.MeasureEnded, verification.MeasureTransition, verification.MeasureVerdictTime,
-				}}
-				for range rapid.IntRange(1, 4).Draw(rt, "intervals") {
-					last := q.Cuts[len(q.Cuts)-1]
-					q.Cuts = append(q.Cuts, last.Add(time.Duration(rapid.IntRange(1, 300).Draw(rt, "length"))*unit))
-				}
+				q := verification.MeasureQuery{First: today() + verification.Day(rapid.IntRange(-5, 5).Draw(rt, "first"))}
+				q.Last = q.First + verification.Day(rapid.IntRange(-1, 9).Draw(rt, "days"))
+				q.Names = []verification.MeasureName{verification.MeasureStarted, verification.MeasureEnded, verification.MeasureTransition}
+				q.Totals = []verification.MeasureName{verification.MeasureVerdictTime, verification.MeasureStopped}
 				if rapid.Bool().Draw(rt, "workflow") {
 					q.Workflow, q.Version = flow, rapid.IntRange(0, 2).Draw(rt, "version")
 				}

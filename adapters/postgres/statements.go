@@ -74,7 +74,7 @@ const (
 	insertEvents = `INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)
 SELECT $1::uuid, $2::uuid, $3::int, $4::int, $5::text WHERE `
 
-	appendHistory = insertEvents + atPosition + " %s"
+	appendHistory = insertEvents + atPosition + " %s RETURNING " + markAppended
 	appendStart   = insertEvents + currentWorkflow + " %s RETURNING " + markAppended
 	appendChange  = insertEvents + atPosition + " AND " + currentWorkflow + " %s RETURNING " + markAppended
 

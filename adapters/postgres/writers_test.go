@@ -172,7 +172,7 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 		}
 		waiting := life(runs, 1, 1) // its review stays in the queue
 		must(t, s.Append(ctx, tenant, runNumber(runs), 0,
-			verification.NewCommit(verification.Run{}, verification.Fold(runNumber(runs), waiting), waiting)))
+			verification.NewCommit(verification.Run{}, verification.Fold(runNumber(runs), waiting), waiting, time.UTC)))
 	}
 	take := func() []verification.Work {
 		t.Helper()
@@ -191,7 +191,7 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 				continue
 			}
 			before := verification.Fold(runNumber(n), history[:lengths[n]])
-			c := verification.NewCommit(before, before.EvolveAll(history[lengths[n]:]), history[lengths[n]:])
+			c := verification.NewCommit(before, before.EvolveAll(history[lengths[n]:]), history[lengths[n]:], time.UTC)
 			if c.Summary.Ended == "" {
 				c.Work[verification.WorkKey{Kind: verification.WorkAdvance}] = noon()
 			} else {
@@ -249,7 +249,7 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 	}
 	q := verification.MeasureQuery{
 		Names: []verification.MeasureName{verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict},
-		Cuts:  []time.Time{noon().Truncate(time.Hour), noon().Add(time.Hour)},
+		First: today(), Last: today(),
 	}
 	want, err := s.Measures(ctx, alone, q)
 	must(t, err)

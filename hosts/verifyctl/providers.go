@@ -174,6 +174,7 @@ type providerCall struct {
 	Handle       string `placeholder:"HANDLE" help:"Poll for the pending result with this handle."`
 	AllowPrivate bool   `name:"allow-private-networks" variable:"VERIFYD_ALLOW_PRIVATE_NETWORKS" help:"Allow private and loopback addresses."`
 	Tenant       string `placeholder:"TENANT" variable:"VERIFYD_TENANT" help:"Name or id of the tenant whose own provider is called."`
+	Zone         string `placeholder:"ZONE" help:"Time zone of the tenant, by which ages and expiries are judged, such as Asia/Kolkata (default UTC)."`
 	bootstrapFlag
 	secretsFlag
 	jsonFlag
@@ -197,6 +198,9 @@ func (c providerCall) Run(ctx context.Context, s *session) error {
 	with, err := verification.ParseData([]byte(c.With))
 	if err != nil {
 		return fmt.Errorf("--with: must be a JSON object")
+	}
+	if _, err := time.LoadLocation(c.Zone); err != nil || c.Zone == "Local" {
+		return fmt.Errorf("--zone: %q is not a time zone of the IANA database, such as Asia/Kolkata", c.Zone)
 	}
 	p, err := c.find(ctx, s, with.Map(), rest.Options{
 		Secret: secret, AllowPrivateNetworks: c.AllowPrivate,
@@ -271,7 +275,7 @@ func (s *session) searcher(ctx context.Context, lists []definition.List, name an
 func (c providerCall) call(ctx context.Context, p verification.Provider, now time.Time, with map[string]any) (verification.CheckResult, error) {
 	request := verification.CheckRequest{
 		Tenant: "00000000-0000-7000-8000-000000000000", Run: "00000000-0000-7000-8000-000000000000",
-		ReferenceID: "verifyctl", StartedAt: now, Node: "call", Key: "call", Dispatch: 1,
+		ReferenceID: "verifyctl", StartedAt: now, Zone: c.Zone, Node: "call", Key: "call", Dispatch: 1,
 		IdempotencyKey: "verifyctl/" + strconv.FormatInt(now.UnixNano(), 36), With: with,
 		CallbackURL: "https://callbacks.invalid" + engine.CallbackPath + "verifyctl",
 	}

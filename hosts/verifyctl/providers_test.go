@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/verifyd/verifyd/adapters/clock"
 )
@@ -147,6 +148,25 @@ func TestABuiltInCheckIsCalledWithoutABootstrapFile(t *testing.T) {
 		stdout, stderr, code := command(t, nil, append([]string{"provider", "call"}, tt.args...)...)
 		if code != tt.code || !strings.Contains(stdout+stderr, tt.want) {
 			t.Errorf("%v: exit code %d, want %d and %q:\n%s%s", tt.args, code, tt.code, tt.want, stdout, stderr)
+		}
+	}
+}
+
+func TestACallJudgesAgesInItsZone(t *testing.T) {
+	zone, err := time.LoadLocation("Pacific/Kiritimati")
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := `{"min_years":18,"birth_date":"` + time.Now().In(zone).AddDate(-18, 0, 0).Format(time.DateOnly) + `"}`
+	for _, tt := range []struct{ zone, want string }{
+		{"Pacific/Kiritimati", "outcome  passed\n"},
+		{"Etc/GMT+12", "outcome  failed\n"}, // 26 hours behind: the day before
+		{"Local", `--zone: "Local" is not a time zone of the IANA database, such as Asia/Kolkata`},
+		{"Mars/Base", `--zone: "Mars/Base" is not a time zone`},
+	} {
+		stdout, stderr, _ := command(t, nil, "provider", "call", "offline.age", "--zone", tt.zone, "--with", with)
+		if !strings.Contains(stdout+stderr, tt.want) {
+			t.Errorf("%s: want %q:\n%s%s", tt.zone, tt.want, stdout, stderr)
 		}
 	}
 }

@@ -235,7 +235,7 @@ func (g *generator) add(to *rows, n int) error {
 			review.Claim = verification.Claim{By: reviewers()[among], Name: reviewers()[among], At: g.o.Now, Until: g.o.Now.Add(verification.ClaimTTL)}
 		}
 	}
-	g.sums.add(w.ID, verification.Measures(verification.Run{}, run, history))
+	g.sums.add(w.ID, verification.Measures(verification.Run{}, history, time.UTC))
 	return nil
 }
 

@@ -99,7 +99,7 @@ func TestTheQueueAndTheMeasuresOfAFilledDatabaseAreThoseOfItsHistories(t *testin
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := verification.NewCommit(verification.Run{}, verification.Fold(r.ID, history), history)
+		c := verification.NewCommit(verification.Run{}, verification.Fold(r.ID, history), history, time.UTC)
 		if err := m.Append(t.Context(), tenant, r.ID, 0, c); err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestTheQueueAndTheMeasuresOfAFilledDatabaseAreThoseOfItsHistories(t *testin
 		verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict, verification.MeasureVerdictTime,
 		verification.MeasureDispatchTime, verification.MeasureTransition, verification.MeasureStopped,
 	}
-	cuts := []time.Time{noon().AddDate(-1, 0, -1), noon().AddDate(0, -2, 0), noon().AddDate(0, 0, 1)}
+	today := verification.DayOf(noon(), time.UTC)
 	for _, q.Workflow = range []verification.WorkflowID{"", flow} {
 		got, err := s.List(t.Context(), tenant, q)
 		if err != nil {
@@ -120,7 +120,7 @@ func TestTheQueueAndTheMeasuresOfAFilledDatabaseAreThoseOfItsHistories(t *testin
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(verification.Review{}, "Claim")); err != nil || diff != "" || got.Total == 0 {
 			t.Errorf("the queue of %q has %d runs, %v (-histories +filled):\n%s", q.Workflow, got.Total, err, diff)
 		}
-		mq := verification.MeasureQuery{Workflow: q.Workflow, Names: names, Cuts: cuts}
+		mq := verification.MeasureQuery{Workflow: q.Workflow, Names: names, First: today - 366, Last: today}
 		measured, err := s.Measures(t.Context(), tenant, mq)
 		if err != nil {
 			t.Fatal(err)

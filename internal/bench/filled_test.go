@@ -145,7 +145,7 @@ func listReads(now time.Time, flow verification.WorkflowID) (all []filledRead) {
 }
 
 func numberReads(now time.Time, flow verification.WorkflowID) (all []filledRead) {
-	midnight := now.Truncate(24 * time.Hour).Add(-330 * time.Minute) // in India
+	today := verification.DayOf(now, time.UTC)
 	daily := []verification.MeasureName{
 		verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict, verification.MeasureVerdictTime,
 	}
@@ -157,11 +157,7 @@ func numberReads(now time.Time, flow verification.WorkflowID) (all []filledRead)
 			flow  verification.WorkflowID
 			whole []verification.MeasureName
 		}{{"all", "", whole}, {"workflow", flow, ofWorkflow}} {
-			var cuts []time.Time
-			for n := range days + 1 {
-				cuts = append(cuts, midnight.AddDate(0, 0, n-days+1))
-			}
-			q := verification.MeasureQuery{Workflow: w.flow, Names: daily, Totals: w.whole, Cuts: cuts} // as the engine has it
+			q := verification.MeasureQuery{Workflow: w.flow, Names: daily, Totals: w.whole, First: today - verification.Day(days) + 1, Last: today} // as the engine has it
 			all = append(all, filledRead{"numbers/" + strconv.Itoa(days) + "/" + w.name, func(ctx context.Context, s *postgres.Store) (int, error) {
 				found, err := s.Measures(ctx, filledTenant, q)
 				return len(found), err

@@ -5,7 +5,6 @@ package bench
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -57,62 +56,42 @@ func copyThrough(ctx context.Context, tx pgx.Tx, table string, columns []string,
 	return nil
 }
 
-// sums are the rows of the table "measures", which see. Counts are by day of the month.
-type sums map[sumKey]*[31]int64
+// sums are the rows of the table "measures", which see.
+type sums map[sumKey]int64
 
 type sumKey struct {
-	workflow    verification.WorkflowID // empty for the sum of all
-	month, part int
+	workflow verification.WorkflowID // empty for the sum of all
+	day      verification.Day
 	verification.MeasureKey
 }
 
 // add adds the measures of a run.
 func (s sums) add(w verification.WorkflowID, measures []verification.Measure) {
-	const perDay = int(24 * time.Hour / verification.MeasureInterval)
 	for _, m := range measures {
-		year, month, day := m.At.UTC().Date()
-		interval := m.At.UTC().Sub(m.At.UTC().Truncate(24*time.Hour)) / verification.MeasureInterval
-		k := sumKey{workflow: w, month: (year-1970)*12 + int(month) - 1, MeasureKey: m.MeasureKey}
-		count := func() {
-			s.at(k)[day-1] += int64(m.Count)
-			if k.Version == 0 {
-				all := k
-				all.workflow = ""
-				s.at(all)[day-1] += int64(m.Count)
-			}
-		}
-		count()
-		for k.part = int(interval) + 1; k.part < perDay; k.part += k.part & -k.part {
-			count()
+		s[sumKey{w, m.Day, m.MeasureKey}] += int64(m.Count)
+		if m.Version == 0 {
+			s[sumKey{"", m.Day, m.MeasureKey}] += int64(m.Count)
 		}
 	}
-}
-
-func (s sums) at(k sumKey) *[31]int64 {
-	if s[k] == nil {
-		s[k] = new([31]int64)
-	}
-	return s[k]
 }
 
 // write adds the sums to those of the tenant.
 func (s sums) write(ctx context.Context, tx pgx.Tx, tenant [16]byte) error {
 	const take = `
 INSERT INTO verifyd.measures AS m SELECT * FROM incoming_measures
-ON CONFLICT (tenant_id, workflow_id, name, part, month, md5(key), version) DO UPDATE
-SET counts = ARRAY(SELECT a + b FROM unnest(m.counts, excluded.counts) WITH ORDINALITY AS u (a, b, n) ORDER BY n)`
+ON CONFLICT (tenant_id, workflow_id, name, day, md5(key), version) DO UPDATE SET count = m.count + excluded.count`
 	var values [][]any
 	flush := func() error {
-		err := copyThrough(ctx, tx, "incoming_measures", []string{"tenant_id", "workflow_id", "name", "part", "month", "key", "version", "counts"}, values, take)
+		err := copyThrough(ctx, tx, "incoming_measures", []string{"tenant_id", "workflow_id", "name", "day", "key", "version", "count"}, values, take)
 		values = values[:0]
 		return err
 	}
-	for k, counts := range s {
+	for k, count := range s {
 		var workflow uuid.UUID // zero for the sum of all
 		if k.workflow != "" {
 			workflow = uuid.MustParse(string(k.workflow))
 		}
-		values = append(values, []any{tenant, [16]byte(workflow), string(k.Name), int32(k.part), int32(k.month), k.Key, int32(k.Version), counts[:]})
+		values = append(values, []any{tenant, [16]byte(workflow), string(k.Name), int32(k.day), k.Key, int32(k.Version), count})
 		if len(values) == batch {
 			if err := flush(); err != nil {
 				return err

@@ -219,11 +219,10 @@ func (f *finder) unknown(t verification.TenantID, d verification.Definition) (pr
 // live reports whether runs of a version are live: more of them have entered it than have
 // reached an end or stopped.
 func (f *finder) live(ctx context.Context, t verification.TenantID, w verification.WorkflowID, v verification.Version) (bool, error) {
-	const day = 24 * time.Hour
 	sums, err := f.store.Measures(ctx, t, verification.MeasureQuery{
 		Workflow: w, Version: v.Number,
 		Totals: []verification.MeasureName{verification.MeasureTransition, verification.MeasureStopped},
-		Cuts:   []time.Time{v.CreatedAt.UTC().Truncate(day), f.now.UTC().Truncate(day).Add(2 * day)},
+		First:  verification.DayOf(v.CreatedAt, time.UTC) - 1, Last: verification.DayOf(f.now, time.UTC) + 1, // in any zone
 	})
 	if err != nil {
 		return false, err

@@ -108,7 +108,7 @@ func (e *Engine) accepts(ctx context.Context, s *session, u verification.Upload)
 	if err := e.expireIfOverdue(ctx, s); err != nil {
 		return nil, err
 	}
-	if _, _, err := verification.Decide(s.program, s.run, u, s.at); err != nil {
+	if _, _, err := verification.Decide(s.program, s.run, u, s.at.In(e.location(s.run.Started.Zone))); err != nil {
 		return nil, err
 	}
 	n, _ := s.program.Node(s.run.Wait.Node)

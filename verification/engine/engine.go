@@ -92,11 +92,9 @@ type Options struct {
 
 // Observer receives events for metrics. Its methods must not block.
 type Observer interface { //nolint:interfacebloat // one method for each metric
-	// RunStarted counts a start.
-	RunStarted()
-	// RunEnded counts a run that reached a terminal status. outcome is that of the end
-	// node of a completed run; empty for none.
-	RunEnded(s verification.Status, outcome string)
+	// Counted has the measures of an append: starts, ends, verdicts, transitions and
+	// results, as Numbers adds them up.
+	Counted(found []verification.Measure)
 	// ProviderCalled measures one call; outcome is passed, failed, pending or
 	// error.
 	ProviderCalled(provider, outcome string, took time.Duration)
@@ -104,9 +102,6 @@ type Observer interface { //nolint:interfacebloat // one method for each metric
 	// dropped. With the outcome deferred it counts a batch of notices that went back to
 	// the queue, because the receiver is paused or busy or its URL could not be read.
 	NoticeSent(outcome string)
-	// VerdictGiven measures a verdict that a run needed: the time since the run began to
-	// need it.
-	VerdictGiven(took time.Duration)
 	// RunPoisoned counts a run that was ended because the hosts that drove it
 	// kept stopping before they saved anything.
 	RunPoisoned()
@@ -138,6 +133,7 @@ type Engine struct {
 	loads       *fair.Limiter                         // slots for reads of runs that are not in the cache
 	large       *lru.Cache[verification.RunRef, bool] // the runs that were found to be large
 	zones       *lru.Cache[verification.TenantID, tenantZone]
+	locations   *lru.Cache[string, *time.Location] // by the name of a zone
 	uploads     *uploadrate.Rates
 	rests       bool // expensive work is followed by a rest; never by a manual clock
 
@@ -190,6 +186,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		loads:       fair.NewLimiter(maxLoads, tenantLoads),
 		large:       lru.New[verification.RunRef](maxLarge, 1, func(bool) int { return 1 }),
 		zones:       newZones(),
+		locations:   lru.New[string](maxLocations, 1, func(*time.Location) int { return 1 }),
 		uploads:     uploadrate.New(),
 		begun:       sync.OnceFunc(func() { close(serving) }),
 		serving:     serving,
@@ -260,11 +257,9 @@ type noop struct{}
 
 func (noop) Enter()                                       {}
 func (noop) Leave()                                       {}
-func (noop) RunStarted()                                  {}
-func (noop) RunEnded(verification.Status, string)         {}
+func (noop) Counted([]verification.Measure)               {}
 func (noop) ProviderCalled(string, string, time.Duration) {}
 func (noop) NoticeSent(string)                            {}
-func (noop) VerdictGiven(time.Duration)                   {}
 func (noop) RunPoisoned()                                 {}
 func (noop) RunLeft()                                     {}
 func (noop) RunRescreened(string, string)                 {}

@@ -768,8 +768,7 @@ func ExampleEngine_Numbers() {
 	}
 	s.start(w, "") // waits for its customer
 
-	today := enginetest.Began()
-	n := must(s.Numbers(ctx, acme, engine.NumbersQuery{From: today, To: today, Workflow: w}))
+	n := must(s.Numbers(ctx, acme, engine.NumbersQuery{Days: 1, Workflow: w}))
 	fmt.Println(n.Days[0].Started, n.Days[0].Ended, n.Queue.Open)
 	for _, step := range n.Steps {
 		fmt.Println(step.Node, step.Type, step.Reached, step.Left, step.Stopped)

@@ -419,8 +419,7 @@ type poison struct {
 	runs int
 }
 
-func (*poison) RunStarted()                                  {}
-func (*poison) RunEnded(verification.Status, string)         {}
+func (*poison) Counted([]verification.Measure)               {}
 func (*poison) ProviderCalled(string, string, time.Duration) {}
 func (p *poison) RunPoisoned()                               { p.runs++ }
 

@@ -152,7 +152,7 @@ func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error
 		step, _ := run.Step(run.Wait.Node)
 		j.Step = &JourneyStep{
 			WaitNumber: run.Wait.Number, Node: run.Wait.Node, Type: n.Type, Label: step.Label,
-			Text: n.Text, LabelIn: n.LabelIn, TextIn: n.TextIn, Optional: n.Optional, Fields: n.Fields.On(s.at),
+			Text: n.Text, LabelIn: n.LabelIn, TextIn: n.TextIn, Optional: n.Optional, Fields: n.Fields.On(s.at.In(e.location(run.Started.Zone))),
 		}
 	}
 	return j, nil

@@ -18,10 +18,10 @@ const MaxNumbersDays = 366
 
 // NumbersQuery selects the numbers of a tenant.
 type NumbersQuery struct {
-	// From and To are times of the first and the last day.
-	From, To time.Time
-	// Location has the time zone of the days; nil is UTC.
-	Location *time.Location
+	// First and Last are the first and the last day, in the time zone of the tenant.
+	First, Last verification.Day
+	// Days selects as many days up to today, in place of First and Last.
+	Days int
 	// Workflow selects the runs of one workflow; empty selects all.
 	Workflow verification.WorkflowID
 }
@@ -29,6 +29,7 @@ type NumbersQuery struct {
 // Numbers are added up when runs are changed. They count what happened on the days of
 // the query, whenever the runs started.
 type Numbers struct {
+	Zone  string       // the name of the tenant's time zone, which the days are of
 	Days  []DayNumbers // without a gap, the earliest first
 	Steps []StepNumbers
 	// TimeToVerdict is from when a run began to need a verdict until it was given.
@@ -39,7 +40,7 @@ type Numbers struct {
 
 // DayNumbers are the numbers of one day.
 type DayNumbers struct {
-	Day     time.Time // its first instant
+	Day     verification.Day
 	Started int
 	// Ended counts the runs that ended, by terminal status.
 	Ended map[verification.Status]int
@@ -98,12 +99,19 @@ func queueAges() []time.Duration {
 // Numbers returns the numbers of a tenant. ErrInvalid is returned for a query without
 // a day, or with more than MaxNumbersDays, and ErrNotFound if there is no such workflow.
 func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q NumbersQuery) (Numbers, error) {
-	cuts, err := days(q)
+	tenant, err := e.tenantOfStart(ctx, t, maxZoneAge)
 	if err != nil {
 		return Numbers{}, err
 	}
+	if q.Days != 0 {
+		q.Last = verification.DayOf(e.now(), e.location(tenant.Zone))
+		q.First = q.Last - verification.Day(q.Days) + 1
+	}
+	if q.Last < q.First || q.Last-q.First >= MaxNumbersDays {
+		return Numbers{}, verification.InvalidField("numbers", "to", "must be the first day or up to 365 days later")
+	}
 	wanted := verification.MeasureQuery{
-		Workflow: q.Workflow, Cuts: cuts,
+		Workflow: q.Workflow, First: q.First, Last: q.Last,
 		Names: []verification.MeasureName{
 			verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict, verification.MeasureVerdictTime,
 		},
@@ -117,7 +125,8 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 		return Numbers{}, err
 	}
 	n := Numbers{
-		Days: dayNumbers(cuts, found), TimeToVerdict: timeToVerdict(found, 0, len(cuts)-1), Providers: providerNumbers(found),
+		Zone: cmp.Or(tenant.Zone, "UTC"), Days: dayNumbers(wanted, found),
+		TimeToVerdict: timeToVerdict(found, 0, int(q.Last-q.First)+1), Providers: providerNumbers(found),
 	}
 	if q.Workflow != "" {
 		if n.Steps, err = e.stepNumbers(ctx, t, q.Workflow, found); err != nil {
@@ -128,54 +137,11 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 	return n, err
 }
 
-// days returns the first instants of the days of a query and of the day after.
-func days(q NumbersQuery) ([]time.Time, error) {
-	q.Location = cmp.Or(q.Location, time.UTC)
-	last := beginningOfDay(q.To, 0, q.Location)
-	cuts := []time.Time{beginningOfDay(q.From, 0, q.Location)}
-	for later := 1; !cuts[len(cuts)-1].After(last) && len(cuts) <= MaxNumbersDays+1; later++ {
-		// A zone that crosses the date line may have no such day.
-		if next := beginningOfDay(q.From, later, q.Location); next.After(cuts[len(cuts)-1]) {
-			cuts = append(cuts, next)
-		}
-	}
-	if len(cuts) < 2 || len(cuts) > MaxNumbersDays+1 {
-		return nil, verification.InvalidField("numbers", "to", "must be the first day or up to 365 days later")
-	}
-	return cuts, nil
-}
-
-// beginningOfDay returns the first instant of the day that comes some days after that of
-// t. Where the clock skips midnight, a day begins when the date changes.
-func beginningOfDay(t time.Time, later int, zone *time.Location) time.Time {
-	y, m, d := t.In(zone).Date()
-	midnight := time.Date(y, m, d+later, 0, 0, 0, 0, time.UTC)
-	isDay := func(t time.Time) bool {
-		y, m, d := t.In(zone).Date()
-		return !time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Before(midnight)
-	}
-	// The clock reads midnight by the offset before or after a change of it, or the date
-	// changes together with the offset.
-	var candidates []time.Time
-	for _, near := range []time.Time{midnight.AddDate(0, 0, -1), midnight, midnight.AddDate(0, 0, 1)} {
-		_, offset := near.In(zone).Zone()
-		since, until := near.In(zone).ZoneBounds()
-		candidates = append(candidates, midnight.Add(-time.Duration(offset)*time.Second), since, until)
-	}
-	slices.SortFunc(candidates, time.Time.Compare)
-	for _, c := range candidates {
-		if !c.IsZero() && isDay(c) && !isDay(c.Add(-1)) {
-			return c.In(zone)
-		}
-	}
-	return midnight.In(zone)
-}
-
-func dayNumbers(cuts []time.Time, found []verification.MeasureCounts) []DayNumbers {
-	all := make([]DayNumbers, len(cuts)-1)
+func dayNumbers(q verification.MeasureQuery, found []verification.MeasureCounts) []DayNumbers {
+	all := make([]DayNumbers, q.Last-q.First+1)
 	for i := range all {
 		day := DayNumbers{
-			Day: cuts[i], Ended: map[verification.Status]int{}, Outcomes: map[string]int{},
+			Day: q.First + verification.Day(i), Ended: map[verification.Status]int{}, Outcomes: map[string]int{},
 			TimeToVerdict: timeToVerdict(found, i, i+1),
 		}
 		for _, m := range found {
@@ -388,9 +354,8 @@ func (e *Engine) queueNumbers(ctx context.Context, t verification.TenantID, w ve
 type TransitionQuery struct {
 	Workflow verification.WorkflowID
 	Version  int // its number, 1 for the first
-	// From and To bound the times of the transitions, to a quarter of an hour; zero is
-	// no bound.
-	From, To time.Time
+	// First and Last bound the days of the transitions; zero is no bound.
+	First, Last verification.Day
 }
 
 // TransitionCounts says how often the runs of a version moved from node to node.
@@ -403,19 +368,12 @@ type TransitionCounts struct {
 
 // TransitionCounts counts the transitions of the runs of a version.
 func (e *Engine) TransitionCounts(ctx context.Context, t verification.TenantID, q TransitionQuery) (TransitionCounts, error) {
-	if q.From.IsZero() {
-		q.From = time.Unix(0, 0)
-	}
-	if q.To.IsZero() {
-		q.To = e.now()
+	if q.Last == 0 {
+		q.Last = verification.DayOf(e.now(), time.UTC) + 1 // every zone is at most a day ahead
 	}
 	found, err := e.ports.Store.Measures(ctx, t, verification.MeasureQuery{
-		Workflow: q.Workflow, Version: q.Version,
-		Names: []verification.MeasureName{verification.MeasureTransition, verification.MeasureStopped},
-		Cuts: []time.Time{
-			q.From.UTC().Truncate(verification.MeasureInterval),
-			q.To.UTC().Add(verification.MeasureInterval).Truncate(verification.MeasureInterval),
-		},
+		Workflow: q.Workflow, Version: q.Version, First: q.First, Last: q.Last,
+		Totals: []verification.MeasureName{verification.MeasureTransition, verification.MeasureStopped},
 	})
 	if err != nil {
 		return TransitionCounts{}, err

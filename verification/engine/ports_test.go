@@ -247,11 +247,14 @@ func (o *observed) add(what ...string) {
 	o.got = append(o.got, strings.Join(what, " "))
 }
 
-func (o *observed) RunStarted()                                       { o.add("started") }
-func (o *observed) RunEnded(s verification.Status, _ string)          { o.add("ended", string(s)) }
+func (o *observed) Counted(found []verification.Measure) {
+	for _, m := range found {
+		o.add(strings.TrimSpace(string(m.Name) + " " + m.Key))
+	}
+}
+
 func (o *observed) ProviderCalled(p, outcome string, _ time.Duration) { o.add("called", p, outcome) }
 func (o *observed) NoticeSent(outcome string)                         { o.add("notice", outcome) }
-func (o *observed) VerdictGiven(took time.Duration)                   { o.add("verdict after", took.String()) }
 
 func (o *observed) RunRescreened(list, outcome string) { o.add("rescreened", list, outcome) }
 
@@ -276,8 +279,10 @@ func TestAnObserverReceivesEachThingOnce(t *testing.T) {
 	s.change("v3")
 	k.Advance(2 * time.Minute)
 	want := []string{
-		"started", "called screen passed", "ended completed", "notice retried", "notice dropped", "notice delivered",
-		"rescreened sanctions flagged", "verdict after 1h1m0s", "rescreened sanctions failed",
+		"started", "transition :a", "called screen passed", "dispatch_time 0:screen", "transition a:done", "ended completed",
+		"notice retried", "notice dropped", "notice delivered",
+		"rescreened sanctions flagged", "verdict approve", "verdict_time 88", // 1h1m
+		"rescreened sanctions failed",
 	}
 	if diff := cmp.Diff(want, o.got); diff != "" {
 		t.Errorf("the observer (-want +got):\n%s", diff)

@@ -209,7 +209,7 @@ func (e *Engine) decide(ctx context.Context, s *session, c verification.Command,
 		}
 		defer release()
 	}
-	return verification.Decide(s.program, s.run, c, now)
+	return verification.Decide(s.program, s.run, c, now.In(e.location(s.run.Started.Zone)))
 }
 
 // append saves the events of a use case. A run that can be driven is driven on this
@@ -258,7 +258,7 @@ func (e *Engine) save(
 	ctx context.Context, s *session, after verification.Run, events []verification.Event, l lease,
 ) (historyOnly bool, err error) {
 	now, before := e.now(), s.run
-	c := verification.NewCommit(before, after, events)
+	c := verification.NewCommit(before, after, events, e.location(after.Started.Zone))
 	ends := after.Ended != "" && before.Ended == ""
 	further := s.program.Version.Definition.NoticesOf(before.Seq, events)
 	announce := false
@@ -281,7 +281,7 @@ func (e *Engine) save(
 		c.Work[advance], c.Hold = task.At, e.runner.keeps(task.At, now)
 	case drivable(task) && l.held && e.lacks(s.ref.Tenant, after.Wait) == nil:
 		c.Work[advance], c.Hold = now.Add(e.opt.Lease), verification.Leased
-		if l.young && len(c.Measures) == 0 && announced == 0 && before.Summary() == c.Summary {
+		if l.young && announced == 0 && before.Summary() == c.Summary {
 			c.Work, historyOnly = nil, true
 		}
 	case drivable(task):
@@ -296,16 +296,8 @@ func (e *Engine) save(
 	s.run, s.fresh = after, true
 	e.remember(s.ref, after)
 	e.reportFailures(s.ref, before.Wait, events)
-	if before.Seq == 0 {
-		e.opt.Observer.RunStarted()
-	}
-	if ends {
-		e.opt.Observer.RunEnded(after.Ended, after.Outcome)
-	}
-	if !after.Verdict.At.Equal(before.Verdict.At) {
-		if since, due := before.InReview(); due {
-			e.opt.Observer.VerdictGiven(after.Verdict.At.Sub(since))
-		}
+	if len(c.Measures) > 0 {
+		e.opt.Observer.Counted(c.Measures)
 	}
 	if atRest(after) {
 		e.watch.wake(s.ref)

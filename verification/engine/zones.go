@@ -14,6 +14,8 @@ import (
 const (
 	// maxZones bounds the zones that are kept in memory.
 	maxZones = 10_000
+	// maxLocations bounds the time zones that are kept in memory: there are about 600.
+	maxLocations = 1000
 	// maxZoneAge is how long a start may use the zone that its tenant had before.
 	maxZoneAge = time.Minute
 )
@@ -44,4 +46,19 @@ func (e *Engine) tenantOfStart(ctx context.Context, t verification.TenantID, max
 		e.zones.Put(t, tenantZone{name: tenant.Zone, read: now})
 	}
 	return tenant, err
+}
+
+// location returns a time zone by its name. A zone that this host does not have is logged
+// and counts as UTC.
+func (e *Engine) location(name string) *time.Location {
+	if zone, ok := e.locations.Get(name); ok {
+		return zone
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		e.log.Error("time zone not found: days are those of UTC", "zone", name, "error", err)
+		zone = time.UTC
+	}
+	e.locations.Put(name, zone)
+	return zone
 }

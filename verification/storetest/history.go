@@ -96,7 +96,7 @@ func (s history) commit() verification.Commit {
 // work of the deadline only.
 func (s history) commitAfter(seq int) verification.Commit {
 	before := verification.Fold(s.id, s.events[:seq])
-	return verification.NewCommit(before, before.EvolveAll(s.events[seq:]), s.events[seq:])
+	return verification.NewCommit(before, before.EvolveAll(s.events[seq:]), s.events[seq:], time.UTC)
 }
 
 // advancing returns the whole history as one append that queues an advance.

@@ -13,9 +13,10 @@ import (
 func measures() []clause {
 	const sums = "MeasureStore.Measures: "
 	return []clause{
-		{"measures are added up from each cut to the next", sums + "the sums of the measures of all appends so far, in the order of name, key and version", measuresAreAdded},
-		{"measures of months are the sums of their days, wherever the days begin", "MeasureQuery.Cuts: two or more ascending times, each a multiple of MeasureInterval", measuresOfMonths},
-		{"totals are added up from the first cut to the last", "MeasureQuery.Totals: added up from the first cut to the last", measuresInTotal},
+		{"measures are added up for each day", sums + "the sums of the measures of all appends so far, in the order of name, key and version", measuresAreAdded},
+		{"measures are of the day that they name", "Measure.Day: the day in the zone that the tenant had when the run started", measuresOfDays},
+		{"totals are added up for all days", "MeasureQuery.Totals: added up for all of these days", measuresInTotal},
+		{"a history-only append adds its measures", "Commit.Work: such an append adds only Events and Measures", measuresOfHistory},
 		{"a refused append adds no measures", "RunStore.Append: all or nothing", refusedMeasures},
 		{"the measures of a workflow and of a version are selected", "MeasureQuery: Workflow, Version and Names", measuresSelected},
 		{"two tenants have separate measures", "MeasureStore: every method is of one tenant", measuresOfTwoTenants},
@@ -30,36 +31,34 @@ func measureNames() []verification.MeasureName {
 	}
 }
 
-// cuts returns the times that come so long after the beginning of the interval before the
-// first history.
-func cuts(after ...time.Duration) (all []time.Time) {
-	for _, d := range after {
-		all = append(all, instant(-verification.MeasureInterval).Truncate(verification.MeasureInterval).Add(d))
-	}
-	return all
+// today is the day of the first history.
+func today() verification.Day { return verification.DayOf(instant(0), time.UTC) }
+
+// onDays returns a query of days, counted from today.
+func onDays(first, last int) verification.MeasureQuery {
+	return verification.MeasureQuery{First: today() + verification.Day(first), Last: today() + verification.Day(last)}
 }
 
 // total adds up the measures of histories that a query selects.
 func total(q verification.MeasureQuery, histories ...history) (all []verification.MeasureCounts) {
 	for _, s := range histories {
-		for _, m := range verification.Measures(verification.Run{}, verification.Fold(s.id, s.events), s.events) {
+		for _, m := range verification.Measures(verification.Run{}, s.events, time.UTC) {
 			w := s.summary().Workflow
-			at := slices.IndexFunc(q.Cuts, func(cut time.Time) bool { return cut.After(m.At) })
-			sums := len(q.Cuts) - 1
-			if slices.Contains(q.Totals, m.Name) {
-				at, sums = min(at, 1), 1
-			} else if !slices.Contains(q.Names, m.Name) {
+			at, sums := int(m.Day-q.First), int(q.Last-q.First)+1
+			if m.Day < q.First || m.Day > q.Last || q.Workflow != "" && q.Workflow != w || q.Workflow == "" && m.Version != 0 ||
+				q.Version != 0 && m.Version != 0 && m.Version != q.Version {
 				continue
 			}
-			if at < 1 || q.Workflow != "" && q.Workflow != w || q.Workflow == "" && m.Version != 0 ||
-				q.Version != 0 && m.Version != 0 && m.Version != q.Version {
+			if slices.Contains(q.Totals, m.Name) {
+				at, sums = 0, 1
+			} else if !slices.Contains(q.Names, m.Name) {
 				continue
 			}
 			i := slices.IndexFunc(all, func(c verification.MeasureCounts) bool { return c.MeasureKey == m.MeasureKey })
 			if i < 0 {
 				i, all = len(all), append(all, verification.MeasureCounts{MeasureKey: m.MeasureKey, Counts: make([]int, sums)})
 			}
-			all[i].Counts[at-1] += m.Count
+			all[i].Counts[at] += m.Count
 		}
 	}
 	slices.SortFunc(all, func(a, b verification.MeasureCounts) int {
@@ -76,71 +75,81 @@ func (t *trial) measured(tenant verification.TenantID, q verification.MeasureQue
 }
 
 func measuresAreAdded(t *trial) {
-	const quarter, day = verification.MeasureInterval, 24 * time.Hour
 	histories := sampleRuns()
 	histories = append(histories,
 		begin(100, instant(30*time.Hour), started()).then(time.Minute, consent()),
 		begin(101, instant(75*time.Hour), started()).then(time.Minute, dispatched(1), verification.DispatchFailed{Node: "pan"}))
 	t.save(ours, histories...)
-	for _, at := range [][]time.Time{
-		cuts(0, day), cuts(0, quarter, 2*quarter, 3*quarter), cuts(-day, 0, quarter), cuts(0, 10*day),
-		cuts(0, 20*time.Hour, 44*time.Hour, 68*time.Hour, 92*time.Hour), cuts(-30*day, 30*day), cuts(5*day, 6*day),
-	} {
-		t.measured(ours, verification.MeasureQuery{Names: measureNames(), Cuts: at}, histories...)
-		t.measured(ours, verification.MeasureQuery{Workflow: onboarding, Names: measureNames(), Cuts: at}, histories...)
+	for _, q := range []verification.MeasureQuery{onDays(0, 0), onDays(-1, 1), onDays(0, 9), onDays(-30, 30), onDays(5, 6), onDays(1, 0)} {
+		q.Names = measureNames()
+		t.measured(ours, q, histories...)
+		q.Workflow = onboarding
+		t.measured(ours, q, histories...)
 	}
 	more := begin(102, instant(0), started()) // after the first read
 	t.save(ours, more)
-	t.measured(ours, verification.MeasureQuery{Names: measureNames(), Cuts: cuts(0, day)}, append(histories, more)...)
+	q := onDays(0, 1)
+	q.Names = measureNames()
+	t.measured(ours, q, append(histories, more)...)
 }
 
 func measuresInTotal(t *trial) {
 	histories := sampleRuns()
 	t.save(ours, histories...)
-	for _, at := range [][]time.Time{cuts(0, time.Hour), cuts(0, 30*time.Minute, 5*time.Hour, 50*time.Hour), cuts(-24*time.Hour, 0, 24*time.Hour)} {
-		q := verification.MeasureQuery{Workflow: onboarding, Cuts: at, Names: measureNames()[:3], Totals: measureNames()[3:]}
+	for _, q := range []verification.MeasureQuery{onDays(0, 0), onDays(0, 2), onDays(-1, 1)} {
+		q.Workflow, q.Names, q.Totals = onboarding, measureNames()[:3], measureNames()[3:]
 		t.measured(ours, q, histories...)
 		q.Names, q.Totals = nil, measureNames()
 		t.measured(ours, q, histories...)
 	}
 }
 
-func measuresOfMonths(t *trial) {
-	const day = 24 * time.Hour
-	first := time.Date(2025, 11, 30, 0, 0, 0, 0, time.UTC)
-	var histories []history
-	for n := range 40 { // 130 days, with the ends of five months
-		at := first.Add(time.Duration(n) * (3*day + 5*time.Hour + 37*time.Minute))
-		histories = append(histories, begin(n+1, at, started()).then(time.Minute, consent()).then(day, verification.Cancelled{}))
+// measuresOfDays saves runs of several zones, also on days on which a clock changes, and
+// compares their sums with the dates that package time has for them.
+func measuresOfDays(t *trial) {
+	first := time.Date(2025, 10, 30, 22, 30, 0, 0, time.UTC)
+	want := map[string]int{} // starts by date
+	for n, name := range []string{"Asia/Kolkata", "America/Los_Angeles", "Pacific/Kiritimati", "UTC"} {
+		zone, err := time.LoadLocation(name)
+		t.ok("LoadLocation", err)
+		for i := range 40 { // 160 days
+			at := first.Add(time.Duration(i) * (4*24*time.Hour + 37*time.Minute))
+			s := begin(100*n+i+1, at, started())
+			c := s.commit()
+			c.Measures = verification.Measures(verification.Run{}, s.events, zone)
+			t.ok("Append", t.store.Append(t.ctx, ours, s.id, 0, c))
+			want[at.In(zone).Format(time.DateOnly)]++
+		}
 	}
-	for n := range 4 { // about the midnights of a month
-		at := time.Date(2026, 2, 28, 23, 30, 0, 0, time.UTC).Add(time.Duration(n) * verification.MeasureInterval)
-		histories = append(histories, begin(50+n, at, started()).then(time.Minute, consent()))
+	q := verification.MeasureQuery{
+		Names: []verification.MeasureName{verification.MeasureStarted},
+		First: verification.DayOf(first, time.UTC) - 1, Last: verification.DayOf(first, time.UTC) + 200,
 	}
-	t.save(ours, histories...)
-	for _, from := range []time.Duration{0, -330 * time.Minute, 5 * time.Hour, day - verification.MeasureInterval} {
-		var days, months []time.Time
-		for n := range 140 {
-			days = append(days, first.Add(from).AddDate(0, 0, n))
+	for _, q.Workflow = range []verification.WorkflowID{"", onboarding} {
+		got, err := t.store.Measures(t.ctx, ours, q)
+		t.ok("Measures", err)
+		counted := map[string]int{}
+		for _, m := range got {
+			for i, count := range m.Counts {
+				if count > 0 {
+					counted[(q.First + verification.Day(i)).String()] += count
+				}
+			}
 		}
-		for n := range 7 {
-			months = append(months, time.Date(2025, 11+time.Month(n), 1, 0, 0, 0, 0, time.UTC).Add(from))
-		}
-		ends := []time.Time{days[0], days[len(days)-1]}
-		clockChanges := slices.Concat(days[:90], cutsLater(days[90:], time.Hour))
-		for _, at := range [][]time.Time{days, months, ends, clockChanges} {
-			t.measured(ours, verification.MeasureQuery{Workflow: onboarding, Names: measureNames(), Cuts: at}, histories...)
-		}
+		same(t, "starts by date", counted, want)
 	}
 }
 
-// cutsLater returns cuts that are moved.
-func cutsLater(all []time.Time, d time.Duration) []time.Time {
-	moved := slices.Clone(all)
-	for i := range moved {
-		moved[i] = moved[i].Add(d)
-	}
-	return moved
+func measuresOfHistory(t *trial) {
+	s := simple(1).then(0, dispatched(1))
+	t.save(ours, s)
+	next := s.then(time.Minute, verification.DispatchFailed{Node: "pan"}, dispatched(2))
+	c := next.commitAfter(2)
+	c.Work = nil
+	t.ok("Append", t.store.Append(t.ctx, ours, s.id, 2, c))
+	q := onDays(0, 0)
+	q.Names = measureNames()
+	t.measured(ours, q, next)
 }
 
 func refusedMeasures(t *trial) {
@@ -149,12 +158,14 @@ func refusedMeasures(t *trial) {
 	next := s.then(time.Minute, answered(`{}`), completed())
 	t.refused("Append at a wrong length", t.store.Append(t.ctx, ours, s.id, 5, next.commitAfter(2)), verification.ErrConflict)
 	t.refused("Append of another start", t.store.Append(t.ctx, ours, s.id, 0, s.commit()), verification.ErrConflict)
-	t.measured(ours, verification.MeasureQuery{Workflow: onboarding, Names: measureNames(), Cuts: cuts(0, time.Hour)}, s)
+	q := onDays(0, 0)
+	q.Workflow, q.Names = onboarding, measureNames()
+	t.measured(ours, q, s)
 	errs := concurrently(func(int) error { return t.store.Append(t.ctx, ours, s.id, 2, next.commitAfter(2)) })
 	if n := len(slices.DeleteFunc(errs[:], func(err error) bool { return err != nil })); n != 1 {
 		t.failf("%d of concurrent appends succeeded, want 1", n)
 	}
-	t.measured(ours, verification.MeasureQuery{Workflow: onboarding, Names: measureNames(), Cuts: cuts(0, time.Hour)}, next)
+	t.measured(ours, q, next)
 }
 
 func measuresSelected(t *trial) {
@@ -176,7 +187,7 @@ func measuresSelected(t *trial) {
 		{Workflow: onboarding, Names: []verification.MeasureName{verification.MeasureStopped}},
 		{Workflow: onboarding},
 	} {
-		q.Cuts = cuts(0, time.Hour)
+		q.First, q.Last = today(), today()
 		t.measured(ours, q, histories...)
 	}
 }
@@ -184,7 +195,8 @@ func measuresSelected(t *trial) {
 func measuresOfTwoTenants(t *trial) {
 	mine, yours := simple(1), simple(2).then(0, verification.Cancelled{})
 	t.save(ours, mine)
-	q := verification.MeasureQuery{Names: measureNames(), Cuts: cuts(0, time.Hour)}
+	q := onDays(0, 0)
+	q.Names = measureNames()
 	t.measured(theirs, q)
 	t.save(theirs, yours)
 	t.measured(ours, q, mine)

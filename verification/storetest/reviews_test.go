@@ -173,7 +173,6 @@ func errOf(_ verification.Claim, err error) error { return err }
 func measuring(change func(*verification.MeasureQuery)) breakage {
 	return func(b *broken, sound stores) {
 		b.MeasuresFunc = func(ctx context.Context, t tenantID, q verification.MeasureQuery) ([]verification.MeasureCounts, error) {
-			q.Cuts = slices.Clone(q.Cuts)
 			change(&q)
 			return sound.Measures(ctx, t, q)
 		}
@@ -182,20 +181,30 @@ func measuring(change func(*verification.MeasureQuery)) breakage {
 
 func measureBreaches() []breach {
 	return []breach{
-		{"measures are added up from each cut to the next", "the first cut is too late", measuring(func(q *verification.MeasureQuery) {
-			q.Cuts[0] = q.Cuts[0].Add(2 * verification.MeasureInterval)
-		})},
-		{"measures of months are the sums of their days, wherever the days begin", "every day begins at midnight in UTC", measuring(func(q *verification.MeasureQuery) {
-			for i := range q.Cuts {
-				q.Cuts[i] = q.Cuts[i].Truncate(24 * time.Hour)
+		{"measures are added up for each day", "the first day is left out", measuring(func(q *verification.MeasureQuery) { q.First++ })},
+		{"measures are of the day that they name", "each is of the day before", func(b *broken, sound stores) {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+				c.Measures = slices.Clone(c.Measures)
+				for i := range c.Measures {
+					c.Measures[i].Day--
+				}
+				return sound.Append(ctx, t, id, seq, c)
 			}
-		})},
-		{"totals are added up from the first cut to the last", "they are from the first cut to the second", measuring(func(q *verification.MeasureQuery) {
+		}},
+		{"totals are added up for all days", "they are of the first day", measuring(func(q *verification.MeasureQuery) {
 			if len(q.Totals) > 0 {
-				q.Cuts = q.Cuts[:2]
+				q.Last = q.First
 			}
 		})},
-		{"totals are added up from the first cut to the last", "they are left out", measuring(func(q *verification.MeasureQuery) { q.Totals = nil })},
+		{"totals are added up for all days", "they are left out", measuring(func(q *verification.MeasureQuery) { q.Totals = nil })},
+		{"a history-only append adds its measures", "it adds only events", func(b *broken, sound stores) {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+				if c.Work == nil {
+					c.Measures = nil
+				}
+				return sound.Append(ctx, t, id, seq, c)
+			}
+		}},
 		{"a refused append adds no measures", "each append adds those of its events once more", func(b *broken, sound stores) {
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
 				err := sound.Append(ctx, t, id, seq, c)

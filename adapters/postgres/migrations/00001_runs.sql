@@ -204,23 +204,18 @@ CREATE TABLE verifyd.measure_log (
     broken    boolean NOT NULL DEFAULT false -- it could not be added up, and is left here
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
--- The sums of measures by day and part of the day. A row has those of the days of a month.
--- Part 0 is the whole day. The parts 1 to 95 are the nodes of a Fenwick tree over the quarter
--- hours of a day: part p ends after the first p of them, and its length is the lowest set bit of
--- p. So the sum of the first n quarter hours is that of at most six parts. In other time zones
--- than UTC, a day begins at any quarter hour.
+-- The sums of measures by the days of the tenants.
 CREATE TABLE verifyd.measures (
     tenant_id   uuid NOT NULL,
     workflow_id uuid NOT NULL,    -- the nil UUID for the sum of all workflows
     name        text COLLATE "C" NOT NULL,
-    part        integer NOT NULL,
-    month       integer NOT NULL, -- since January 1970, in UTC
+    day         integer NOT NULL, -- since 1 January 1970
     key         text COLLATE "C" NOT NULL,
     version     integer NOT NULL, -- of the workflow; 0 for all
-    counts      bigint[] NOT NULL -- by day of the month
+    count       bigint NOT NULL
 ) WITH (fillfactor = 70);
 -- A key may contain a condition, which is too long for an index.
-CREATE UNIQUE INDEX measures_by_key ON verifyd.measures (tenant_id, workflow_id, name, part, month, md5(key), version);
+CREATE UNIQUE INDEX measures_by_key ON verifyd.measures (tenant_id, workflow_id, name, day, md5(key), version);
 
 -- The completed runs that are screened again when a list changes, and the pass over the
 -- list in which each was screened last; 0 for none.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -83,25 +84,32 @@ func newMetrics(build cli.Build) *metrics {
 	return m
 }
 
-func (m *metrics) RunStarted() { m.started.Inc() }
-
-// RunEnded counts the end of a run. Tenants choose the names of outcomes, so all but
-// the usual ones are counted as other.
-func (m *metrics) RunEnded(s verification.Status, outcome string) {
-	switch outcome {
-	case "", "approved", "declined", "refused":
-	default:
-		outcome = "other"
+// Counted counts starts and ends, and how long runs waited for their verdicts. Tenants
+// choose the names of outcomes, so all but the usual ones are counted as other.
+func (m *metrics) Counted(found []verification.Measure) {
+	for _, f := range found {
+		switch f.Name {
+		case verification.MeasureStarted:
+			m.started.Add(float64(f.Count))
+		case verification.MeasureEnded:
+			status, outcome, _ := strings.Cut(f.Key, ":")
+			switch outcome {
+			case "", "approved", "declined", "refused":
+			default:
+				outcome = "other"
+			}
+			m.ended.WithLabelValues(status, outcome).Add(float64(f.Count))
+		case verification.MeasureVerdictTime:
+			m.verdicts.Observe(f.Duration().Seconds())
+		case verification.MeasureTransition, verification.MeasureStopped, verification.MeasureVerdict,
+			verification.MeasureDispatchFailed, verification.MeasureDispatchTime:
+		}
 	}
-	m.ended.WithLabelValues(string(s), outcome).Inc()
 }
 
 func (m *metrics) ProviderCalled(provider, outcome string, took time.Duration) {
 	m.calls.WithLabelValues(provider, outcome).Observe(took.Seconds())
 }
-
-// VerdictGiven records how long a run waited for its verdict.
-func (m *metrics) VerdictGiven(took time.Duration) { m.verdicts.Observe(took.Seconds()) }
 
 // RunPoisoned counts a run that was ended because its hosts kept stopping.
 func (m *metrics) RunPoisoned() { m.poisoned.Inc() }
