@@ -83,7 +83,7 @@ func NewCommit(before, after Run, events []Event, zone *time.Location) Commit {
 		}
 	}
 	if after.Ended == StatusCompleted && before.Ended == "" {
-		c.Screened = after.screenedLists()
+		c.Screened = after.ScreenedLists()
 	}
 	return c
 }

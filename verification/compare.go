@@ -197,9 +197,9 @@ func jsonText(v any) string {
 	if v == any(unset{}) {
 		return ""
 	}
-	raw, err := plainJSON(v)
-	if err != nil {
-		return ""
-	}
-	return string(raw)
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // decoded JSON can be encoded
+	return strings.TrimSuffix(b.String(), "\n")
 }

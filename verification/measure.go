@@ -82,8 +82,8 @@ type MeasureKey struct {
 	Version int
 }
 
-// key encodes a transition in the key of a MeasureTransition; node ids have no ":".
-func (t Transition) key() string {
+// transitionKey encodes a transition in the key of a MeasureTransition; node ids have no ":".
+func transitionKey(t Transition) string {
 	key := string(t.From) + ":" + string(t.To)
 	if t.On != "" && t.On != "next" {
 		key += ":" + t.On
@@ -110,7 +110,7 @@ func Measures(before Run, events []Event, zone *time.Location) []Measure {
 		at: before.Wait.Node, provider: before.Wait.Provider, dispatchedAt: before.Wait.Since,
 	}
 	next := 0
-	eachTransition(m.at, events, func(event int, t Transition) {
+	EachTransition(m.at, events, func(event int, t Transition) {
 		for ; next < event; next++ {
 			m.measure(next)
 		}
@@ -178,7 +178,7 @@ func (m *measuring) count(name MeasureName, key string) {
 // arrive counts a transition.
 func (m *measuring) arrive(t Transition, at time.Time) {
 	m.at, m.day = t.To, DayOf(at, m.zone)
-	m.count(MeasureTransition, t.key())
+	m.count(MeasureTransition, transitionKey(t))
 }
 
 // stop counts a run that ended at a node which is not an end.

@@ -18,13 +18,13 @@ type Transition struct {
 // reject, the run moved along its next.
 func Transitions(from NodeID, events []Event) []Transition {
 	var all []Transition
-	eachTransition(from, events, func(_ int, t Transition) { all = append(all, t) })
+	EachTransition(from, events, func(_ int, t Transition) { all = append(all, t) })
 	return all
 }
 
-// eachTransition calls f with each move and the index of the event in which the run
+// EachTransition calls f with each move that Transitions returns, and the index of the event in which the run
 // arrived.
-func eachTransition(from NodeID, events []Event, f func(event int, t Transition)) {
+func EachTransition(from NodeID, events []Event, f func(event int, t Transition)) {
 	at, on, leaving, event := from, "", false, 0
 	leave := func(why string) { on, leaving = why, true }
 	arrive := func(id NodeID) {

@@ -4,7 +4,9 @@ package verification
 
 import (
 	"cmp"
+	"encoding/base64"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -54,7 +56,12 @@ const (
 // ParseQueueOrder parses an order of the review queue; empty is OldestFirst. It returns
 // ErrInvalid for any other text.
 func ParseQueueOrder(s string) (RunOrder, error) {
-	return parsed(cmp.Or(s, string(OldestFirst)), []RunOrder{OldestFirst, DueFirst}, Invalid("order", "there is no such order of the queue"))
+	switch o := RunOrder(cmp.Or(s, string(OldestFirst))); o {
+	case OldestFirst, DueFirst:
+		return o, nil
+	default:
+		return "", Invalid("order", "there is no such order of the queue")
+	}
 }
 
 // RunQuery selects runs of a tenant. A run must match every filter; the zero
@@ -126,4 +133,61 @@ func Newer(a, b Summary) bool {
 		return a.StartedAt.After(b.StartedAt)
 	}
 	return a.ID > b.ID
+}
+
+// QueuePosition is the position of a run in the review queue, even of one that has left it
+// since.
+type QueuePosition struct {
+	Since, DueAt time.Time
+	Run          RunID
+}
+
+// PositionOf returns the position of a run with this review.
+func PositionOf(run RunID, v Review) QueuePosition { return QueuePosition{v.Since, v.DueAt, run} }
+
+// Compare compares two positions in an order of the review queue: negative if p comes first.
+func (o RunOrder) Compare(p, q QueuePosition) int {
+	if o == DueFirst && !p.DueAt.Equal(q.DueAt) {
+		switch {
+		case p.DueAt.IsZero():
+			return 1
+		case q.DueAt.IsZero():
+			return -1
+		}
+		return p.DueAt.Compare(q.DueAt)
+	}
+	return cmp.Or(p.Since.Compare(q.Since), cmp.Compare(p.Run, q.Run))
+}
+
+// String encodes the position for a URL.
+func (p QueuePosition) String() string {
+	micros := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return strconv.FormatInt(t.UnixMicro(), 36)
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(micros(p.Since) + "." + micros(p.DueAt) + "." + string(p.Run)))
+}
+
+// ParseQueuePosition parses what String returns. It returns ErrInvalid for any other
+// text.
+func ParseQueuePosition(s string) (p QueuePosition, err error) {
+	raw, err := base64.RawURLEncoding.DecodeString(s)
+	parts := strings.Split(string(raw), ".")
+	if err != nil || len(parts) != 3 {
+		return p, Invalid("position", "it is not a position in the queue")
+	}
+	for i, to := range []*time.Time{&p.Since, &p.DueAt} {
+		if parts[i] == "" {
+			continue
+		}
+		micros, err := strconv.ParseInt(parts[i], 36, 64)
+		if err != nil {
+			return p, Invalid("position", "it is not a position in the queue")
+		}
+		*to = time.UnixMicro(micros).UTC()
+	}
+	p.Run, err = ParseRunID(parts[2])
+	return p, err
 }

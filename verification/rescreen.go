@@ -52,8 +52,8 @@ func (p RescreenPass) Next(version string, now time.Time) RescreenPass {
 // ListHeld returns the ErrConflict of a RescreenStore for a host that does not hold a list.
 func ListHeld() error { return Conflict("list", "another host holds it") }
 
-// screenedLists returns the lists whose changes lead to the re-screening of the run.
-func (r Run) screenedLists() []ScreenedList {
+// ScreenedLists returns the lists whose changes lead to the re-screening of the run.
+func (r Run) ScreenedLists() []ScreenedList {
 	var lists []ScreenedList
 	for _, s := range r.Steps {
 		if s.Rescreen == "" {

@@ -191,6 +191,14 @@ func (s Step) causes() (causes []stepCause) {
 	return causes
 }
 
+// CausesIn returns what the data of one visit of a step flags, in the order of Causes.
+func CausesIn(d Data) (all []Cause) {
+	for _, c := range (Step{flags: flagReasonsOf(d)}).causes() {
+		all = append(all, c.Cause)
+	}
+	return all
+}
+
 // Decision returns the decision on the run: review while it is parked on a
 // review, else the newest verdict, else review if the run is completed and a
 // step is flagged. Call it on the result of AsOf.

@@ -3,6 +3,7 @@
 package verification
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -211,18 +212,22 @@ func (t *timeline) flags(node NodeID, d Data) string {
 	if t.steps[node].Visits < 2 {
 		return ""
 	}
-	return Step{flags: flagReasonsOf(d)}.flagReason()
+	var sentences []string
+	for _, c := range CausesIn(d) {
+		sentences = append(sentences, c.Sentence())
+	}
+	return strings.Join(sentences, " ")
 }
 
 // submission returns the kind of a customer's answer.
 func (t *timeline) submission(f CustomerSubmitted) TimelineKind {
-	flags := flagReasonsOf(f.Data)
+	flags := CausesIn(f.Data)
 	switch {
-	case t.steps[f.Node].Type == NodeConsent && flags.noConsent:
+	case t.steps[f.Node].Type == NodeConsent && slices.Contains(flags, CauseConsent):
 		return TimelineDeclined
 	case t.steps[f.Node].Type == NodeConsent:
 		return TimelineConsented
-	case flags.optedOut:
+	case slices.Contains(flags, CauseOptedOut):
 		return TimelineOptedOut
 	}
 	return TimelineSubmitted

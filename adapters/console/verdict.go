@@ -80,7 +80,7 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 		p.Cancel = at + "/cancel" + f.Query()
 	}
 	if rec.Review != nil {
-		p.Position = rec.Review.Position(rec.Report.Run.ID).String()
+		p.Position = verification.PositionOf(rec.Report.Run.ID, *rec.Review).String()
 	}
 	for _, flag := range rec.Report.Flags {
 		p.Flags = append(p.Flags, flagView{flag.NodeID, flag.Label, c.sentence(s, flag.Reason)})

@@ -41,7 +41,7 @@ func (f filter) before(a, b *record) bool {
 // position returns the position of a run in the review queue.
 func (r *record) position() verification.QueuePosition {
 	if v := r.summary.Review; v != nil {
-		return v.Position(r.ref.Run)
+		return verification.PositionOf(r.ref.Run, *v)
 	}
 	return verification.QueuePosition{Run: r.ref.Run}
 }

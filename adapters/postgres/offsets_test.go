@@ -59,7 +59,7 @@ func TestADeepPageOfTheQueueMatchesTheWholeQueue(t *testing.T) {
 			must(t, err)
 			if whole = append(whole, p.Data...); len(p.Data) > 0 {
 				last := p.Data[len(p.Data)-1]
-				at := last.Review.Position(last.ID)
+				at := verification.PositionOf(last.ID, *last.Review)
 				q.After = &at
 			}
 			more = len(p.Data) == q.Limit

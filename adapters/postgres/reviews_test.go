@@ -204,7 +204,7 @@ func sameQueue(rt *rapid.T, s *postgres.Store, m *memory.Store, tenant verificat
 		if len(got.Data) == 0 {
 			break
 		}
-		at := got.Data[0].Review.Position(got.Data[0].ID)
+		at := verification.PositionOf(got.Data[0].ID, *got.Data[0].Review)
 		q.After = &at
 	}
 }

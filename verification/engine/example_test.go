@@ -694,7 +694,7 @@ func ExampleEngine_Queue() {
 		v := run.Review
 		fmt.Println(run.ReferenceID, v.WorkflowName, v.Causes, v.Flags[0].Reason, v.DueAt.Sub(v.Since))
 	}
-	next := queue.Data[0].Review.Position(run)
+	next := verification.PositionOf(run, *queue.Data[0].Review)
 	rest := must(s.Queue(ctx, acme, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, After: &next}))
 	fmt.Println(rest.Total, len(rest.Data))
 	// Output:

@@ -81,7 +81,7 @@ func reviewed(histories []history) (all []verification.Summary) {
 func inQueue(all []verification.Summary, q verification.RunQuery) []verification.Summary {
 	found := slices.DeleteFunc(slices.Clone(all), func(s verification.Summary) bool { return !q.Matches(s) })
 	slices.SortFunc(found, func(a, b verification.Summary) int {
-		return q.Order.Compare(a.Review.Position(a.ID), b.Review.Position(b.ID))
+		return q.Order.Compare(verification.PositionOf(a.ID, *a.Review), verification.PositionOf(b.ID, *b.Review))
 	})
 	return found
 }
@@ -204,7 +204,7 @@ func queueAfter(t *trial) {
 		q.Order = o
 		all := inQueue(reviewed(histories), q)
 		for i, s := range all {
-			at := s.Review.Position(s.ID)
+			at := verification.PositionOf(s.ID, *s.Review)
 			q.After = &at
 			p := t.list(ours, q)
 			same(t, fmt.Sprintf("the queue in the order %s after run %d", o, i), p.Data, all[i+1:])

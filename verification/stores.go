@@ -1,0 +1,172 @@
+// Ports of the store: what the engine needs to keep.
+
+package verification
+
+import (
+	"context"
+	"time"
+)
+
+// Store is all store ports over one set of data.
+type Store interface { //nolint:interfacebloat // the ports are small; this is all of them
+	RunStore
+	WorkQueue
+	MeasureStore
+	RescreenStore
+	WorkflowStore
+	TenantStore
+	TenantLister
+	IdempotencyStore
+	DeliveryStore
+}
+
+// RunStore keeps the histories of runs. Package storetest tests its contract.
+type RunStore interface {
+	// Load returns the events after the first `after` ones, oldest first; none if
+	// the history ends there. It returns ErrNotFound if the tenant has no such
+	// run.
+	Load(ctx context.Context, t TenantID, id RunID, after int) ([]Event, error)
+	// Append applies the commit c to a run whose history has seq events (0 creates the
+	// run), all or nothing. It returns ErrConflict if the history no longer ends
+	// at seq, or the workflow no longer has the commit's revision; the caller then
+	// decides again on what is stored.
+	Append(ctx context.Context, t TenantID, id RunID, seq int, c Commit) error
+	// List returns one page of the runs that match the query, in its order, and the number
+	// of all matches. The summaries have a Review if q.OfQueue(), and no Claim that is over
+	// at q.Now. If t is empty, List only counts runs of all tenants: q.OfQueue() must hold
+	// and q.Limit must be 0.
+	List(ctx context.Context, t TenantID, q RunQuery) (Page[Summary], error)
+	// Claim stores a claim of a run in the review queue and returns it, unless another
+	// person holds one at c.At: then it returns that claim and ErrConflict. A claim of the
+	// same person keeps its earlier At while it is held. A claim ends with the review, also
+	// when another review of the run begins. Claim returns ErrNotFound if the last append
+	// left the run without a Review.
+	Claim(ctx context.Context, t TenantID, id RunID, c Claim) (Claim, error)
+}
+
+// WorkQueue keeps the effects that must be carried out. A run has at most one piece of
+// each kind in the queue, and one for each of its notices: see Commit.Work. Work is handed
+// out at least once, and tenants take turns within each kind, however much work one of
+// them has.
+type WorkQueue interface {
+	// Take leases due work, see TakeRequest. It also returns the time at which to call
+	// again, unless something is appended earlier: r.Now if more work was due than
+	// was taken, zero for never.
+	Take(ctx context.Context, r TakeRequest) (work []Work, next time.Time, err error)
+	// Renew makes the leases of runs end at the time until. It ignores runs without
+	// an advance in the queue.
+	Renew(ctx context.Context, runs []RunRef, until time.Time) error
+	// Finish removes a piece of work, unless it was replaced, released or taken again
+	// since then: w.Lease is no longer its lease.
+	Finish(ctx context.Context, w Work) error
+	// Postpone makes a piece of work due again at the given time and counts one
+	// attempt, unless w.Lease is no longer its lease.
+	Postpone(ctx context.Context, w Work, at time.Time) error
+	// Release ends leases: the work is due again at the given time, and neither an
+	// attempt nor a lost lease is counted. The pieces have the LeftAt of work from then
+	// on, until the next append. It ignores a piece whose Lease is no longer
+	// its lease. If Lease is empty, the piece is released whichever host holds it.
+	Release(ctx context.Context, work []Work, at time.Time) error
+}
+
+// MeasureStore adds up the measures of commits.
+type MeasureStore interface {
+	// Measures returns the sums of the measures of all appends so far, in the order of
+	// name, key and version, all as of one time. Sums that are 0 between all cuts are left
+	// out.
+	Measures(ctx context.Context, t TenantID, q MeasureQuery) ([]MeasureCounts, error)
+}
+
+// RescreenStore keeps the completed runs that are screened again when a list changes,
+// and the last pass over each list. Append adds a run when it completes, see
+// Commit.Screened: as screened in the last pass if that has the version that the run was
+// screened against, else as screened in no pass.
+type RescreenStore interface {
+	// HoldList makes a host the only one that screens runs again against a list until the
+	// given time. It returns the last pass over the list; its Number is 0 before the
+	// first pass. It returns ErrConflict if another host holds the list at now.
+	HoldList(ctx context.Context, list, holder string, now, until time.Time) (RescreenPass, error)
+	// SavePass replaces the last pass over p.List, and records that runs were screened in
+	// it, all or nothing. It returns ErrConflict unless p.Holder was the last to hold the
+	// list.
+	SavePass(ctx context.Context, p RescreenPass, runs []RunRef) error
+	// OutdatedRuns returns runs that were last screened before the pass q.Pass over a list.
+	// Tenants take turns: each is given its first run before any is given its second. The
+	// runs of a tenant come in the order of the passes in which they were screened last.
+	OutdatedRuns(ctx context.Context, q OutdatedQuery) ([]RunRef, error)
+	// RescreenPasses returns the last pass over each list, in the order of the lists.
+	RescreenPasses(ctx context.Context) ([]RescreenPass, error)
+}
+
+// WorkflowStore keeps workflows and their immutable versions.
+type WorkflowStore interface {
+	// Workflow returns a workflow, or ErrNotFound.
+	Workflow(ctx context.Context, t TenantID, id WorkflowID) (Workflow, error)
+	// Workflows returns one page, newest first by creation, ties by id from
+	// the highest.
+	Workflows(ctx context.Context, t TenantID, p PageQuery) (Page[Workflow], error)
+	// Version returns a version by its hash, or ErrNotFound.
+	Version(ctx context.Context, t TenantID, id WorkflowID, hash string) (Version, error)
+	// Versions returns one page of the versions of a workflow, without their
+	// definitions, highest number first; none if the tenant has no such workflow.
+	Versions(ctx context.Context, t TenantID, id WorkflowID, p PageQuery) (Page[VersionInfo], error)
+	// SaveWorkflow creates the workflow (Revision 1) or replaces it (the stored
+	// Revision is one less), together with a new version if there is one, all or
+	// nothing. It returns ErrConflict if the stored Revision differs. Once it has
+	// returned, no Append that names an earlier revision changes what is read: such an
+	// Append has been saved, or is refused.
+	SaveWorkflow(ctx context.Context, t TenantID, w Workflow, added *Version) error
+}
+
+// TenantStore keeps tenants and the accounts that act for them.
+type TenantStore interface {
+	// Tenant returns a tenant, or ErrNotFound. Its logo has no content.
+	Tenant(ctx context.Context, id TenantID) (Tenant, error)
+	// Logo returns the logo of a tenant with its content. It returns ErrNotFound if there
+	// is no such tenant, or it has no logo.
+	Logo(ctx context.Context, id TenantID) (Logo, error)
+	// SaveTenant creates or replaces a tenant. If its logo has a name and no content, the
+	// stored content stays. It returns ErrInvalid if ValidateTenantID refuses the id.
+	SaveTenant(ctx context.Context, t Tenant) error
+	// Account returns the account of a client id, or ErrNotFound.
+	Account(ctx context.Context, clientID string) (Account, error)
+	// SaveAccount creates or replaces an account. It returns ErrConflict if
+	// another tenant has that client id.
+	SaveAccount(ctx context.Context, a Account) error
+}
+
+// TenantLister lists tenants and accounts, for operators and bootstrap files.
+type TenantLister interface {
+	// Tenants returns all tenants in the order of their ids. Their logos have no content.
+	Tenants(ctx context.Context) ([]Tenant, error)
+	// Accounts returns the accounts of a tenant in the order of their client ids; none for
+	// an unknown tenant.
+	Accounts(ctx context.Context, t TenantID) ([]Account, error)
+}
+
+// IdempotencyStore keeps idempotency keys and their requests for
+// IdempotencyKeyTTL.
+type IdempotencyStore interface {
+	// IdempotencyRecord returns the record of a key, or ErrNotFound if there is
+	// none younger than IdempotencyKeyTTL at now.
+	IdempotencyRecord(ctx context.Context, t TenantID, k IdempotencyKey, now time.Time) (IdempotencyRecord, error)
+	// ClaimIdempotencyKey stores the record unless its key has one younger than
+	// IdempotencyKeyTTL. It returns the stored record.
+	ClaimIdempotencyKey(ctx context.Context, t TenantID, r IdempotencyRecord) (IdempotencyRecord, error)
+	// SettleIdempotencyKey marks the record with this ID as settled and stores its
+	// Result and Decision.
+	SettleIdempotencyKey(ctx context.Context, t TenantID, r IdempotencyRecord) error
+	// ReleaseIdempotencyKey removes the record with this ID unless it is settled.
+	ReleaseIdempotencyKey(ctx context.Context, t TenantID, r IdempotencyRecord) error
+}
+
+// DeliveryStore is the delivery ledger: one delivery per run.
+type DeliveryStore interface {
+	// SaveDelivery creates or replaces the delivery of a notice.
+	SaveDelivery(ctx context.Context, t TenantID, d Delivery) error
+	// Delivery returns the delivery of a notice, or ErrNotFound.
+	Delivery(ctx context.Context, t TenantID, n NoticeRef) (Delivery, error)
+	// Deliveries returns one page of the deliveries in a state (empty for every
+	// state), in the order of NewerDelivery, and the number of all matches.
+	Deliveries(ctx context.Context, t TenantID, state DeliveryState, p PageQuery) (Page[Delivery], error)
+}
