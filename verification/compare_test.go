@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // parsed is a definition in JSON.
@@ -34,41 +35,41 @@ func TestAComparisonListsWhatDiffersFieldByField(t *testing.T) {
 		"new": {"type": "review", "reason": "<b>", "next": "done"},
 		"same": {"type": "end"},
 		"done": {"type": "end"}}}`)
-	want := verification.Comparison{
-		Fields: []verification.FieldChange{{"name", `"W"`, `"W2"`}, {"run_ttl_seconds", "60", ""}},
-		Nodes: []verification.NodeChange{
-			{"details", verification.ChangeChanged, []verification.FieldChange{
-				{"fields.pan.label.hi", `"पैन"`, `"पैन संख्या"`},
-				{"fields.pan.required", "", "true"},
-				{"fields (order)", `["pan","dob"]`, `["dob","pan"]`},
+	want := view.Comparison{
+		Fields: []view.FieldChange{{Path: "name", Before: `"W"`, After: `"W2"`}, {Path: "run_ttl_seconds", Before: "60", After: ""}},
+		Nodes: []view.NodeChange{
+			{Node: "details", Change: view.ChangeChanged, Fields: []view.FieldChange{
+				{Path: "fields.pan.label.hi", Before: `"पैन"`, After: `"पैन संख्या"`},
+				{Path: "fields.pan.required", Before: "", After: "true"},
+				{Path: "fields (order)", Before: `["pan","dob"]`, After: `["dob","pan"]`},
 			}},
-			{"pan", verification.ChangeChanged, []verification.FieldChange{
-				{"on_failed", "", `"new"`},
-				{"retry", `{"max_dispatches":3}`, ""},
-				{"with.level", "0.80", "0.8"},
-				{"with.none", "null", `"x"`},
+			{Node: "pan", Change: view.ChangeChanged, Fields: []view.FieldChange{
+				{Path: "on_failed", Before: "", After: `"new"`},
+				{Path: "retry", Before: `{"max_dispatches":3}`, After: ""},
+				{Path: "with.level", Before: "0.80", After: "0.8"},
+				{Path: "with.none", Before: "null", After: `"x"`},
 			}},
-			{"risk", verification.ChangeChanged, []verification.FieldChange{
-				{"rules[0].next", `"old"`, `"new"`},
-				{"rules[0].when", `"a"`, `"a && c"`},
-				{"rules[1]", `{"next":"done","when":"b"}`, ""},
+			{Node: "risk", Change: view.ChangeChanged, Fields: []view.FieldChange{
+				{Path: "rules[0].next", Before: `"old"`, After: `"new"`},
+				{Path: "rules[0].when", Before: `"a"`, After: `"a && c"`},
+				{Path: "rules[1]", Before: `{"next":"done","when":"b"}`, After: ""},
 			}},
-			{"new", verification.ChangeAdded, []verification.FieldChange{{"next", "", `"done"`}, {"reason", "", `"<b>"`}, {"type", "", `"review"`}}},
-			{"old", verification.ChangeRemoved, []verification.FieldChange{{"next", `"done"`, ""}, {"type", `"review"`, ""}}},
+			{Node: "new", Change: view.ChangeAdded, Fields: []view.FieldChange{{Path: "next", Before: "", After: `"done"`}, {Path: "reason", Before: "", After: `"<b>"`}, {Path: "type", Before: "", After: `"review"`}}},
+			{Node: "old", Change: view.ChangeRemoved, Fields: []view.FieldChange{{Path: "next", Before: `"done"`, After: ""}, {Path: "type", Before: `"review"`, After: ""}}},
 		},
 	}
-	got := verification.Compare(before, after)
+	got := view.Compare(before, after)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("comparison (-want +got):\n%s", diff)
 	}
-	if change := got.Of("risk"); change != verification.ChangeChanged {
+	if change := got.Of("risk"); change != view.ChangeChanged {
 		t.Errorf("risk is %q", change)
 	}
-	if change := got.Of("same"); change != verification.ChangeNone {
+	if change := got.Of("same"); change != view.ChangeNone {
 		t.Errorf("same is %q", change)
 	}
 	for _, f := range got.Nodes[1].Fields {
-		want := map[string]verification.Change{"on_failed": verification.ChangeAdded, "retry": verification.ChangeRemoved}[f.Path]
+		want := map[string]view.Change{"on_failed": view.ChangeAdded, "retry": view.ChangeRemoved}[f.Path]
 		if want != "" && f.Change() != want {
 			t.Errorf("%s is %q, want %q", f.Path, f.Change(), want)
 		}
@@ -79,7 +80,7 @@ func TestADefinitionDoesNotDifferFromItself(t *testing.T) {
 	for _, d := range []verification.Definition{{}, desk(), single(nil), ladder(), loop(), refusal()} {
 		other := d
 		other.ID, other.LifecycleWebhookURL, other.Publish = "x", "https://a.example", new(bool)
-		if diff := cmp.Diff(verification.Comparison{}, verification.Compare(d, other)); diff != "" {
+		if diff := cmp.Diff(view.Comparison{}, view.Compare(d, other)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", d.Workflow, diff)
 		}
 	}

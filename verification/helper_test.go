@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 const (
@@ -163,7 +165,7 @@ type journey struct {
 	history []verification.Event
 	now     time.Time
 	// measured are the measures of all commits of the history.
-	measured []verification.Measure
+	measured []view.Measure
 }
 
 // unstarted is a run without history.
@@ -195,8 +197,8 @@ func (j *journey) do(c verification.Command) *journey {
 	for _, e := range events {
 		j.run = j.run.Evolve(e)
 	}
-	commit := verification.NewCommit(before, j.run, events, time.UTC)
-	elsewhere := verification.NewCommit(verification.Fold(j.run.ID, j.history), j.run, events, time.UTC)
+	commit := store.NewCommit(before, j.run, events, time.UTC)
+	elsewhere := store.NewCommit(verification.Fold(j.run.ID, j.history), j.run, events, time.UTC)
 	equal(j.t, "the measures of a host that has read the history", elsewhere.Measures, commit.Measures)
 	j.measured = append(j.measured, commit.Measures...)
 	j.history = append(j.history, events...)

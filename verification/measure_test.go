@@ -14,11 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // measures returns the measures of a history that is appended at once.
-func measures(history []verification.Event) []verification.Measure {
-	return verification.Measures(verification.Run{}, history, time.UTC)
+func measures(history []verification.Event) []view.Measure {
+	return view.Measures(verification.Run{}, history, time.UTC)
 }
 
 func TestMeasuresOfAHistory(t *testing.T) {
@@ -106,8 +107,8 @@ func TestTheKeyOfATransitionKeepsIt(t *testing.T) {
 		want := verification.Transitions("", history)
 		var got []verification.Transition
 		for _, m := range measures(history) {
-			if m.Name == verification.MeasureTransition {
-				got = append(got, verification.ParseTransition(m.Key))
+			if m.Name == view.MeasureTransition {
+				got = append(got, view.ParseTransition(m.Key))
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -119,7 +120,7 @@ func TestTheKeyOfATransitionKeepsIt(t *testing.T) {
 func TestAQuantileIsAtMost19PercentTooHigh(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var all []time.Duration
-	counts := verification.DurationCounts{}
+	counts := view.DurationCounts{}
 	if got := counts.Quantile(0.5); got != 0 {
 		t.Errorf("the median of nothing = %s, want 0", got)
 	}
@@ -133,7 +134,7 @@ func TestAQuantileIsAtMost19PercentTooHigh(t *testing.T) {
 			{At: time.Unix(0, 0).Add(d), Fact: verification.Completed{Node: "done"}},
 		}
 		for _, m := range measures(history) {
-			if m.Name == verification.MeasureVerdictTime {
+			if m.Name == view.MeasureVerdictTime {
 				counts.Add(m.Key, m.Count)
 			}
 		}
@@ -171,15 +172,15 @@ func TestADayIsOfItsDate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		day, before := verification.DayOf(at, zone), verification.DayOf(at.Add(-1), zone)
+		day, before := view.DayOf(at, zone), view.DayOf(at.Add(-1), zone)
 		if day.String() != test.day || before.String() != test.before {
 			t.Errorf("%s in %s is %s, and %s just before, want %s and %s", test.begins, test.zone, day, before, test.day, test.before)
 		}
-		if parsed, err := verification.ParseDay(test.day); err != nil || parsed != day {
+		if parsed, err := view.ParseDay(test.day); err != nil || parsed != day {
 			t.Errorf("ParseDay(%q) = %d, %v, want %d", test.day, parsed, err, day)
 		}
 	}
-	if _, err := verification.ParseDay("2026-02-30"); !errors.Is(err, verification.ErrInvalid) {
+	if _, err := view.ParseDay("2026-02-30"); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("ParseDay of 30 February = %v, want ErrInvalid", err)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // consistent fails unless all views of a run at one time agree.
@@ -39,11 +41,11 @@ func measuresAddUp(t tester, j *journey) {
 		return
 	}
 	var moves []verification.Transition
-	count := map[verification.MeasureName]int{}
+	count := map[view.MeasureName]int{}
 	for _, m := range j.measured {
 		count[m.Name]++
-		if m.Name == verification.MeasureTransition {
-			moves = append(moves, verification.ParseTransition(m.Key))
+		if m.Name == view.MeasureTransition {
+			moves = append(moves, view.ParseTransition(m.Key))
 		}
 	}
 	equal(t, "the measured transitions", moves, verification.Transitions("", j.history))
@@ -51,12 +53,12 @@ func measuresAddUp(t tester, j *journey) {
 	for _, e := range j.history {
 		facts[e.Kind()]++
 	}
-	for name, n := range map[verification.MeasureName]int{
-		verification.MeasureStarted:        facts["started"],
-		verification.MeasureDispatchTime:   facts["result_recorded"],
-		verification.MeasureDispatchFailed: facts["dispatch_failed"],
-		verification.MeasureVerdict:        facts["verdict_recorded"],
-		verification.MeasureEnded:          facts["completed"] + facts["failed"] + facts["expired"] + facts["cancelled"],
+	for name, n := range map[view.MeasureName]int{
+		view.MeasureStarted:        facts["started"],
+		view.MeasureDispatchTime:   facts["result_recorded"],
+		view.MeasureDispatchFailed: facts["dispatch_failed"],
+		view.MeasureVerdict:        facts["verdict_recorded"],
+		view.MeasureEnded:          facts["completed"] + facts["failed"] + facts["expired"] + facts["cancelled"],
 	} {
 		if count[name] != n {
 			t.Errorf("%d measures %q, want %d", count[name], name, n)
@@ -92,7 +94,7 @@ func statusesPartition(t tester, j *journey) {
 	s, d := j.run.Summary(), j.detail()
 	var found []verification.Status
 	for _, status := range verification.Statuses() {
-		if (verification.RunQuery{Status: status, Now: j.now}).Matches(s) {
+		if (store.RunQuery{Status: status, Now: j.now}).Matches(s) {
 			found = append(found, status)
 		}
 	}
@@ -130,7 +132,7 @@ func summaryAgrees(t tester, j *journey) {
 func queueAgrees(t tester, j *journey) {
 	t.Helper()
 	d := j.detail()
-	queued := (verification.RunQuery{Decision: verification.DecisionReview, Now: j.now}).Matches(j.run.Summary())
+	queued := (store.RunQuery{Decision: verification.DecisionReview, Now: j.now}).Matches(j.run.Summary())
 	if queued != (d.Decision == verification.DecisionReview) {
 		t.Errorf("the run reads %q, in the queue: %v", d.Decision, queued)
 	}

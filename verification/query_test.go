@@ -8,21 +8,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestPageHasBounds(t *testing.T) {
 	for _, c := range []struct {
-		page verification.PageQuery
+		page store.PageQuery
 		want string
 	}{
-		{verification.PageQuery{Limit: 1}, ""},
-		{verification.PageQuery{Limit: 200, Offset: 1 << 40}, ""},
-		{verification.PageQuery{Limit: verification.DefaultLimit}, ""},
-		{verification.PageQuery{}, "limit: limit must be 1 to 200"},
-		{verification.PageQuery{Limit: -1}, "limit: limit must be 1 to 200"},
-		{verification.PageQuery{Limit: 201}, "limit: limit must be 1 to 200"},
-		{verification.PageQuery{Limit: 50, Offset: -1}, "offset: offset must be at least 0"},
-		{verification.PageQuery{Limit: 0, Offset: -1}, "limit: limit must be 1 to 200"},
+		{store.PageQuery{Limit: 1}, ""},
+		{store.PageQuery{Limit: 200, Offset: 1 << 40}, ""},
+		{store.PageQuery{Limit: store.DefaultLimit}, ""},
+		{store.PageQuery{}, "limit: limit must be 1 to 200"},
+		{store.PageQuery{Limit: -1}, "limit: limit must be 1 to 200"},
+		{store.PageQuery{Limit: 201}, "limit: limit must be 1 to 200"},
+		{store.PageQuery{Limit: 50, Offset: -1}, "offset: offset must be at least 0"},
+		{store.PageQuery{Limit: 0, Offset: -1}, "limit: limit must be 1 to 200"},
 	} {
 		err := c.page.Validate()
 		if c.want == "" && err != nil || c.want != "" && (outcome(nil, err) != "invalid" || err.Error() != c.want) {
@@ -41,7 +42,7 @@ func TestFiltersAreJoinedByAnd(t *testing.T) {
 		for _, workflow := range []verification.WorkflowID{"", workflowID, "other"} {
 			for _, status := range statuses {
 				for _, decision := range decisions {
-					q := verification.RunQuery{Workflow: workflow, Status: status, Decision: decision, Now: j.now}
+					q := store.RunQuery{Workflow: workflow, Status: status, Decision: decision, Now: j.now}
 					want := workflow != "other" && (status == "" || status == d.Status) && (decision == "" || decision == d.Decision)
 					if got := q.Matches(j.run.Summary()); got != want {
 						t.Errorf("%s: Matches(%q, %q, %q) = %v, want %v", s.name, workflow, status, decision, got, want)
@@ -58,7 +59,7 @@ func TestFailedFilterDoesNotFindExpiredRuns(t *testing.T) {
 		status verification.Status
 		want   bool
 	}{{verification.StatusFailed, false}, {verification.StatusExpired, true}} {
-		if got := (verification.RunQuery{Status: c.status, Now: j.now}).Matches(j.run.Summary()); got != c.want {
+		if got := (store.RunQuery{Status: c.status, Now: j.now}).Matches(j.run.Summary()); got != c.want {
 			t.Errorf("%s finds an expired run: %v, want %v", c.status, got, c.want)
 		}
 	}
@@ -70,7 +71,7 @@ func TestRunsComeNewestFirstTiesByID(t *testing.T) {
 	}
 	runs := []verification.Summary{at("b", 0), at("a", 1), at("c", 0), at("d", 2)}
 	slices.SortFunc(runs, func(a, b verification.Summary) int {
-		if verification.Newer(a, b) {
+		if store.Newer(a, b) {
 			return -1
 		}
 		return 1
@@ -82,7 +83,7 @@ func TestRunsComeNewestFirstTiesByID(t *testing.T) {
 	if diff := cmp.Diff([]verification.RunID{"d", "a", "c", "b"}, got); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}
-	if verification.Newer(runs[0], runs[0]) {
+	if store.Newer(runs[0], runs[0]) {
 		t.Error("a run is newer than itself")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestARunHasAReviewWhileItNeedsAVerdict(t *testing.T) {
@@ -93,17 +94,17 @@ func TestARunHasAReviewWhileItNeedsAVerdict(t *testing.T) {
 }
 
 func TestQueuePositionsKeepTheirText(t *testing.T) {
-	for _, p := range []verification.QueuePosition{
+	for _, p := range []store.QueuePosition{
 		{Since: time.Date(2026, 3, 1, 9, 0, 0, 123456000, time.UTC), Run: runID},
 		{Since: time.Unix(0, 0).UTC(), DueAt: time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC), Run: runID},
 	} {
-		got, err := verification.ParseQueuePosition(p.String())
+		got, err := store.ParseQueuePosition(p.String())
 		if err != nil || got != p {
 			t.Errorf("ParseQueuePosition(%q) = %v, %v, want %v", p, got, err, p)
 		}
 	}
-	for _, s := range []string{"", "x", "Li4", "****", verification.QueuePosition{}.String()} {
-		if p, err := verification.ParseQueuePosition(s); err == nil {
+	for _, s := range []string{"", "x", "Li4", "****", store.QueuePosition{}.String()} {
+		if p, err := store.ParseQueuePosition(s); err == nil {
 			t.Errorf("ParseQueuePosition(%q) = %v, want an error", s, p)
 		}
 	}

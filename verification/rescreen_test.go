@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // screening is a workflow whose checks ask for re-screening.
@@ -30,9 +31,9 @@ func answerOf(version string) string {
 }
 
 // commitOf returns the commit of the events of a journey after the first n.
-func commitOf(j *journey, n int) verification.Commit {
+func commitOf(j *journey, n int) store.Commit {
 	before := verification.Fold(runID, j.history[:n])
-	return verification.NewCommit(before, j.run, j.history[n:], time.UTC)
+	return store.NewCommit(before, j.run, j.history[n:], time.UTC)
 }
 
 func TestTheCommitThatCompletesARunNamesItsLists(t *testing.T) {

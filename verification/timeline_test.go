@@ -13,11 +13,12 @@ import (
 
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 func TestTheTimelineOfEveryRecordedHistory(t *testing.T) {
 	var b strings.Builder
-	seen := map[verification.TimelineKind]bool{}
+	seen := map[view.TimelineKind]bool{}
 	histories := recorded(t)
 	histories["opted out.jsonl"] = []verification.Event{
 		{At: noon(), Fact: verification.CustomerAwaited{Node: "photo", Type: verification.NodeCustomerInput, Label: "Photo"}},
@@ -26,7 +27,7 @@ func TestTheTimelineOfEveryRecordedHistory(t *testing.T) {
 	for _, file := range slices.Sorted(maps.Keys(histories)) {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSuffix(filepath.Base(file), ".jsonl"))
 		events := 0
-		for _, e := range verification.Timeline(histories[file]) {
+		for _, e := range view.Timeline(histories[file]) {
 			seen[e.Kind] = true
 			events += e.Count
 			fmt.Fprintf(&b, "  %s %s", e.At.Format("15:04:05"), e.Kind)
@@ -67,7 +68,7 @@ func TestRepeatedEventsAreOneLine(t *testing.T) {
 	event := func(after time.Duration, f verification.Fact) verification.Event {
 		return verification.Event{At: at.Add(after), Fact: f}
 	}
-	got := verification.Timeline([]verification.Event{
+	got := view.Timeline([]verification.Event{
 		event(0, verification.Dispatched{Node: "pan", Label: "PAN", Provider: "source", Dispatch: 1, Visit: 1}),
 		event(1*time.Second, verification.ResultPending{Node: "pan", PollAt: at.Add(2 * time.Second)}),
 		event(2*time.Second, verification.ResultPending{Node: "pan", PollAt: at.Add(3 * time.Second)}),
@@ -94,7 +95,7 @@ func TestTheTimelineTellsVisitsApart(t *testing.T) {
 	j := begin(t, owners(), "").submit(`{"more":true}`).result(verification.OutcomePassed, hit).
 		submit(`{}`).noResult(false).redispatch().pass()
 	var lines []string
-	for _, e := range verification.Timeline(j.history)[1:] {
+	for _, e := range view.Timeline(j.history)[1:] {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %d %s", e.Kind, e.Node, e.Visit, e.Text)))
 	}
 	want := []string{
@@ -109,15 +110,15 @@ func TestTheTimelineTellsVisitsApart(t *testing.T) {
 }
 
 // timelineKinds returns every kind.
-func timelineKinds() []verification.TimelineKind {
-	return []verification.TimelineKind{
-		verification.TimelineStarted, verification.TimelineDispatched, verification.TimelineRetried, verification.TimelinePending,
-		verification.TimelineCalledBack, verification.TimelinePollFailed, verification.TimelinePassed, verification.TimelineNotPassed,
-		verification.TimelineNoResult, verification.TimelineUnavailable, verification.TimelineAwaited, verification.TimelineOpened,
-		verification.TimelineUploaded, verification.TimelineSubmitted, verification.TimelineConsented, verification.TimelineDeclined,
-		verification.TimelineOptedOut, verification.TimelineBranched, verification.TimelineElse, verification.TimelineReview,
-		verification.TimelineApproved, verification.TimelineRejected, verification.TimelineProposedApproval, verification.TimelineProposedRejection,
-		verification.TimelineSentBack, verification.TimelineHitsFound, verification.TimelineCompleted, verification.TimelineFailed,
-		verification.TimelineExpired, verification.TimelineCancelled,
+func timelineKinds() []view.TimelineKind {
+	return []view.TimelineKind{
+		view.TimelineStarted, view.TimelineDispatched, view.TimelineRetried, view.TimelinePending,
+		view.TimelineCalledBack, view.TimelinePollFailed, view.TimelinePassed, view.TimelineNotPassed,
+		view.TimelineNoResult, view.TimelineUnavailable, view.TimelineAwaited, view.TimelineOpened,
+		view.TimelineUploaded, view.TimelineSubmitted, view.TimelineConsented, view.TimelineDeclined,
+		view.TimelineOptedOut, view.TimelineBranched, view.TimelineElse, view.TimelineReview,
+		view.TimelineApproved, view.TimelineRejected, view.TimelineProposedApproval, view.TimelineProposedRejection,
+		view.TimelineSentBack, view.TimelineHitsFound, view.TimelineCompleted, view.TimelineFailed,
+		view.TimelineExpired, view.TimelineCancelled,
 	}
 }

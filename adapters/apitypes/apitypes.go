@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Timestamp is a time that is written in UTC and in whole seconds. Its zero value
@@ -55,7 +56,7 @@ type Page[T any] struct {
 }
 
 // NewPage returns a page with every item converted.
-func NewPage[From, To any](p verification.Page[From], convert func(From) To) Page[To] {
+func NewPage[From, To any](p store.Page[From], convert func(From) To) Page[To] {
 	return Page[To]{Data: convertAll(p.Data, convert), Total: p.Total, Limit: p.Limit, Offset: p.Offset}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestClientsDecodeWhatIsEncoded(t *testing.T) {
@@ -35,7 +36,7 @@ func TestClientsDecodeWhatIsEncoded(t *testing.T) {
 	roundTrip(t, apitypes.WorkflowDetail{
 		Workflow: apitypes.NewWorkflow(verification.Workflow{ID: "w", CreatedAt: at}), Steps: []verification.CheckInfo{{Key: "k", Label: "l"}},
 	})
-	roundTrip(t, apitypes.NewPage(verification.Page[verification.RunView]{Data: []verification.RunView{run}, Total: 3}, apitypes.NewRun))
+	roundTrip(t, apitypes.NewPage(store.Page[verification.RunView]{Data: []verification.RunView{run}, Total: 3}, apitypes.NewRun))
 	roundTrip(t, apitypes.ShortError{Error: "e", Code: "c"})
 	for _, details := range []any{nil, "a sentence", []apitypes.FieldError{{Field: "f", Message: "m"}}} {
 		roundTrip(t, apitypes.FullError{Error: "Bad Request", Message: "m", Code: 400, Details: details})
@@ -96,7 +97,7 @@ func TestATimeIsReadToTheMicrosecond(t *testing.T) {
 }
 
 func TestAnEmptyListIsNotNull(t *testing.T) {
-	empty := verification.Page[verification.RunView]{PageQuery: verification.PageQuery{Limit: 50}}
+	empty := store.Page[verification.RunView]{PageQuery: store.PageQuery{Limit: 50}}
 	raw, err := json.Marshal(apitypes.NewPage(empty, apitypes.NewRun))
 	if want := `{"data":[],"total":0,"limit":50,"offset":0}`; err != nil || string(raw) != want {
 		t.Errorf("JSON = %s, %v; want %s", raw, err, want)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // maxPage bounds the number of a page.
@@ -29,12 +30,12 @@ func pageNumber(q url.Values) int {
 }
 
 // pageQuery selects a page of a list by its number.
-func pageQuery(number int) verification.PageQuery {
-	return verification.PageQuery{Limit: verification.DefaultLimit, Offset: (number - 1) * verification.DefaultLimit}
+func pageQuery(number int) store.PageQuery {
+	return store.PageQuery{Limit: store.DefaultLimit, Offset: (number - 1) * store.DefaultLimit}
 }
 
 // pageOf selects the page of a list that a request asks for.
-func pageOf(r *http.Request) verification.PageQuery { return pageQuery(pageNumber(r.URL.Query())) }
+func pageOf(r *http.Request) store.PageQuery { return pageQuery(pageNumber(r.URL.Query())) }
 
 // pageURL returns the URL of another page of a list, with the same filters.
 func pageURL(r *http.Request, s session, number int) string {
@@ -58,12 +59,12 @@ func pageURL(r *http.Request, s session, number int) string {
 // queryOfRunPages returns the query of the run pages that the list of a request links to.
 func queryOfRunPages(r *http.Request, s session) string {
 	list := strings.TrimPrefix(pageURL(r, s, pageNumber(r.URL.Query())), s.Base)
-	return queueFilter{Order: verification.OldestFirst, Back: list}.Query()
+	return queueFilter{Order: store.OldestFirst, Back: list}.Query()
 }
 
 // beyondLastPage reports whether a list has entries, but none on the page that a request asks
 // for, and returns the URL of the last page. Entries may have left the list.
-func beyondLastPage[T any](r *http.Request, s session, p verification.Page[T]) (last string, yes bool) {
+func beyondLastPage[T any](r *http.Request, s session, p store.Page[T]) (last string, yes bool) {
 	if len(p.Data) > 0 || p.Offset == 0 || p.Total == 0 {
 		return "", false
 	}
@@ -71,7 +72,7 @@ func beyondLastPage[T any](r *http.Request, s session, p verification.Page[T]) (
 }
 
 // pagerOf returns the links to the other pages of a list; nil if there are none.
-func pagerOf[T any](r *http.Request, s session, p verification.Page[T]) *web.Pager {
+func pagerOf[T any](r *http.Request, s session, p store.Page[T]) *web.Pager {
 	shown := len(p.Data)
 	if shown == 0 || p.Total <= shown {
 		return nil
@@ -91,7 +92,7 @@ func pagerOf[T any](r *http.Request, s session, p verification.Page[T]) *web.Pag
 }
 
 // maxWorkflowChoices bounds the workflows that a filter offers.
-const maxWorkflowChoices = verification.MaxLimit
+const maxWorkflowChoices = store.MaxLimit
 
 // workflowChoice is the filter of a list by workflow.
 type workflowChoice struct {
@@ -102,7 +103,7 @@ type workflowChoice struct {
 
 // workflowChoices returns the workflows of the tenant to choose from.
 func (c *console) workflowChoices(r *http.Request, s session, chosen verification.WorkflowID) (w workflowChoice, err error) {
-	found, err := c.engine.Workflows(r.Context(), s.Tenant, verification.PageQuery{Limit: maxWorkflowChoices})
+	found, err := c.engine.Workflows(r.Context(), s.Tenant, store.PageQuery{Limit: maxWorkflowChoices})
 	if err != nil {
 		return w, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // queueFilter is what the reader of the queue chose. It is the query of the page, of the
@@ -23,7 +24,7 @@ type queueFilter struct {
 	Cause    verification.Cause
 	Age      string // a duration of ages
 	Whose    string // whoseMine, whoseNobody or empty for all
-	Order    verification.RunOrder
+	Order    store.RunOrder
 	Page     int // from 1
 
 	// Back is the path and query of another list that a run page was opened from, below
@@ -46,7 +47,7 @@ func ages() []string { return []string{"1h", "4h", "24h", "72h", "168h"} }
 // queueFilterOf reads a filter. It ignores what it does not know: a wrong filter shows
 // more, not less.
 func queueFilterOf(q url.Values) queueFilter {
-	f := queueFilter{Search: strings.TrimSpace(q.Get("search")), Order: verification.OldestFirst, Page: pageNumber(q)}
+	f := queueFilter{Search: strings.TrimSpace(q.Get("search")), Order: store.OldestFirst, Page: pageNumber(q)}
 	if id, err := verification.ParseWorkflowID(q.Get("workflow")); err == nil {
 		f.Workflow = id
 	}
@@ -59,7 +60,7 @@ func queueFilterOf(q url.Values) queueFilter {
 	if whose := q.Get("whose"); whose == whoseMine || whose == whoseNobody {
 		f.Whose = whose
 	}
-	if order, err := verification.ParseQueueOrder(q.Get("order")); err == nil {
+	if order, err := store.ParseQueueOrder(q.Get("order")); err == nil {
 		f.Order = order
 	}
 	if path, _, _ := strings.Cut(q.Get("back"), "?"); slices.Contains(backLists(), path) {
@@ -86,7 +87,7 @@ func (f queueFilter) Query() string {
 	set("cause", string(f.Cause))
 	set("age", f.Age)
 	set("whose", f.Whose)
-	if f.Order != verification.OldestFirst {
+	if f.Order != store.OldestFirst {
 		set("order", string(f.Order))
 	}
 	if f.Page > 1 {
@@ -115,12 +116,12 @@ func (f queueFilter) Chosen() bool {
 // search was changed.
 func (f queueFilter) More() bool {
 	f.Search, f.Page, f.Back = "", 0, ""
-	return f != queueFilter{Order: verification.OldestFirst}
+	return f != queueFilter{Order: store.OldestFirst}
 }
 
 // query returns the query of the engine.
-func (f queueFilter) query(s session, now time.Time) verification.RunQuery {
-	q := verification.RunQuery{
+func (f queueFilter) query(s session, now time.Time) store.RunQuery {
+	q := store.RunQuery{
 		PageQuery: pageQuery(f.Page), Order: f.Order,
 		Workflow: f.Workflow, Cause: f.Cause, Unclaimed: f.Whose == whoseNobody,
 	}
@@ -245,7 +246,7 @@ func (v *queueView) choices(s session) {
 	}
 	add(&v.Ages, v.Filter.Age, "age.", ages()...)
 	add(&v.Whose, v.Filter.Whose, "whose.", "", whoseMine, whoseNobody)
-	add(&v.Orders, string(v.Filter.Order), "order.", string(verification.OldestFirst), string(verification.DueFirst))
+	add(&v.Orders, string(v.Filter.Order), "order.", string(store.OldestFirst), string(store.DueFirst))
 }
 
 // emptyQueue says why no run is shown.

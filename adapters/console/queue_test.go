@@ -15,6 +15,7 @@ import (
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // references returns the references on a queue page, in their order.
@@ -37,7 +38,7 @@ func TestTheQueueIsFilteredAndPaged(t *testing.T) {
 	if _, err := d.Engine.Claim(t.Context(), reviewer("").Tenant, ids[5], engine.ClaimRequest{By: "ravi", Name: "ravi"}); err != nil {
 		t.Fatal(err)
 	}
-	workflows, err := d.Engine.Workflows(t.Context(), reviewer("").Tenant, verification.PageQuery{Limit: 10})
+	workflows, err := d.Engine.Workflows(t.Context(), reviewer("").Tenant, store.PageQuery{Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // runView is the data of the page run.
@@ -134,7 +135,7 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 	v.Images = images > 1
 	for _, e := range timelineOf(rec) {
 		v.Timeline = append(v.Timeline, c.timelineLine(s, e))
-		if e.Kind == verification.TimelineBranched || e.Kind == verification.TimelineElse {
+		if e.Kind == view.TimelineBranched || e.Kind == view.TimelineElse {
 			v.Branches = append(v.Branches, branchView{
 				At: s.At(e.At), Branch: e.Label, To: e.ToLabel, When: e.When,
 				Values: tableOf(e.Values, pathTitles(e.Values), nil, s.Message),
@@ -146,8 +147,8 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 
 // timelineOf returns the timeline of a record, with the labels of its definition where
 // the history has none.
-func timelineOf(rec engine.RunRecord) []verification.TimelineEntry {
-	entries := verification.Timeline(rec.History)
+func timelineOf(rec engine.RunRecord) []view.TimelineEntry {
+	entries := view.Timeline(rec.History)
 	label := func(node verification.NodeID, to *string) {
 		if n := rec.Definition.Nodes[node]; *to == string(node) && n.Label != "" {
 			*to = n.Label
@@ -225,15 +226,15 @@ func (s session) decisionBadge(d verification.Decision) web.Badge {
 }
 
 // verdictsOf returns the verdicts of a timeline, newest first.
-func (s session) verdictsOf(entries []verification.TimelineEntry, now time.Time) (all []verdictView) {
+func (s session) verdictsOf(entries []view.TimelineEntry, now time.Time) (all []verdictView) {
 	for _, e := range slices.Backward(entries) {
 		var b web.Badge
 		switch e.Kind { //nolint:exhaustive // the others are no verdicts
-		case verification.TimelineApproved:
+		case view.TimelineApproved:
 			b = s.decisionBadge(verification.DecisionApprove)
-		case verification.TimelineRejected:
+		case view.TimelineRejected:
 			b = s.decisionBadge(verification.DecisionReject)
-		case verification.TimelineSentBack:
+		case view.TimelineSentBack:
 			b = web.Badge{Text: s.say("decision.returned")}
 		default:
 			continue

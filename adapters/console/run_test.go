@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // reviewerCalled returns a reviewer with a name.
@@ -627,14 +628,14 @@ func TestALinkOfAnotherSiteDoesNotClaimARun(t *testing.T) {
 
 // refusingStore returns an error from each append while it is down.
 type refusingStore struct {
-	verification.Store
+	store.Store
 
 	down   atomic.Bool
 	before func() // is called before each append; nil for no call
 }
 
 // Append implements verification.RunStore.
-func (s *refusingStore) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+func (s *refusingStore) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
 	if s.down.Load() {
 		return verification.Unavailable("store", "it has stopped")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // runsView is the data of the page runs.
@@ -73,7 +74,7 @@ func (c *console) runsPage(w http.ResponseWriter, r *http.Request, s session) er
 
 // filter reads the form. A date that cannot be read becomes a problem; an unknown status,
 // decision or workflow, which the form does not offer, is an error.
-func (v *runsView) filter(r *http.Request, s session) (q verification.RunQuery, err error) {
+func (v *runsView) filter(r *http.Request, s session) (q store.RunQuery, err error) {
 	get := r.URL.Query().Get
 	q.PageQuery = pageOf(r)
 	if text := get("status"); text != "" {
@@ -136,7 +137,7 @@ func (s session) day(text string) (begin time.Time, ok bool) {
 
 // addRuns adds a page of runs. If there are none on this page, it returns the URL of the
 // last one instead.
-func (c *console) addRuns(r *http.Request, s session, v *runsView, q verification.RunQuery) (last string, err error) {
+func (c *console) addRuns(r *http.Request, s session, v *runsView, q store.RunQuery) (last string, err error) {
 	found, at, err := c.engine.RunSummaries(r.Context(), s.Tenant, q)
 	if err != nil {
 		return "", err

@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // runsOf are runs in several states: waiting, in review, approved, cancelled.
@@ -103,7 +104,7 @@ func TestTheListOfRunsHasPages(t *testing.T) {
 func TestEveryWorkflowCanBeChosen(t *testing.T) {
 	d := serve(t)
 	old := runsOf(d)
-	for n := range verification.MaxLimit {
+	for n := range store.MaxLimit {
 		w := waiting(fmt.Sprintf("Newer %03d", n), "The limit is high.")
 		w.Workflow = fmt.Sprintf("newer-%03d", n)
 		d.Advance(time.Second)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // The bounds of streams. A browser without a stream reads the page again every 15 s.
@@ -29,7 +30,7 @@ const (
 // watcher looks at the queues that browsers have open, once for all browsers of a
 // tenant, and notifies them when a queue has changed.
 type watcher struct {
-	look func(ctx context.Context, t verification.TenantID) (verification.Page[verification.Summary], error)
+	look func(ctx context.Context, t verification.TenantID) (store.Page[verification.Summary], error)
 
 	mu      sync.Mutex
 	streams int
@@ -43,7 +44,7 @@ type watchedQueue struct {
 	looked  chan struct{} // closed after the first look
 }
 
-func newWatcher(look func(context.Context, verification.TenantID) (verification.Page[verification.Summary], error)) *watcher {
+func newWatcher(look func(context.Context, verification.TenantID) (store.Page[verification.Summary], error)) *watcher {
 	return &watcher{look: look, queues: map[verification.TenantID]*watchedQueue{}}
 }
 
@@ -150,8 +151,8 @@ func (w *watcher) state(ctx context.Context, t verification.TenantID) (state [sh
 }
 
 // lookAtQueue reads what a watcher compares.
-func (c *console) lookAtQueue(ctx context.Context, t verification.TenantID) (verification.Page[verification.Summary], error) {
-	return c.engine.Queue(ctx, t, verification.RunQuery{PageQuery: pageQuery(1)})
+func (c *console) lookAtQueue(ctx context.Context, t verification.TenantID) (store.Page[verification.Summary], error) {
+	return c.engine.Queue(ctx, t, store.RunQuery{PageQuery: pageQuery(1)})
 }
 
 const eventStream = "text/event-stream"

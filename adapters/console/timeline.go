@@ -4,7 +4,7 @@ package console
 
 import (
 	"github.com/verifyd/verifyd/internal/web"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // timelineLine is one line of the timeline.
@@ -34,9 +34,9 @@ type verdictView struct {
 }
 
 // timelineLine returns the line of an entry.
-func (c *console) timelineLine(s session, e verification.TimelineEntry) timelineLine {
+func (c *console) timelineLine(s session, e view.TimelineEntry) timelineLine {
 	l := timelineLine{At: s.At(e.At), Text: s.happened(e), Tone: toneOf(e.Kind), Detail: c.sentence(s, e.Text)}
-	if e.Kind == verification.TimelinePassed && e.Text != "" { // but the visit has a flag
+	if e.Kind == view.TimelinePassed && e.Text != "" { // but the visit has a flag
 		l.Tone = web.Warning
 	}
 	if e.Visit > 0 {
@@ -52,29 +52,29 @@ func (c *console) timelineLine(s session, e verification.TimelineEntry) timeline
 }
 
 // happened returns the sentence of an entry.
-func (s session) happened(e verification.TimelineEntry) string {
+func (s session) happened(e view.TimelineEntry) string {
 	key, label := "timeline."+string(e.Kind), isolate(e.Label)
 	switch e.Kind {
-	case verification.TimelineStarted:
+	case view.TimelineStarted:
 		return s.say(key, isolate(e.Workflow), e.Version)
-	case verification.TimelineDispatched:
+	case view.TimelineDispatched:
 		return s.say(key, label, isolate(e.Provider))
-	case verification.TimelineRetried:
+	case view.TimelineRetried:
 		return s.say(key, label, isolate(e.Provider), e.Number)
-	case verification.TimelineUploaded, verification.TimelineHitsFound:
+	case view.TimelineUploaded, view.TimelineHitsFound:
 		return s.say(key, label, isolate(e.Field))
-	case verification.TimelineBranched, verification.TimelineElse:
+	case view.TimelineBranched, view.TimelineElse:
 		return s.say(key, label, isolate(e.ToLabel))
-	case verification.TimelineApproved, verification.TimelineRejected, verification.TimelineProposedApproval,
-		verification.TimelineProposedRejection, verification.TimelineSentBack:
+	case view.TimelineApproved, view.TimelineRejected, view.TimelineProposedApproval,
+		view.TimelineProposedRejection, view.TimelineSentBack:
 		return s.say(key, isolate(s.person(e.By)))
-	case verification.TimelineCompleted, verification.TimelineExpired, verification.TimelineCancelled:
+	case view.TimelineCompleted, view.TimelineExpired, view.TimelineCancelled:
 		return s.say(key)
-	case verification.TimelinePending, verification.TimelineCalledBack, verification.TimelinePollFailed,
-		verification.TimelinePassed, verification.TimelineNotPassed, verification.TimelineNoResult,
-		verification.TimelineUnavailable, verification.TimelineAwaited, verification.TimelineOpened,
-		verification.TimelineSubmitted, verification.TimelineConsented, verification.TimelineDeclined,
-		verification.TimelineOptedOut, verification.TimelineReview, verification.TimelineFailed:
+	case view.TimelinePending, view.TimelineCalledBack, view.TimelinePollFailed,
+		view.TimelinePassed, view.TimelineNotPassed, view.TimelineNoResult,
+		view.TimelineUnavailable, view.TimelineAwaited, view.TimelineOpened,
+		view.TimelineSubmitted, view.TimelineConsented, view.TimelineDeclined,
+		view.TimelineOptedOut, view.TimelineReview, view.TimelineFailed:
 	}
 	return s.say(key, label)
 }
@@ -87,17 +87,17 @@ func (s session) person(name string) string {
 	return name
 }
 
-func toneOf(k verification.TimelineKind) web.Tone {
+func toneOf(k view.TimelineKind) web.Tone {
 	switch k { //nolint:exhaustive // the others are neutral
-	case verification.TimelinePassed, verification.TimelineConsented, verification.TimelineApproved, verification.TimelineCompleted,
-		verification.TimelineProposedApproval:
+	case view.TimelinePassed, view.TimelineConsented, view.TimelineApproved, view.TimelineCompleted,
+		view.TimelineProposedApproval:
 		return web.Good
-	case verification.TimelineNotPassed, verification.TimelineFailed, verification.TimelineRejected, verification.TimelineExpired,
-		verification.TimelineProposedRejection,
-		verification.TimelineUnavailable, verification.TimelineCancelled:
+	case view.TimelineNotPassed, view.TimelineFailed, view.TimelineRejected, view.TimelineExpired,
+		view.TimelineProposedRejection,
+		view.TimelineUnavailable, view.TimelineCancelled:
 		return web.Bad
-	case verification.TimelineReview, verification.TimelineSentBack, verification.TimelineDeclined, verification.TimelineOptedOut,
-		verification.TimelineHitsFound, verification.TimelineNoResult, verification.TimelinePollFailed:
+	case view.TimelineReview, view.TimelineSentBack, view.TimelineDeclined, view.TimelineOptedOut,
+		view.TimelineHitsFound, view.TimelineNoResult, view.TimelinePollFailed:
 		return web.Warning
 	}
 	return web.Neutral

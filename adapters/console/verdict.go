@@ -14,6 +14,8 @@ import (
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // verdictPanel is the part of the run page about the verdict.
@@ -80,7 +82,7 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 		p.Cancel = at + "/cancel" + f.Query()
 	}
 	if rec.Review != nil {
-		p.Position = verification.PositionOf(rec.Report.Run.ID, *rec.Review).String()
+		p.Position = store.PositionOf(rec.Report.Run.ID, *rec.Review).String()
 	}
 	for _, flag := range rec.Report.Flags {
 		p.Flags = append(p.Flags, flagView{flag.NodeID, flag.Label, c.sentence(s, flag.Reason)})
@@ -120,16 +122,16 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 
 // decisive reports whether a line of the timeline is a verdict, a change of a proposal,
 // or the cancellation or expiry of the run.
-func decisive(k verification.TimelineKind) bool {
-	return slices.Contains([]verification.TimelineKind{
-		verification.TimelineApproved, verification.TimelineRejected, verification.TimelineCancelled, verification.TimelineExpired,
-		verification.TimelineProposedApproval, verification.TimelineProposedRejection, verification.TimelineSentBack,
+func decisive(k view.TimelineKind) bool {
+	return slices.Contains([]view.TimelineKind{
+		view.TimelineApproved, view.TimelineRejected, view.TimelineCancelled, view.TimelineExpired,
+		view.TimelineProposedApproval, view.TimelineProposedRejection, view.TimelineSentBack,
 	}, k)
 }
 
 // changeOf returns the end of the key of the message for a decisive change.
-func changeOf(k verification.TimelineKind) string {
-	if k == verification.TimelineCancelled || k == verification.TimelineExpired {
+func changeOf(k view.TimelineKind) string {
+	if k == view.TimelineCancelled || k == view.TimelineExpired {
 		return "over"
 	}
 	return "decided"
@@ -240,7 +242,7 @@ func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id ver
 	}
 	q := f.query(s, c.opt.Now())
 	q.Limit = maxNext
-	if position, err := verification.ParseQueuePosition(r.PostForm.Get("position")); err == nil {
+	if position, err := store.ParseQueuePosition(r.PostForm.Get("position")); err == nil {
 		q.After = &position
 	}
 	for range 2 { // after the run, then from the beginning

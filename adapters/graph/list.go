@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // ListedNode is a node of a list.
@@ -15,7 +16,7 @@ type ListedNode struct {
 	ID     verification.NodeID
 	Label  string // its label, or else its name
 	Type   string // in the language of the list
-	Change verification.Change
+	Change view.Change
 	Routes []ListedRoute
 	// Visits counts how often the run of Options.Path was at the node.
 	Visits int
@@ -28,7 +29,7 @@ type ListedRoute struct {
 	Code      bool // the condition is an expression
 	To        verification.NodeID
 	ToLabel   string
-	Change    verification.Change
+	Change    view.Change
 	Count     int // how often runs went along it, from Options.Counts
 	Taken     int // how often the run of Options.Path went along it
 }

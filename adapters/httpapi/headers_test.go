@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestAnIdempotencyKeyStartsOneRun(t *testing.T) {
@@ -53,7 +54,7 @@ func TestAnIdempotencyKeyInFlight(t *testing.T) {
 	start := "/v1/workflows/" + string(w.ID) + "/runs"
 	a.do(http.MethodPost, start, `{"reference_id":"p"}`, "Idempotency-Key: k").says(202, `"status"`)
 	record, err := a.Store.IdempotencyRecord(t.Context(), enginetest.Tenant,
-		verification.IdempotencyKey{Scope: verification.ScopeStart, Key: "k"}, a.Clock.Now())
+		store.IdempotencyKey{Scope: store.ScopeStart, Key: "k"}, a.Clock.Now())
 	must(t, err)
 	// Another host has claimed the key and not answered yet.
 	record.Key, record.Settled, record.At = "k2", false, a.Clock.Now()
@@ -71,7 +72,7 @@ func TestAnIdempotencyKeyOfASignalInFlight(t *testing.T) {
 	a.do(http.MethodPost, signal, approve, "Idempotency-Key: k").
 		is(200, `{"ok":true,"result":"signal_delivered","decision":"approve"}`)
 	record, err := a.Store.IdempotencyRecord(t.Context(), enginetest.Tenant,
-		verification.IdempotencyKey{Scope: verification.ScopeSignal, Key: "k"}, a.Clock.Now())
+		store.IdempotencyKey{Scope: store.ScopeSignal, Key: "k"}, a.Clock.Now())
 	must(t, err)
 	// Another host has claimed the key and not answered yet.
 	record.Key, record.Settled, record.At = "k2", false, a.Clock.Now()

@@ -19,6 +19,7 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestUnknownRoutesAndWrongMethods(t *testing.T) {
@@ -78,17 +79,17 @@ func TestEveryAnswerCarriesSafeHeaders(t *testing.T) {
 
 // failing is a store of runs whose List fails or panics.
 type failing struct {
-	verification.Store
+	store.Store
 	err   error
 	panic any
 }
 
-func (f *failing) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
+func (f *failing) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
 	if f.panic != nil {
 		panic(f.panic)
 	}
 	if f.err != nil {
-		return verification.Page[verification.Summary]{}, f.err
+		return store.Page[verification.Summary]{}, f.err
 	}
 	return f.Store.List(ctx, t, q)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // param returns a query parameter. It is not ok if it is given twice or cannot be
@@ -75,9 +76,9 @@ const maxUnknown = 10
 // pageParams are the parameters of every list.
 func pageParams() []string { return []string{"limit", "offset"} }
 
-func (p *params) page() verification.PageQuery {
-	return verification.PageQuery{
-		Limit:  parsed(p, "limit", verification.DefaultLimit, integer(1, verification.MaxLimit), errLimit),
+func (p *params) page() store.PageQuery {
+	return store.PageQuery{
+		Limit:  parsed(p, "limit", store.DefaultLimit, integer(1, store.MaxLimit), errLimit),
 		Offset: parsed(p, "offset", 0, integer(0, maxOffset), errOffset),
 	}
 }
@@ -85,9 +86,9 @@ func (p *params) page() verification.PageQuery {
 // maxOffset lets a store add a page to an offset without overflow.
 const maxOffset = 1<<53 - 1
 
-func runQuery(query string) (verification.RunQuery, error) {
+func runQuery(query string) (store.RunQuery, error) {
 	p := &params{query: query}
-	q := verification.RunQuery{
+	q := store.RunQuery{
 		Workflow:      parsed(p, "workflow_id", "", verification.ParseWorkflowID, errWorkflowFilter),
 		Status:        parsed(p, "status", "", verification.ParseStatus, errStatusFilter),
 		Decision:      parsed(p, "decision", "", verification.ParseDecision, errDecisionFilter),

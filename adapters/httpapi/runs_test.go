@@ -15,6 +15,7 @@ import (
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func idsOf(t *testing.T, body []byte) []verification.RunID {
@@ -180,7 +181,7 @@ func TestRecordedDataGoesOutAsItCameIn(t *testing.T) {
 		{At: at, Fact: verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(data)}},
 		{At: at, Fact: verification.Completed{Node: "done"}},
 	}
-	must(t, a.Store.Append(t.Context(), enginetest.Tenant, id, 0, verification.Commit{
+	must(t, a.Store.Append(t.Context(), enginetest.Tenant, id, 0, store.Commit{
 		Events: history, Summary: verification.Fold(id, history).Summary(),
 	}))
 	a.do(http.MethodGet, "/v1/runs/"+string(id), "").says(200, `"data":`+data)

@@ -13,6 +13,7 @@ import (
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestWorkflowShapes(t *testing.T) {
@@ -60,10 +61,10 @@ func TestTheWebhookIsAddOnly(t *testing.T) {
 }
 
 // changing is a store in which another request changes a workflow before each save.
-type changing struct{ verification.Store }
+type changing struct{ store.Store }
 
 func (changing) SaveWorkflow(context.Context, verification.TenantID, verification.Workflow, *verification.Version) error {
-	return verification.WorkflowChanged()
+	return store.WorkflowChanged()
 }
 
 func TestAConflictOfTwoChangesDoesNotSayThatThereIsAWebhook(t *testing.T) {

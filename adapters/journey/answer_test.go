@@ -16,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestProblemsAreShownAtTheirFieldsAndAnswersStay(t *testing.T) {
@@ -339,7 +340,7 @@ func TestAFullDocumentStoreLeavesTheFormOpen(t *testing.T) {
 
 // failingTenants is a tenant store that fails while an error is set.
 type failingTenants struct {
-	verification.Store
+	store.Store
 	mu   sync.Mutex
 	fail error
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // The benchmarks show that a page costs the same among a thousand runs and
@@ -73,7 +74,7 @@ func benchLife(i int) []verification.Event {
 func appendLife(tb testing.TB, s *memory.Store, i int) {
 	tb.Helper()
 	history, id := benchLife(i), benchRun(i)
-	a := verification.Commit{Events: history, Summary: verification.Fold(id, history).Summary()}
+	a := store.Commit{Events: history, Summary: verification.Fold(id, history).Summary()}
 	if err := s.Append(context.Background(), benchTenant, id, 0, a); err != nil {
 		tb.Fatal(err)
 	}
@@ -99,18 +100,18 @@ func BenchmarkList(b *testing.B) {
 	w, st, d := benchWorkflow(3), verification.StatusCompleted, verification.DecisionReview
 	queries := []struct {
 		name string
-		q    verification.RunQuery
+		q    store.RunQuery
 	}{
-		{"none", verification.RunQuery{}},
-		{"workflow", verification.RunQuery{Workflow: w}},
-		{"status", verification.RunQuery{Status: st}},
-		{"decision", verification.RunQuery{Decision: d}},
-		{"workflow+status", verification.RunQuery{Workflow: w, Status: st}},
-		{"workflow+decision", verification.RunQuery{Workflow: w, Decision: d}},
-		{"status+decision", verification.RunQuery{Status: st, Decision: d}},
-		{"workflow+status+decision", verification.RunQuery{Workflow: w, Status: st, Decision: d}},
-		{"abandoned", verification.RunQuery{Status: verification.StatusAbandoned}},
-		{"expired", verification.RunQuery{Status: verification.StatusExpired}},
+		{"none", store.RunQuery{}},
+		{"workflow", store.RunQuery{Workflow: w}},
+		{"status", store.RunQuery{Status: st}},
+		{"decision", store.RunQuery{Decision: d}},
+		{"workflow+status", store.RunQuery{Workflow: w, Status: st}},
+		{"workflow+decision", store.RunQuery{Workflow: w, Decision: d}},
+		{"status+decision", store.RunQuery{Status: st, Decision: d}},
+		{"workflow+status+decision", store.RunQuery{Workflow: w, Status: st, Decision: d}},
+		{"abandoned", store.RunQuery{Status: verification.StatusAbandoned}},
+		{"expired", store.RunQuery{Status: verification.StatusExpired}},
 	}
 	for _, n := range []int{1_000, 1_000_000} {
 		for _, query := range queries {
@@ -119,7 +120,7 @@ func BenchmarkList(b *testing.B) {
 			})
 		}
 		b.Run(fmt.Sprintf("deep/%d", n), func(b *testing.B) {
-			benchList(b, n, verification.RunQuery{PageQuery: verification.PageQuery{Offset: n / 2}})
+			benchList(b, n, store.RunQuery{PageQuery: store.PageQuery{Offset: n / 2}})
 		})
 	}
 }
@@ -130,7 +131,7 @@ func BenchmarkListAtChangingTimes(b *testing.B) {
 	for _, n := range []int{1_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			s, end := stocked[n](b), benchStart().Add(time.Duration(n)*benchEvery)
-			q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: verification.DefaultLimit}}
+			q := store.RunQuery{PageQuery: store.PageQuery{Limit: store.DefaultLimit}}
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				away := i % 1000
@@ -146,10 +147,10 @@ func BenchmarkListAtChangingTimes(b *testing.B) {
 	}
 }
 
-func benchList(b *testing.B, n int, q verification.RunQuery) {
+func benchList(b *testing.B, n int, q store.RunQuery) {
 	b.Helper()
 	s := stocked[n](b)
-	q.Limit = verification.DefaultLimit
+	q.Limit = store.DefaultLimit
 	q.Now = benchStart().Add(time.Duration(n) * benchEvery)
 	if p, err := s.List(b.Context(), benchTenant, q); err != nil || len(p.Data) == 0 && n > 1_000 {
 		b.Fatalf("List(%+v) = %d runs, %v", q, len(p.Data), err)
@@ -172,7 +173,7 @@ func BenchmarkAppend(b *testing.B) {
 				// A run of the life that is parked on review, anywhere.
 				k := i*7_919*10%n + 1
 				history := benchLife(k)
-				a := verification.Commit{Summary: verification.Fold(benchRun(k), history).Summary()}
+				a := store.Commit{Summary: verification.Fold(benchRun(k), history).Summary()}
 				if i/n%2 == 0 {
 					a.Summary.Ended = verification.StatusCancelled
 				}

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // deliveries has the deliveries by notice, and the deliveries of each tenant and state newest
@@ -48,8 +49,8 @@ func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n verific
 
 // Deliveries returns one page of the deliveries in a state, newest first.
 func (s *Store) Deliveries(
-	ctx context.Context, t verification.TenantID, state verification.DeliveryState, q verification.PageQuery,
-) (p verification.Page[verification.Delivery], err error) {
+	ctx context.Context, t verification.TenantID, state verification.DeliveryState, q store.PageQuery,
+) (p store.Page[verification.Delivery], err error) {
 	err = s.deliveries.read(ctx, func() error {
 		p = readPage(s.deliveries.lists[deliveryList{t, state}], q, func(d verification.Delivery) verification.Delivery { return d })
 		return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func deliveryStates() []verification.DeliveryState {
@@ -36,7 +37,7 @@ func TestDeliveriesEqualASortedList(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				for _, state := range append(deliveryStates(), "") {
-					q := verification.PageQuery{Limit: rapid.IntRange(1, 5).Draw(t, "limit"), Offset: rapid.IntRange(0, 9).Draw(t, "offset")}
+					q := store.PageQuery{Limit: rapid.IntRange(1, 5).Draw(t, "limit"), Offset: rapid.IntRange(0, 9).Draw(t, "offset")}
 					got, err := s.Deliveries(t.Context(), tenant, state, q)
 					if err != nil {
 						t.Fatal(err)
@@ -51,8 +52,8 @@ func TestDeliveriesEqualASortedList(t *testing.T) {
 }
 
 // ledgered is a page of deliveries, from a scan of all.
-func ledgered(kept map[verification.RunID]verification.Delivery, state verification.DeliveryState, q verification.PageQuery) verification.Page[verification.Delivery] {
-	p := verification.Page[verification.Delivery]{PageQuery: q}
+func ledgered(kept map[verification.RunID]verification.Delivery, state verification.DeliveryState, q store.PageQuery) store.Page[verification.Delivery] {
+	p := store.Page[verification.Delivery]{PageQuery: q}
 	for _, d := range kept {
 		if state == "" || d.State == state {
 			p.Data = append(p.Data, d)

@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // idempotencyKeys has the record of each key. Claims remove old records.
 type idempotencyKeys struct {
-	table[tenantKey, verification.IdempotencyRecord]
+	table[tenantKey, store.IdempotencyRecord]
 
 	claims []claim // in the order of their arrival
 }
 
 type tenantKey struct {
 	tenant verification.TenantID
-	verification.IdempotencyKey
+	store.IdempotencyKey
 }
 
 type claim struct {
@@ -30,11 +31,11 @@ type claim struct {
 
 // IdempotencyRecord returns the record of a key at the given time.
 func (s *Store) IdempotencyRecord(
-	ctx context.Context, t verification.TenantID, k verification.IdempotencyKey, now time.Time,
-) (verification.IdempotencyRecord, error) {
+	ctx context.Context, t verification.TenantID, k store.IdempotencyKey, now time.Time,
+) (store.IdempotencyRecord, error) {
 	r, err := s.keys.get(ctx, tenantKey{t, k}, "idempotency key")
-	if err == nil && now.Sub(r.At) >= verification.IdempotencyKeyTTL {
-		return verification.IdempotencyRecord{}, verification.NotFound("idempotency key")
+	if err == nil && now.Sub(r.At) >= store.IdempotencyKeyTTL {
+		return store.IdempotencyRecord{}, verification.NotFound("idempotency key")
 	}
 	return r, err
 }
@@ -42,13 +43,13 @@ func (s *Store) IdempotencyRecord(
 // ClaimIdempotencyKey stores the record unless its key has one that is younger than
 // IdempotencyKeyTTL, and returns the stored record.
 func (s *Store) ClaimIdempotencyKey(
-	ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord,
-) (stored verification.IdempotencyRecord, err error) {
-	err = s.keys.change(ctx, func(rows map[tenantKey]verification.IdempotencyRecord) error {
+	ctx context.Context, t verification.TenantID, r store.IdempotencyRecord,
+) (stored store.IdempotencyRecord, err error) {
+	err = s.keys.change(ctx, func(rows map[tenantKey]store.IdempotencyRecord) error {
 		s.keys.removeOld(r.At)
 		k := tenantKey{t, r.IdempotencyKey}
 		stored = rows[k]
-		if stored.ID == "" || r.At.Sub(stored.At) >= verification.IdempotencyKeyTTL {
+		if stored.ID == "" || r.At.Sub(stored.At) >= store.IdempotencyKeyTTL {
 			stored, rows[k] = r, r
 			s.keys.claims = append(s.keys.claims, claim{k, r.ID, r.At})
 		}
@@ -58,8 +59,8 @@ func (s *Store) ClaimIdempotencyKey(
 }
 
 // SettleIdempotencyKey marks the record with this ID as settled.
-func (s *Store) SettleIdempotencyKey(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) error {
-	return s.keys.change(ctx, func(rows map[tenantKey]verification.IdempotencyRecord) error {
+func (s *Store) SettleIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
+	return s.keys.change(ctx, func(rows map[tenantKey]store.IdempotencyRecord) error {
 		k := tenantKey{t, r.IdempotencyKey}
 		if stored, ok := rows[k]; ok && stored.ID == r.ID {
 			stored.Settled, stored.Result, stored.Decision = true, r.Result, r.Decision
@@ -70,8 +71,8 @@ func (s *Store) SettleIdempotencyKey(ctx context.Context, t verification.TenantI
 }
 
 // ReleaseIdempotencyKey removes the record with this ID unless it is settled.
-func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) error {
-	return s.keys.change(ctx, func(rows map[tenantKey]verification.IdempotencyRecord) error {
+func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
+	return s.keys.change(ctx, func(rows map[tenantKey]store.IdempotencyRecord) error {
 		k := tenantKey{t, r.IdempotencyKey}
 		if stored, ok := rows[k]; ok && stored.ID == r.ID && !stored.Settled {
 			delete(rows, k)
@@ -82,7 +83,7 @@ func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.Tenant
 
 // removeOld removes the records that are older than IdempotencyKeyTTL.
 func (k *idempotencyKeys) removeOld(now time.Time) {
-	for len(k.claims) > 0 && now.Sub(k.claims[0].at) >= verification.IdempotencyKeyTTL {
+	for len(k.claims) > 0 && now.Sub(k.claims[0].at) >= store.IdempotencyKeyTTL {
 		first := k.claims[0]
 		if k.rows[first.tenantKey].ID == first.id {
 			delete(k.rows, first.tenantKey)

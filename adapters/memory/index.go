@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/btree"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // index finds runs by workflow, status and decision. It holds the status and the
@@ -27,23 +28,23 @@ type filter struct {
 	workflow verification.WorkflowID
 	status   verification.Status
 	decision verification.Decision
-	order    verification.RunOrder
+	order    store.RunOrder
 }
 
 // before reports whether a comes before b in the order of the filter.
 func (f filter) before(a, b *record) bool {
-	if f.order == verification.NewestFirst {
+	if f.order == store.NewestFirst {
 		return newer(a, b)
 	}
 	return f.order.Compare(a.position(), b.position()) < 0
 }
 
 // position returns the position of a run in the review queue.
-func (r *record) position() verification.QueuePosition {
+func (r *record) position() store.QueuePosition {
 	if v := r.summary.Review; v != nil {
-		return verification.PositionOf(r.ref.Run, *v)
+		return store.PositionOf(r.ref.Run, *v)
 	}
-	return verification.QueuePosition{Run: r.ref.Run}
+	return store.QueuePosition{Run: r.ref.Run}
 }
 
 // statusChange is the last instant before the status or the decision of a run changes.
@@ -68,7 +69,7 @@ func newIndex() index {
 
 // page reads one page of the runs that match the query. Filters besides workflow, status
 // and decision cost a pass over the runs that match those.
-func (x *index) page(q verification.RunQuery) verification.Page[verification.Summary] {
+func (x *index) page(q store.RunQuery) store.Page[verification.Summary] {
 	x.moveTo(q.Now)
 	f := filter{q.Workflow, q.Status, q.Decision, q.Order}
 	if q.OfQueue() {
@@ -76,11 +77,11 @@ func (x *index) page(q verification.RunQuery) verification.Page[verification.Sum
 		f = filter{q.Workflow, "", verification.DecisionReview, q.Order}
 	}
 	tree := x.runs[f]
-	plain := verification.RunQuery{PageQuery: q.PageQuery, Now: q.Now, Workflow: f.workflow, Status: f.status, Decision: f.decision, Order: q.Order}
+	plain := store.RunQuery{PageQuery: q.PageQuery, Now: q.Now, Workflow: f.workflow, Status: f.status, Decision: f.decision, Order: q.Order}
 	if tree == nil || q == plain {
 		return readPage(tree, q.PageQuery, func(r *record) verification.Summary { return r.shown(q) })
 	}
-	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
+	p := store.Page[verification.Summary]{PageQuery: q.PageQuery}
 	skip := q.Offset
 	tree.Scan(func(r *record) bool {
 		s := r.shown(q)
@@ -100,7 +101,7 @@ func (x *index) page(q verification.RunQuery) verification.Page[verification.Sum
 }
 
 // shown returns the summary as a query shows it.
-func (r *record) shown(q verification.RunQuery) verification.Summary {
+func (r *record) shown(q store.RunQuery) verification.Summary {
 	s := r.summary
 	if !q.OfQueue() {
 		s.Review = nil
@@ -204,7 +205,7 @@ func newer(a, b *record) bool {
 	if c := a.summary.StartedAt.Compare(b.summary.StartedAt); c != 0 {
 		return c > 0
 	}
-	return verification.Newer(a.summary, b.summary)
+	return store.Newer(a.summary, b.summary)
 }
 
 // filtersAt returns the filters that a run matches at a time.
@@ -217,7 +218,7 @@ func filtersAt(s verification.Summary, at time.Time) []filter {
 			filters = append(filters, filter{workflow: w, decision: decision}, filter{workflow: w, status: status, decision: decision})
 		}
 		if decision == verification.DecisionReview {
-			filters = append(filters, filter{w, "", decision, verification.OldestFirst}, filter{w, "", decision, verification.DueFirst})
+			filters = append(filters, filter{w, "", decision, store.OldestFirst}, filter{w, "", decision, store.DueFirst})
 		}
 	}
 	return filters

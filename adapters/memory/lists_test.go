@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 const tenant = verification.TenantID("00000000-0000-7000-8000-000000000001")
@@ -94,11 +95,11 @@ func times() *rapid.Generator[time.Time] {
 	})
 }
 
-func queries() *rapid.Generator[verification.RunQuery] {
-	return rapid.Custom(func(t *rapid.T) verification.RunQuery {
-		return verification.RunQuery{
-			PageQuery: verification.PageQuery{
-				Limit:  rapid.SampledFrom([]int{1, 3, verification.MaxLimit}).Draw(t, "limit"),
+func queries() *rapid.Generator[store.RunQuery] {
+	return rapid.Custom(func(t *rapid.T) store.RunQuery {
+		return store.RunQuery{
+			PageQuery: store.PageQuery{
+				Limit:  rapid.SampledFrom([]int{1, 3, store.MaxLimit}).Draw(t, "limit"),
 				Offset: rapid.SampledFrom([]int{0, 0, 1, 3, 100}).Draw(t, "offset"),
 			},
 			Workflow: rapid.SampledFrom([]verification.WorkflowID{"", "w1", "w2", "none"}).Draw(t, "workflow"),
@@ -116,15 +117,15 @@ func queries() *rapid.Generator[verification.RunQuery] {
 }
 
 // scanned returns the expected result of List, from a scan of all runs.
-func scanned(all map[verification.RunID]verification.Summary, q verification.RunQuery) verification.Page[verification.Summary] {
-	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
+func scanned(all map[verification.RunID]verification.Summary, q store.RunQuery) store.Page[verification.Summary] {
+	p := store.Page[verification.Summary]{PageQuery: q.PageQuery}
 	for _, s := range all {
 		if q.Matches(s) {
 			p.Data = append(p.Data, s)
 		}
 	}
 	slices.SortFunc(p.Data, func(a, b verification.Summary) int {
-		if verification.Newer(a, b) {
+		if store.Newer(a, b) {
 			return -1
 		}
 		return 1
@@ -142,7 +143,7 @@ func TestListEqualsTheMatchingRunsAtAnyTime(t *testing.T) {
 		s := memory.New()
 		all, lengths := map[verification.RunID]verification.Summary{}, map[verification.RunID]int{}
 		save := func(id verification.RunID, events []verification.Event, summary verification.Summary) {
-			a := verification.Commit{Events: events, Summary: summary, Work: verification.DueWork{}}
+			a := store.Commit{Events: events, Summary: summary, Work: store.DueWork{}}
 			if err := s.Append(t.Context(), tenant, id, lengths[id], a); err != nil {
 				t.Fatalf("Append: %v", err)
 			}
@@ -150,7 +151,7 @@ func TestListEqualsTheMatchingRunsAtAnyTime(t *testing.T) {
 			summary.Review = nil // lists show it only in the review queue
 			all[id] = summary
 		}
-		list := func(q verification.RunQuery) {
+		list := func(q store.RunQuery) {
 			got, err := s.List(t.Context(), tenant, q)
 			if err != nil {
 				t.Fatalf("List: %v", err)
@@ -175,7 +176,7 @@ func TestListEqualsTheMatchingRunsAtAnyTime(t *testing.T) {
 			},
 			"list": func(t *rapid.T) { list(queries().Draw(t, "query")) },
 			"list each status": func(t *rapid.T) {
-				q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: verification.MaxLimit}, Now: times().Draw(t, "now")}
+				q := store.RunQuery{PageQuery: store.PageQuery{Limit: store.MaxLimit}, Now: times().Draw(t, "now")}
 				for _, q.Status = range append(verification.Statuses(), "") {
 					list(q)
 				}

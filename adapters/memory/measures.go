@@ -8,33 +8,34 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // measures has the sums of the measures of one tenant by day.
-type measures map[measureKey]map[verification.Day]int
+type measures map[measureKey]map[view.Day]int
 
 type measureKey struct {
 	workflow verification.WorkflowID
-	verification.MeasureKey
+	view.MeasureKey
 }
 
 // add adds what was counted in a run of a workflow.
-func (ms *measures) add(w verification.WorkflowID, found []verification.Measure) {
+func (ms *measures) add(w verification.WorkflowID, found []view.Measure) {
 	if *ms == nil {
 		*ms = measures{}
 	}
 	for _, m := range found {
 		key := measureKey{w, m.MeasureKey}
 		if (*ms)[key] == nil {
-			(*ms)[key] = map[verification.Day]int{}
+			(*ms)[key] = map[view.Day]int{}
 		}
 		(*ms)[key][m.Day] += m.Count
 	}
 }
 
 // sums adds up what a query selects.
-func (ms measures) sums(q verification.MeasureQuery) []verification.MeasureCounts {
-	found := map[verification.MeasureKey][]int{}
+func (ms measures) sums(q view.MeasureQuery) []view.MeasureCounts {
+	found := map[view.MeasureKey][]int{}
 	for key, counts := range ms {
 		total := slices.Contains(q.Totals, key.Name)
 		if !total && !slices.Contains(q.Names, key.Name) ||
@@ -56,18 +57,18 @@ func (ms measures) sums(q verification.MeasureQuery) []verification.MeasureCount
 			found[key.MeasureKey][i] += n
 		}
 	}
-	var all []verification.MeasureCounts
+	var all []view.MeasureCounts
 	for key, counts := range found {
-		all = append(all, verification.MeasureCounts{MeasureKey: key, Counts: counts})
+		all = append(all, view.MeasureCounts{MeasureKey: key, Counts: counts})
 	}
-	slices.SortFunc(all, func(a, b verification.MeasureCounts) int {
+	slices.SortFunc(all, func(a, b view.MeasureCounts) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Version, b.Version))
 	})
 	return all
 }
 
 // Measures returns the sums of the measures that a query selects.
-func (s *Store) Measures(ctx context.Context, t verification.TenantID, q verification.MeasureQuery) (all []verification.MeasureCounts, err error) {
+func (s *Store) Measures(ctx context.Context, t verification.TenantID, q view.MeasureQuery) (all []view.MeasureCounts, err error) {
 	err = s.withTenant(ctx, t, func(d *tenantData) { all = d.measures.sums(q) })
 	return all, err
 }

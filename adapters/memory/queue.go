@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/btree"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // queue has at most one piece of each kind for a run, and one for each of its notices.
@@ -22,13 +23,13 @@ type queue struct {
 	pieces map[pieceKey]*piece
 	lanes  map[laneKey]*lane
 	// heads has the lanes of each kind by the due time of their first piece.
-	heads    trees[verification.WorkKind, *lane]
+	heads    trees[store.WorkKind, *lane]
 	inserted uint64 // counts insertions into lanes
 	leases   uint64 // counts the calls of Take
 }
 
 type pieceKey struct {
-	verification.WorkKey
+	store.WorkKey
 
 	run verification.RunRef
 }
@@ -41,7 +42,7 @@ type lane struct {
 }
 
 type laneKey struct {
-	kind   verification.WorkKind
+	kind   store.WorkKind
 	tenant verification.TenantID
 }
 
@@ -56,7 +57,7 @@ type piece struct {
 	lost     int
 	left     time.Time
 	leased   bool
-	lease    verification.LeaseID // empty unless the lease was taken from the queue
+	lease    store.LeaseID // empty unless the lease was taken from the queue
 }
 
 func newQueue() queue {
@@ -65,18 +66,18 @@ func newQueue() queue {
 
 // Take leases due work of one kind. Its cost grows with the number of tenants that
 // have due work and of pieces taken, not with the backlog.
-func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []verification.Work, next time.Time, err error) {
+func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Work, next time.Time, err error) {
 	err = s.queue.do(ctx, func(q *queue) {
 		taken, more := roundRobin(q.dueLanes(r), r)
 		q.leases++
-		lease := verification.LeaseID(strconv.FormatUint(q.leases, 10))
+		lease := store.LeaseID(strconv.FormatUint(q.leases, 10))
 		for _, p := range taken {
 			if p.leased {
 				p.lost++
 			}
 			p.leased, p.lease = true, lease
 			q.put(p, r.Now.Add(r.Lease))
-			work = append(work, verification.Work{
+			work = append(work, store.Work{
 				Kind: p.Kind, RunRef: p.run, Seq: p.Seq, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, LeftAt: p.left, Lease: lease,
 			})
 		}
@@ -99,7 +100,7 @@ func (q *queue) do(ctx context.Context, f func(q *queue)) error {
 }
 
 // dueLanes returns the lanes with due work, starting after r.After.
-func (q *queue) dueLanes(r verification.TakeRequest) (due []*lane) {
+func (q *queue) dueLanes(r store.TakeRequest) (due []*lane) {
 	q.scanHeads(r.Kind, func(l *lane, at time.Time) bool {
 		if !at.After(r.Now) && !slices.Contains(r.Except, l.tenant) {
 			due = append(due, l)
@@ -122,7 +123,7 @@ func compareAfter(first, a, b verification.TenantID) int {
 }
 
 // dueAfter returns the earliest due time of a kind after a time; zero for none.
-func (q *queue) dueAfter(kind verification.WorkKind, now time.Time) (next time.Time) {
+func (q *queue) dueAfter(kind store.WorkKind, now time.Time) (next time.Time) {
 	q.scanHeads(kind, func(l *lane, at time.Time) bool {
 		later := at.After(now) // and so are the first pieces of the lanes that follow
 		if !later {
@@ -141,7 +142,7 @@ func (q *queue) dueAfter(kind verification.WorkKind, now time.Time) (next time.T
 
 // scanHeads calls f with each lane of a kind and the due time of its first
 // piece, the earliest first, until f returns false.
-func (q *queue) scanHeads(kind verification.WorkKind, f func(l *lane, at time.Time) bool) {
+func (q *queue) scanHeads(kind store.WorkKind, f func(l *lane, at time.Time) bool) {
 	if heads := q.heads[kind]; heads != nil {
 		heads.Scan(func(l *lane) bool {
 			first, _ := l.pieces.Min()
@@ -152,7 +153,7 @@ func (q *queue) scanHeads(kind verification.WorkKind, f func(l *lane, at time.Ti
 
 // roundRobin returns the first due piece of every lane, then the second, and so on.
 // more reports whether the limits left due pieces behind.
-func roundRobin(lanes []*lane, r verification.TakeRequest) (taken []*piece, more bool) {
+func roundRobin(lanes []*lane, r store.TakeRequest) (taken []*piece, more bool) {
 	skipped := map[laneKey]int{}
 	next := func(l *lane, round int) (*piece, bool) {
 		for {
@@ -188,7 +189,7 @@ func roundRobin(lanes []*lane, r verification.TakeRequest) (taken []*piece, more
 func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
 	return s.queue.do(ctx, func(q *queue) {
 		for _, run := range runs {
-			if p := q.pieces[pieceKey{verification.WorkKey{Kind: verification.WorkAdvance}, run}]; p != nil {
+			if p := q.pieces[pieceKey{store.WorkKey{Kind: store.WorkAdvance}, run}]; p != nil {
 				q.put(p, until)
 			}
 		}
@@ -196,7 +197,7 @@ func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until tim
 }
 
 // Finish removes a piece of work, unless w.Lease is no longer its lease.
-func (s *Store) Finish(ctx context.Context, w verification.Work) error {
+func (s *Store) Finish(ctx context.Context, w store.Work) error {
 	return s.queue.do(ctx, func(q *queue) {
 		if p := q.leased(w); p != nil {
 			q.remove(p.pieceKey)
@@ -205,7 +206,7 @@ func (s *Store) Finish(ctx context.Context, w verification.Work) error {
 }
 
 // Postpone makes a piece of work due at the given time, unless w.Lease is no longer its lease.
-func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time) error {
+func (s *Store) Postpone(ctx context.Context, w store.Work, at time.Time) error {
 	return s.queue.do(ctx, func(q *queue) {
 		if p := q.leased(w); p != nil {
 			p.attempt++
@@ -217,7 +218,7 @@ func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time)
 
 // Release ends leases: the pieces that still have their lease are due again at a
 // time.
-func (s *Store) Release(ctx context.Context, work []verification.Work, at time.Time) error {
+func (s *Store) Release(ctx context.Context, work []store.Work, at time.Time) error {
 	return s.queue.do(ctx, func(q *queue) {
 		for _, w := range work {
 			p := q.leased(w)
@@ -234,13 +235,13 @@ func (s *Store) Release(ctx context.Context, work []verification.Work, at time.T
 
 // enqueue replaces the work of a run as an append requires. Pieces that are due at the same
 // time are taken in the order in which they were put.
-func (q *queue) enqueue(run verification.RunRef, c verification.Commit) {
+func (q *queue) enqueue(run verification.RunRef, c store.Commit) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, key := range c.Work.Keys() {
 		due := c.Work[key]
 		p := &piece{pieceKey: pieceKey{key, run}, workflow: c.Summary.Workflow}
-		p.leased = key.Kind == verification.WorkAdvance && c.Hold == verification.Leased
+		p.leased = key.Kind == store.WorkAdvance && c.Hold == store.Leased
 		q.remove(p.pieceKey)
 		if !due.IsZero() {
 			q.put(p, due)
@@ -249,7 +250,7 @@ func (q *queue) enqueue(run verification.RunRef, c verification.Commit) {
 }
 
 // leased returns the piece of w, or nil if w.Lease is no longer its lease.
-func (q *queue) leased(w verification.Work) *piece {
+func (q *queue) leased(w store.Work) *piece {
 	p := q.pieces[pieceKey{w.Key(), w.RunRef}]
 	if p == nil || p.lease == "" || p.lease != w.Lease {
 		return nil

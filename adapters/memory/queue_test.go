@@ -10,6 +10,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // piece is a piece of work of the model.
@@ -17,11 +18,11 @@ type piece struct {
 	due           time.Time
 	attempt, lost int
 	leased        bool
-	lease         verification.LeaseID // empty unless a taker has it
+	lease         store.LeaseID // empty unless a taker has it
 }
 
 type pieceKey struct {
-	kind verification.WorkKind
+	kind store.WorkKind
 	run  verification.RunRef
 }
 
@@ -30,14 +31,14 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 		s := memory.New()
 		model := map[pieceKey]*piece{}
 		lengths := map[verification.RunRef]int{}
-		var taken []verification.Work
-		leases := map[verification.LeaseID]bool{}
+		var taken []store.Work
+		leases := map[store.LeaseID]bool{}
 		runs := rapid.Custom(func(t *rapid.T) verification.RunRef {
 			n := rapid.IntRange(0, 5).Draw(t, "run")
 			return verification.RunRef{Tenant: verification.TenantID(fmt.Sprint(n % 2)), Run: verification.RunID(fmt.Sprint(n / 2))}
 		})
 		start := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-		held := func(w verification.Work) *piece {
+		held := func(w store.Work) *piece {
 			if p := model[pieceKey{w.Kind, w.RunRef}]; p != nil && p.lease != "" && p.lease == w.Lease {
 				return p
 			}
@@ -47,30 +48,30 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 			"append": func(t *rapid.T) {
 				run, at := runs.Draw(t, "run"), maybe(instants()).Draw(t, "advance at")
 				announce := maybe(instants()).Draw(t, "announce at")
-				a := verification.Commit{
+				a := store.Commit{
 					Events:  []verification.Event{{At: start, Fact: verification.JourneyOpened{}}},
 					Summary: verification.Summary{ID: run.Run, StartedAt: start, CompletedAt: start},
-					Work:    verification.AdvanceAt(at),
+					Work:    store.AdvanceAt(at),
 				}
 				if !announce.IsZero() {
-					a.Work[verification.WorkKey{Kind: verification.WorkAnnounce}] = announce
+					a.Work[store.WorkKey{Kind: store.WorkAnnounce}] = announce
 				}
 				if err := s.Append(t.Context(), run.Tenant, run.Run, lengths[run], a); err != nil {
 					t.Fatal(err)
 				}
 				lengths[run]++
-				delete(model, pieceKey{verification.WorkAdvance, run})
+				delete(model, pieceKey{store.WorkAdvance, run})
 				if !at.IsZero() {
-					model[pieceKey{verification.WorkAdvance, run}] = &piece{due: at}
+					model[pieceKey{store.WorkAdvance, run}] = &piece{due: at}
 				}
 				if !announce.IsZero() {
-					model[pieceKey{verification.WorkAnnounce, run}] = &piece{due: announce}
+					model[pieceKey{store.WorkAnnounce, run}] = &piece{due: announce}
 				}
 			},
 			"take": func(t *rapid.T) {
 				lease := 3 * time.Second
-				request := verification.TakeRequest{
-					Kind: rapid.SampledFrom([]verification.WorkKind{verification.WorkAdvance, verification.WorkAnnounce}).Draw(t, "kind"),
+				request := store.TakeRequest{
+					Kind: rapid.SampledFrom([]store.WorkKind{store.WorkAdvance, store.WorkAnnounce}).Draw(t, "kind"),
 					Now:  instants().Draw(t, "now"), Lease: lease,
 					Max: rapid.IntRange(0, 4).Draw(t, "max"), MaxPerTenant: rapid.IntRange(1, 3).Draw(t, "max per tenant"),
 					Except: rapid.SliceOfN(rapid.SampledFrom([]verification.TenantID{"0", "1"}), 0, 1).Draw(t, "except"),
@@ -172,7 +173,7 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 					t.Skip("nothing was taken")
 				}
 				w, at := rapid.SampledFrom(taken).Draw(t, "work"), instants().Draw(t, "at")
-				if err := s.Release(t.Context(), []verification.Work{w}, at); err != nil {
+				if err := s.Release(t.Context(), []store.Work{w}, at); err != nil {
 					t.Fatal(err)
 				}
 				if p := held(w); p != nil {
@@ -185,7 +186,7 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, run := range renewed {
-					if p := model[pieceKey{verification.WorkAdvance, run}]; p != nil {
+					if p := model[pieceKey{store.WorkAdvance, run}]; p != nil {
 						p.due = until
 					}
 				}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // tenantData has the runs of one tenant.
@@ -48,7 +49,7 @@ func (s *Store) Load(ctx context.Context, t verification.TenantID, id verificati
 
 // Append adds to a run whose history has seq events, all or nothing, or
 // returns ErrConflict.
-func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
 	d, err := s.tenant(ctx, t, seq == 0)
 	if err != nil {
 		return err
@@ -57,10 +58,10 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	defer d.mu.Unlock()
 	r, known := d.runs[id]
 	if !known && seq != 0 || known && len(r.history) != seq {
-		return verification.HistoryChanged()
+		return store.HistoryChanged()
 	}
 	if c.WorkflowRevision != 0 && c.WorkflowRevision != s.workflows.revision(t, c.Summary.Workflow) {
-		return verification.WorkflowChanged()
+		return store.WorkflowChanged()
 	}
 	if !known {
 		r = &record{ref: verification.RunRef{Tenant: t, Run: id}}
@@ -88,7 +89,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 }
 
 // List returns one page of the runs that match the query at q.Now.
-func (s *Store) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (p verification.Page[verification.Summary], err error) {
+func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (p store.Page[verification.Summary], err error) {
 	p.PageQuery = q.PageQuery
 	if t == "" {
 		return s.countAll(ctx, q)
@@ -98,7 +99,7 @@ func (s *Store) List(ctx context.Context, t verification.TenantID, q verificatio
 }
 
 // countAll counts the runs of all tenants that match a query.
-func (s *Store) countAll(ctx context.Context, q verification.RunQuery) (p verification.Page[verification.Summary], err error) {
+func (s *Store) countAll(ctx context.Context, q store.RunQuery) (p store.Page[verification.Summary], err error) {
 	var tenants []*tenantData
 	p.PageQuery = q.PageQuery
 	err = s.runs.read(ctx, func() error {
@@ -158,7 +159,7 @@ func (s *Store) tenant(ctx context.Context, t verification.TenantID, add bool) (
 		return d, err
 	}
 	if !add {
-		return nil, verification.HistoryChanged()
+		return nil, store.HistoryChanged()
 	}
 	err = s.runs.change(ctx, func(rows map[verification.TenantID]*tenantData) error {
 		if d = rows[t]; d == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/btree"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Store is a verification.Store. It is safe for concurrent use.
@@ -30,7 +31,7 @@ type Store struct {
 	deliveries deliveries
 }
 
-var _ verification.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // New returns an empty store.
 func New() *Store { return &Store{queue: newQueue()} }
@@ -98,8 +99,8 @@ func newTree[T any](before func(a, b T) bool) *btree.BTreeG[T] {
 }
 
 // readPage reads one page of a tree, which may be nil, and its length.
-func readPage[T, R any](tree *btree.BTreeG[T], q verification.PageQuery, convert func(T) R) verification.Page[R] {
-	p := verification.Page[R]{PageQuery: q}
+func readPage[T, R any](tree *btree.BTreeG[T], q store.PageQuery, convert func(T) R) store.Page[R] {
+	p := store.Page[R]{PageQuery: q}
 	if tree == nil {
 		return p
 	}

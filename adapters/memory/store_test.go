@@ -11,11 +11,12 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/storetest"
 )
 
 func TestStoreKeepsTheContract(t *testing.T) {
-	storetest.All(t, func(*testing.T) verification.Store { return memory.New() })
+	storetest.All(t, func(*testing.T) store.Store { return memory.New() })
 }
 
 // TestManyCallersAtOnce is for the race detector: many goroutines call every method,
@@ -31,12 +32,12 @@ func TestManyCallersAtOnce(t *testing.T) {
 			for i := range runs {
 				id, history := benchRun(i), benchLife(i)
 				for n := range history {
-					a := verification.Commit{
+					a := store.Commit{
 						Events: history[n : n+1], Summary: verification.Fold(id, history[:n+1]).Summary(),
-						Work: verification.AdvanceAt(start.Add(time.Duration(i) * time.Second)),
+						Work: store.AdvanceAt(start.Add(time.Duration(i) * time.Second)),
 					}
 					if n+1 == len(history) {
-						a.Work[verification.WorkKey{Kind: verification.WorkAnnounce}] = start
+						a.Work[store.WorkKey{Kind: store.WorkAnnounce}] = start
 					}
 					if err := s.Append(ctx, own, id, n, a); err != nil && !errors.Is(err, verification.ErrConflict) {
 						t.Errorf("Append: %v", err)
@@ -51,7 +52,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	for _, own := range []verification.TenantID{"00000000-0000-7000-8000-000000000000", "00000000-0000-7000-8000-000000000001"} {
-		p, err := s.List(ctx, own, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: start})
+		p, err := s.List(ctx, own, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Now: start})
 		if err != nil || p.Total != runs {
 			t.Errorf("List counts %d runs (%v), want %d", p.Total, err, runs)
 		}
@@ -60,7 +61,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 
 func callEverything(ctx context.Context, t *testing.T, s *memory.Store, own verification.TenantID, i int, now time.Time) {
 	status := verification.Statuses()[i%6]
-	p, err := s.List(ctx, own, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 10}, Status: status, Now: now})
+	p, err := s.List(ctx, own, store.RunQuery{PageQuery: store.PageQuery{Limit: 10}, Status: status, Now: now})
 	if err != nil {
 		t.Errorf("List: %v", err)
 	}
@@ -69,8 +70,8 @@ func callEverything(ctx context.Context, t *testing.T, s *memory.Store, own veri
 			t.Errorf("List(%s) has a run that reads %s", status, got.StatusAt(now))
 		}
 	}
-	work, _, err := s.Take(ctx, verification.TakeRequest{
-		Kind: verification.WorkAdvance, Now: now, Lease: time.Minute, Max: 3, MaxPerTenant: 3,
+	work, _, err := s.Take(ctx, store.TakeRequest{
+		Kind: store.WorkAdvance, Now: now, Lease: time.Minute, Max: 3, MaxPerTenant: 3,
 	})
 	if err != nil {
 		t.Errorf("Take: %v", err)
@@ -92,9 +93,9 @@ func callEverything(ctx context.Context, t *testing.T, s *memory.Store, own veri
 	}
 	_, missing := s.Workflow(ctx, own, w.ID)
 	_, unversioned := s.Version(ctx, own, w.ID, "hash")
-	_, unlisted := s.Workflows(ctx, own, verification.PageQuery{Limit: 10})
-	record := verification.IdempotencyRecord{
-		IdempotencyKey: verification.IdempotencyKey{Scope: verification.ScopeStart, Key: fmt.Sprint("key-", i)},
+	_, unlisted := s.Workflows(ctx, own, store.PageQuery{Limit: 10})
+	record := store.IdempotencyRecord{
+		IdempotencyKey: store.IdempotencyKey{Scope: store.ScopeStart, Key: fmt.Sprint("key-", i)},
 		ID:             string(benchRun(i)), At: now,
 	}
 	_, unclaimed := s.ClaimIdempotencyKey(ctx, own, record)
@@ -104,7 +105,7 @@ func callEverything(ctx context.Context, t *testing.T, s *memory.Store, own veri
 		t.Errorf("SaveDelivery: %v", err)
 	}
 	_, undelivered := s.Delivery(ctx, own, d.Ref())
-	_, unledgered := s.Deliveries(ctx, own, d.State, verification.PageQuery{Limit: 10})
+	_, unledgered := s.Deliveries(ctx, own, d.State, store.PageQuery{Limit: 10})
 	err = errors.Join(missing, unversioned, unlisted, unclaimed, unrecorded, undelivered, unledgered,
 		s.SettleIdempotencyKey(ctx, own, record),
 		s.ReleaseIdempotencyKey(ctx, own, record),
@@ -123,8 +124,8 @@ func TestOldIdempotencyKeysAreRemoved(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	for i := range claims {
 		// One a minute: a day has 1440.
-		r := verification.IdempotencyRecord{
-			IdempotencyKey: verification.IdempotencyKey{Scope: verification.ScopeStart, Key: fmt.Sprint("key-", i)},
+		r := store.IdempotencyRecord{
+			IdempotencyKey: store.IdempotencyKey{Scope: store.ScopeStart, Key: fmt.Sprint("key-", i)},
 			ID:             "run", At: at.Add(time.Duration(i) * time.Minute),
 		}
 		if _, err := s.ClaimIdempotencyKey(t.Context(), tenant, r); err != nil {
@@ -145,8 +146,8 @@ func TestPagesOutOfBoundsAreEmpty(t *testing.T) {
 	if err := s.SaveDelivery(t.Context(), benchTenant, verification.Delivery{Run: benchRun(1)}); err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range []verification.PageQuery{{Limit: 0}, {Limit: -1}, {Limit: 1, Offset: -1}, {Limit: 1, Offset: 1}} {
-		p, err := s.List(t.Context(), benchTenant, verification.RunQuery{PageQuery: q, Now: benchStart()})
+	for _, q := range []store.PageQuery{{Limit: 0}, {Limit: -1}, {Limit: 1, Offset: -1}, {Limit: 1, Offset: 1}} {
+		p, err := s.List(t.Context(), benchTenant, store.RunQuery{PageQuery: q, Now: benchStart()})
 		if err != nil || len(p.Data) != 0 || p.Total != 1 {
 			t.Errorf("List(%+v) = %d of %d runs, %v, want 0 of 1", q, len(p.Data), p.Total, err)
 		}

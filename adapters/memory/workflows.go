@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // workflows has the workflows by id, and those of each tenant newest first.
@@ -52,8 +53,8 @@ func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verifi
 
 // Workflows returns one page, newest first.
 func (s *Store) Workflows(
-	ctx context.Context, t verification.TenantID, q verification.PageQuery,
-) (p verification.Page[verification.Workflow], err error) {
+	ctx context.Context, t verification.TenantID, q store.PageQuery,
+) (p store.Page[verification.Workflow], err error) {
 	err = s.workflows.read(ctx, func() error {
 		p = readPage(s.workflows.newest[t], q, func(w *workflow) verification.Workflow { return w.Workflow })
 		return nil
@@ -79,8 +80,8 @@ func (s *Store) Version(
 
 // Versions returns one page, the highest number first.
 func (s *Store) Versions(
-	ctx context.Context, t verification.TenantID, id verification.WorkflowID, q verification.PageQuery,
-) (p verification.Page[verification.VersionInfo], err error) {
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID, q store.PageQuery,
+) (p store.Page[verification.VersionInfo], err error) {
 	p.PageQuery = q
 	err = s.workflows.read(ctx, func() error {
 		if w := s.workflows.rows[workflowKey{t, id}]; w != nil {
@@ -104,7 +105,7 @@ func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w ver
 			stored = &workflow{}
 		}
 		if w.Revision != stored.Revision+1 {
-			return verification.WorkflowChanged()
+			return store.WorkflowChanged()
 		}
 		rows[workflowKey{t, w.ID}] = stored
 		newest := s.workflows.newest.at(t, newerWorkflow)

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // pendingAppend is an append that is not committed yet.
@@ -22,10 +23,10 @@ type pendingAppend struct {
 	workflow pgtype.UUID
 	seq      int32
 	events   string // a JSON array, byte for byte
-	commit   verification.Commit
+	commit   store.Commit
 }
 
-func newPendingAppend(t verification.TenantID, id verification.RunID, seq int, c verification.Commit) (p *pendingAppend, err error) {
+func newPendingAppend(t verification.TenantID, id verification.RunID, seq int, c store.Commit) (p *pendingAppend, err error) {
 	c.Summary.ID = id
 	p = &pendingAppend{ref: verification.RunRef{Tenant: t, Run: id}, seq: int32(seq), commit: c}
 	if p.tenant, p.run, err = keyOf(p.ref); err != nil {
@@ -119,8 +120,8 @@ func (p *pendingAppend) queueMeasures(add func(statement string, args ...any) *p
 }
 
 // leases reports whether a commit queues the piece of work with a lease of its caller.
-func leases(c verification.Commit, key verification.WorkKey) bool {
-	return c.Hold == verification.Leased && key.Kind == verification.WorkAdvance
+func leases(c store.Commit, key store.WorkKey) bool {
+	return c.Hold == store.Leased && key.Kind == store.WorkAdvance
 }
 
 // summaryArgs returns the arguments of updateRun after the first two.

@@ -13,6 +13,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // listShape says which filters a list has: lists of one shape have the same statements. The
@@ -60,7 +61,7 @@ func (l listShape) where(s *bun.SelectQuery, first int) *bun.SelectQuery {
 }
 
 // args are the arguments of where.
-func (l listShape) args(q verification.RunQuery) (all []any) {
+func (l listShape) args(q store.RunQuery) (all []any) {
 	if l.workflow {
 		all = append(all, string(q.Workflow))
 	}
@@ -119,9 +120,9 @@ func scanRuns(rows pgx.Rows) (all []runRow, err error) {
 // those with a filter by reference or start time, with a large offset, or from another
 // row because stale rows match.
 func (s *Store) listAtOnce(
-	ctx context.Context, t verification.TenantID, q verification.RunQuery,
-) (p verification.Page[verification.Summary], done bool, err error) {
-	plain := verification.RunQuery{PageQuery: q.PageQuery, Now: q.Now, Workflow: q.Workflow, Status: q.Status, Decision: q.Decision}
+	ctx context.Context, t verification.TenantID, q store.RunQuery,
+) (p store.Page[verification.Summary], done bool, err error) {
+	plain := store.RunQuery{PageQuery: q.PageQuery, Now: q.Now, Workflow: q.Workflow, Status: q.Status, Decision: q.Decision}
 	shape := listShape{q.Workflow != "", q.Status != "", q.Decision}
 	texts, known := s.listTexts[shape]
 	if !known || q != plain || q.Limit < 1 || q.Offset < 0 || q.Offset >= seekFrom {

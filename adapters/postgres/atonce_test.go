@@ -6,6 +6,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestListsOfOneShapeShareTheirStatements(t *testing.T) {
@@ -15,19 +16,19 @@ func TestListsOfOneShapeShareTheirStatements(t *testing.T) {
 		must(t, s.Pool().QueryRow(t.Context(), "SELECT count(*) FROM pg_prepared_statements").Scan(&n))
 		return n
 	}
-	list := func(q verification.RunQuery) {
+	list := func(q store.RunQuery) {
 		t.Helper()
 		q.Limit, q.Now = 10, noon()
 		_, err := s.List(t.Context(), ours, q)
 		must(t, err)
 	}
-	list(verification.RunQuery{Workflow: flow})
+	list(store.RunQuery{Workflow: flow})
 	before := prepared()
-	list(verification.RunQuery{Workflow: "c0000000-0000-7000-8000-000000000002"})
+	list(store.RunQuery{Workflow: "c0000000-0000-7000-8000-000000000002"})
 	if n := prepared(); n != before {
 		t.Errorf("a list of another workflow prepared %d more statements, want none", n-before)
 	}
-	list(verification.RunQuery{Workflow: flow, Status: verification.StatusCompleted})
+	list(store.RunQuery{Workflow: flow, Status: verification.StatusCompleted})
 	if n := prepared(); n != before+2 {
 		t.Errorf("a list with another filter prepared %d more statements, want its total and its page", n-before)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func runNumber(n int) verification.RunID {
@@ -53,13 +54,13 @@ func life(n, kind, length int) []verification.Event {
 }
 
 // queries returns all combinations of filters at a time.
-func queries(now time.Time) []verification.RunQuery {
-	var all []verification.RunQuery
+func queries(now time.Time) []store.RunQuery {
+	var all []store.RunQuery
 	for _, w := range []verification.WorkflowID{"", flow, "c0000000-0000-7000-8000-000000000002"} {
 		for _, s := range append(verification.Statuses(), "") {
 			for _, d := range []verification.Decision{"", verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject} {
-				all = append(all, verification.RunQuery{
-					PageQuery: verification.PageQuery{Limit: 7}, Workflow: w, Status: s, Decision: d, Now: now,
+				all = append(all, store.RunQuery{
+					PageQuery: store.PageQuery{Limit: 7}, Workflow: w, Status: s, Decision: d, Now: now,
 				})
 			}
 		}
@@ -83,7 +84,7 @@ func TestListsEqualThoseOfTheMemoryStore(t *testing.T) {
 				if len(history) <= seqs[n] {
 					return
 				}
-				a := verification.Commit{Events: history[seqs[n]:], Summary: verification.Fold(runNumber(n), history).Summary(), Work: verification.DueWork{}}
+				a := store.Commit{Events: history[seqs[n]:], Summary: verification.Fold(runNumber(n), history).Summary(), Work: store.DueWork{}}
 				if err := errors.Join(s.Append(ctx, tenant, runNumber(n), seqs[n], a), m.Append(ctx, tenant, runNumber(n), seqs[n], a)); err != nil {
 					rt.Fatal(err)
 				}
@@ -117,7 +118,7 @@ func TestListsEqualThoseOfTheMemoryStore(t *testing.T) {
 	})
 }
 
-func idsOf(p verification.Page[verification.Summary]) (ids []verification.RunID) {
+func idsOf(p store.Page[verification.Summary]) (ids []verification.RunID) {
 	for _, s := range p.Data {
 		ids = append(ids, s.ID)
 	}
@@ -157,7 +158,7 @@ func TestCountsStayExactUnderConcurrentWriters(t *testing.T) {
 				history := life(n, n, 3)
 				for seq := range history {
 					run := verification.Fold(runNumber(n), history[:seq+1])
-					a := verification.Commit{Events: history[seq : seq+1], Summary: run.Summary(), Work: verification.DueWork{}}
+					a := store.Commit{Events: history[seq : seq+1], Summary: run.Summary(), Work: store.DueWork{}}
 					err := stores[random.IntN(2)].Append(t.Context(), ours, runNumber(n), seq, a)
 					if err != nil && !errors.Is(err, verification.ErrConflict) {
 						t.Error(err)
@@ -175,13 +176,13 @@ func TestCountsStayExactUnderConcurrentWriters(t *testing.T) {
 	}
 	for _, now := range []time.Time{noon(), noon().Add(25 * time.Minute), noon().Add(1000 * time.Hour)} {
 		for _, q := range queries(now) {
-			q.Limit = verification.MaxLimit
+			q.Limit = store.MaxLimit
 			p, err := stores[0].List(t.Context(), ours, q)
 			if err != nil {
 				t.Fatal(err)
 			}
 			seen := len(p.Data)
-			for q.Offset = verification.MaxLimit; q.Offset < p.Total; q.Offset += verification.MaxLimit {
+			for q.Offset = store.MaxLimit; q.Offset < p.Total; q.Offset += store.MaxLimit {
 				more, err := stores[0].List(t.Context(), ours, q)
 				if err != nil {
 					t.Fatal(err)
@@ -203,7 +204,7 @@ func TestAListRefreshesManyStaleRowsFirst(t *testing.T) {
 		done.Go(func() {
 			for n := w; n < many; n += 8 {
 				history := life(0, 0, 1)
-				a := verification.Commit{Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), Work: verification.DueWork{}}
+				a := store.Commit{Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), Work: store.DueWork{}}
 				if err := s.Append(t.Context(), ours, runNumber(n), 0, a); err != nil {
 					t.Error(err)
 				}
@@ -211,7 +212,7 @@ func TestAListRefreshesManyStaleRowsFirst(t *testing.T) {
 		})
 	}
 	done.Wait()
-	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: 10}, Status: verification.StatusAbandoned, Now: noon().Add(30 * time.Minute)}
+	q := store.RunQuery{PageQuery: store.PageQuery{Limit: 10}, Status: verification.StatusAbandoned, Now: noon().Add(30 * time.Minute)}
 	for _, want := range []struct {
 		at    time.Duration
 		total int

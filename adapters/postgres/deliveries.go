@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // deliveryRow is a row of verifyd.deliveries.
@@ -66,7 +67,7 @@ func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n verific
 }
 
 // Deliveries returns one page of the deliveries in a state, newest first.
-func (s *Store) Deliveries(ctx context.Context, t verification.TenantID, state verification.DeliveryState, q verification.PageQuery) (verification.Page[verification.Delivery], error) {
+func (s *Store) Deliveries(ctx context.Context, t verification.TenantID, state verification.DeliveryState, q store.PageQuery) (store.Page[verification.Delivery], error) {
 	var filters []filter
 	if state != "" {
 		filters = append(filters, filter{"state = ?", string(state)})

@@ -8,6 +8,8 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Refresh refreshes the stale rows of a tenant.
@@ -23,7 +25,7 @@ const TakeWork = takeWork
 const SetTenantHot = setTenantHot
 
 // ListQueries returns the statements of List by name.
-func (s *Store) ListQueries(t verification.TenantID, q verification.RunQuery) map[string]string {
+func (s *Store) ListQueries(t verification.TenantID, q store.RunQuery) map[string]string {
 	texts := map[string]string{}
 	for name, query := range map[string]*bun.SelectQuery{
 		"stale":         staleQuery(s.db, t, q.Now),
@@ -41,7 +43,7 @@ func (s *Store) ListQueries(t verification.TenantID, q verification.RunQuery) ma
 }
 
 // QueueQueries returns the statements of a list of the review queue by name.
-func (s *Store) QueueQueries(t verification.TenantID, q verification.RunQuery) map[string]string {
+func (s *Store) QueueQueries(t verification.TenantID, q store.RunQuery) map[string]string {
 	return map[string]string{
 		"total": inQueue(s.db, t, q).ColumnExpr("count(*)").String(), "page": queuePage(s.db, t, q).String(),
 	}
@@ -57,7 +59,7 @@ type Statement struct {
 }
 
 // MeasureStatement returns the statement of Measures.
-func MeasureStatement(t verification.TenantID, q verification.MeasureQuery) Statement {
+func MeasureStatement(t verification.TenantID, q view.MeasureQuery) Statement {
 	return Statement{readMeasures, measureArguments(t, q)}
 }
 
@@ -126,7 +128,7 @@ func (s *Store) OutdatedQuery(q verification.OutdatedQuery) (string, error) {
 }
 
 // AppendTogether appends to several runs of a tenant as one group.
-func (s *Store) AppendTogether(t verification.TenantID, ids []verification.RunID, seqs []int, commits []verification.Commit) (int, error) {
+func (s *Store) AppendTogether(t verification.TenantID, ids []verification.RunID, seqs []int, commits []store.Commit) (int, error) {
 	group := make([]*pendingAppend, len(ids))
 	for i := range ids {
 		var err error

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Health is the state of the database at one time, over all tenants.
@@ -51,12 +51,12 @@ func (s *Store) Health(ctx context.Context, now func() time.Time) (Health, error
 		late := now().Add(-LateAfter)
 		work := func(column string) *bun.SelectQuery {
 			return tx.NewSelect().TableExpr("verifyd.work").ColumnExpr(column).
-				Where("kind IN (?)", bun.List([]verification.WorkKind{verification.WorkAdvance, verification.WorkAnnounce})).Where("due_at < ?", late)
+				Where("kind IN (?)", bun.List([]store.WorkKind{store.WorkAdvance, store.WorkAnnounce})).Where("due_at < ?", late)
 		}
 		lost := tx.NewSelect().TableExpr("verifyd.work").ColumnExpr("count(*)").Where("lost_leases >= 2")
 		// A piece that a host has taken is due at the end of its lease.
 		overdue := tx.NewSelect().TableExpr("verifyd.work AS w").Join("JOIN verifyd.runs AS r ON r.tenant_id = w.tenant_id AND r.id = w.run_id").
-			ColumnExpr("count(*)").Where("w.kind = ?", verification.WorkExpire).Where("w.due_at < ?", now().Add(LateAfter)).Where("r.expires_at < ?", late)
+			ColumnExpr("count(*)").Where("w.kind = ?", store.WorkExpire).Where("w.due_at < ?", now().Add(LateAfter)).Where("r.expires_at < ?", late)
 		h = Health{}
 		err := tx.NewSelect().
 			ColumnExpr("current_setting('server_version') AS server_version").
@@ -185,11 +185,11 @@ func (s *Store) Gauges(ctx context.Context, now time.Time) (Gauges, error) {
 		Connections: int(pool.TotalConns()), Busy: int(pool.AcquiredConns()), MaxConnections: int(pool.MaxConns()),
 		Waiting: s.writers.waitingAppends(),
 	}
-	earliest := func(kind verification.WorkKind) *bun.SelectQuery {
+	earliest := func(kind store.WorkKind) *bun.SelectQuery {
 		return s.db.NewSelect().TableExpr("verifyd.work").ColumnExpr("min(due_at)").Where("kind = ?", kind)
 	}
 	row, err := selectRow[struct{ DueAt pgtype.Timestamptz }](ctx, s.querier(), everyTenant, s.db.NewSelect().
-		ColumnExpr("least((?), (?)) AS due_at", earliest(verification.WorkAdvance), earliest(verification.WorkAnnounce)).String())
+		ColumnExpr("least((?), (?)) AS due_at", earliest(store.WorkAdvance), earliest(store.WorkAnnounce)).String())
 	if err == nil && row.DueAt.Valid {
 		g.Lateness = max(0, now.Sub(row.DueAt.Time))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestHealthOfAnEmptyDatabase(t *testing.T) {
@@ -38,8 +39,8 @@ func TestHealthCountsLateWorkOfEveryTenant(t *testing.T) {
 	})
 	for n, after := range map[int]time.Duration{1: time.Minute, 2: time.Hour} {
 		at := noon().Add(after)
-		must(t, s.Append(t.Context(), tenantNumber(n), runNumber(n), 1, verification.Commit{
-			Summary: verification.Summary{ID: runNumber(n), Workflow: flow, StartedAt: noon(), ExpiresAt: at}, Work: verification.DueWork{{Kind: verification.WorkExpire}: at},
+		must(t, s.Append(t.Context(), tenantNumber(n), runNumber(n), 1, store.Commit{
+			Summary: verification.Summary{ID: runNumber(n), Workflow: flow, StartedAt: noon(), ExpiresAt: at}, Work: store.DueWork{{Kind: store.WorkExpire}: at},
 		}))
 	}
 	for n, state := range []verification.DeliveryState{
@@ -152,8 +153,8 @@ func TestHealthCountsWorkThatKeepsLosingItsLeases(t *testing.T) {
 	s := fresh(t)
 	begin(t, s, tenantNumber(1), runNumber(1), verification.Summary{})
 	for n := range 4 {
-		_, _, err := s.Take(t.Context(), verification.TakeRequest{
-			Kind: verification.WorkAdvance, Now: noon().Add(time.Duration(n) * time.Minute), Lease: time.Second, Max: 1, MaxPerTenant: 1,
+		_, _, err := s.Take(t.Context(), store.TakeRequest{
+			Kind: store.WorkAdvance, Now: noon().Add(time.Duration(n) * time.Minute), Lease: time.Second, Max: 1, MaxPerTenant: 1,
 		})
 		must(t, err)
 		h, err := s.Health(t.Context(), noon)

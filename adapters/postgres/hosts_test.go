@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestHostsAreListedWhileTheySendHeartbeats(t *testing.T) {
@@ -89,7 +90,7 @@ func TestTheTenantOfARunIsFound(t *testing.T) {
 	}
 	const run verification.RunID = "00000000-0000-7000-8000-00000000a001"
 	began := verification.Event{At: time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC), Fact: verification.Started{Workflow: flow}}
-	must(t, s.Append(ctx, tenantNumber(2), run, 0, verification.Commit{
+	must(t, s.Append(ctx, tenantNumber(2), run, 0, store.Commit{
 		Events: []verification.Event{began}, Summary: verification.Fold(run, []verification.Event{began}).Summary(),
 	}))
 	got, err := s.RunTenants(ctx, run)

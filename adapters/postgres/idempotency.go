@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // maxClaims bounds the attempts of a claim that finds a record and then does not,
@@ -19,9 +20,9 @@ const maxClaims = 10
 type idempotencyRow struct {
 	bun.BaseModel `bun:"table:verifyd.idempotency_keys,alias:k"`
 
-	TenantID    verification.TenantID         `bun:",pk"`
-	Scope       verification.IdempotencyScope `bun:",pk"`
-	Key         string                        `bun:",pk"`
+	TenantID    verification.TenantID  `bun:",pk"`
+	Scope       store.IdempotencyScope `bun:",pk"`
+	Key         string                 `bun:",pk"`
 	Fingerprint string
 	ID          string
 	ClaimedAt   time.Time
@@ -32,7 +33,7 @@ type idempotencyRow struct {
 
 // newIdempotencyRow returns the row of a record, or an error when the database
 // cannot store one of its texts.
-func newIdempotencyRow(t verification.TenantID, r verification.IdempotencyRecord) (*idempotencyRow, error) {
+func newIdempotencyRow(t verification.TenantID, r store.IdempotencyRecord) (*idempotencyRow, error) {
 	if _, err := uuidOf(r.ID); err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func newIdempotencyRow(t verification.TenantID, r verification.IdempotencyRecord
 
 // checkKey returns an error when the tenant's id is no UUID, or when the database
 // cannot store one of the texts.
-func checkKey(t verification.TenantID, k verification.IdempotencyKey, more ...string) error {
+func checkKey(t verification.TenantID, k store.IdempotencyKey, more ...string) error {
 	if _, err := uuidOf(string(t)); err != nil {
 		return err
 	}
@@ -54,9 +55,9 @@ func checkKey(t verification.TenantID, k verification.IdempotencyKey, more ...st
 	return nil
 }
 
-func (r idempotencyRow) record() verification.IdempotencyRecord {
-	return verification.IdempotencyRecord{
-		IdempotencyKey: verification.IdempotencyKey{Scope: r.Scope, Key: r.Key},
+func (r idempotencyRow) record() store.IdempotencyRecord {
+	return store.IdempotencyRecord{
+		IdempotencyKey: store.IdempotencyKey{Scope: r.Scope, Key: r.Key},
 		Fingerprint:    r.Fingerprint, ID: r.ID, At: r.ClaimedAt.UTC(), Settled: r.Settled, Result: r.Result, Decision: r.Decision,
 	}
 }
@@ -64,20 +65,20 @@ func (r idempotencyRow) record() verification.IdempotencyRecord {
 // IdempotencyRecord returns the record of a key, or ErrNotFound if none is younger than
 // IdempotencyKeyTTL at now.
 func (s *Store) IdempotencyRecord(
-	ctx context.Context, t verification.TenantID, k verification.IdempotencyKey, now time.Time,
-) (verification.IdempotencyRecord, error) {
+	ctx context.Context, t verification.TenantID, k store.IdempotencyKey, now time.Time,
+) (store.IdempotencyRecord, error) {
 	r, err := s.idempotencyRow(ctx, t, k)
-	if isMissing(err) || err == nil && now.Sub(r.ClaimedAt) >= verification.IdempotencyKeyTTL {
+	if isMissing(err) || err == nil && now.Sub(r.ClaimedAt) >= store.IdempotencyKeyTTL {
 		err = verification.NotFound("idempotency key")
 	}
 	if err != nil {
-		return verification.IdempotencyRecord{}, translate("find idempotency key", err)
+		return store.IdempotencyRecord{}, translate("find idempotency key", err)
 	}
 	return r.record(), nil
 }
 
 // idempotencyRow reads the row of a key, however old it is.
-func (s *Store) idempotencyRow(ctx context.Context, t verification.TenantID, k verification.IdempotencyKey) (idempotencyRow, error) {
+func (s *Store) idempotencyRow(ctx context.Context, t verification.TenantID, k store.IdempotencyKey) (idempotencyRow, error) {
 	if err := checkKey(t, k); err != nil {
 		return idempotencyRow{}, err
 	}
@@ -88,22 +89,22 @@ func (s *Store) idempotencyRow(ctx context.Context, t verification.TenantID, k v
 // ClaimIdempotencyKey stores the record unless its key has one that is younger than
 // IdempotencyKeyTTL, and returns the stored record.
 func (s *Store) ClaimIdempotencyKey(
-	ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord,
-) (verification.IdempotencyRecord, error) {
+	ctx context.Context, t verification.TenantID, r store.IdempotencyRecord,
+) (store.IdempotencyRecord, error) {
 	stored, err := s.claimOrFind(ctx, t, r)
 	if err != nil {
-		return verification.IdempotencyRecord{}, translate("claim idempotency key", err)
+		return store.IdempotencyRecord{}, translate("claim idempotency key", err)
 	}
 	return stored.record(), nil
 }
 
-func (s *Store) claimOrFind(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) (idempotencyRow, error) {
+func (s *Store) claimOrFind(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) (idempotencyRow, error) {
 	row, err := newIdempotencyRow(t, r)
 	if err != nil {
 		return idempotencyRow{}, err
 	}
 	claim := s.db.NewInsert().Model(row).On("CONFLICT (tenant_id, scope, key) DO UPDATE").
-		Where("k.claimed_at <= ?", r.At.Add(-verification.IdempotencyKeyTTL)).Returning("*").String()
+		Where("k.claimed_at <= ?", r.At.Add(-store.IdempotencyKeyTTL)).Returning("*").String()
 	for range maxClaims {
 		stored, err := selectRow[idempotencyRow](ctx, s.querier(), string(t), claim)
 		if isMissing(err) {
@@ -117,7 +118,7 @@ func (s *Store) claimOrFind(ctx context.Context, t verification.TenantID, r veri
 }
 
 // SettleIdempotencyKey marks the record with this ID as settled.
-func (s *Store) SettleIdempotencyKey(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) error {
+func (s *Store) SettleIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
 	row, err := newIdempotencyRow(t, r)
 	if err == nil {
 		row.Settled = true
@@ -128,7 +129,7 @@ func (s *Store) SettleIdempotencyKey(ctx context.Context, t verification.TenantI
 }
 
 // ReleaseIdempotencyKey removes the record with this ID unless it is settled.
-func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) error {
+func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
 	row, err := newIdempotencyRow(t, r)
 	if err == nil {
 		err = s.querier().exec(ctx, string(t), s.db.NewDelete().Model(row).WherePK().Where("id = ?", r.ID).Where("NOT settled").String())

@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestOldIdempotencyKeysOfEveryTenantAreRemoved(t *testing.T) {
@@ -45,12 +46,12 @@ func TestOneOfManyClaimsReplacesAnExpiredRecord(t *testing.T) {
 		_, err := s.ClaimIdempotencyKey(t.Context(), tenantNumber(1), old)
 		must(t, err)
 		const meeting = 8
-		kept, errs := make([]verification.IdempotencyRecord, meeting), make([]error, meeting)
+		kept, errs := make([]store.IdempotencyRecord, meeting), make([]error, meeting)
 		var together sync.WaitGroup
 		for n := range meeting {
 			together.Go(func() {
 				kept[n], errs[n] = s.ClaimIdempotencyKey(t.Context(), tenantNumber(1),
-					startRecord(key, runNumber(n), noon().Add(verification.IdempotencyKeyTTL+time.Duration(n)*time.Second)))
+					startRecord(key, runNumber(n), noon().Add(store.IdempotencyKeyTTL+time.Duration(n)*time.Second)))
 			})
 			together.Go(func() {
 				if _, err := s.ForgetKeys(t.Context(), noon(), 100); err != nil {
@@ -82,9 +83,9 @@ func TestAClaimKeepsItsTimeToTheMicrosecond(t *testing.T) {
 }
 
 // startRecord is the claim of a start.
-func startRecord(key string, run verification.RunID, at time.Time) verification.IdempotencyRecord {
-	return verification.IdempotencyRecord{
-		IdempotencyKey: verification.IdempotencyKey{Scope: verification.ScopeStart, Key: key},
+func startRecord(key string, run verification.RunID, at time.Time) store.IdempotencyRecord {
+	return store.IdempotencyRecord{
+		IdempotencyKey: store.IdempotencyKey{Scope: store.ScopeStart, Key: key},
 		Fingerprint:    "f", ID: string(run), At: at,
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Row-level security: the database shows a statement only the tenants that its
@@ -141,8 +143,8 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 	_, err := s.ClaimIdempotencyKey(ctx, tenant, startRecord("key", run, noon()))
 	must(t, err)
 	begin(t, s, tenant, run, verification.Summary{})
-	must(t, s.Append(ctx, tenant, run, 1, verification.Commit{
-		Events: []verification.Event{{At: noon(), Fact: verification.Completed{}}}, Work: verification.AdvanceAt(noon()),
+	must(t, s.Append(ctx, tenant, run, 1, store.Commit{
+		Events: []verification.Event{{At: noon(), Fact: verification.Completed{}}}, Work: store.AdvanceAt(noon()),
 		Summary:  verification.Summary{Workflow: flow, StartedAt: noon(), Ended: verification.StatusCompleted, CompletedAt: noon()},
 		Screened: []verification.ScreenedList{{List: "sanctions"}},
 	}))
@@ -150,14 +152,14 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 	must(t, s.SaveDelivery(ctx, tenant, verification.Delivery{Run: run, State: verification.DeliveryPending, LastAt: noon()}))
 	for _, other := range []int{n + 100, n + 200} { // the measures of the first are added up, those of the second are in the log
 		history := reviewHistory(other, 0, 1)
-		c := verification.NewCommit(verification.Run{}, verification.Fold(runNumber(other), history), history, time.UTC)
+		c := store.NewCommit(verification.Run{}, verification.Fold(runNumber(other), history), history, time.UTC)
 		c.Work = nil // each tenant has one piece
 		must(t, s.Append(ctx, tenant, runNumber(other), 0, c))
 		_, err := s.Claim(ctx, tenant, runNumber(other), verification.Claim{By: "asha", At: noon(), Until: noon().Add(time.Hour)})
 		must(t, err)
 		if other == n+100 {
-			_, err := s.Measures(ctx, tenant, verification.MeasureQuery{
-				Names: []verification.MeasureName{verification.MeasureStarted}, First: today(), Last: today(),
+			_, err := s.Measures(ctx, tenant, view.MeasureQuery{
+				Names: []view.MeasureName{view.MeasureStarted}, First: today(), Last: today(),
 			})
 			must(t, err)
 		}
@@ -168,10 +170,10 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 func begin(t *testing.T, s *postgres.Store, tenant verification.TenantID, run verification.RunID, summary verification.Summary) {
 	t.Helper()
 	summary.ID, summary.Workflow, summary.StartedAt = run, flow, noon()
-	must(t, s.Append(t.Context(), tenant, run, 0, verification.Commit{
+	must(t, s.Append(t.Context(), tenant, run, 0, store.Commit{
 		Events:  []verification.Event{{At: noon(), Fact: verification.Started{Workflow: flow}}},
 		Summary: summary,
-		Work:    verification.AdvanceAt(noon()),
+		Work:    store.AdvanceAt(noon()),
 	}))
 }
 

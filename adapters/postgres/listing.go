@@ -14,6 +14,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/fair"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // deepOffset is the offset from which a list is deep: skipping rows costs more than
@@ -110,10 +111,10 @@ type filter struct {
 // readPage counts the rows of R that match the filters, and reads one page of them in an
 // order.
 func readPage[R, T any](
-	ctx context.Context, s *Store, t verification.TenantID, q verification.PageQuery, doing string,
+	ctx context.Context, s *Store, t verification.TenantID, q store.PageQuery, doing string,
 	convert func(R) T, order string, filters ...filter,
-) (verification.Page[T], error) {
-	p := verification.Page[T]{PageQuery: q}
+) (store.Page[T], error) {
+	p := store.Page[T]{PageQuery: q}
 	selected := s.db.NewSelect().Model((*R)(nil)).Where("tenant_id = $1")
 	counted, read := []any{string(t)}, []any{string(t)}
 	for n, f := range filters {
@@ -138,7 +139,7 @@ func readPage[R, T any](
 	}
 	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) error { return s.readBatch(ctx, t, statements...) })
 	if err != nil {
-		return verification.Page[T]{PageQuery: q}, translate(doing, err)
+		return store.Page[T]{PageQuery: q}, translate(doing, err)
 	}
 	return p, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // lock locks a table, also against readers, until unlock is called or the test ends.
@@ -33,7 +34,7 @@ func TestListsOfOneTenantDelayNeitherAppendsNorOtherTenants(t *testing.T) {
 	listed := make(chan error, many)
 	for range many {
 		go func() {
-			_, err := s.Deliveries(t.Context(), ours, "", verification.PageQuery{Limit: 1})
+			_, err := s.Deliveries(t.Context(), ours, "", store.PageQuery{Limit: 1})
 			listed <- err
 		}()
 	}
@@ -45,7 +46,7 @@ func TestListsOfOneTenantDelayNeitherAppendsNorOtherTenants(t *testing.T) {
 			t.Fatalf("an append beside the lists of another tenant: %v", err)
 		}
 	}
-	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: noon()}
+	q := store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Now: noon()}
 	if p, err := s.List(ctx, theirs, q); err != nil || p.Total != 20 {
 		t.Fatalf("a list beside those of another tenant: %d runs, %v", p.Total, err)
 	}
@@ -69,7 +70,7 @@ func slowRuns(t *testing.T, url string, s *postgres.Store, seconds string) {
 
 func listOne(t *testing.T, s *postgres.Store) (subject string) {
 	t.Helper()
-	_, err := s.List(t.Context(), ours, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: noon()})
+	_, err := s.List(t.Context(), ours, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Now: noon()})
 	var got *verification.Error
 	if err != nil && (!errors.Is(err, verification.ErrUnavailable) || !errors.As(err, &got)) {
 		t.Fatalf("List = %v, want ErrUnavailable", err)
@@ -145,7 +146,7 @@ func TestTheTotalIncludesThePageWhateverTheCounters(t *testing.T) {
 		err := s.Tenanted(t.Context(), ours, "UPDATE verifyd.run_counts SET runs = ?", kept)
 		must(t, err)
 		for _, status := range []verification.Status{"", verification.StatusAbandoned, verification.StatusInProgress} {
-			q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: 7}, Status: status, Now: noon().Add(90 * time.Minute)}
+			q := store.RunQuery{PageQuery: store.PageQuery{Limit: 7}, Status: status, Now: noon().Add(90 * time.Minute)}
 			for q.Offset = 0; q.Offset < runs+32; q.Offset += 3 {
 				p, err := s.List(t.Context(), ours, q)
 				must(t, err)
@@ -175,7 +176,7 @@ FROM generate_series(1, 2100)`
 	must(t, err)
 	_, err = tx.Exec(t.Context(), "SELECT 1 FROM verifyd.runs FOR UPDATE")
 	must(t, err)
-	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Status: verification.StatusAbandoned, Now: noon().Add(time.Hour)}
+	q := store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Status: verification.StatusAbandoned, Now: noon().Add(time.Hour)}
 	if _, err := s.List(t.Context(), ours, q); !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("List while another transaction locks too many stale rows = %v, want ErrUnavailable", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 const (
@@ -84,8 +85,8 @@ func utc(t time.Time) time.Time {
 // matches, which is a sum of counters. An offset below 1,000 is skipped in an index, from
 // the nearer end. For a larger one, counters find the day of the page, and only rows of
 // that day are skipped.
-func (s *Store) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
-	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
+func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
+	p := store.Page[verification.Summary]{PageQuery: q.PageQuery}
 	if q.Workflow != "" && !areUUIDs(q.Workflow) || !storable(q.ReferenceID, q.ReferencePrefix) {
 		return p, nil
 	}
@@ -113,8 +114,8 @@ func (s *Store) List(ctx context.Context, t verification.TenantID, q verificatio
 	return p, translate("list runs", err)
 }
 
-func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
-	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
+func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
+	p := store.Page[verification.Summary]{PageQuery: q.PageQuery}
 	stale, err := findStale(ctx, tx, t, q)
 	if err != nil {
 		return p, err
@@ -167,9 +168,9 @@ func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q verificati
 // inOrder compares two runs by the order of lists.
 func inOrder(a, b verification.Summary) int {
 	switch {
-	case verification.Newer(a, b):
+	case store.Newer(a, b):
 		return -1
-	case verification.Newer(b, a):
+	case store.Newer(b, a):
 		return 1
 	}
 	return 0
@@ -182,7 +183,7 @@ type staleRows struct {
 	matching []verification.Summary // those that match the filters now
 }
 
-func findStale(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.RunQuery) (found staleRows, err error) {
+func findStale(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQuery) (found staleRows, err error) {
 	var rows []runRow
 	if err := staleQuery(tx, t, q.Now).Scan(ctx, &rows); err != nil {
 		return found, err
@@ -191,7 +192,7 @@ func findStale(ctx context.Context, tx bun.IDB, t verification.TenantID, q verif
 }
 
 // staleOf sorts out stale rows.
-func staleOf(rows []runRow, q verification.RunQuery) (found staleRows, err error) {
+func staleOf(rows []runRow, q store.RunQuery) (found staleRows, err error) {
 	if len(rows) > maxStale {
 		return found, errTooManyStale
 	}
@@ -219,7 +220,7 @@ func staleOf(rows []runRow, q verification.RunQuery) (found staleRows, err error
 
 // seek returns row number n (from 0) of those whose stored status and decision match the
 // filters, stale rows included, or an error that isMissing reports.
-func seek(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.RunQuery, n, indexed int) (*verification.Summary, error) {
+func seek(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQuery, n, indexed int) (*verification.Summary, error) {
 	if n >= seekFrom && q.ReferenceID == "" && q.ReferencePrefix == "" {
 		return seekDay(ctx, tx, t, q, n)
 	}
@@ -245,10 +246,10 @@ func staleQuery(tx bun.IDB, t verification.TenantID, now time.Time) *bun.SelectQ
 // Totals are sums of counters, except in a search. Runs with one reference id, or with a
 // prefix and another filter, are counted in an index: prefixTotal would have to read many
 // references to find the few that also match the other filter.
-func totalQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {
+func totalQuery(tx bun.IDB, t verification.TenantID, q store.RunQuery) *bun.SelectQuery {
 	switch {
-	case q.ReferencePrefix != "" && q == (verification.RunQuery{ReferencePrefix: q.ReferencePrefix, PageQuery: q.PageQuery, Now: q.Now}):
-		all := verification.RunQuery{PageQuery: q.PageQuery, Now: q.Now}
+	case q.ReferencePrefix != "" && q == (store.RunQuery{ReferencePrefix: q.ReferencePrefix, PageQuery: q.PageQuery, Now: q.Now}):
+		all := store.RunQuery{PageQuery: q.PageQuery, Now: q.Now}
 		return prefixTotal(tx, q.ReferencePrefix, totalQuery(tx, t, all), func() *bun.SelectQuery {
 			return filtered(tx.NewSelect().Model((*runRow)(nil)), t, all)
 		})
@@ -263,12 +264,12 @@ func totalQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery) *b
 // seekQuery selects the start and the id of row number n of those whose stored status and
 // decision match the filters. It reads only an index, except in a search. few reports
 // whether there are at most maxPrefixed matches.
-func seekQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery, n int, newestFirst, few bool) *bun.SelectQuery {
+func seekQuery(tx bun.IDB, t verification.TenantID, q store.RunQuery, n int, newestFirst, few bool) *bun.SelectQuery {
 	order := "started_at DESC, id DESC"
 	if !newestFirst {
 		order = "started_at, id"
 	}
-	return merged(tx, q, few, order, n, 1, func(q verification.RunQuery) *bun.SelectQuery {
+	return merged(tx, q, few, order, n, 1, func(q store.RunQuery) *bun.SelectQuery {
 		return filtered(tx.NewSelect().Model((*runRow)(nil)).Column("started_at", "id"), t, q)
 	})
 }
@@ -276,9 +277,9 @@ func seekQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery, n i
 // pageQuery selects the first rows that match the filters, starting at from unless it is
 // nil, without stale rows. few is as for seekQuery.
 func pageQuery(
-	tx bun.IDB, t verification.TenantID, q verification.RunQuery, from *verification.Summary, limit int, few bool,
+	tx bun.IDB, t verification.TenantID, q store.RunQuery, from *verification.Summary, limit int, few bool,
 ) *bun.SelectQuery {
-	return merged(tx, q, few, "started_at DESC, id DESC", 0, limit, func(q verification.RunQuery) *bun.SelectQuery {
+	return merged(tx, q, few, "started_at DESC, id DESC", 0, limit, func(q store.RunQuery) *bun.SelectQuery {
 		s := filtered(tx.NewSelect().Model((*runRow)(nil)), t, q).
 			Where("status_until IS NULL OR status_until >= ?", q.Now).
 			Where("status_from IS NULL OR status_from < ?", q.Now)
@@ -293,12 +294,12 @@ func pageQuery(
 // status before the time, so without a status filter it merges one query for each status. The few
 // matches of a search are read once and sorted.
 func merged(
-	tx bun.IDB, q verification.RunQuery, few bool, order string, offset, limit int, part func(verification.RunQuery) *bun.SelectQuery,
+	tx bun.IDB, q store.RunQuery, few bool, order string, offset, limit int, part func(store.RunQuery) *bun.SelectQuery,
 ) *bun.SelectQuery {
 	if q.Status != "" || unfiltered(q) || few && (q.ReferenceID != "" || q.ReferencePrefix != "") {
 		return part(q).OrderExpr(order).Offset(int64(offset)).Limit(int64(limit))
 	}
-	all := ofEachStatus(q, func(q verification.RunQuery) *bun.SelectQuery {
+	all := ofEachStatus(q, func(q store.RunQuery) *bun.SelectQuery {
 		return part(q).OrderExpr(order).Limit(int64(offset + limit))
 	})
 	return tx.NewSelect().TableExpr("(?) AS r", all).OrderExpr(order).Offset(int64(offset)).Limit(int64(limit))
@@ -306,12 +307,12 @@ func merged(
 
 // unfiltered reports whether a query has no filter but those of the start time, so that its
 // rows are in the order of an index.
-func unfiltered(q verification.RunQuery) bool {
+func unfiltered(q store.RunQuery) bool {
 	return q.Workflow == "" && q.Status == "" && q.Decision == verification.DecisionNone && q.ReferenceID == "" && q.ReferencePrefix == ""
 }
 
 // ofEachStatus selects what part selects for the status of a query, or for every status if the query has other filters.
-func ofEachStatus(q verification.RunQuery, part func(verification.RunQuery) *bun.SelectQuery) (all *bun.SelectQuery) {
+func ofEachStatus(q store.RunQuery, part func(store.RunQuery) *bun.SelectQuery) (all *bun.SelectQuery) {
 	if q.Status != "" || unfiltered(q) {
 		return part(q)
 	}
@@ -325,12 +326,12 @@ func ofEachStatus(q verification.RunQuery, part func(verification.RunQuery) *bun
 	return all
 }
 
-func filtered(s *bun.SelectQuery, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {
+func filtered(s *bun.SelectQuery, t verification.TenantID, q store.RunQuery) *bun.SelectQuery {
 	return matching(s.Where("tenant_id = ?", t), q)
 }
 
 // matching selects the rows that match the filters that are not of the review queue.
-func matching(s *bun.SelectQuery, q verification.RunQuery) *bun.SelectQuery {
+func matching(s *bun.SelectQuery, q store.RunQuery) *bun.SelectQuery {
 	if q.Workflow != "" {
 		s = s.Where("workflow_id = ?", q.Workflow)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestAppendsWithAndWithoutEventsDoNotDeadlock(t *testing.T) {
@@ -25,20 +26,20 @@ func TestAppendsWithAndWithoutEventsDoNotDeadlock(t *testing.T) {
 		begun := verification.Summary{ID: id, Workflow: flow, ReferenceID: "x", StartedAt: noon()}
 		over := begun
 		over.Ended, over.CompletedAt = verification.StatusCancelled, noon()
-		must(t, one.Append(t.Context(), ours, id, 0, verification.Commit{
+		must(t, one.Append(t.Context(), ours, id, 0, store.Commit{
 			Events:  []verification.Event{{At: noon(), Fact: verification.Started{Workflow: flow}}},
-			Summary: begun, Work: verification.AdvanceAt(noon()), Hold: verification.Kept,
+			Summary: begun, Work: store.AdvanceAt(noon()), Hold: store.Kept,
 		}))
 		var both sync.WaitGroup
 		var without, with error
 		both.Go(func() {
-			without = one.Append(t.Context(), ours, id, 1, verification.Commit{
-				Summary: begun, Work: verification.AdvanceAt(noon().Add(time.Second)), Hold: verification.Kept,
+			without = one.Append(t.Context(), ours, id, 1, store.Commit{
+				Summary: begun, Work: store.AdvanceAt(noon().Add(time.Second)), Hold: store.Kept,
 			})
 		})
 		both.Go(func() {
-			with = other.Append(t.Context(), ours, id, 1, verification.Commit{
-				Events: []verification.Event{{At: noon(), Fact: verification.Cancelled{}}}, Summary: over, Work: verification.AdvanceAt(time.Time{}),
+			with = other.Append(t.Context(), ours, id, 1, store.Commit{
+				Events: []verification.Event{{At: noon(), Fact: verification.Cancelled{}}}, Summary: over, Work: store.AdvanceAt(time.Time{}),
 			})
 		})
 		both.Wait()
@@ -84,7 +85,7 @@ func TestReleaseDoesNotWaitForAPieceThatLostItsLease(t *testing.T) {
 	_, err = tx.Exec(t.Context(), "SELECT FROM verifyd.work WHERE run_id = $1 FOR UPDATE", string(taken[0].Run))
 	must(t, err)
 	lost := taken[0]
-	lost.Lease = verification.LeaseID(uuid.NewString())
+	lost.Lease = store.LeaseID(uuid.NewString())
 	must(t, s.Release(t.Context(), append(taken[1:], lost), noon()))
 	again, _, err := s.Take(t.Context(), request())
 	must(t, err)

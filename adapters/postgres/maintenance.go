@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 const (
@@ -35,7 +36,7 @@ func (s *Store) Maintain(ctx context.Context, now time.Time) error {
 	}
 	errs = append(errs, s.foldCounts(ctx), s.forgetClaims(ctx, now.Add(-day)),
 		s.foldMeasures(ctx, everyTenant), s.removeDeadHosts(ctx))
-	_, err = s.forgetKeys(ctx, now.Add(-verification.IdempotencyKeyTTL), maxForget)
+	_, err = s.forgetKeys(ctx, now.Add(-store.IdempotencyKeyTTL), maxForget)
 	return errors.Join(append(errs, err)...)
 }
 

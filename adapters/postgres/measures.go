@@ -18,6 +18,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 const (
@@ -31,7 +32,7 @@ const (
 // measures of one workflow on one day.
 type measureLogEntry struct {
 	Workflow verification.WorkflowID `json:"w"`
-	Day      verification.Day        `json:"d"`
+	Day      view.Day                `json:"d"`
 	Counts   map[string]int          `json:"c"` // by "NAME VERSION KEY"
 }
 
@@ -39,7 +40,7 @@ type measureLogEntry struct {
 func measureLogEntries(part []*pendingAppend) (string, error) {
 	type workflowDay struct {
 		workflow verification.WorkflowID
-		day      verification.Day
+		day      view.Day
 	}
 	var order []workflowDay
 	all := map[workflowDay]map[string]int{}
@@ -69,8 +70,8 @@ func measureLogEntries(part []*pendingAppend) (string, error) {
 // sumKey is the key of a row of verifyd.measures.
 type sumKey struct {
 	tenant, workflow string
-	day              verification.Day
-	verification.MeasureKey
+	day              view.Day
+	view.MeasureKey
 }
 
 // compare orders rows, so that two transactions lock them in the same order.
@@ -98,7 +99,7 @@ func addUp(sums map[sumKey]int, tenant, measures string) error {
 			}
 			k := sumKey{
 				tenant: tenant, workflow: string(r.Workflow), day: r.Day,
-				MeasureKey: verification.MeasureKey{Name: verification.MeasureName(name), Key: key, Version: version},
+				MeasureKey: view.MeasureKey{Name: view.MeasureName(name), Key: key, Version: version},
 			}
 			if sums[k] += n; version == 0 {
 				k.workflow = everyWorkflow
@@ -198,7 +199,7 @@ type sumRow struct {
 
 	TenantID, WorkflowID string
 	Name                 string
-	Day                  verification.Day
+	Day                  view.Day
 	Key                  string
 	Version              int
 	Count                int
@@ -236,7 +237,7 @@ GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3`
 
 // Measures returns the sums of the measures that a query selects. It first adds up the
 // log of the tenant, and then reads all sums in one statement.
-func (s *Store) Measures(ctx context.Context, t verification.TenantID, q verification.MeasureQuery) (all []verification.MeasureCounts, err error) {
+func (s *Store) Measures(ctx context.Context, t verification.TenantID, q view.MeasureQuery) (all []view.MeasureCounts, err error) {
 	if q.Workflow != "" && !areUUIDs(q.Workflow) || !areUUIDs(t) || q.Last < q.First {
 		return nil, nil
 	}
@@ -246,7 +247,7 @@ func (s *Store) Measures(ctx context.Context, t verification.TenantID, q verific
 		}
 		return s.querier().batch(ctx, string(t), func(b *pgx.Batch) error {
 			b.Queue(stmtMeasures, measureArguments(t, q)...).Query(func(rows pgx.Rows) error {
-				var k verification.MeasureKey
+				var k view.MeasureKey
 				var i, n int
 				_, err := pgx.ForEachRow(rows, []any{&k.Name, &k.Key, &k.Version, &i, &n}, func() error {
 					if len(all) == 0 || all[len(all)-1].MeasureKey != k {
@@ -254,7 +255,7 @@ func (s *Store) Measures(ctx context.Context, t verification.TenantID, q verific
 						if !slices.Contains(q.Names, k.Name) {
 							days = 1
 						}
-						all = append(all, verification.MeasureCounts{MeasureKey: k, Counts: make([]int, days)})
+						all = append(all, view.MeasureCounts{MeasureKey: k, Counts: make([]int, days)})
 					}
 					all[len(all)-1].Counts[i] = n
 					return nil
@@ -271,8 +272,8 @@ func (s *Store) Measures(ctx context.Context, t verification.TenantID, q verific
 }
 
 // measureArguments returns the arguments of readMeasures.
-func measureArguments(t verification.TenantID, q verification.MeasureQuery) []any {
-	texts := func(names []verification.MeasureName) []string {
+func measureArguments(t verification.TenantID, q view.MeasureQuery) []any {
+	texts := func(names []view.MeasureName) []string {
 		all := make([]string, len(names)) // nil would be NULL
 		for i, name := range names {
 			all[i] = string(name)

@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // A condition of a branch may have 20,000 characters, and is a part of a key.
@@ -28,15 +29,15 @@ func TestAMeasureMayHaveALongKey(t *testing.T) {
 	for sum := sha256.Sum256(nil); condition.Len() < 20_000; sum = sha256.Sum256(sum[:]) {
 		condition.WriteString(hex.EncodeToString(sum[:]))
 	}
-	key := verification.MeasureKey{Name: verification.MeasureTransition, Key: "a:b:" + condition.String(), Version: 1}
+	key := view.MeasureKey{Name: view.MeasureTransition, Key: "a:b:" + condition.String(), Version: 1}
 	for n := range 2 {
 		c := started(n, noon(), false)
 		c.Summary.Workflow = flow
-		c.Measures = []verification.Measure{{MeasureKey: key, Day: today(), Count: 1}}
+		c.Measures = []view.Measure{{MeasureKey: key, Day: today(), Count: 1}}
 		must(t, s.Append(t.Context(), ours, runNumber(n+1), 0, c))
 	}
-	found, err := s.Measures(t.Context(), ours, verification.MeasureQuery{
-		Workflow: flow, Version: 1, Names: []verification.MeasureName{verification.MeasureTransition},
+	found, err := s.Measures(t.Context(), ours, view.MeasureQuery{
+		Workflow: flow, Version: 1, Names: []view.MeasureName{view.MeasureTransition},
 		First: today(), Last: today(),
 	})
 	must(t, err)
@@ -46,13 +47,13 @@ func TestAMeasureMayHaveALongKey(t *testing.T) {
 }
 
 // today is the day of noon.
-func today() verification.Day { return verification.DayOf(noon(), time.UTC) }
+func today() view.Day { return view.DayOf(noon(), time.UTC) }
 
 // startsOf returns the number of runs of a workflow that started, by its measures.
 func startsOf(t *testing.T, s *postgres.Store) (n int) {
 	t.Helper()
-	found, err := s.Measures(t.Context(), ours, verification.MeasureQuery{
-		Workflow: flow, Names: []verification.MeasureName{verification.MeasureStarted},
+	found, err := s.Measures(t.Context(), ours, view.MeasureQuery{
+		Workflow: flow, Names: []view.MeasureName{view.MeasureStarted},
 		First: today(), Last: today(),
 	})
 	must(t, err)
@@ -125,13 +126,13 @@ CREATE TRIGGER too_slow AFTER INSERT ON verifyd.measures REFERENCING NEW TABLE A
 	for n := range days {
 		c := started(n, noon().AddDate(0, 0, -n), false)
 		c.Summary.Workflow = flow
-		c.Measures = []verification.Measure{{
-			MeasureKey: verification.MeasureKey{Name: verification.MeasureStarted}, Day: today() - verification.Day(n), Count: 1,
+		c.Measures = []view.Measure{{
+			MeasureKey: view.MeasureKey{Name: view.MeasureStarted}, Day: today() - view.Day(n), Count: 1,
 		}}
 		must(t, s.Append(t.Context(), ours, runNumber(n+1), 0, c))
 	}
-	found, err := s.Measures(t.Context(), ours, verification.MeasureQuery{
-		Workflow: flow, Names: []verification.MeasureName{verification.MeasureStarted},
+	found, err := s.Measures(t.Context(), ours, view.MeasureQuery{
+		Workflow: flow, Names: []view.MeasureName{view.MeasureStarted},
 		First: today() - days, Last: today(),
 	})
 	must(t, err)

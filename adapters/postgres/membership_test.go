@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // member is a host that counts its wake-ups.
@@ -63,14 +64,14 @@ func eventually(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-func started(n int, at time.Time, kept bool) verification.Commit {
+func started(n int, at time.Time, kept bool) store.Commit {
 	history := life(n, 5, 0)
 	history[0].At = at.UTC().Truncate(time.Microsecond)
-	c := verification.Commit{
-		Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), Work: verification.AdvanceAt(at),
+	c := store.Commit{
+		Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), Work: store.AdvanceAt(at),
 	}
 	if kept {
-		c.Hold = verification.Kept
+		c.Hold = store.Kept
 	}
 	return c
 }
@@ -152,7 +153,7 @@ func TestTheFleetEndsARunWhoseDeadlinePassed(t *testing.T) {
 	history := []verification.Event{{At: time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond), Fact: verification.Started{
 		Workflow: e.flow, WorkflowName: "Reviewed", Version: 1, VersionHash: version(t, e), ReferenceID: "late", RunTTLSeconds: 60,
 	}}, {At: time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond), Fact: verification.ReviewAsked{Node: "review", Label: "Review"}}}
-	a := verification.NewCommit(verification.Run{}, verification.Fold(runNumber(1), history), history, time.UTC)
+	a := store.NewCommit(verification.Run{}, verification.Fold(runNumber(1), history), history, time.UTC)
 	if err := e.store.Append(t.Context(), ours, runNumber(1), 0, a); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // seekFrom is the number of rows from which counters find the day. Skipping fewer in an
@@ -33,7 +34,7 @@ func spanAt(tx bun.IDB, counters *bun.SelectQuery, n int) *bun.SelectQuery {
 }
 
 // seekDay returns what seek does, for filters that have counters.
-func seekDay(ctx context.Context, tx bun.IDB, t verification.TenantID, q verification.RunQuery, n int) (*verification.Summary, error) {
+func seekDay(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQuery, n int) (*verification.Summary, error) {
 	if end := q.StartedBefore; !end.IsZero() {
 		later, number := q, 0
 		later.StartedAfter, later.StartedBefore = end.Add(-time.Microsecond), time.Time{}
@@ -66,14 +67,14 @@ func seekDay(ctx context.Context, tx bun.IDB, t verification.TenantID, q verific
 }
 
 // monthAt selects the month in which row number n started, the newest first.
-func monthAt(tx bun.IDB, t verification.TenantID, q verification.RunQuery, n int) *bun.SelectQuery {
+func monthAt(tx bun.IDB, t verification.TenantID, q store.RunQuery, n int) *bun.SelectQuery {
 	folded := filtered(tx.NewSelect().TableExpr("verifyd.run_months").ColumnExpr("month AS first, runs[31] AS rows"), t, q)
 	recent := filtered(tx.NewSelect().TableExpr("verifyd.run_counts").ColumnExpr("date_trunc('month', day)::date, runs"), t, q).Where("slot <> 0")
 	return spanAt(tx, folded.UnionAll(recent), n)
 }
 
 // dayAt selects the day on which row number n of a month started.
-func dayAt(tx bun.IDB, t verification.TenantID, q verification.RunQuery, month string, n int) *bun.SelectQuery {
+func dayAt(tx bun.IDB, t verification.TenantID, q store.RunQuery, month string, n int) *bun.SelectQuery {
 	folded := filtered(tx.NewSelect().TableExpr("verifyd.run_months").TableExpr("generate_series(1, 31) AS d").
 		ColumnExpr("month + d - 1 AS first, runs[d] - coalesce(runs[d - 1], 0) AS rows"), t, q).Where("month = ?", month)
 	recent := filtered(tx.NewSelect().TableExpr("verifyd.run_counts").ColumnExpr("day, runs"), t, q).

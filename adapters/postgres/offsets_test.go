@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // offsets returns offsets around SeekFrom, the first offset for which the counters are
@@ -43,15 +44,15 @@ func TestADeepPageOfTheQueueMatchesTheWholeQueue(t *testing.T) {
 		must(t, err)
 	}
 	now := noon()
-	for _, q := range []verification.RunQuery{
+	for _, q := range []store.RunQuery{
 		{},
-		{Order: verification.DueFirst},
+		{Order: store.DueFirst},
 		{Unclaimed: true},
-		{Unclaimed: true, Order: verification.DueFirst},
+		{Unclaimed: true, Order: store.DueFirst},
 		{Cause: verification.CauseSource}, // never the first cause of a review
 		{SinceBefore: now.AddDate(0, -2, 0)},
 	} {
-		q.Order = cmp.Or(q.Order, verification.OldestFirst)
+		q.Order = cmp.Or(q.Order, store.OldestFirst)
 		q.Now, q.Limit = now, 1000
 		var whole []verification.Summary
 		for more := true; more; {
@@ -59,7 +60,7 @@ func TestADeepPageOfTheQueueMatchesTheWholeQueue(t *testing.T) {
 			must(t, err)
 			if whole = append(whole, p.Data...); len(p.Data) > 0 {
 				last := p.Data[len(p.Data)-1]
-				at := verification.PositionOf(last.ID, *last.Review)
+				at := store.PositionOf(last.ID, *last.Review)
 				q.After = &at
 			}
 			more = len(p.Data) == q.Limit
@@ -95,7 +96,7 @@ func TestADeepPageOfRunsMatchesTheWholeList(t *testing.T) {
 	}
 	admin := connect(t, pgtest.Admin(t, url))
 	fill(admin, 5001, 8000)
-	for where, q := range map[string]verification.RunQuery{
+	for where, q := range map[string]store.RunQuery{
 		"true":                 {},
 		"status = 'completed'": {Status: verification.StatusCompleted},
 		"started_at > '2026-01-08 12:00' AND started_at < '2026-03-15 13:05'": {

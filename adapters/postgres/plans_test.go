@@ -18,6 +18,8 @@ import (
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // populate gives a tenant many runs in every state, straight in SQL.
@@ -64,14 +66,14 @@ ANALYZE verifyd.measures`
 // consoleQueries are the statements of pages of the console, by name.
 func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 	all := map[string]postgres.Statement{}
-	page := verification.PageQuery{Limit: 50}
-	for name, q := range map[string]verification.RunQuery{
-		"all":                  {Order: verification.OldestFirst},
-		"all, due":             {Order: verification.DueFirst},
-		"workflow, due":        {Workflow: flow, Order: verification.DueFirst},
+	page := store.PageQuery{Limit: 50}
+	for name, q := range map[string]store.RunQuery{
+		"all":                  {Order: store.OldestFirst},
+		"all, due":             {Order: store.DueFirst},
+		"workflow, due":        {Workflow: flow, Order: store.DueFirst},
 		"cause":                {Cause: verification.CauseReviewStep},
 		"overdue":              {DueBefore: noon()},
-		"cause, due":           {Cause: verification.CauseSource, Order: verification.DueFirst},
+		"cause, due":           {Cause: verification.CauseSource, Order: store.DueFirst},
 		"cause, workflow":      {Cause: verification.CauseReviewStep, Workflow: flow},
 		"cause, prefix":        {Cause: verification.CauseSource, ReferencePrefix: "customer-12"},
 		"age":                  {SinceBefore: noon().AddDate(0, 0, -50)},
@@ -79,19 +81,19 @@ func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 		"mine":                 {ClaimedBy: "asha"},
 		"prefix":               {ReferencePrefix: "customer-12"},
 		"run":                  {Run: runNumber(7)},
-		"deep":                 {PageQuery: verification.PageQuery{Limit: 50, Offset: 10_000}},
-		"deep, due, unclaimed": {PageQuery: verification.PageQuery{Limit: 50, Offset: 10_000}, Order: verification.DueFirst, Unclaimed: true},
+		"deep":                 {PageQuery: store.PageQuery{Limit: 50, Offset: 10_000}},
+		"deep, due, unclaimed": {PageQuery: store.PageQuery{Limit: 50, Offset: 10_000}, Order: store.DueFirst, Unclaimed: true},
 	} {
 		q.Now = noon()
 		q.Limit = page.Limit
-		q.Order = cmp.Or(q.Order, verification.OldestFirst)
+		q.Order = cmp.Or(q.Order, store.OldestFirst)
 		for part, query := range s.QueueQueries(ours, q) {
 			all["queue, "+name+", "+part] = postgres.Statement{Text: query}
 		}
 	}
-	of := s.QueueQueries("", verification.RunQuery{Now: noon(), Order: verification.OldestFirst})
+	of := s.QueueQueries("", store.RunQuery{Now: noon(), Order: store.OldestFirst})
 	all["queue of all tenants, total"] = postgres.Statement{Text: of["total"]}
-	for name, q := range map[string]verification.RunQuery{
+	for name, q := range map[string]store.RunQuery{
 		"days":                   {StartedAfter: noon().AddDate(0, 0, -30), StartedBefore: noon()},
 		"days, workflow, status": {StartedAfter: noon().AddDate(0, 0, -30), Workflow: flow, Status: verification.StatusCompleted},
 		"hours":                  {StartedAfter: noon().Add(-20 * time.Hour), StartedBefore: noon()},
@@ -108,9 +110,9 @@ func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 			all["runs, "+name+", "+part] = postgres.Statement{Text: s.ListQueries(ours, q)[part]}
 		}
 	}
-	all["numbers"] = postgres.MeasureStatement(ours, verification.MeasureQuery{
-		Workflow: flow, First: today() - 29, Last: today(), Names: []verification.MeasureName{verification.MeasureStarted, verification.MeasureEnded},
-		Totals: []verification.MeasureName{verification.MeasureVerdictTime},
+	all["numbers"] = postgres.MeasureStatement(ours, view.MeasureQuery{
+		Workflow: flow, First: today() - 29, Last: today(), Names: []view.MeasureName{view.MeasureStarted, view.MeasureEnded},
+		Totals: []view.MeasureName{view.MeasureVerdictTime},
 	})
 	return all
 }
@@ -137,7 +139,7 @@ func TestListsAreReadFromIndexes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	queries := map[string]verification.RunQuery{}
+	queries := map[string]store.RunQuery{}
 	for _, w := range []verification.WorkflowID{"", flow} {
 		for _, st := range []verification.Status{"", verification.StatusCompleted, verification.StatusAbandoned} {
 			for _, d := range []verification.Decision{"", verification.DecisionReview} {
@@ -146,8 +148,8 @@ func TestListsAreReadFromIndexes(t *testing.T) {
 				if name == "" {
 					name = "all runs"
 				}
-				queries[name] = verification.RunQuery{
-					PageQuery: verification.PageQuery{Limit: 50}, Workflow: w, Status: st, Decision: d, Now: noon(),
+				queries[name] = store.RunQuery{
+					PageQuery: store.PageQuery{Limit: 50}, Workflow: w, Status: st, Decision: d, Now: noon(),
 				}
 			}
 		}
@@ -185,7 +187,7 @@ func TestListsAreReadFromIndexes(t *testing.T) {
 		fmt.Fprintf(&b, "## %s\n\n%s\n", name, plan)
 	}
 	golden.Equal(t, "testdata/plans.txt", []byte(b.String()))
-	for _, q := range []verification.RunQuery{{ReferenceID: "somebody"}, {ReferencePrefix: "some"}} {
+	for _, q := range []store.RunQuery{{ReferenceID: "somebody"}, {ReferencePrefix: "some"}} {
 		q.Limit, q.Now = 50, noon()
 		if plan := explain(t, conn, s.ListQueries(ours, q)["total"]); !strings.Contains(plan, "runs_by_reference") {
 			t.Errorf("%q %q is not read from the index of reference ids:\n%s", q.ReferenceID, q.ReferencePrefix, plan)

@@ -10,6 +10,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestTheTotalOfAPrefixIsExactHoweverManyRunsHaveIt(t *testing.T) {
@@ -26,7 +27,7 @@ func TestTheTotalOfAPrefixIsExactHoweverManyRunsHaveIt(t *testing.T) {
 	}
 	for prefix, want := range map[string]int{"": 2*half + 9, "b": 2 * half, "b-1": half, "b-2": half, "c": 9, "a": 0, "d": 0, "\U0010FFFF": 0} {
 		for _, w := range []verification.WorkflowID{"", flow} {
-			p, err := s.List(t.Context(), ours, verification.RunQuery{ReferencePrefix: prefix, Workflow: w, Now: noon()})
+			p, err := s.List(t.Context(), ours, store.RunQuery{ReferencePrefix: prefix, Workflow: w, Now: noon()})
 			must(t, err)
 			var counted, queued int
 			const count = "SELECT count(*) FROM verifyd.runs WHERE starts_with(reference_id, $1) AND ($2 = '' OR workflow_id::text = $2)"
@@ -34,7 +35,7 @@ func TestTheTotalOfAPrefixIsExactHoweverManyRunsHaveIt(t *testing.T) {
 			if p.Total != counted || w == "" && counted != want {
 				t.Errorf("List(%q, workflow %q): total %d, want %d", prefix, w, p.Total, counted)
 			}
-			q, err := s.List(t.Context(), ours, verification.RunQuery{ReferencePrefix: prefix, Workflow: w, Now: noon(), Order: verification.OldestFirst})
+			q, err := s.List(t.Context(), ours, store.RunQuery{ReferencePrefix: prefix, Workflow: w, Now: noon(), Order: store.OldestFirst})
 			must(t, err)
 			const countQueue = `SELECT count(*) FROM verifyd.runs WHERE review_since IS NOT NULL
 AND starts_with(reference_id, $1) AND ($2 = '' OR workflow_id::text = $2) AND (review_until IS NULL OR review_until >= $3)`

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // maxTake bounds the pieces of one Take, whatever the request says: a limit that
@@ -108,7 +109,7 @@ WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND lease
 
 // Take leases due work of one kind. Tenants take turns if more is due than the limits
 // allow. It skips work that another host is taking at the same time.
-func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []verification.Work, next time.Time, err error) {
+func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Work, next time.Time, err error) {
 	except := make([]pgtype.UUID, 0, len(r.Except))
 	for _, t := range r.Except {
 		id, err := uuidOf(string(t))
@@ -130,7 +131,7 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 	err = s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
 		b.Queue(stmtTake, r.Kind, r.Now, r.Now.Add(r.Lease), min(r.Max, maxTake), min(r.MaxPerTenant, maxTake),
 			except, after, pgtype.UUID{Bytes: lease, Valid: true}, runs, tenants).Query(func(rows pgx.Rows) error {
-			work, more, err = readWork(rows, verification.LeaseID(lease.String()))
+			work, more, err = readWork(rows, store.LeaseID(lease.String()))
 			return err
 		})
 		b.Queue(stmtDueAfter, r.Kind, r.Now).QueryRow(func(row pgx.Row) error { return row.Scan(&at) })
@@ -149,14 +150,14 @@ func (s *Store) Take(ctx context.Context, r verification.TakeRequest) (work []ve
 
 // readWork reads the leased pieces. The row of an empty result has only nulls and
 // more.
-func readWork(rows pgx.Rows, lease verification.LeaseID) (work []verification.Work, more bool, err error) {
+func readWork(rows pgx.Rows, lease store.LeaseID) (work []store.Work, more bool, err error) {
 	var kind, tenant, run, workflow pgtype.Text
 	var seq, attempt, lost pgtype.Int4
 	var left pgtype.Timestamptz
 	_, err = pgx.ForEachRow(rows, []any{&kind, &tenant, &run, &seq, &workflow, &attempt, &lost, &left, &more}, func() error {
 		if kind.Valid {
-			work = append(work, verification.Work{
-				Kind:     verification.WorkKind(kind.String),
+			work = append(work, store.Work{
+				Kind:     store.WorkKind(kind.String),
 				RunRef:   verification.RunRef{Tenant: verification.TenantID(tenant.String), Run: verification.RunID(run.String)},
 				Seq:      int(seq.Int32),
 				Workflow: verification.WorkflowID(workflow.String),
@@ -193,7 +194,7 @@ func uuidsOf(runs []verification.RunRef) (tenants, ids []pgtype.UUID) {
 }
 
 // Finish removes a piece of work, unless w.Lease is no longer its lease.
-func (s *Store) Finish(ctx context.Context, w verification.Work) error {
+func (s *Store) Finish(ctx context.Context, w store.Work) error {
 	lease, err := uuidOf(string(w.Lease))
 	if err != nil {
 		return nil //nolint:nilerr // no piece has such a lease
@@ -203,7 +204,7 @@ func (s *Store) Finish(ctx context.Context, w verification.Work) error {
 
 // Postpone makes a piece of work due at a time, unless w.Lease is no longer its lease,
 // and wakes the other hosts then.
-func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time) error {
+func (s *Store) Postpone(ctx context.Context, w store.Work, at time.Time) error {
 	lease, err := uuidOf(string(w.Lease))
 	if err != nil {
 		return nil // no piece has such a lease
@@ -232,7 +233,7 @@ func (s *Store) Postpone(ctx context.Context, w verification.Work, at time.Time)
 //
 // Pieces that another transaction has locked are released one by one, each in its own
 // transaction, because a transaction that waits for several locks can deadlock.
-func (s *Store) Release(ctx context.Context, work []verification.Work, at time.Time) error {
+func (s *Store) Release(ctx context.Context, work []store.Work, at time.Time) error {
 	if len(work) == 0 {
 		return ctx.Err()
 	}

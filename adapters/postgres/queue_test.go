@@ -16,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // backlog queues many due pieces for one tenant, and one for each of some others.
@@ -47,8 +48,8 @@ func queued(tb testing.TB, n int) (*postgres.Store, *pgx.Conn) {
 	return s, admin
 }
 
-func request() verification.TakeRequest {
-	return verification.TakeRequest{Kind: verification.WorkAdvance, Now: noon(), Lease: time.Minute, Max: 64, MaxPerTenant: 16}
+func request() store.TakeRequest {
+	return store.TakeRequest{Kind: store.WorkAdvance, Now: noon(), Lease: time.Minute, Max: 64, MaxPerTenant: 16}
 }
 
 func TestTakingWorkReadsNoBacklog(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // shownReview is the JSON of the column "review".
@@ -92,8 +93,8 @@ func (r queueRow) summary() (verification.Summary, error) {
 
 // queue returns one page of a list of the review queue as of q.Now, of every tenant if t is
 // empty. Its total is counted in a partial index.
-func (s *Store) queue(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
-	p := verification.Page[verification.Summary]{PageQuery: q.PageQuery}
+func (s *Store) queue(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
+	p := store.Page[verification.Summary]{PageQuery: q.PageQuery}
 	none := q.Decision != verification.DecisionNone && q.Decision != verification.DecisionReview
 	if none || t != "" && !areUUIDs(t) || q.Run != "" && !areUUIDs(q.Run) || !storable(q.ClaimedBy) {
 		return p, nil
@@ -125,21 +126,21 @@ func (s *Store) queue(ctx context.Context, t verification.TenantID, q verificati
 }
 
 // queuePage selects the rows of a page.
-func queuePage(db *bun.DB, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {
+func queuePage(db *bun.DB, t verification.TenantID, q store.RunQuery) *bun.SelectQuery {
 	s := inQueue(db, t, q).ColumnExpr(runColumns + ", r.review_since, r.review_due, r.causes, r.review").
 		ColumnExpr("c.claimed_by, c.name, c.claimed_at, c.until")
 	if q.ClaimedBy == "" && !q.Unclaimed {
 		s = withClaims(s, "LEFT", q)
 	}
 	switch q.Order {
-	case verification.NewestFirst:
+	case store.NewestFirst:
 		s = s.OrderExpr("r.started_at DESC, r.id DESC")
-	case verification.OldestFirst:
+	case store.OldestFirst:
 		s = s.OrderExpr("r.review_since, r.id")
 		if a := q.After; a != nil {
 			s = s.Where("(r.review_since, r.id) > (?, ?)", a.Since, a.Run)
 		}
-	case verification.DueFirst:
+	case store.DueFirst:
 		s = s.OrderExpr("r.review_due, r.review_since, r.id")
 		if a := q.After; a != nil {
 			due := any("infinity")
@@ -153,12 +154,12 @@ func queuePage(db *bun.DB, t verification.TenantID, q verification.RunQuery) *bu
 }
 
 // withClaims joins the claims that are held.
-func withClaims(s *bun.SelectQuery, join string, q verification.RunQuery) *bun.SelectQuery {
+func withClaims(s *bun.SelectQuery, join string, q store.RunQuery) *bun.SelectQuery {
 	return s.Join(join+" JOIN verifyd.claims AS c ON c.tenant_id = r.tenant_id AND c.run_id = r.id AND c.since = r.review_since AND c.until > ?", q.Now)
 }
 
 // inQueue selects the runs in the review queue that match the query.
-func inQueue(db *bun.DB, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {
+func inQueue(db *bun.DB, t verification.TenantID, q store.RunQuery) *bun.SelectQuery {
 	s := db.NewSelect().Model((*runRow)(nil)).
 		Where("r.review_since IS NOT NULL").Where("r.review_until IS NULL OR r.review_until >= ?", q.Now)
 	if t != "" {

@@ -17,6 +17,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // reviewHistory returns the beginning of a history of run number n, which may need a
@@ -54,11 +56,11 @@ func reviewHistory(n, kind, length int) []verification.Event {
 }
 
 // anyQueueQuery draws a query with any filters.
-func anyQueueQuery(rt *rapid.T, now time.Time) verification.RunQuery {
+func anyQueueQuery(rt *rapid.T, now time.Time) store.RunQuery {
 	sometimes := func(name string) bool { return rapid.IntRange(0, 3).Draw(rt, name) == 0 }
-	q := verification.RunQuery{
-		Now: now, PageQuery: verification.PageQuery{Limit: rapid.IntRange(1, 8).Draw(rt, "limit"), Offset: rapid.IntRange(0, 4).Draw(rt, "offset")},
-		Order: rapid.SampledFrom([]verification.RunOrder{verification.OldestFirst, verification.DueFirst}).Draw(rt, "order"),
+	q := store.RunQuery{
+		Now: now, PageQuery: store.PageQuery{Limit: rapid.IntRange(1, 8).Draw(rt, "limit"), Offset: rapid.IntRange(0, 4).Draw(rt, "offset")},
+		Order: rapid.SampledFrom([]store.RunOrder{store.OldestFirst, store.DueFirst}).Draw(rt, "order"),
 	}
 	if sometimes("workflow") {
 		q.Workflow = flow
@@ -96,7 +98,7 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 		tenants++
 		tenant := verification.TenantID(fmt.Sprintf("a1000000-0000-7000-8000-%012x", tenants))
 		m := memory.New()
-		stores := []verification.Store{s, m}
+		stores := []store.Store{s, m}
 		histories := map[int][]verification.Event{}
 		anyTime := func(rt *rapid.T) time.Time {
 			return noon().Add(time.Duration(rapid.IntRange(-30, 300).Draw(rt, "minutes")) * time.Minute)
@@ -117,7 +119,7 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 					return
 				}
 				before := verification.Fold(runNumber(n), history[:seq])
-				c := verification.NewCommit(before, before.EvolveAll(history[seq:]), history[seq:], time.UTC)
+				c := store.NewCommit(before, before.EvolveAll(history[seq:]), history[seq:], time.UTC)
 				for _, to := range stores {
 					if err := to.Append(ctx, tenant, runNumber(n), seq, c); err != nil {
 						rt.Fatal(err)
@@ -143,12 +145,12 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 			"read": func(rt *rapid.T) { sameQueue(rt, s, m, tenant, anyQueueQuery(rt, anyTime(rt))) },
 			"list": func(rt *rapid.T) {
 				now := anyTime(rt)
-				whole := verification.PageQuery{Limit: verification.MaxLimit}
-				list, err := s.List(ctx, tenant, verification.RunQuery{PageQuery: whole, Now: now, Decision: verification.DecisionReview})
+				whole := store.PageQuery{Limit: store.MaxLimit}
+				list, err := s.List(ctx, tenant, store.RunQuery{PageQuery: whole, Now: now, Decision: verification.DecisionReview})
 				if err != nil {
 					rt.Fatal(err)
 				}
-				queue, err := s.List(ctx, tenant, verification.RunQuery{PageQuery: whole, Now: now, Order: verification.DueFirst})
+				queue, err := s.List(ctx, tenant, store.RunQuery{PageQuery: whole, Now: now, Order: store.DueFirst})
 				if err != nil {
 					rt.Fatal(err)
 				}
@@ -163,10 +165,10 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 				}
 			},
 			"measures": func(rt *rapid.T) {
-				q := verification.MeasureQuery{First: today() + verification.Day(rapid.IntRange(-5, 5).Draw(rt, "first"))}
-				q.Last = q.First + verification.Day(rapid.IntRange(-1, 9).Draw(rt, "days"))
-				q.Names = []verification.MeasureName{verification.MeasureStarted, verification.MeasureEnded, verification.MeasureTransition}
-				q.Totals = []verification.MeasureName{verification.MeasureVerdictTime, verification.MeasureStopped}
+				q := view.MeasureQuery{First: today() + view.Day(rapid.IntRange(-5, 5).Draw(rt, "first"))}
+				q.Last = q.First + view.Day(rapid.IntRange(-1, 9).Draw(rt, "days"))
+				q.Names = []view.MeasureName{view.MeasureStarted, view.MeasureEnded, view.MeasureTransition}
+				q.Totals = []view.MeasureName{view.MeasureVerdictTime, view.MeasureStopped}
 				if rapid.Bool().Draw(rt, "workflow") {
 					q.Workflow, q.Version = flow, rapid.IntRange(0, 2).Draw(rt, "version")
 				}
@@ -187,7 +189,7 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 }
 
 // sameQueue checks that both stores return the same page.
-func sameQueue(rt *rapid.T, s *postgres.Store, m *memory.Store, tenant verification.TenantID, q verification.RunQuery) {
+func sameQueue(rt *rapid.T, s *postgres.Store, m *memory.Store, tenant verification.TenantID, q store.RunQuery) {
 	ctx := rt.Context()
 	for range 2 { // first from the beginning, then after the first entry of that page
 		got, err := s.List(ctx, tenant, q)
@@ -204,7 +206,7 @@ func sameQueue(rt *rapid.T, s *postgres.Store, m *memory.Store, tenant verificat
 		if len(got.Data) == 0 {
 			break
 		}
-		at := verification.PositionOf(got.Data[0].ID, *got.Data[0].Review)
+		at := store.PositionOf(got.Data[0].ID, *got.Data[0].Review)
 		q.After = &at
 	}
 }

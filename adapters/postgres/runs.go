@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Load returns the events after the first `after` ones, or ErrNotFound.
@@ -52,7 +53,7 @@ func load(ctx context.Context, q querier, t verification.TenantID, id verificati
 // Append adds to a run whose history has seq events, all or nothing, or returns
 // ErrConflict. When the connection breaks before the result arrives, it returns
 // ErrUnavailable, and the append may have been committed.
-func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (s *Store) appendOne(ctx context.Context, q querier, tx pgx.Tx, p *pendingA
 		return err
 	}
 	if !appended[p.ref] {
-		return verification.HistoryChanged()
+		return store.HistoryChanged()
 	}
 	return s.wakeups.enqueue(ctx, tx, s.wakeups.ofAppends([]*pendingAppend{p}), appended)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 const day = 24 * time.Hour
@@ -16,7 +17,7 @@ const day = 24 * time.Hour
 // q.StartedBefore. Counters have the number for whole days. The runs between a time and
 // the nearer midnight are counted in an index and added or subtracted, so that the two
 // times together cost at most as much as the runs of one day.
-func startedQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery) *bun.SelectQuery {
+func startedQuery(tx bun.IDB, t verification.TenantID, q store.RunQuery) *bun.SelectQuery {
 	from, to := q.StartedAfter, q.StartedBefore
 	q.StartedAfter, q.StartedBefore = time.Time{}, time.Time{}
 	if !from.IsZero() {
@@ -52,8 +53,8 @@ func startedQuery(tx bun.IDB, t verification.TenantID, q verification.RunQuery) 
 
 // startedBetween selects the number of runs that started at a time or later and before
 // another one, from an index.
-func startedBetween(tx bun.IDB, t verification.TenantID, q verification.RunQuery, from, to time.Time) *bun.SelectQuery {
-	runs := ofEachStatus(q, func(q verification.RunQuery) *bun.SelectQuery {
+func startedBetween(tx bun.IDB, t verification.TenantID, q store.RunQuery, from, to time.Time) *bun.SelectQuery {
+	runs := ofEachStatus(q, func(q store.RunQuery) *bun.SelectQuery {
 		return filtered(tx.NewSelect().Model((*runRow)(nil)).Column("started_at"), t, q).
 			Where("started_at >= ?", from).Where("started_at < ?", to)
 	})
@@ -62,13 +63,13 @@ func startedBetween(tx bun.IDB, t verification.TenantID, q verification.RunQuery
 
 // countedDays selects the number of runs from first to before end, two midnights, as far
 // as run_months does not have them yet.
-func countedDays(tx bun.IDB, t verification.TenantID, q verification.RunQuery, first, end time.Time) *bun.SelectQuery {
+func countedDays(tx bun.IDB, t verification.TenantID, q store.RunQuery, first, end time.Time) *bun.SelectQuery {
 	return filtered(tx.NewSelect().TableExpr("verifyd.run_counts").ColumnExpr("coalesce(sum(runs), 0)"), t, q).
 		Where("slot <> 0").Where("day >= ?::date", first).Where("day < ?::date", end)
 }
 
 // countedMonths selects the number of runs from first to before end that run_months has.
-func countedMonths(tx bun.IDB, t verification.TenantID, q verification.RunQuery, first, end time.Time) *bun.SelectQuery {
+func countedMonths(tx bun.IDB, t verification.TenantID, q store.RunQuery, first, end time.Time) *bun.SelectQuery {
 	const days = "coalesce(sum(runs[least(?::date - month, 31)] - coalesce(runs[?::date - month], 0)), 0)"
 	return filtered(tx.NewSelect().TableExpr("verifyd.run_months").ColumnExpr(days, end, first), t, q).
 		Where("month >= date_trunc('month', ?::date)::date", first).Where("month < ?::date", end)

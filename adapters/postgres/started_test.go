@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Some runs are counted by month, some by day, and some are in both.
@@ -28,9 +29,9 @@ func TestTotalsBetweenStartTimesEqualThoseOfTheMemoryStore(t *testing.T) {
 		if length = min(length, len(histories[n])); length <= from {
 			return
 		}
-		c := verification.Commit{
+		c := store.Commit{
 			Events: histories[n][from:length], Summary: verification.Fold(runNumber(n), histories[n][:length]).Summary(),
-			Work: verification.DueWork{},
+			Work: store.DueWork{},
 		}
 		must(t, to.Append(t.Context(), ours, runNumber(n), from, c))
 		must(t, m.Append(t.Context(), ours, runNumber(n), from, c))

@@ -19,6 +19,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Options are the settings of a Store. The zero value has the defaults of a host.
@@ -61,7 +62,7 @@ type Store struct {
 	accounts *coalescer[string, verification.Account] // every request reads one
 }
 
-var _ verification.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // Open connects to the database at a postgres:// URL, whose schema must be
 // current: see Migrate. It returns ErrUnavailable when no server answers, and

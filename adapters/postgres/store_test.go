@@ -15,7 +15,9 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/storetest"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 func TestMain(m *testing.M) {
@@ -65,14 +67,14 @@ func fresh(tb testing.TB) *postgres.Store {
 func TestStoreKeepsTheContract(t *testing.T) {
 	url := pgtest.Database(t)
 	s, empty := openAt(t, url, postgres.Options{}), emptier(t, url)
-	storetest.All(t, func(t *testing.T) verification.Store { empty(t); return s })
+	storetest.All(t, func(t *testing.T) store.Store { empty(t); return s })
 }
 
 func TestTwoStoresOnOneDatabaseKeepTheContract(t *testing.T) {
 	url := pgtest.Database(t)
 	p := &pair{Store: openAt(t, url, postgres.Options{}), other: openAt(t, url, postgres.Options{SingleHost: true})}
 	empty := emptier(t, url)
-	storetest.All(t, func(t *testing.T) verification.Store { empty(t); return p })
+	storetest.All(t, func(t *testing.T) store.Store { empty(t); return p })
 }
 
 // emptier returns a function that deletes every row of a database. The tables of counts
@@ -105,15 +107,15 @@ func (p *pair) Load(ctx context.Context, t verification.TenantID, id verificatio
 	return p.other.Load(ctx, t, id, after)
 }
 
-func (p *pair) Measures(ctx context.Context, t verification.TenantID, q verification.MeasureQuery) ([]verification.MeasureCounts, error) {
+func (p *pair) Measures(ctx context.Context, t verification.TenantID, q view.MeasureQuery) ([]view.MeasureCounts, error) {
 	return p.other.Measures(ctx, t, q)
 }
 
-func (p *pair) List(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
+func (p *pair) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
 	return p.other.List(ctx, t, q)
 }
 
-func (p *pair) Take(ctx context.Context, r verification.TakeRequest) ([]verification.Work, time.Time, error) {
+func (p *pair) Take(ctx context.Context, r store.TakeRequest) ([]store.Work, time.Time, error) {
 	return p.other.Take(ctx, r)
 }
 
@@ -122,8 +124,8 @@ func (p *pair) Workflow(ctx context.Context, t verification.TenantID, id verific
 }
 
 func (p *pair) IdempotencyRecord(
-	ctx context.Context, t verification.TenantID, k verification.IdempotencyKey, now time.Time,
-) (verification.IdempotencyRecord, error) {
+	ctx context.Context, t verification.TenantID, k store.IdempotencyKey, now time.Time,
+) (store.IdempotencyRecord, error) {
 	return p.other.IdempotencyRecord(ctx, t, k, now)
 }
 

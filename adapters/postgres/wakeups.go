@@ -13,6 +13,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // jobClient is the client of River on the pool of the store.
@@ -64,13 +65,13 @@ func (ws wakeups) ofAppends(group []*pendingAppend) []wakeup {
 	}
 	var all []wakeup
 	for _, p := range group {
-		if p.commit.Hold != verification.NotHeld {
+		if p.commit.Hold != store.NotHeld {
 			continue
 		}
-		woken := map[verification.WorkKind]bool{}
+		woken := map[store.WorkKind]bool{}
 		for _, key := range p.commit.Work.Keys() {
 			at := p.commit.Work[key]
-			if at.IsZero() || key.Kind == verification.WorkExpire || woken[key.Kind] {
+			if at.IsZero() || key.Kind == store.WorkExpire || woken[key.Kind] {
 				continue // deadlines are far away: the hosts find them when they query the queue
 			}
 			woken[key.Kind] = true
@@ -94,10 +95,10 @@ func (p *pendingAppend) wakeupAt(at time.Time) time.Time {
 	return at
 }
 
-func newWakeup(kind verification.WorkKind, ref verification.RunRef, at time.Time) wakeup {
+func newWakeup(kind store.WorkKind, ref verification.RunRef, at time.Time) wakeup {
 	j := runJob{ref.Tenant, ref.Run}
 	var args river.JobArgs = advanceJob{j}
-	if kind == verification.WorkAnnounce {
+	if kind == store.WorkAnnounce {
 		args = announceJob{j}
 	}
 	return wakeup{ref, river.InsertManyParams{Args: args, InsertOpts: &river.InsertOpts{ScheduledAt: at}}}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Tx is the store inside a transaction of its caller. What Append adds is committed
@@ -59,7 +60,7 @@ func (t *Tx) Load(ctx context.Context, tenant verification.TenantID, id verifica
 
 // Append adds to a run whose history has seq events, all or nothing, or
 // returns ErrConflict.
-func (t *Tx) Append(ctx context.Context, tenant verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+func (t *Tx) Append(ctx context.Context, tenant verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
 	p, err := newPendingAppend(tenant, id, seq, c)
 	if err == nil {
 		err = t.store.appendOne(ctx, t.querier(), t.tx, p)

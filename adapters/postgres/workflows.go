@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // workflowRow is a row of verifyd.workflows.
@@ -78,7 +79,7 @@ func loadWorkflow(ctx context.Context, q querier, t verification.TenantID, id ve
 }
 
 // Workflows returns one page, newest first.
-func (s *Store) Workflows(ctx context.Context, t verification.TenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
+func (s *Store) Workflows(ctx context.Context, t verification.TenantID, q store.PageQuery) (store.Page[verification.Workflow], error) {
 	return readPage(ctx, s, t, q, "list workflows", workflowRow.workflow, "created_at DESC, id DESC")
 }
 
@@ -123,10 +124,10 @@ func (r versionInfoRow) info() verification.VersionInfo {
 
 // Versions returns one page, the highest number first.
 func (s *Store) Versions(
-	ctx context.Context, t verification.TenantID, id verification.WorkflowID, q verification.PageQuery,
-) (verification.Page[verification.VersionInfo], error) {
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID, q store.PageQuery,
+) (store.Page[verification.VersionInfo], error) {
 	if !areUUIDs(id) {
-		return verification.Page[verification.VersionInfo]{PageQuery: q}, nil
+		return store.Page[verification.VersionInfo]{PageQuery: q}, nil
 	}
 	return readPage(ctx, s, t, q, "list the versions of workflow "+string(id), versionInfoRow.info, "number DESC", filter{"workflow_id = ?", string(id)})
 }
@@ -232,7 +233,7 @@ func saveRevision(ctx context.Context, tx bun.Tx, r workflowRow) error {
 	if n, err := result.RowsAffected(); err != nil || n == 1 {
 		return err
 	}
-	return verification.WorkflowChanged()
+	return store.WorkflowChanged()
 }
 
 // encodeDefinition writes a definition as JSON, the objects in it byte for byte.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestMalformedIDsAreNotFound(t *testing.T) {
@@ -26,7 +27,7 @@ func TestMalformedIDsAreNotFound(t *testing.T) {
 		}
 	}
 	for _, of := range []verification.TenantID{"", tenant} {
-		queue := verification.RunQuery{Workflow: "c0000000", Order: verification.OldestFirst, Now: noon()}
+		queue := store.RunQuery{Workflow: "c0000000", Order: store.OldestFirst, Now: noon()}
 		if p, err := s.List(t.Context(), of, queue); err != nil || p.Total != 0 {
 			t.Errorf("the queue of a workflow that cannot exist: %+v, %v, want none", p, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // The limits of a group. A single append larger than maxGroupBytes is a group of
@@ -188,11 +189,11 @@ func (s *Store) commit(group []*queuedAppend) {
 	for _, p := range group {
 		switch {
 		case isAppendConflict(err):
-			p.result <- verification.HistoryChanged()
+			p.result <- store.HistoryChanged()
 		case err != nil:
 			p.result <- translate("append to run "+string(p.ref.Run), err)
 		case !appended[p.ref]:
-			p.result <- verification.HistoryChanged()
+			p.result <- store.HistoryChanged()
 		default:
 			p.result <- nil
 		}

@@ -18,12 +18,14 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // appendix is the first append of run number n.
-func appendix(n int) verification.Commit {
+func appendix(n int) store.Commit {
 	history := life(n, 5, 0)
-	return verification.Commit{Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), Work: verification.DueWork{}}
+	return store.Commit{Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), Work: store.DueWork{}}
 }
 
 // lockHistory blocks appends to run 1 until release is called.
@@ -120,7 +122,7 @@ func TestCloseWaitsForQueuedAppends(t *testing.T) {
 		"Append": s.Append(t.Context(), ours, runNumber(99), 0, appendix(99)),
 		"Tenant": func() error { _, err := s.Tenant(t.Context(), ours); return err }(),
 		"List": func() error {
-			_, err := s.List(t.Context(), ours, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: noon()})
+			_, err := s.List(t.Context(), ours, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Now: noon()})
 			return err
 		}(),
 	} {
@@ -144,7 +146,7 @@ func TestAGroupKeepsItsTenantsApart(t *testing.T) {
 	done.Wait()
 	for n := range 6 {
 		tenant := verification.TenantID(fmt.Sprintf("a0000000-0000-7000-8000-%012x", n))
-		p, err := s.List(t.Context(), tenant, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 100}, Now: noon()})
+		p, err := s.List(t.Context(), tenant, store.RunQuery{PageQuery: store.PageQuery{Limit: 100}, Now: noon()})
 		if err != nil || p.Total != 10 || len(p.Data) != 10 {
 			t.Errorf("tenant %d has %d runs, %v; want 10", n, p.Total, err)
 		}
@@ -172,11 +174,11 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 		}
 		waiting := life(runs, 1, 1) // its review stays in the queue
 		must(t, s.Append(ctx, tenant, runNumber(runs), 0,
-			verification.NewCommit(verification.Run{}, verification.Fold(runNumber(runs), waiting), waiting, time.UTC)))
+			store.NewCommit(verification.Run{}, verification.Fold(runNumber(runs), waiting), waiting, time.UTC)))
 	}
-	take := func() []verification.Work {
+	take := func() []store.Work {
 		t.Helper()
-		work, _, err := s.Take(ctx, verification.TakeRequest{Kind: verification.WorkAdvance, Now: noon(), Max: 100, MaxPerTenant: 100})
+		work, _, err := s.Take(ctx, store.TakeRequest{Kind: store.WorkAdvance, Now: noon(), Max: 100, MaxPerTenant: 100})
 		must(t, err)
 		return work
 	}
@@ -184,18 +186,18 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 	for step := range 3 { // of each kind of life, twice
 		var ids []verification.RunID
 		var seqs []int
-		var commits []verification.Commit
+		var commits []store.Commit
 		for n := range runs {
 			history := life(n, n, step)
 			if len(history) <= lengths[n] {
 				continue
 			}
 			before := verification.Fold(runNumber(n), history[:lengths[n]])
-			c := verification.NewCommit(before, before.EvolveAll(history[lengths[n]:]), history[lengths[n]:], time.UTC)
+			c := store.NewCommit(before, before.EvolveAll(history[lengths[n]:]), history[lengths[n]:], time.UTC)
 			if c.Summary.Ended == "" {
-				c.Work[verification.WorkKey{Kind: verification.WorkAdvance}] = noon()
+				c.Work[store.WorkKey{Kind: store.WorkAdvance}] = noon()
 			} else {
-				c.Work[verification.WorkKey{Kind: verification.WorkAnnounce}] = noon()
+				c.Work[store.WorkKey{Kind: store.WorkAnnounce}] = noon()
 			}
 			c.WorkflowRevision = 1
 			if step == 2 && n%6 == 0 {
@@ -247,8 +249,8 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 	if len(seen) != 5 || !seen["reviews"] || !seen["work"] {
 		t.Errorf("tables with rows: %v, want all", seen)
 	}
-	q := verification.MeasureQuery{
-		Names: []verification.MeasureName{verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict},
+	q := view.MeasureQuery{
+		Names: []view.MeasureName{view.MeasureStarted, view.MeasureEnded, view.MeasureVerdict},
 		First: today(), Last: today(),
 	}
 	want, err := s.Measures(ctx, alone, q)

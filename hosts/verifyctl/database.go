@@ -16,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // operations are the methods of a database that only operators need.
@@ -28,7 +29,7 @@ type operations interface {
 }
 
 type database struct {
-	verification.Store
+	store.Store
 	operations
 	close func()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestEachFailedNoticeIsRedeliveredOnceHoweverManyPagesTheyFill(t *testing.T) {
@@ -29,7 +30,7 @@ func TestEachFailedNoticeIsRedeliveredOnceHoweverManyPagesTheyFill(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const unknown = 2*verification.MaxLimit + 1 // runs that do not exist, so that their notices are refused
+	const unknown = 2*store.MaxLimit + 1 // runs that do not exist, so that their notices are refused
 	for i := range unknown {
 		if err := db.SaveDelivery(t.Context(), tenant, verification.Delivery{
 			Run:   verification.RunID(fmt.Sprintf("00000000-0000-7000-8000-%012x", i)),
@@ -62,7 +63,7 @@ func TestEachFailedNoticeIsRedeliveredOnceHoweverManyPagesTheyFill(t *testing.T)
 
 // lost is a store whose database stops answering after some reads of histories.
 type lost struct {
-	verification.Store
+	store.Store
 	left int
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 type databaseFlag struct {
@@ -71,11 +72,11 @@ type pageFlags struct {
 	Offset int `default:"0" help:"Number of items to skip."`
 }
 
-func (p pageFlags) page() (verification.PageQuery, error) {
-	q := verification.PageQuery{Limit: p.Limit, Offset: p.Offset}
+func (p pageFlags) page() (store.PageQuery, error) {
+	q := store.PageQuery{Limit: p.Limit, Offset: p.Offset}
 	switch {
-	case p.Limit < 1 || p.Limit > verification.MaxLimit:
-		return q, fmt.Errorf("--limit: must be 1 to %d", verification.MaxLimit)
+	case p.Limit < 1 || p.Limit > store.MaxLimit:
+		return q, fmt.Errorf("--limit: must be 1 to %d", store.MaxLimit)
 	case p.Offset < 0:
 		return q, errors.New("--offset: must be at least 0")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/graph"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 type workflowGraph struct {
@@ -115,7 +116,7 @@ func (w workflowDiff) Run(ctx context.Context, s *session) error {
 		}
 		return err
 	}
-	found := differences(verification.Compare(defs[0], defs[1]))
+	found := differences(view.Compare(defs[0], defs[1]))
 	if !w.JSON && len(found) == 0 {
 		_, err := fmt.Fprintln(s.stdout, "nothing differs")
 		return err
@@ -125,16 +126,16 @@ func (w workflowDiff) Run(ctx context.Context, s *session) error {
 
 // differences returns one line for each field of the workflow and of changed nodes, and
 // one for each node that was added or removed.
-func differences(c verification.Comparison) []differenceJSON {
+func differences(c view.Comparison) []differenceJSON {
 	all := []differenceJSON{}
-	add := func(node verification.NodeID, fields []verification.FieldChange) {
+	add := func(node verification.NodeID, fields []view.FieldChange) {
 		for _, f := range fields {
 			all = append(all, differenceJSON{string(node), string(f.Change()), f.Path, f.Before, f.After})
 		}
 	}
 	add("", c.Fields)
 	for _, n := range c.Nodes {
-		if n.Change == verification.ChangeChanged {
+		if n.Change == view.ChangeChanged {
 			add(n.Node, n.Fields)
 		} else {
 			all = append(all, differenceJSON{Node: string(n.Node), Change: string(n.Change)})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // tenant returns a tenant by its id or its name. Without either it returns the only
@@ -69,7 +70,7 @@ func (d *database) workflow(ctx context.Context, t verification.TenantID, nameOr
 		}
 		return w, err
 	}
-	found, err := all(func(q verification.PageQuery) (verification.Page[verification.Workflow], error) {
+	found, err := all(func(q store.PageQuery) (store.Page[verification.Workflow], error) {
 		return d.Workflows(ctx, t, q)
 	}, func(w verification.Workflow) bool { return w.Slug == nameOrID })
 	if err != nil {
@@ -96,7 +97,7 @@ func (d *database) version(
 	if len(hash) < minDigits {
 		return verification.VersionInfo{}, fmt.Errorf("VERSION: must be at least %d digits of the hash (see verifyctl workflow versions)", minDigits)
 	}
-	found, err := all(func(q verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
+	found, err := all(func(q store.PageQuery) (store.Page[verification.VersionInfo], error) {
 		return d.Versions(ctx, t, w, q)
 	}, func(v verification.VersionInfo) bool { return strings.HasPrefix(v.Hash, strings.ToLower(hash)) })
 	if err != nil {
@@ -119,9 +120,9 @@ func only[T any](subject string, found []T, none, many string) (one T, _ error) 
 }
 
 // all returns the items of every page that match.
-func all[T any](list func(verification.PageQuery) (verification.Page[T], error), match func(T) bool) (found []T, _ error) {
-	for offset, total := 0, 1; offset < total; offset += verification.MaxLimit {
-		p, err := list(verification.PageQuery{Limit: verification.MaxLimit, Offset: offset})
+func all[T any](list func(store.PageQuery) (store.Page[T], error), match func(T) bool) (found []T, _ error) {
+	for offset, total := 0, 1; offset < total; offset += store.MaxLimit {
+		p, err := list(store.PageQuery{Limit: store.MaxLimit, Offset: offset})
 		if err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func (s *session) json(v any) error {
@@ -102,7 +102,7 @@ func cells(item any, columns []string) ([]string, error) {
 
 // printPage prints a page as the API does, or as a table. A note on stderr says how
 // to get the next page.
-func printPage[T, J any](s *session, asJSON bool, p verification.Page[T], convert func(T) J, names string) error {
+func printPage[T, J any](s *session, asJSON bool, p store.Page[T], convert func(T) J, names string) error {
 	page := apitypes.NewPage(p, convert)
 	if asJSON {
 		return s.json(page)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 type runCommands struct {
@@ -77,7 +78,7 @@ func (c runList) Run(ctx context.Context, s *session) error {
 }
 
 // query returns the filters. The errors have the texts of the API.
-func (c runList) query() (q verification.RunQuery, err error) {
+func (c runList) query() (q store.RunQuery, err error) {
 	if q.PageQuery, err = c.page(); err != nil {
 		return q, err
 	}

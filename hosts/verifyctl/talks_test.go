@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 const (
@@ -328,7 +329,7 @@ func (w *world) twoTenantsRun() verification.RunID {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := db.Append(w.t.Context(), "00000000-0000-7000-8000-0000000000bb", id, 0, verification.Commit{Events: history, Summary: verification.Fold(id, history).Summary()}); err != nil {
+	if err := db.Append(w.t.Context(), "00000000-0000-7000-8000-0000000000bb", id, 0, store.Commit{Events: history, Summary: verification.Fold(id, history).Summary()}); err != nil {
 		w.t.Fatal(err)
 	}
 	return id

@@ -13,6 +13,7 @@ import (
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 type webhookCommands struct {
@@ -183,7 +184,7 @@ func (c webhookRedeliver) Run(ctx context.Context, s *session) error {
 // failedNotices returns the notices that have failed, the oldest attempt first.
 func (d *database) failedNotices(ctx context.Context, t verification.TenantID) ([]verification.NoticeRef, error) {
 	listed := map[verification.NoticeRef]bool{} // a notice that fails meanwhile shifts the pages
-	failed, err := all(func(q verification.PageQuery) (verification.Page[verification.Delivery], error) {
+	failed, err := all(func(q store.PageQuery) (store.Page[verification.Delivery], error) {
 		return d.Deliveries(ctx, t, verification.DeliveryFailed, q)
 	}, func(one verification.Delivery) bool {
 		again := listed[one.Ref()]

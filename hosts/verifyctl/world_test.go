@@ -22,6 +22,7 @@ import (
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 const tenant = enginetest.Tenant
@@ -124,7 +125,7 @@ func onPostgres(t *testing.T) *world {
 	return newWorld(t, s, postgresServer(), url)
 }
 
-func newWorld(t *testing.T, store verification.Store, s server, url string) *world {
+func newWorld(t *testing.T, store store.Store, s server, url string) *world {
 	t.Helper()
 	kit := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
 		p.Store = store

@@ -18,6 +18,8 @@ import (
 	"github.com/verifyd/verifyd/internal/bench"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 const neighbour = verification.TenantID("b0000000-0000-7000-8000-000000000002")
@@ -99,18 +101,18 @@ func TestTheQueueAndTheMeasuresOfAFilledDatabaseAreThoseOfItsHistories(t *testin
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := verification.NewCommit(verification.Run{}, verification.Fold(r.ID, history), history, time.UTC)
+		c := store.NewCommit(verification.Run{}, verification.Fold(r.ID, history), history, time.UTC)
 		if err := m.Append(t.Context(), tenant, r.ID, 0, c); err != nil {
 			t.Fatal(err)
 		}
 	}
 	flow := verification.DeriveWorkflowID(tenant, "filled-3")
-	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1000}, Now: noon(), Order: verification.DueFirst}
-	names := []verification.MeasureName{
-		verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict, verification.MeasureVerdictTime,
-		verification.MeasureDispatchTime, verification.MeasureTransition, verification.MeasureStopped,
+	q := store.RunQuery{PageQuery: store.PageQuery{Limit: 1000}, Now: noon(), Order: store.DueFirst}
+	names := []view.MeasureName{
+		view.MeasureStarted, view.MeasureEnded, view.MeasureVerdict, view.MeasureVerdictTime,
+		view.MeasureDispatchTime, view.MeasureTransition, view.MeasureStopped,
 	}
-	today := verification.DayOf(noon(), time.UTC)
+	today := view.DayOf(noon(), time.UTC)
 	for _, q.Workflow = range []verification.WorkflowID{"", flow} {
 		got, err := s.List(t.Context(), tenant, q)
 		if err != nil {
@@ -120,7 +122,7 @@ func TestTheQueueAndTheMeasuresOfAFilledDatabaseAreThoseOfItsHistories(t *testin
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(verification.Review{}, "Claim")); err != nil || diff != "" || got.Total == 0 {
 			t.Errorf("the queue of %q has %d runs, %v (-histories +filled):\n%s", q.Workflow, got.Total, err, diff)
 		}
-		mq := verification.MeasureQuery{Workflow: q.Workflow, Names: names, First: today - 366, Last: today}
+		mq := view.MeasureQuery{Workflow: q.Workflow, Names: names, First: today - 366, Last: today}
 		measured, err := s.Measures(t.Context(), tenant, mq)
 		if err != nil {
 			t.Fatal(err)
@@ -140,7 +142,7 @@ func TestADatabaseIsFilledBesideAHostThatHasCounted(t *testing.T) {
 	}
 	defer host.Close()
 	begun := verification.Summary{ID: "d0000000-0000-7000-8000-0000000000ff", Workflow: verification.DeriveWorkflowID(tenant, "other"), ReferenceID: "x", StartedAt: noon()}
-	err = host.Append(t.Context(), tenant, begun.ID, 0, verification.Commit{
+	err = host.Append(t.Context(), tenant, begun.ID, 0, store.Commit{
 		Events: []verification.Event{{At: noon(), Fact: verification.Started{Workflow: begun.Workflow}}}, Summary: begun,
 	})
 	if err != nil {
@@ -213,7 +215,7 @@ func TestAFillingLeavesTheSchemaAsItWas(t *testing.T) {
 
 func TestTheWorkflowsOfAFilledDatabaseCompile(t *testing.T) {
 	s := fill(t, bench.FillOptions{Tenant: tenant, Runs: 10, Workflows: 2})
-	p, err := s.Workflows(t.Context(), tenant, verification.PageQuery{Limit: 10})
+	p, err := s.Workflows(t.Context(), tenant, store.PageQuery{Limit: 10})
 	if err != nil || p.Total != 2 {
 		t.Fatalf("there are %d workflows, %v; want 2", p.Total, err)
 	}
@@ -231,7 +233,7 @@ func TestTheWorkflowsOfAFilledDatabaseCompile(t *testing.T) {
 // everyRun returns all runs of a tenant in the order of lists.
 func everyRun(t *testing.T, s *postgres.Store, of verification.TenantID, now time.Time) (all []verification.Summary) {
 	t.Helper()
-	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: verification.MaxLimit}, Now: now}
+	q := store.RunQuery{PageQuery: store.PageQuery{Limit: store.MaxLimit}, Now: now}
 	for {
 		p, err := s.List(t.Context(), of, q)
 		if err != nil {
@@ -244,7 +246,7 @@ func everyRun(t *testing.T, s *postgres.Store, of verification.TenantID, now tim
 		}
 	}
 	if !slices.IsSortedFunc(all, func(a, b verification.Summary) int {
-		if verification.Newer(a, b) {
+		if store.Newer(a, b) {
 			return -1
 		}
 		return 1

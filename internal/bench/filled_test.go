@@ -14,6 +14,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/bench"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // envDatabase is the environment variable for the URL of a database that command fill has
@@ -44,7 +46,7 @@ func BenchmarkFilled(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	newest, err := s.List(b.Context(), filledTenant, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: time.Now()})
+	newest, err := s.List(b.Context(), filledTenant, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Now: time.Now()})
 	if err != nil || len(newest.Data) == 0 {
 		b.Fatalf("no run in the database: %v", err)
 	}
@@ -79,10 +81,10 @@ type filledRead struct {
 }
 
 func queueReads(now time.Time, flow verification.WorkflowID) (all []filledRead) {
-	type query = verification.RunQuery
+	type query = store.RunQuery
 	add := func(name string, change func(*query)) {
-		for _, order := range []verification.RunOrder{verification.OldestFirst, verification.DueFirst} {
-			q := query{PageQuery: verification.PageQuery{Limit: 50}, Now: now, Order: order}
+		for _, order := range []store.RunOrder{store.OldestFirst, store.DueFirst} {
+			q := query{PageQuery: store.PageQuery{Limit: 50}, Now: now, Order: order}
 			change(&q)
 			all = append(all, filledRead{"queue/" + string(order) + "/" + name, func(ctx context.Context, s *postgres.Store) (int, error) {
 				p, err := s.List(ctx, filledTenant, q)
@@ -106,58 +108,58 @@ func queueReads(now time.Time, flow verification.WorkflowID) (all []filledRead) 
 	add("prefix=person-12,workflow", func(q *query) { q.ReferencePrefix, q.Workflow = "person-12", flow })
 	add("run", func(q *query) { q.Run = "d0000000-0000-7000-8000-000000000001" })
 	return append(all, filledRead{"queue/of all tenants", func(ctx context.Context, s *postgres.Store) (int, error) {
-		p, err := s.List(ctx, "", query{Now: now, Order: verification.OldestFirst})
+		p, err := s.List(ctx, "", query{Now: now, Order: store.OldestFirst})
 		return p.Total, err
 	}}, filledRead{"queue/overdue of all tenants", func(ctx context.Context, s *postgres.Store) (int, error) {
-		p, err := s.List(ctx, "", query{Now: now, Order: verification.OldestFirst, DueBefore: now})
+		p, err := s.List(ctx, "", query{Now: now, Order: store.OldestFirst, DueBefore: now})
 		return p.Total, err
 	}})
 }
 
 func listReads(now time.Time, flow verification.WorkflowID) (all []filledRead) {
-	add := func(name string, change func(*verification.RunQuery)) {
-		q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: 50}, Now: now}
+	add := func(name string, change func(*store.RunQuery)) {
+		q := store.RunQuery{PageQuery: store.PageQuery{Limit: 50}, Now: now}
 		change(&q)
 		all = append(all, filledRead{"runs/" + name, func(ctx context.Context, s *postgres.Store) (int, error) {
 			p, err := s.List(ctx, filledTenant, q)
 			return p.Total, err
 		}})
 	}
-	add("all", func(*verification.RunQuery) {})
-	add("offset=1000000", func(q *verification.RunQuery) { q.Offset = 1_000_000 })
-	add("offset=500000,workflow", func(q *verification.RunQuery) { q.Offset, q.Workflow = 500_000, flow })
-	add("prefix=person-1234", func(q *verification.RunQuery) { q.ReferencePrefix = "person-1234" })
-	add("reference_id", func(q *verification.RunQuery) { q.ReferenceID = "person-1234" })
-	add("started_after=300d", func(q *verification.RunQuery) { q.StartedAfter = now.AddDate(0, 0, -300).Add(-11 * time.Hour) })
-	add("started_before=100d", func(q *verification.RunQuery) { q.StartedBefore = now.AddDate(0, 0, -100).Add(-11 * time.Hour) })
-	add("started=300d-20d", func(q *verification.RunQuery) {
+	add("all", func(*store.RunQuery) {})
+	add("offset=1000000", func(q *store.RunQuery) { q.Offset = 1_000_000 })
+	add("offset=500000,workflow", func(q *store.RunQuery) { q.Offset, q.Workflow = 500_000, flow })
+	add("prefix=person-1234", func(q *store.RunQuery) { q.ReferencePrefix = "person-1234" })
+	add("reference_id", func(q *store.RunQuery) { q.ReferenceID = "person-1234" })
+	add("started_after=300d", func(q *store.RunQuery) { q.StartedAfter = now.AddDate(0, 0, -300).Add(-11 * time.Hour) })
+	add("started_before=100d", func(q *store.RunQuery) { q.StartedBefore = now.AddDate(0, 0, -100).Add(-11 * time.Hour) })
+	add("started=300d-20d", func(q *store.RunQuery) {
 		q.StartedAfter, q.StartedBefore = now.AddDate(0, 0, -300).Add(-11*time.Hour), now.AddDate(0, 0, -20).Add(5*time.Hour)
 	})
-	add("started=300d-20d,workflow,completed", func(q *verification.RunQuery) {
+	add("started=300d-20d,workflow,completed", func(q *store.RunQuery) {
 		q.StartedAfter, q.StartedBefore = now.AddDate(0, 0, -300).Add(-11*time.Hour), now.AddDate(0, 0, -20).Add(5*time.Hour)
 		q.Workflow, q.Status = flow, verification.StatusCompleted
 	})
-	add("started_after=300d,review", func(q *verification.RunQuery) {
+	add("started_after=300d,review", func(q *store.RunQuery) {
 		q.StartedAfter, q.Decision = now.AddDate(0, 0, -300).Add(-11*time.Hour), verification.DecisionReview
 	})
-	add("started=20h", func(q *verification.RunQuery) { q.StartedAfter = now.Add(-20 * time.Hour) })
+	add("started=20h", func(q *store.RunQuery) { q.StartedAfter = now.Add(-20 * time.Hour) })
 	return all
 }
 
 func numberReads(now time.Time, flow verification.WorkflowID) (all []filledRead) {
-	today := verification.DayOf(now, time.UTC)
-	daily := []verification.MeasureName{
-		verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict, verification.MeasureVerdictTime,
+	today := view.DayOf(now, time.UTC)
+	daily := []view.MeasureName{
+		view.MeasureStarted, view.MeasureEnded, view.MeasureVerdict, view.MeasureVerdictTime,
 	}
-	whole := []verification.MeasureName{verification.MeasureDispatchFailed, verification.MeasureDispatchTime}
-	ofWorkflow := append(slices.Clone(whole), verification.MeasureTransition, verification.MeasureStopped)
+	whole := []view.MeasureName{view.MeasureDispatchFailed, view.MeasureDispatchTime}
+	ofWorkflow := append(slices.Clone(whole), view.MeasureTransition, view.MeasureStopped)
 	for _, days := range []int{30, 365} {
 		for _, w := range []struct {
 			name  string
 			flow  verification.WorkflowID
-			whole []verification.MeasureName
+			whole []view.MeasureName
 		}{{"all", "", whole}, {"workflow", flow, ofWorkflow}} {
-			q := verification.MeasureQuery{Workflow: w.flow, Names: daily, Totals: w.whole, First: today - verification.Day(days) + 1, Last: today} // as the engine has it
+			q := view.MeasureQuery{Workflow: w.flow, Names: daily, Totals: w.whole, First: today - view.Day(days) + 1, Last: today} // as the engine has it
 			all = append(all, filledRead{"numbers/" + strconv.Itoa(days) + "/" + w.name, func(ctx context.Context, s *postgres.Store) (int, error) {
 				found, err := s.Measures(ctx, filledTenant, q)
 				return len(found), err

@@ -19,6 +19,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 const tenant = verification.TenantID("a0000000-0000-7000-8000-000000000001")
@@ -54,7 +55,7 @@ func newHost(tb testing.TB, url string, o postgres.Options) *host {
 	return h
 }
 
-func newEngine(tb testing.TB, store verification.Store) *engine.Engine {
+func newEngine(tb testing.TB, store store.Store) *engine.Engine {
 	tb.Helper()
 	keys, err := token.NewKeys()
 	if err != nil {
@@ -191,7 +192,7 @@ type rest struct {
 }
 
 // Append calls the store.
-func (w *witness) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
+func (w *witness) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a store.Commit) error {
 	err := w.Store.Append(ctx, t, id, seq, a)
 	if err == nil {
 		w.steps.Add(1)

@@ -15,6 +15,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/bench"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // envRuns is the environment variable for the number of runs of the large tenant.
@@ -81,7 +82,7 @@ const repeats = 15
 
 // listed is the result of one combination.
 type listed struct {
-	query      verification.RunQuery
+	query      store.RunQuery
 	small, big time.Duration // the median
 	total      int           // of the big tenant
 }
@@ -129,7 +130,7 @@ func listPages(b *testing.B, s *postgres.Store, now time.Time) {
 
 // listFar lists a page far from the first, of all runs and of completed runs.
 func listFar(b *testing.B, s *postgres.Store, now time.Time, offset int) {
-	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: verification.DefaultLimit, Offset: offset}, Now: now}
+	q := store.RunQuery{PageQuery: store.PageQuery{Limit: store.DefaultLimit, Offset: offset}, Now: now}
 	completed := q
 	completed.Status = verification.StatusCompleted
 	var allTimes, completedTimes []time.Duration
@@ -144,7 +145,7 @@ func listFar(b *testing.B, s *postgres.Store, now time.Time, offset int) {
 	b.ReportMetric(ms(median(completedTimes)), "completed-ms")
 }
 
-func list(b *testing.B, s *postgres.Store, of verification.TenantID, q verification.RunQuery) (took time.Duration, total int) {
+func list(b *testing.B, s *postgres.Store, of verification.TenantID, q store.RunQuery) (took time.Duration, total int) {
 	b.Helper()
 	began := time.Now()
 	p, err := s.List(context.WithoutCancel(b.Context()), of, q)
@@ -156,15 +157,15 @@ func list(b *testing.B, s *postgres.Store, of verification.TenantID, q verificat
 
 // combinations returns queries with every combination of filters: a workflow or
 // none, each status or none, each decision or none.
-func combinations(w verification.WorkflowID) (all []verification.RunQuery) {
+func combinations(w verification.WorkflowID) (all []store.RunQuery) {
 	decisions := []verification.Decision{
 		verification.DecisionNone, verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject,
 	}
 	for _, workflow := range []verification.WorkflowID{"", w} {
 		for _, status := range append([]verification.Status{""}, verification.Statuses()...) {
 			for _, decision := range decisions {
-				all = append(all, verification.RunQuery{
-					PageQuery: verification.PageQuery{Limit: verification.DefaultLimit},
+				all = append(all, store.RunQuery{
+					PageQuery: store.PageQuery{Limit: store.DefaultLimit},
 					Workflow:  workflow, Status: status, Decision: decision,
 				})
 			}
@@ -173,7 +174,7 @@ func combinations(w verification.WorkflowID) (all []verification.RunQuery) {
 	return all
 }
 
-func nameOf(q verification.RunQuery) string {
+func nameOf(q store.RunQuery) string {
 	name := "all"
 	if q.Workflow != "" {
 		name = "workflow"

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // reviewValues returns the columns of the review of a run: see the table "runs".
@@ -61,12 +62,12 @@ type sums map[sumKey]int64
 
 type sumKey struct {
 	workflow verification.WorkflowID // empty for the sum of all
-	day      verification.Day
-	verification.MeasureKey
+	day      view.Day
+	view.MeasureKey
 }
 
 // add adds the measures of a run.
-func (s sums) add(w verification.WorkflowID, measures []verification.Measure) {
+func (s sums) add(w verification.WorkflowID, measures []view.Measure) {
 	for _, m := range measures {
 		s[sumKey{w, m.Day, m.MeasureKey}] += int64(m.Count)
 		if m.Version == 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // BenchmarkReads runs one client that reads, alternating with a prepared SELECT 1 as
@@ -52,8 +53,8 @@ func BenchmarkReads(b *testing.B) {
 			return err
 		}},
 		{"TakeNothing", func(ctx context.Context) error {
-			_, _, err := h.store.Take(ctx, verification.TakeRequest{
-				Kind: verification.WorkAdvance, Now: time.Now(), Lease: time.Minute, Max: 64, MaxPerTenant: 64,
+			_, _, err := h.store.Take(ctx, store.TakeRequest{
+				Kind: store.WorkAdvance, Now: time.Now(), Lease: time.Minute, Max: 64, MaxPerTenant: 64,
 			})
 			return err
 		}},

@@ -13,6 +13,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // BenchmarkFiveChecks runs five immediate checks with data, six steps each.
@@ -201,8 +202,8 @@ func TestTheRunsOfTheBenchmarksComplete(t *testing.T) {
 			if steps := h.store.steps.Load(); steps != int64(clients*each*len(w.payloads)) {
 				t.Errorf("%d runs had %d steps, want %d each, as the skeleton", clients*each, steps, len(w.payloads))
 			}
-			q := verification.RunQuery{
-				PageQuery: verification.PageQuery{Limit: 50}, Status: verification.StatusCompleted, Now: time.Now(),
+			q := store.RunQuery{
+				PageQuery: store.PageQuery{Limit: 50}, Status: verification.StatusCompleted, Now: time.Now(),
 			}
 			p, err := h.store.List(t.Context(), tenant, q)
 			if err != nil || p.Total != clients*each {

@@ -11,12 +11,13 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Store is what applying a file reads and writes beside the workflows.
 type Store interface {
-	verification.TenantStore
-	verification.TenantLister
+	store.TenantStore
+	store.TenantLister
 }
 
 // Apply applies a file and returns a change for each of its entries, in the order of
@@ -82,7 +83,7 @@ func changeOf(t verification.TenantID, a engine.Applied) Change {
 	return c
 }
 
-func saveAccount(ctx context.Context, tenants verification.TenantStore, a verification.Account) (Outcome, error) {
+func saveAccount(ctx context.Context, tenants store.TenantStore, a verification.Account) (Outcome, error) {
 	a.FromFile = true
 	known, err := tenants.Account(ctx, a.ClientID)
 	there := err == nil

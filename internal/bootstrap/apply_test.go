@@ -19,6 +19,7 @@ import (
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 const bank verification.TenantID = "0191f3c0-0000-7000-8000-00000000000b"
@@ -71,7 +72,7 @@ func newBenchOn(t *testing.T, store *counting) *bench {
 	return b
 }
 
-func newEngine(t *testing.T, store verification.Store) *engine.Engine {
+func newEngine(t *testing.T, store store.Store) *engine.Engine {
 	t.Helper()
 	e, err := engine.New(engine.Ports{
 		Store:       store,
@@ -92,7 +93,7 @@ func (b *bench) apply(text string) ([]string, error) {
 		b.t.Fatal(err)
 	}
 	b.store.writes, b.told = 0, nil
-	e, to := b.engine, verification.Store(b.store)
+	e, to := b.engine, store.Store(b.store)
 	if b.dry {
 		to = bootstrap.DryRun(to)
 		e = newEngine(b.t, to)
@@ -132,12 +133,12 @@ func TestAFileThatSaysNothingNewWritesNothing(t *testing.T) {
 	if secret := b.tenant().WebhookSecret; secret == "" || len(b.told) != 1 || b.told[0] != secret {
 		t.Errorf("made was called with the secrets %q, want %q once", b.told, secret)
 	}
-	before, err := b.store.Workflows(t.Context(), bank, verification.PageQuery{Limit: 10})
+	before, err := b.store.Workflows(t.Context(), bank, store.PageQuery{Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.mustApply(simple, "tenant Bank unchanged", "account bank unchanged", "account reader unchanged", "workflow simple unchanged")
-	after, err := b.store.Workflows(t.Context(), bank, verification.PageQuery{Limit: 10})
+	after, err := b.store.Workflows(t.Context(), bank, store.PageQuery{Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

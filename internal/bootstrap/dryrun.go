@@ -7,13 +7,14 @@ import (
 	"errors"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // DryRun returns a store that reads s and writes nothing: Apply on it, with an engine on
 // it, returns the changes that it would make.
-func DryRun(s verification.Store) verification.Store { return dryRun{s} }
+func DryRun(s store.Store) store.Store { return dryRun{s} }
 
-type dryRun struct{ verification.Store }
+type dryRun struct{ store.Store }
 
 // SaveTenant implements verification.TenantStore.
 func (dryRun) SaveTenant(context.Context, verification.Tenant) error { return nil }

@@ -10,13 +10,14 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/webhook"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // SaveTenant saves t. If t has no webhook secret, the tenant keeps its secrets,
 // including the previous one. If it has none, SaveTenant generates a secret and calls
 // made after saving it.
 func SaveTenant(
-	ctx context.Context, tenants verification.TenantStore, t verification.Tenant, made func(verification.Tenant),
+	ctx context.Context, tenants store.TenantStore, t verification.Tenant, made func(verification.Tenant),
 ) (Outcome, error) {
 	known, err := tenants.Tenant(ctx, t.ID)
 	if err != nil && !errors.Is(err, verification.ErrNotFound) {

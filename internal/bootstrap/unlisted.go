@@ -15,6 +15,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Names are the names of what a file lists, and of the built-in providers.
@@ -88,7 +90,7 @@ var ErrTooManyVersions = fmt.Errorf("there are more than %d versions of workflow
 // list: tenants, their workflows that are not retired, and the providers and lists that
 // a version names which new runs execute, or which live runs execute. A run counts as
 // live from its first wait on. With an error, the result is what was found until then.
-func FindUnlisted(ctx context.Context, s verification.Store, n Names, now time.Time) ([]Unlisted, error) {
+func FindUnlisted(ctx context.Context, s store.Store, n Names, now time.Time) ([]Unlisted, error) {
 	f := finder{store: s, names: n, now: now, left: maxVersions, found: map[Kind]map[string]bool{}}
 	err := f.find(ctx)
 	var all []Unlisted
@@ -101,7 +103,7 @@ func FindUnlisted(ctx context.Context, s verification.Store, n Names, now time.T
 }
 
 type finder struct {
-	store verification.Store
+	store store.Store
 	names Names
 	now   time.Time
 	left  int // versions that may still be read
@@ -125,7 +127,7 @@ func (f *finder) find(ctx context.Context) error {
 		if !listed {
 			f.add(KindTenant, fmt.Sprintf("%s (%s)", t.Name, t.ID))
 		}
-		q := verification.PageQuery{Limit: verification.MaxLimit}
+		q := store.PageQuery{Limit: store.MaxLimit}
 		for {
 			page, err := f.store.Workflows(ctx, t.ID, q)
 			if err != nil {
@@ -155,7 +157,7 @@ func (f *finder) find(ctx context.Context) error {
 
 // versions adds the providers and lists that the versions of a workflow name.
 func (f *finder) versions(ctx context.Context, t verification.TenantID, w verification.Workflow) error {
-	q := verification.PageQuery{Limit: verification.MaxLimit}
+	q := store.PageQuery{Limit: store.MaxLimit}
 	for {
 		page, err := f.store.Versions(ctx, t, w.ID, q)
 		if err != nil {
@@ -219,21 +221,21 @@ func (f *finder) unknown(t verification.TenantID, d verification.Definition) (pr
 // live reports whether runs of a version are live: more of them have entered it than have
 // reached an end or stopped.
 func (f *finder) live(ctx context.Context, t verification.TenantID, w verification.WorkflowID, v verification.Version) (bool, error) {
-	sums, err := f.store.Measures(ctx, t, verification.MeasureQuery{
+	sums, err := f.store.Measures(ctx, t, view.MeasureQuery{
 		Workflow: w, Version: v.Number,
-		Totals: []verification.MeasureName{verification.MeasureTransition, verification.MeasureStopped},
-		First:  verification.DayOf(v.CreatedAt, time.UTC) - 1, Last: verification.DayOf(f.now, time.UTC) + 1, // in any zone
+		Totals: []view.MeasureName{view.MeasureTransition, view.MeasureStopped},
+		First:  view.DayOf(v.CreatedAt, time.UTC) - 1, Last: view.DayOf(f.now, time.UTC) + 1, // in any zone
 	})
 	if err != nil {
 		return false, err
 	}
 	live := 0
 	for _, m := range sums {
-		if m.Name == verification.MeasureStopped {
+		if m.Name == view.MeasureStopped {
 			live -= m.Counts[0]
 			continue
 		}
-		move := verification.ParseTransition(m.Key)
+		move := view.ParseTransition(m.Key)
 		if move.From == "" {
 			live += m.Counts[0]
 		}

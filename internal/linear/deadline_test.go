@@ -9,6 +9,7 @@ import (
 	"github.com/verifyd/verifyd/internal/linear"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // slow delays the append of a cancel until resume is closed, and reports starts.
@@ -19,7 +20,7 @@ type slow struct {
 	held, resume chan struct{}
 }
 
-func (s slow) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
+func (s slow) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a store.Commit) error {
 	for _, e := range a.Events {
 		if _, ok := e.Fact.(verification.Cancelled); ok {
 			s.held <- struct{}{}
@@ -43,7 +44,7 @@ func TestACancelDuringTheDeadlineIsTooLate(t *testing.T) {
 	} {
 		t.Run(look.String(), func(t *testing.T) {
 			s := slow{held: make(chan struct{}), resume: make(chan struct{})}
-			h := twoInMemory(t, func(m *memory.Store) verification.Store {
+			h := twoInMemory(t, func(m *memory.Store) store.Store {
 				s.Store = m
 				return s
 			})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Host runs operations on one run. Refusals that the contract defines are outputs;
@@ -123,8 +124,8 @@ func (d EngineHost) operate(ctx context.Context, run verification.RunID, in Inpu
 
 // list lists the runs of the workflow. The page and its total must agree.
 func (d EngineHost) list(ctx context.Context, in Input) (Output, error) {
-	page, err := d.Engine.Runs(ctx, d.Tenant, verification.RunQuery{
-		PageQuery: verification.PageQuery{Limit: 10}, Workflow: d.Workflow,
+	page, err := d.Engine.Runs(ctx, d.Tenant, store.RunQuery{
+		PageQuery: store.PageQuery{Limit: 10}, Workflow: d.Workflow,
 		Status: verification.Status(in.Status), Decision: verification.Decision(in.Decision),
 	})
 	switch {

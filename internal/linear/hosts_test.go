@@ -20,6 +20,7 @@ import (
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 const tenant = enginetest.Tenant
@@ -27,7 +28,7 @@ const tenant = enginetest.Tenant
 // hosts are engines that share one clock and one set of data.
 type hosts struct {
 	engines []*engine.Engine
-	stores  []verification.Store // of the engines
+	stores  []store.Store // of the engines
 	clock   *linear.Clock
 }
 
@@ -54,7 +55,7 @@ func onPostgres(t *testing.T) hosts {
 }
 
 // share starts a host on each store; the stores share their data.
-func share(t *testing.T, c *linear.Clock, stores ...verification.Store) hosts {
+func share(t *testing.T, c *linear.Clock, stores ...store.Store) hosts {
 	t.Helper()
 	must(t, stores[0].SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: "Test"}))
 	h := hosts{clock: c, stores: stores}
@@ -68,7 +69,7 @@ func share(t *testing.T, c *linear.Clock, stores ...verification.Store) hosts {
 	return h
 }
 
-func newEngine(t *testing.T, s verification.Store, c verification.Clock, o engine.Options) *engine.Engine {
+func newEngine(t *testing.T, s store.Store, c verification.Clock, o engine.Options) *engine.Engine {
 	t.Helper()
 	o.PublicURL, o.Log = "http://journey.example", slog.New(slog.NewTextHandler(t.Output(), nil))
 	e, err := engine.New(engine.Ports{

@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/internal/linear"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Trials with lying hosts and broken stores, which the check must detect.
@@ -126,7 +127,7 @@ func eachLie(t *testing.T, h hosts, fit func(linear.Trial) bool, lying func([]li
 // careless appends to the history even when it has grown.
 type careless struct{ *memory.Store }
 
-func (s careless) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
+func (s careless) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a store.Commit) error {
 	err := s.Store.Append(ctx, t, id, seq, a)
 	for range maxTrials {
 		if !errors.Is(err, verification.ErrConflict) {
@@ -162,9 +163,9 @@ func (s *lagging) Load(ctx context.Context, t verification.TenantID, id verifica
 }
 
 func TestABrokenStoreIsDetected(t *testing.T) {
-	for name, broken := range map[string]func(*memory.Store) verification.Store{
-		"appends to a history that has grown": func(s *memory.Store) verification.Store { return careless{s} },
-		"loads an older history": func(s *memory.Store) verification.Store {
+	for name, broken := range map[string]func(*memory.Store) store.Store{
+		"appends to a history that has grown": func(s *memory.Store) store.Store { return careless{s} },
+		"loads an older history": func(s *memory.Store) store.Store {
 			return &lagging{Store: s, seen: map[verification.RunID]int{}}
 		},
 	} {
@@ -192,9 +193,9 @@ func TestABrokenStoreIsDetected(t *testing.T) {
 
 // twoInMemory returns two hosts on one store in memory; the second may use it
 // through a broken store.
-func twoInMemory(t *testing.T, broken func(*memory.Store) verification.Store) hosts {
+func twoInMemory(t *testing.T, broken func(*memory.Store) store.Store) hosts {
 	s := memory.New()
-	other := verification.Store(s)
+	other := store.Store(s)
 	if broken != nil {
 		other = broken(s)
 	}

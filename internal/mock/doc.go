@@ -2,4 +2,5 @@
 // to fail or to record its calls. For a store that works, use adapters/memory.
 package mock
 
-//go:generate go tool -modfile=../tools/go.mod moq -rm -out ports_moq.go -pkg mock ../../verification Clock RunStore WorkQueue WorkflowStore TenantStore TenantLister IdempotencyStore Provider CallbackReceiver CallLimiter ReportPrinter Notifier DeliveryStore DocumentStore MeasureStore RescreenStore
+//go:generate go tool -modfile=../tools/go.mod moq -rm -out ports_moq.go -pkg mock ../../verification Clock Provider CallbackReceiver CallLimiter ReportPrinter Notifier DocumentStore
+//go:generate go tool -modfile=../tools/go.mod moq -rm -out store_moq.go -pkg mock ../../verification/store RunStore WorkQueue WorkflowStore TenantStore TenantLister IdempotencyStore DeliveryStore MeasureStore RescreenStore

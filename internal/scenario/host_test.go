@@ -34,6 +34,7 @@ import (
 	"github.com/verifyd/verifyd/internal/scenario"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // host is the service on a store with a manual clock.
@@ -79,7 +80,7 @@ func newPostgresHost(t testing.TB) scenario.Host {
 	return newHost(t, store)
 }
 
-func newHost(t testing.TB, store verification.Store) scenario.Host {
+func newHost(t testing.TB, store store.Store) scenario.Host {
 	t.Helper()
 	keys, err := token.NewKeys()
 	check(t, err)
@@ -122,7 +123,7 @@ func lists(t testing.TB) *screening.Lists {
 	return all
 }
 
-func bootstrap(t testing.TB, e *engine.Engine, store verification.TenantStore) {
+func bootstrap(t testing.TB, e *engine.Engine, store store.TenantStore) {
 	t.Helper()
 	raw, err := scenario.Bootstrap()
 	check(t, err)

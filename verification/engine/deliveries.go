@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // ledgerTimeout bounds how long a notice waits for the delivery ledger.
@@ -18,10 +19,10 @@ const ledgerTimeout = 3 * time.Second
 // Deliveries returns one page of the deliveries in a state, or in any state if it is
 // empty, the newest attempt first.
 func (e *Engine) Deliveries(
-	ctx context.Context, t verification.TenantID, state verification.DeliveryState, p verification.PageQuery,
-) (verification.Page[verification.Delivery], error) {
+	ctx context.Context, t verification.TenantID, state verification.DeliveryState, p store.PageQuery,
+) (store.Page[verification.Delivery], error) {
 	if err := p.Validate(); err != nil {
-		return verification.Page[verification.Delivery]{}, err
+		return store.Page[verification.Delivery]{}, err
 	}
 	return e.ports.Store.Deliveries(ctx, t, state, p)
 }
@@ -89,8 +90,8 @@ func (e *Engine) asksFor(ctx context.Context, t verification.TenantID, run verif
 func (e *Engine) queueNotice(ctx context.Context, ref verification.RunRef, run verification.Run, n verification.NoticeRef) error {
 	for attempt := 1; ; attempt++ { // at most maxAttempts
 		now := e.now()
-		c := verification.Commit{
-			Summary: run.Summary(), Work: verification.DueWork{{Kind: verification.WorkAnnounce, Seq: n.Seq}: now}, Hold: e.runner.keeps(now, now),
+		c := store.Commit{
+			Summary: run.Summary(), Work: store.DueWork{{Kind: store.WorkAnnounce, Seq: n.Seq}: now}, Hold: e.runner.keeps(now, now),
 		}
 		err := e.store.Append(ctx, ref.Tenant, ref.Run, run.Seq, c)
 		if err == nil || attempt == maxAttempts || !errors.Is(err, verification.ErrConflict) {

@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 const hooks = "https://client.example/hooks"
@@ -113,7 +114,7 @@ func TestDeliveriesAreListedByState(t *testing.T) {
 	}
 	got := map[verification.DeliveryState]verification.RunID{}
 	for state := range want {
-		p, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, state, verification.PageQuery{Limit: 10})
+		p, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, state, store.PageQuery{Limit: 10})
 		if err != nil || p.Total != 1 || len(p.Data) != 1 {
 			t.Fatalf("deliveries %s = %+v, %v; want one", state, p, err)
 		}
@@ -122,10 +123,10 @@ func TestDeliveriesAreListedByState(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("runs by state (-want +got):\n%s", diff)
 	}
-	if p, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, "", verification.PageQuery{Limit: 1}); err != nil || p.Total != 3 || len(p.Data) != 1 {
+	if p, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, "", store.PageQuery{Limit: 1}); err != nil || p.Total != 3 || len(p.Data) != 1 {
 		t.Errorf("a page of one = %+v, %v; want one of three", p, err)
 	}
-	if _, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, "", verification.PageQuery{}); !errors.Is(err, verification.ErrInvalid) {
+	if _, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, "", store.PageQuery{}); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("a page of none = %v, want ErrInvalid", err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // newDocuments returns a mock that keeps the metadata of uploads.
@@ -352,7 +353,7 @@ func TestARefusedFileNamesItsFieldAndIsNotStored(t *testing.T) {
 func TestAnUploadWhoseRecordMayBeSavedIsKept(t *testing.T) {
 	s := openForm(t, portrait())
 	appendAll := s.runs.AppendFunc
-	s.runs.AppendFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+	s.runs.AppendFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
 		return errors.Join(appendAll(ctx, t, id, seq, c), errDisk)
 	}
 	if _, err := s.upload("face", "x"); !errors.Is(err, errDisk) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // errNoProgress is returned when a step changed nothing, which the rules exclude.
@@ -225,7 +226,7 @@ func (r *runner) finish(j *job) error {
 func (r *runner) wait(j *job, at time.Time) error {
 	j.saving.Lock()
 	defer j.saving.Unlock()
-	c := verification.Commit{Summary: j.run.Summary(), Work: verification.AdvanceAt(at), Hold: r.keeps(at, r.e.now())}
+	c := store.Commit{Summary: j.run.Summary(), Work: store.AdvanceAt(at), Hold: r.keeps(at, r.e.now())}
 	if err := r.e.store.Append(r.base, j.ref.Tenant, j.ref.Run, j.run.Seq, c); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestARunOfChecksIsDrivenToItsEnd(t *testing.T) {
@@ -224,8 +225,8 @@ func TestManyRunsShareFewWorkers(t *testing.T) {
 		}
 	}
 	k.Advance(runs / 2 * time.Second)
-	page, err := k.Engine.Runs(t.Context(), enginetest.Tenant, verification.RunQuery{
-		PageQuery: verification.PageQuery{Limit: 1}, Status: verification.StatusCompleted,
+	page, err := k.Engine.Runs(t.Context(), enginetest.Tenant, store.RunQuery{
+		PageQuery: store.PageQuery{Limit: 1}, Status: verification.StatusCompleted,
 	})
 	if err != nil || page.Total != runs {
 		t.Errorf("completed after %d s = %d, %v; want all %d", runs/2, page.Total, err, runs)

@@ -18,12 +18,14 @@ import (
 	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/internal/uploadrate"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Ports are what the engine needs from outside. Store, Expressions, Links, Clock and NewID
 // are required.
 type Ports struct {
-	Store verification.Store
+	Store store.Store
 	// Providers are the providers of all tenants, by the names that definitions use. Without
 	// any, no workflow can have a check, unless the tenant has providers of its own.
 	Providers map[string]verification.Provider
@@ -94,7 +96,7 @@ type Options struct {
 type Observer interface { //nolint:interfacebloat // one method for each metric
 	// Counted has the measures of an append: starts, ends, verdicts, transitions and
 	// results, as Numbers adds them up.
-	Counted(found []verification.Measure)
+	Counted(found []view.Measure)
 	// ProviderCalled measures one call; outcome is passed, failed, pending or
 	// error.
 	ProviderCalled(provider, outcome string, took time.Duration)
@@ -257,7 +259,7 @@ type noop struct{}
 
 func (noop) Enter()                                       {}
 func (noop) Leave()                                       {}
-func (noop) Counted([]verification.Measure)               {}
+func (noop) Counted([]view.Measure)                       {}
 func (noop) ProviderCalled(string, string, time.Duration) {}
 func (noop) NoticeSent(string)                            {}
 func (noop) RunPoisoned()                                 {}

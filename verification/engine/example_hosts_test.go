@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // caller is a provider whose vendor calls back. url is the last callback URL.
@@ -84,7 +85,7 @@ func ExampleEngine_RescreenPasses() {
 	defer s.close()
 	defer s.serve()()
 	must(s.Apply(ctx, acme, screened()))
-	s.start(must(s.Workflows(ctx, acme, verification.PageQuery{Limit: 1})).Data[0].ID, "")
+	s.start(must(s.Workflows(ctx, acme, store.PageQuery{Limit: 1})).Data[0].ID, "")
 
 	lists.change("2026-11-22", "e-1") // the new version has a hit
 	if err := s.clock.Advance(ctx, 10*time.Minute); err != nil {

@@ -23,6 +23,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 const acme = verification.TenantID("0191f3c0-0000-7000-8000-00000000000a")
@@ -97,7 +99,7 @@ func ExampleEngine_Workflows() {
 	defer s.close()
 	workflow := s.apply(journey)
 
-	page := must(s.Workflows(ctx, acme, verification.PageQuery{Limit: verification.DefaultLimit}))
+	page := must(s.Workflows(ctx, acme, store.PageQuery{Limit: store.DefaultLimit}))
 	for _, w := range page.Data {
 		fmt.Println(w.Name, w.RunTTLSeconds)
 	}
@@ -265,11 +267,11 @@ func ExampleEngine_Runs() {
 	}
 
 	// The filter finds the runs whose decision is review: the review queue.
-	queue := must(s.Runs(ctx, acme, verification.RunQuery{
-		PageQuery: verification.PageQuery{Limit: verification.DefaultLimit},
+	queue := must(s.Runs(ctx, acme, store.RunQuery{
+		PageQuery: store.PageQuery{Limit: store.DefaultLimit},
 		Decision:  verification.DecisionReview,
 	}))
-	all := must(s.Runs(ctx, acme, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}}))
+	all := must(s.Runs(ctx, acme, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}}))
 	fmt.Println(queue.Total, queue.Data[0].Status, queue.Data[0].Action.Type)
 	fmt.Println(all.Total, len(all.Data))
 	// Output:
@@ -322,7 +324,7 @@ func ExampleEngine_RunRecord() {
 	s.consent(run)
 
 	record := must(s.RunRecord(ctx, acme, run))
-	for _, e := range verification.Timeline(record.History) {
+	for _, e := range view.Timeline(record.History) {
 		fmt.Printf("%s %q\n", e.Kind, e.Label)
 	}
 	// The verdict is refused if the run has changed since the record was read.
@@ -460,7 +462,7 @@ func ExampleEngine_Redeliver() {
 	s.consent(run)
 
 	show := func() {
-		page := must(s.Deliveries(ctx, acme, "", verification.PageQuery{Limit: verification.DefaultLimit}))
+		page := must(s.Deliveries(ctx, acme, "", store.PageQuery{Limit: store.DefaultLimit}))
 		for _, d := range page.Data {
 			fmt.Println(d.State, d.Attempts, d.Class, d.URL)
 		}
@@ -483,7 +485,7 @@ func ExampleEngine_RunSummaries() {
 	s.consent(s.start(workflow, `{"sandbox":{"pan_verification":{"outcome":"pass","data":{"source_ok":false}}}}`))
 	s.start(workflow, "")
 
-	page, at, err := s.RunSummaries(ctx, acme, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 10}})
+	page, at, err := s.RunSummaries(ctx, acme, store.RunQuery{PageQuery: store.PageQuery{Limit: 10}})
 	for _, run := range page.Data {
 		fmt.Printf("%s %q\n", run.StatusAt(at), run.DecisionAt(at))
 	}
@@ -502,11 +504,11 @@ func ExampleEngine_Versions() {
 	changed.Name = "Account opening"
 	must(s.Apply(ctx, acme, changed))
 
-	versions := must(s.Versions(ctx, acme, workflow, verification.PageQuery{Limit: 2})).Data
+	versions := must(s.Versions(ctx, acme, workflow, store.PageQuery{Limit: 2})).Data
 	after := must(s.Version(ctx, acme, workflow, versions[0].Hash))
 	before := must(s.Version(ctx, acme, workflow, versions[1].Hash))
 	fmt.Println(before.Number, after.Number)
-	for _, f := range verification.Compare(before.Definition, after.Definition).Fields {
+	for _, f := range view.Compare(before.Definition, after.Definition).Fields {
 		fmt.Println(f.Path, f.Before, f.After)
 	}
 	// Output:
@@ -534,7 +536,7 @@ func ExampleEngine_SetWebhook() {
 }
 
 func ExampleEngine_Authenticate() {
-	var tenants verification.TenantStore
+	var tenants store.TenantStore
 	s, ctx := open(func(p *engine.Ports) { tenants = p.Store }), context.Background()
 	defer s.close()
 	const key = "a key of at least twenty characters"
@@ -687,15 +689,15 @@ func ExampleEngine_Queue() {
 	run := s.start(w, `{"sandbox":{"pan_verification":"fail"}}`)
 	s.consent(run)
 
-	queue := must(s.Queue(ctx, acme, verification.RunQuery{
-		PageQuery: verification.PageQuery{Limit: 50}, Order: verification.DueFirst, Unclaimed: true,
+	queue := must(s.Queue(ctx, acme, store.RunQuery{
+		PageQuery: store.PageQuery{Limit: 50}, Order: store.DueFirst, Unclaimed: true,
 	}))
 	for _, run := range queue.Data {
 		v := run.Review
 		fmt.Println(run.ReferenceID, v.WorkflowName, v.Causes, v.Flags[0].Reason, v.DueAt.Sub(v.Since))
 	}
-	next := verification.PositionOf(run, *queue.Data[0].Review)
-	rest := must(s.Queue(ctx, acme, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, After: &next}))
+	next := store.PositionOf(run, *queue.Data[0].Review)
+	rest := must(s.Queue(ctx, acme, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, After: &next}))
 	fmt.Println(rest.Total, len(rest.Data))
 	// Output:
 	// person-1 Onboarding [review_step] The workflow asks for a manual review. 4h0m0s

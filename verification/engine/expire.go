@@ -6,10 +6,11 @@ import (
 	"context"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // expire records the deadlines that were taken from the queue, each in its own goroutine.
-func (r *runner) expire(work []verification.Work) {
+func (r *runner) expire(work []store.Work) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range work {
@@ -29,7 +30,7 @@ func (r *runner) expire(work []verification.Work) {
 
 // expireRun records an expiry, which removes the work. If that fails, it is repeated when the
 // lease of the work ends.
-func (r *runner) expireRun(w verification.Work) error {
+func (r *runner) expireRun(w store.Work) error {
 	// A large run does not wait for a slot of its tenant, whose other decisions may take longer
 	// than the lease: to record an expiry takes no expression.
 	ctx := context.WithValue(r.base, heavyHeld{}, true)

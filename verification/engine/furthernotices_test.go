@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // told is what a notice says.
@@ -72,7 +73,7 @@ func TestVerdictsAreAnnouncedWhereAWorkflowAsks(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
-	page, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, verification.DeliveryDelivered, verification.PageQuery{Limit: 10})
+	page, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, verification.DeliveryDelivered, store.PageQuery{Limit: 10})
 	if err != nil || page.Total != 3 {
 		t.Errorf("deliveries = %+v, %v, want all three", page, err)
 	}

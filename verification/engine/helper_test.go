@@ -13,32 +13,33 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // ports are the ports of a store, which tests replace.
 type ports struct {
-	verification.RunStore
-	verification.WorkQueue
-	verification.WorkflowStore
-	verification.TenantStore
-	verification.TenantLister
-	verification.IdempotencyStore
-	verification.DeliveryStore
-	verification.MeasureStore
-	verification.RescreenStore
+	store.RunStore
+	store.WorkQueue
+	store.WorkflowStore
+	store.TenantStore
+	store.TenantLister
+	store.IdempotencyStore
+	store.DeliveryStore
+	store.MeasureStore
+	store.RescreenStore
 }
 
 // replace returns s, with other ports where change sets them.
-func replace(s verification.Store, change func(*ports)) verification.Store {
+func replace(s store.Store, change func(*ports)) store.Store {
 	p := ports{s, s, s, s, s, s, s, s, s}
 	change(&p)
 	return p
 }
 
 // mockRuns returns a mock of s that calls s.
-func mockRuns(s verification.RunStore) *mock.RunStoreMock {
+func mockRuns(s store.RunStore) *mock.RunStoreMock {
 	return &mock.RunStoreMock{LoadFunc: s.Load, AppendFunc: s.Append, ClaimFunc: s.Claim, ListFunc: s.List}
 }
 
@@ -54,9 +55,9 @@ func withRuns(t *testing.T, changes ...enginetest.Change) (*enginetest.Kit, *moc
 }
 
 // onAppend makes runs call f before each append. An error of f replaces the append.
-func onAppend(runs *mock.RunStoreMock, f func(id verification.RunID, c verification.Commit) error) {
+func onAppend(runs *mock.RunStoreMock, f func(id verification.RunID, c store.Commit) error) {
 	save := runs.AppendFunc
-	runs.AppendFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+	runs.AppendFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
 		if err := f(id, c); err != nil {
 			return err
 		}
@@ -66,7 +67,7 @@ func onAppend(runs *mock.RunStoreMock, f func(id verification.RunID, c verificat
 
 // nextAppend makes runs call f once, before the next append.
 func nextAppend(runs *mock.RunStoreMock, f func()) {
-	onAppend(runs, func(verification.RunID, verification.Commit) error {
+	onAppend(runs, func(verification.RunID, store.Commit) error {
 		if g := f; g != nil {
 			f = nil
 			g()

@@ -16,12 +16,13 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // commits records what is appended.
 type commits struct {
 	mu  sync.Mutex
-	all []verification.Commit
+	all []store.Commit
 }
 
 func watched(t *testing.T, changes ...enginetest.Change) (*enginetest.Kit, *commits) {
@@ -32,7 +33,7 @@ func watched(t *testing.T, changes ...enginetest.Change) (*enginetest.Kit, *comm
 
 func watch(runs *mock.RunStoreMock) *commits {
 	s := &commits{}
-	onAppend(runs, func(_ verification.RunID, c verification.Commit) error {
+	onAppend(runs, func(_ verification.RunID, c store.Commit) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.all = append(s.all, c)
@@ -51,10 +52,10 @@ func (s *commits) take() (kinds []string) {
 		switch {
 		case c.Work == nil:
 			kind = "history only"
-		case c.Hold != verification.NotHeld:
+		case c.Hold != store.NotHeld:
 			kind = "no wake-up"
 		}
-		if !c.Work[verification.WorkKey{Kind: verification.WorkAnnounce}].IsZero() {
+		if !c.Work[store.WorkKey{Kind: store.WorkAnnounce}].IsZero() {
 			kind += ", announced"
 		}
 		kinds = append(kinds, kind)
@@ -212,7 +213,7 @@ func TestADeadlineIsSavedBeforeItIsShown(t *testing.T) {
 		run := start(k, brief())
 		k.Advance(61 * time.Second)
 		save := runs.AppendFunc
-		runs.AppendFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+		runs.AppendFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
 			err := save(ctx, t, id, seq, c)
 			if seq == 0 {
 				k.Advance(61 * time.Second)
@@ -238,9 +239,9 @@ func TestATransactionDrivesNoRunsAndRefusesKeys(t *testing.T) {
 	s := watch(runs)
 	w := k.Apply(chain("a"))
 	in := k.Engine.Within(struct {
-		verification.RunStore
-		verification.WorkflowStore
-		verification.TenantStore
+		store.RunStore
+		store.WorkflowStore
+		store.TenantStore
 	}{runs, k.Store, k.Store})
 	v, err := in.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
 	if err != nil || v.Status != verification.StatusInProgress {

@@ -10,31 +10,32 @@ import (
 	"fmt"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // newRecord returns the record of a request with a key. Requests whose fingerprints
 // have the same JSON are the same.
-func (e *Engine) newRecord(s verification.IdempotencyScope, key, id string, fingerprint any) (verification.IdempotencyRecord, error) {
+func (e *Engine) newRecord(s store.IdempotencyScope, key, id string, fingerprint any) (store.IdempotencyRecord, error) {
 	raw, err := json.Marshal(fingerprint)
 	if err != nil {
-		return verification.IdempotencyRecord{}, fmt.Errorf("fingerprint the request: %w", err)
+		return store.IdempotencyRecord{}, fmt.Errorf("fingerprint the request: %w", err)
 	}
-	return verification.IdempotencyRecord{
-		IdempotencyKey: verification.IdempotencyKey{Scope: s, Key: key},
+	return store.IdempotencyRecord{
+		IdempotencyKey: store.IdempotencyKey{Scope: s, Key: key},
 		Fingerprint:    fmt.Sprintf("%x", sha256.Sum256(raw)), ID: id, At: e.now(),
 	}, nil
 }
 
 // checkRepeat returns an error unless mine is a repetition of the request that its
 // key was first used with, and that request was answered or its host has stopped.
-func checkRepeat(kept, mine verification.IdempotencyRecord) error {
+func checkRepeat(kept, mine store.IdempotencyRecord) error {
 	switch {
 	case kept.Fingerprint != mine.Fingerprint:
 		return &verification.Error{
 			Kind: verification.ErrKeyReused, Subject: "idempotency key",
 			Message: "the idempotency key was used with another request",
 		}
-	case !kept.Settled && mine.At.Sub(kept.At) < verification.IdempotencyLockTTL:
+	case !kept.Settled && mine.At.Sub(kept.At) < store.IdempotencyLockTTL:
 		return &verification.Error{
 			Kind: verification.ErrInFlight, Subject: "idempotency key",
 			Message: "the first request with this idempotency key has not been answered yet",
@@ -53,7 +54,7 @@ func (e *Engine) once(
 	if key == "" {
 		return deliver("")
 	}
-	mine, err := e.newRecord(verification.ScopeSignal, key, e.ports.NewID(), fingerprint)
+	mine, err := e.newRecord(store.ScopeSignal, key, e.ports.NewID(), fingerprint)
 	if err != nil {
 		return SignalResult{}, err
 	}
@@ -85,7 +86,7 @@ func (e *Engine) once(
 
 // settle marks the request of a key as answered. If that fails, the key is in flight
 // until IdempotencyLockTTL has passed.
-func (e *Engine) settle(ctx context.Context, t verification.TenantID, r verification.IdempotencyRecord) {
+func (e *Engine) settle(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) {
 	if err := e.ports.Store.SettleIdempotencyKey(ctx, t, r); err != nil {
 		e.log.Error("idempotency key not settled", "tenant", t, "error", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // twoReviews asks for two reviews, one after the other.
@@ -99,7 +100,7 @@ func TestASignalKeyStandsForOneRequest(t *testing.T) {
 		engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}); err != nil || v.ID == run.ID {
 		t.Errorf("a start under the key of a signal = %s, %v; want a run of its own", v.ID, err)
 	}
-	k.Advance(verification.IdempotencyKeyTTL)
+	k.Advance(store.IdempotencyKeyTTL)
 	if got, err := decide(k.Engine, run.ID, rejected); err != nil || got.Decision != verification.DecisionReject {
 		t.Errorf("another verdict after a day = %+v, %v; want it delivered", got, err)
 	}
@@ -139,7 +140,7 @@ var errGone = errors.New("the host is gone")
 func dying(t *testing.T, k *enginetest.Kit, before, after error) *engine.Engine {
 	t.Helper()
 	runs := mockRuns(k.Store)
-	runs.AppendFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+	runs.AppendFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
 		if before != nil {
 			return before
 		}
@@ -148,7 +149,7 @@ func dying(t *testing.T, k *enginetest.Kit, before, after error) *engine.Engine 
 	keys := &mock.IdempotencyStoreMock{
 		ClaimIdempotencyKeyFunc:   k.Store.ClaimIdempotencyKey,
 		ReleaseIdempotencyKeyFunc: k.Store.ReleaseIdempotencyKey,
-		SettleIdempotencyKeyFunc: func(context.Context, verification.TenantID, verification.IdempotencyRecord) error {
+		SettleIdempotencyKeyFunc: func(context.Context, verification.TenantID, store.IdempotencyRecord) error {
 			return errGone
 		},
 	}
@@ -176,7 +177,7 @@ func TestASignalWhoseHostDiedIsDeliveredOnce(t *testing.T) {
 			if _, err := decide(k.Engine, run.ID, v); !errors.Is(err, verification.ErrInFlight) {
 				t.Errorf("at once = %v, want ErrInFlight", err)
 			}
-			k.Advance(verification.IdempotencyLockTTL)
+			k.Advance(store.IdempotencyLockTTL)
 			var attempts sync.WaitGroup
 			for range 4 {
 				attempts.Go(func() {
@@ -206,7 +207,7 @@ func TestACustomersAnswerWhoseHostDiedIsDeliveredOnce(t *testing.T) {
 	if _, err := submit(host); err != nil {
 		t.Fatal(err)
 	}
-	k.Advance(verification.IdempotencyLockTTL)
+	k.Advance(store.IdempotencyLockTTL)
 	if got, err := submit(k.Engine); err != nil || got.Result != engine.SignalDelivered {
 		t.Errorf("after a minute = %+v, %v; want it delivered, though the step is no longer open", got, err)
 	}

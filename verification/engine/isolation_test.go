@@ -19,6 +19,8 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // bystander is the tenant beside that of the kit.
@@ -403,8 +405,8 @@ func TestARunThatStopsItsHostsIsEnded(t *testing.T) {
 func loseLeases(t *testing.T, k *enginetest.Kit, n int) {
 	t.Helper()
 	for i := range n {
-		_, _, err := k.Store.Take(t.Context(), verification.TakeRequest{
-			Kind: verification.WorkAdvance, Now: k.Clock.Now().Add(time.Duration(i) * time.Second), Max: 1, MaxPerTenant: 1,
+		_, _, err := k.Store.Take(t.Context(), store.TakeRequest{
+			Kind: store.WorkAdvance, Now: k.Clock.Now().Add(time.Duration(i) * time.Second), Max: 1, MaxPerTenant: 1,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -419,7 +421,7 @@ type poison struct {
 	runs int
 }
 
-func (*poison) Counted([]verification.Measure)               {}
+func (*poison) Counted([]view.Measure)                       {}
 func (*poison) ProviderCalled(string, string, time.Duration) {}
 func (p *poison) RunPoisoned()                               { p.runs++ }
 
@@ -433,7 +435,7 @@ func TestEndingARunThatStopsItsHostsIsAttemptedOnceAnHour(t *testing.T) {
 	}
 	loseLeases(t, k, 11)
 	var attempts atomic.Int32
-	onAppend(runs, func(verification.RunID, verification.Commit) error {
+	onAppend(runs, func(verification.RunID, store.Commit) error {
 		if attempts.Add(1) <= 2 {
 			return errors.New("not saved")
 		}
@@ -483,7 +485,7 @@ func TestADeadlineThatCannotBeSavedDelaysNoOther(t *testing.T) {
 	}
 	var mu sync.Mutex
 	saved := 0
-	onAppend(runs, func(id verification.RunID, _ verification.Commit) error {
+	onAppend(runs, func(id verification.RunID, _ store.Commit) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if refused[id] {
@@ -515,7 +517,7 @@ func TestABacklogOfDeadlinesDelaysNoOtherTenant(t *testing.T) {
 	other := startFor(t, k, bystander, applyForBystander(t, k, d), engine.StartRequest{ReferenceID: "y"})
 	var mu sync.Mutex
 	var expired []verification.RunID
-	onAppend(runs, func(id verification.RunID, _ verification.Commit) error {
+	onAppend(runs, func(id verification.RunID, _ store.Commit) error {
 		mu.Lock()
 		defer mu.Unlock()
 		expired = append(expired, id)
@@ -610,7 +612,7 @@ func TestADeadlineIsSavedWhileItsTenantMakesALongDecision(t *testing.T) {
 func TestARunThatEndsBeforeItsNextCallIsNotCalled(t *testing.T) {
 	k, runs := withRuns(t)
 	appends, save := 0, runs.AppendFunc
-	runs.AppendFunc = func(ctx context.Context, tenant verification.TenantID, id verification.RunID, seq int, c verification.Commit) error {
+	runs.AppendFunc = func(ctx context.Context, tenant verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
 		err := save(ctx, tenant, id, seq, c)
 		if appends++; appends == 2 {
 			if _, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, id); err != nil {

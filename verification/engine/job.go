@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // How many leases of a run may end in a row without an append.
@@ -25,7 +26,7 @@ const (
 // except session and work, which belong to the goroutine that drives it.
 type job struct {
 	session
-	work *verification.Work // taken from the queue, until the first append
+	work *store.Work // taken from the queue, until the first append
 
 	active   bool // it has its goroutine
 	queued   bool // it waits for a call slot
@@ -164,7 +165,7 @@ func (r *runner) interrupt(ref verification.RunRef) {
 // accept drives the runs that were taken from the queue. A run that has a job is
 // driven already: its goroutine makes another pass. The leases of runs that could not even
 // be ended are extended first, so that the next attempt to end them comes later.
-func (r *runner) accept(ctx context.Context, work []verification.Work) error {
+func (r *runner) accept(ctx context.Context, work []store.Work) error {
 	var extended []verification.RunRef
 	for _, w := range work {
 		if w.Lost > 0 {

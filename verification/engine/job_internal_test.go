@@ -13,27 +13,28 @@ import (
 	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // idleRunner returns a runner whose loop does not run, and the queue of its store.
 func idleRunner() (*runner, *mock.WorkQueueMock) {
 	queue := &mock.WorkQueueMock{
 		RenewFunc:   func(context.Context, []verification.RunRef, time.Time) error { return nil },
-		ReleaseFunc: func(context.Context, []verification.Work, time.Time) error { return nil },
+		ReleaseFunc: func(context.Context, []store.Work, time.Time) error { return nil },
 	}
 	clock := &mock.ClockMock{NowFunc: func() time.Time { return time.Unix(0, 0) }}
 	e := &Engine{activity: noop{}, opt: Options{Workers: 1, Calls: 4, Lease: time.Minute}}
 	e.ports.Clock = clock
 	e.ports.Store = struct {
-		verification.RunStore
-		verification.WorkQueue
-		verification.WorkflowStore
-		verification.TenantStore
-		verification.TenantLister
-		verification.IdempotencyStore
-		verification.DeliveryStore
-		verification.MeasureStore
-		verification.RescreenStore
+		store.RunStore
+		store.WorkQueue
+		store.WorkflowStore
+		store.TenantStore
+		store.TenantLister
+		store.IdempotencyStore
+		store.DeliveryStore
+		store.MeasureStore
+		store.RescreenStore
 	}{WorkQueue: queue}
 	e.heavy = fair.NewLimiter(1, 1)
 	return newRunner(e), queue
@@ -97,7 +98,7 @@ func TestARunTakenForAReservationIsReleasedWhenTheHostStops(t *testing.T) {
 	r, queue := idleRunner()
 	ref := verification.RunRef{Tenant: "t", Run: "r"}
 	reserved := r.reserve(ref)
-	if err := r.accept(t.Context(), []verification.Work{{RunRef: ref}}); err != nil {
+	if err := r.accept(t.Context(), []store.Work{{RunRef: ref}}); err != nil {
 		t.Fatal(err)
 	}
 	r.closing = true
@@ -124,8 +125,8 @@ func TestARunThatEndsWhileTheHostStopsTakesNoOthersPlace(t *testing.T) {
 	if err := r.close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := []verification.Work{
-		{Kind: verification.WorkAdvance, RunRef: ref("ended")}, {Kind: verification.WorkAdvance, RunRef: ref("called")},
+	want := []store.Work{
+		{Kind: store.WorkAdvance, RunRef: ref("ended")}, {Kind: store.WorkAdvance, RunRef: ref("called")},
 	}
 	if diff := cmp.Diff(want, queue.ReleaseCalls()[0].Work); diff != "" {
 		t.Errorf("released (-want +got):\n%s", diff)
@@ -167,12 +168,12 @@ func TestACallThatComesWhenTheHostStopsIsHandedOver(t *testing.T) {
 func TestTheLeaseOfARunThatWaitsIsNotRenewed(t *testing.T) {
 	r, queue := idleRunner()
 	r.e.store = struct {
-		verification.RunStore
-		verification.WorkflowStore
-		verification.TenantStore
-		verification.TenantLister
+		store.RunStore
+		store.WorkflowStore
+		store.TenantStore
+		store.TenantLister
 	}{RunStore: &mock.RunStoreMock{
-		AppendFunc: func(context.Context, verification.TenantID, verification.RunID, int, verification.Commit) error {
+		AppendFunc: func(context.Context, verification.TenantID, verification.RunID, int, store.Commit) error {
 			return nil
 		},
 	}}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // The limits of leaving runs to other hosts.
@@ -116,7 +117,7 @@ func (r *runner) leave(j *job, lacking error) {
 		return // it was saved without a lease
 	}
 	now := r.e.now()
-	w := verification.Work{Kind: verification.WorkAdvance, RunRef: j.ref}
+	w := store.Work{Kind: store.WorkAdvance, RunRef: j.ref}
 	if j.work != nil {
 		w = *j.work
 	}
@@ -134,7 +135,7 @@ func (r *runner) leave(j *job, lacking error) {
 	r.mu.Unlock()
 	j.work = nil
 	j.leased.Store(0) // a renewal would keep the run from other hosts
-	if err := r.e.ports.Store.Release(r.base, []verification.Work{w}, due); err != nil {
+	if err := r.e.ports.Store.Release(r.base, []store.Work{w}, due); err != nil {
 		r.e.log.Error("run not left to other hosts", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
 	}
 	r.reportLeft(j.ref, j.run.Wait, lacking, w.LeftAt)

@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // lines is a log.
@@ -120,7 +121,7 @@ func takes(counted *int) enginetest.Change {
 		p.Store = replace(own, func(s *ports) {
 			s.WorkQueue = &mock.WorkQueueMock{
 				FinishFunc: own.Finish, PostponeFunc: own.Postpone, ReleaseFunc: own.Release, RenewFunc: own.Renew,
-				TakeFunc: func(ctx context.Context, r verification.TakeRequest) ([]verification.Work, time.Time, error) {
+				TakeFunc: func(ctx context.Context, r store.TakeRequest) ([]store.Work, time.Time, error) {
 					work, next, err := own.Take(ctx, r)
 					mu.Lock()
 					defer mu.Unlock()
@@ -347,8 +348,8 @@ func TestATakeoverLeavesALine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	taken, _, err := k.Store.Take(t.Context(), verification.TakeRequest{
-		Kind: verification.WorkAdvance, Now: k.Clock.Now(), Lease: 20 * time.Second, Max: 10, MaxPerTenant: 10,
+	taken, _, err := k.Store.Take(t.Context(), store.TakeRequest{
+		Kind: store.WorkAdvance, Now: k.Clock.Now(), Lease: 20 * time.Second, Max: 10, MaxPerTenant: 10,
 	})
 	if err != nil || len(taken) != 1 {
 		t.Fatalf("Take = %v, %v", taken, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // The limits of the loop.
@@ -166,7 +167,7 @@ const (
 // intake counts the work of one kind that this host has taken, in all and for each
 // tenant. The runner's lock guards it.
 type intake struct {
-	kind           verification.WorkKind
+	kind           store.WorkKind
 	max, perTenant int
 
 	total   int
@@ -175,7 +176,7 @@ type intake struct {
 	limited bool                  // the queue may hold due work that did not fit
 }
 
-func newIntake(kind verification.WorkKind, max, perTenant int) intake {
+func newIntake(kind store.WorkKind, max, perTenant int) intake {
 	return intake{kind: kind, max: max, perTenant: perTenant, tenants: map[verification.TenantID]int{}}
 }
 
@@ -210,8 +211,8 @@ func (i *intake) next(t verification.TenantID, now time.Time) time.Time {
 
 // request returns the next request to the queue; ok is false when there is no
 // capacity. A tenant that holds less than its share may get as much again.
-func (i *intake) request(now time.Time, lease time.Duration) (req verification.TakeRequest, ok bool) {
-	req = verification.TakeRequest{
+func (i *intake) request(now time.Time, lease time.Duration) (req store.TakeRequest, ok bool) {
+	req = store.TakeRequest{
 		Kind: i.kind, Now: now, Lease: lease, After: i.last,
 		Max: min(maxTaken, i.max-i.total), MaxPerTenant: min(maxTenantTaken, i.perTenant),
 	}
@@ -230,7 +231,7 @@ func (r *runner) take(ctx context.Context, i *intake, now time.Time) (next time.
 	r.mu.Lock()
 	req, ok := i.request(now, r.e.opt.Lease)
 	ok = ok && !r.closing
-	if i.kind == verification.WorkAdvance {
+	if i.kind == store.WorkAdvance {
 		req.ExceptRuns = r.left.current(now)
 	}
 	r.mu.Unlock()
@@ -249,13 +250,13 @@ func (r *runner) take(ctx context.Context, i *intake, now time.Time) (next time.
 		next = now.Add(fullWait) // another host is taking it
 	}
 	switch i.kind {
-	case verification.WorkAnnounce:
+	case store.WorkAnnounce:
 		r.announce(work)
 		return next, nil
-	case verification.WorkExpire:
+	case store.WorkExpire:
 		r.expire(work)
 		return next, nil
-	case verification.WorkAdvance:
+	case store.WorkAdvance:
 	}
 	r.mu.Lock()
 	if at := r.left.next(); next.IsZero() || !at.IsZero() && at.Before(next) {

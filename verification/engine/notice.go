@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // errStopped is the error of attempts whose hosts stopped before they ended.
@@ -18,14 +19,14 @@ var errStopped = errors.New("the hosts that sent the notice kept stopping")
 
 // announce sends the notices that were taken from the queue: one goroutine for each
 // workflow looks at the receiver and starts one for each notice.
-func (r *runner) announce(work []verification.Work) {
+func (r *runner) announce(work []store.Work) {
 	type key struct {
 		tenant   verification.TenantID
 		workflow verification.WorkflowID
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	batches := map[key][]verification.Work{}
+	batches := map[key][]store.Work{}
 	for _, w := range work {
 		r.notices.add(w.Tenant)
 		k := key{w.Tenant, w.Workflow}
@@ -39,7 +40,7 @@ func (r *runner) announce(work []verification.Work) {
 
 // sendBatch sends the notices of one workflow. Those whose receiver is paused or
 // busy are released to the queue.
-func (r *runner) sendBatch(t verification.TenantID, id verification.WorkflowID, batch []verification.Work) {
+func (r *runner) sendBatch(t verification.TenantID, id verification.WorkflowID, batch []store.Work) {
 	deferred, at, err := r.dispatch(t, id, batch)
 	if len(deferred) > 0 {
 		r.e.opt.Observer.NoticeSent("deferred")
@@ -60,8 +61,8 @@ func (r *runner) sendBatch(t verification.TenantID, id verification.WorkflowID, 
 // dispatch starts a goroutine for each notice that may be sent to the receiver now,
 // and returns the others with the time to attempt them.
 func (r *runner) dispatch(
-	t verification.TenantID, id verification.WorkflowID, batch []verification.Work,
-) (deferred []verification.Work, at time.Time, err error) {
+	t verification.TenantID, id verification.WorkflowID, batch []store.Work,
+) (deferred []store.Work, at time.Time, err error) {
 	now := r.e.now()
 	workflow, err := r.e.store.Workflow(r.base, t, id)
 	if err != nil {
@@ -90,7 +91,7 @@ func (r *runner) dispatch(
 
 // notify makes one attempt, and schedules the next one if it fails. It returns the
 // error of the attempt.
-func (e *Engine) notify(ctx context.Context, w verification.Work, url string) error {
+func (e *Engine) notify(ctx context.Context, w store.Work, url string) error {
 	result, err := e.attempt(ctx, w, url)
 	if err != nil && e.runner.base.Err() == nil {
 		e.log.Error("notice not sent", "run", w.Run, "tenant", w.Tenant, "error", err)
@@ -100,7 +101,7 @@ func (e *Engine) notify(ctx context.Context, w verification.Work, url string) er
 
 // attempt returns the result of the Notifier. err is not nil when the attempt could
 // not be made or recorded: it is repeated when the lease of the work ends.
-func (e *Engine) attempt(ctx context.Context, w verification.Work, url string) (result, err error) {
+func (e *Engine) attempt(ctx context.Context, w store.Work, url string) (result, err error) {
 	if url == "" || e.ports.Notifier == nil {
 		return nil, e.ports.Store.Finish(ctx, w)
 	}
@@ -139,7 +140,7 @@ func (e *Engine) attempt(ctx context.Context, w verification.Work, url string) (
 }
 
 // newNotice returns the notice of a piece of work, without its URL.
-func (e *Engine) newNotice(ctx context.Context, w verification.Work) (n verification.Notice, err error) {
+func (e *Engine) newNotice(ctx context.Context, w store.Work) (n verification.Notice, err error) {
 	if w.Seq == 0 {
 		run, err := e.load(ctx, w.RunRef)
 		if err != nil {
@@ -173,7 +174,7 @@ func (e *Engine) noticeAt(ctx context.Context, t verification.TenantID, ref veri
 
 // nextAttempt returns the time of the attempt after one that failed with err. more is
 // false when there is none.
-func nextAttempt(err error, w verification.Work, now time.Time) (at time.Time, more bool) {
+func nextAttempt(err error, w store.Work, now time.Time) (at time.Time, more bool) {
 	wait, more := verification.NoticeRetry(w.Attempt)
 	if !more {
 		return time.Time{}, false
@@ -195,7 +196,7 @@ func nextAttempt(err error, w verification.Work, now time.Time) (at time.Time, m
 // jittered returns between nine tenths of wait and all of it, so that notices that
 // failed together are not all sent again together. The fraction is derived from run
 // and attempt.
-func jittered(wait time.Duration, w verification.Work) time.Duration {
+func jittered(wait time.Duration, w store.Work) time.Duration {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", w.Run, w.Attempt))
 	fraction := float64(binary.BigEndian.Uint32(sum[:4])) / (1 << 32)
 	return wait - time.Duration(fraction*float64(wait)/10)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // MaxNumbersDays is the maximum number of days of a NumbersQuery.
@@ -19,7 +21,7 @@ const MaxNumbersDays = 366
 // NumbersQuery selects the numbers of a tenant.
 type NumbersQuery struct {
 	// First and Last are the first and the last day, in the time zone of the tenant.
-	First, Last verification.Day
+	First, Last view.Day
 	// Days selects as many days up to today, in place of First and Last.
 	Days int
 	// Workflow selects the runs of one workflow; empty selects all.
@@ -40,7 +42,7 @@ type Numbers struct {
 
 // DayNumbers are the numbers of one day.
 type DayNumbers struct {
-	Day     verification.Day
+	Day     view.Day
 	Started int
 	// Ended counts the runs that ended, by terminal status.
 	Ended map[verification.Status]int
@@ -104,21 +106,21 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 		return Numbers{}, err
 	}
 	if q.Days != 0 {
-		q.Last = verification.DayOf(e.now(), e.location(tenant.Zone))
-		q.First = q.Last - verification.Day(q.Days) + 1
+		q.Last = view.DayOf(e.now(), e.location(tenant.Zone))
+		q.First = q.Last - view.Day(q.Days) + 1
 	}
 	if q.Last < q.First || q.Last-q.First >= MaxNumbersDays {
 		return Numbers{}, verification.InvalidField("numbers", "to", "must be the first day or up to 365 days later")
 	}
-	wanted := verification.MeasureQuery{
+	wanted := view.MeasureQuery{
 		Workflow: q.Workflow, First: q.First, Last: q.Last,
-		Names: []verification.MeasureName{
-			verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict, verification.MeasureVerdictTime,
+		Names: []view.MeasureName{
+			view.MeasureStarted, view.MeasureEnded, view.MeasureVerdict, view.MeasureVerdictTime,
 		},
-		Totals: []verification.MeasureName{verification.MeasureDispatchFailed, verification.MeasureDispatchTime},
+		Totals: []view.MeasureName{view.MeasureDispatchFailed, view.MeasureDispatchTime},
 	}
 	if q.Workflow != "" {
-		wanted.Totals = append(wanted.Totals, verification.MeasureTransition, verification.MeasureStopped)
+		wanted.Totals = append(wanted.Totals, view.MeasureTransition, view.MeasureStopped)
 	}
 	found, err := e.ports.Store.Measures(ctx, t, wanted)
 	if err != nil {
@@ -137,32 +139,32 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 	return n, err
 }
 
-func dayNumbers(q verification.MeasureQuery, found []verification.MeasureCounts) []DayNumbers {
+func dayNumbers(q view.MeasureQuery, found []view.MeasureCounts) []DayNumbers {
 	all := make([]DayNumbers, q.Last-q.First+1)
 	for i := range all {
 		day := DayNumbers{
-			Day: q.First + verification.Day(i), Ended: map[verification.Status]int{}, Outcomes: map[string]int{},
+			Day: q.First + view.Day(i), Ended: map[verification.Status]int{}, Outcomes: map[string]int{},
 			TimeToVerdict: timeToVerdict(found, i, i+1),
 		}
 		for _, m := range found {
 			switch m.Name {
-			case verification.MeasureStarted:
+			case view.MeasureStarted:
 				day.Started += m.Counts[i]
-			case verification.MeasureEnded:
+			case view.MeasureEnded:
 				n := m.Counts[i]
 				status, outcome, _ := strings.Cut(m.Key, ":")
 				day.Ended[verification.Status(status)] += n
 				if status == string(verification.StatusCompleted) && n > 0 {
 					day.Outcomes[outcome] += n
 				}
-			case verification.MeasureVerdict:
+			case view.MeasureVerdict:
 				if m.Key == string(verification.DecisionApprove) {
 					day.Approved += m.Counts[i]
 				} else {
 					day.Rejected += m.Counts[i]
 				}
-			case verification.MeasureTransition, verification.MeasureStopped, verification.MeasureVerdictTime,
-				verification.MeasureDispatchFailed, verification.MeasureDispatchTime:
+			case view.MeasureTransition, view.MeasureStopped, view.MeasureVerdictTime,
+				view.MeasureDispatchFailed, view.MeasureDispatchTime:
 			}
 		}
 		all[i] = day
@@ -171,17 +173,17 @@ func dayNumbers(q verification.MeasureQuery, found []verification.MeasureCounts)
 }
 
 // timeToVerdict describes the times to verdict on some days.
-func timeToVerdict(found []verification.MeasureCounts, from, to int) DurationNumbers {
-	durations := verification.DurationCounts{}
+func timeToVerdict(found []view.MeasureCounts, from, to int) DurationNumbers {
+	durations := view.DurationCounts{}
 	for _, m := range found {
-		if m.Name == verification.MeasureVerdictTime {
+		if m.Name == view.MeasureVerdictTime {
 			durations.Add(m.Key, sum(m.Counts[from:to]))
 		}
 	}
 	return describe(durations)
 }
 
-func describe(d verification.DurationCounts) DurationNumbers {
+func describe(d view.DurationCounts) DurationNumbers {
 	return DurationNumbers{Count: d.Total(), P50: d.Quantile(0.5), P95: d.Quantile(0.95)}
 }
 
@@ -192,24 +194,24 @@ func sum(counts []int) (n int) {
 	return n
 }
 
-func providerNumbers(found []verification.MeasureCounts) []ProviderNumbers {
-	failures, results := map[string]int{}, map[string]verification.DurationCounts{}
-	at := func(name string) verification.DurationCounts {
+func providerNumbers(found []view.MeasureCounts) []ProviderNumbers {
+	failures, results := map[string]int{}, map[string]view.DurationCounts{}
+	at := func(name string) view.DurationCounts {
 		if results[name] == nil {
-			results[name] = verification.DurationCounts{}
+			results[name] = view.DurationCounts{}
 		}
 		return results[name]
 	}
 	for _, m := range found {
 		switch m.Name {
-		case verification.MeasureDispatchTime:
+		case view.MeasureDispatchTime:
 			_, name, _ := strings.Cut(m.Key, ":")
 			at(name).Add(m.Key, sum(m.Counts))
-		case verification.MeasureDispatchFailed:
+		case view.MeasureDispatchFailed:
 			at(m.Key)
 			failures[m.Key] += sum(m.Counts)
-		case verification.MeasureStarted, verification.MeasureEnded, verification.MeasureTransition, verification.MeasureStopped,
-			verification.MeasureVerdict, verification.MeasureVerdictTime:
+		case view.MeasureStarted, view.MeasureEnded, view.MeasureTransition, view.MeasureStopped,
+			view.MeasureVerdict, view.MeasureVerdictTime:
 		}
 	}
 	var all []ProviderNumbers
@@ -221,7 +223,7 @@ func providerNumbers(found []verification.MeasureCounts) []ProviderNumbers {
 
 // stepNumbers returns the numbers of the steps of a workflow.
 func (e *Engine) stepNumbers(
-	ctx context.Context, t verification.TenantID, id verification.WorkflowID, found []verification.MeasureCounts,
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID, found []view.MeasureCounts,
 ) ([]StepNumbers, error) {
 	w, err := e.ports.Store.Workflow(ctx, t, id)
 	if err != nil {
@@ -237,14 +239,14 @@ func (e *Engine) stepNumbers(
 	for _, m := range found {
 		counted[m.Version] = true
 		switch m.Name {
-		case verification.MeasureTransition:
-			move, n := verification.ParseTransition(m.Key), sum(m.Counts)
+		case view.MeasureTransition:
+			move, n := view.ParseTransition(m.Key), sum(m.Counts)
 			at(move.To).Reached += n
 			at(move.From).Left += n
-		case verification.MeasureStopped:
+		case view.MeasureStopped:
 			at(verification.NodeID(m.Key)).Stopped += sum(m.Counts)
-		case verification.MeasureStarted, verification.MeasureEnded, verification.MeasureVerdict, verification.MeasureVerdictTime,
-			verification.MeasureDispatchFailed, verification.MeasureDispatchTime:
+		case view.MeasureStarted, view.MeasureEnded, view.MeasureVerdict, view.MeasureVerdictTime,
+			view.MeasureDispatchFailed, view.MeasureDispatchTime:
 		}
 	}
 	delete(steps, "") // the start
@@ -285,7 +287,7 @@ func (e *Engine) describeFormer(
 	if len(former) == 0 {
 		return nil
 	}
-	versions, err := e.ports.Store.Versions(ctx, t, id, verification.PageQuery{Limit: verification.MaxLimit})
+	versions, err := e.ports.Store.Versions(ctx, t, id, store.PageQuery{Limit: store.MaxLimit})
 	if err != nil {
 		return err
 	}
@@ -323,7 +325,7 @@ func sortedSteps(steps map[verification.NodeID]*StepNumbers, order map[verificat
 
 // queueNumbers describes the review queue now.
 func (e *Engine) queueNumbers(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (n QueueNumbers, err error) {
-	q := verification.RunQuery{Order: verification.OldestFirst, Workflow: w, Now: e.now()}
+	q := store.RunQuery{Order: store.OldestFirst, Workflow: w, Now: e.now()}
 	first := q
 	first.Limit = 1
 	p, err := e.ports.Store.List(ctx, t, first)
@@ -355,7 +357,7 @@ type TransitionQuery struct {
 	Workflow verification.WorkflowID
 	Version  int // its number, 1 for the first
 	// First and Last bound the days of the transitions; zero is no bound.
-	First, Last verification.Day
+	First, Last view.Day
 }
 
 // TransitionCounts says how often the runs of a version moved from node to node.
@@ -369,19 +371,19 @@ type TransitionCounts struct {
 // TransitionCounts counts the transitions of the runs of a version.
 func (e *Engine) TransitionCounts(ctx context.Context, t verification.TenantID, q TransitionQuery) (TransitionCounts, error) {
 	if q.Last == 0 {
-		q.Last = verification.DayOf(e.now(), time.UTC) + 1 // every zone is at most a day ahead
+		q.Last = view.DayOf(e.now(), time.UTC) + 1 // every zone is at most a day ahead
 	}
-	found, err := e.ports.Store.Measures(ctx, t, verification.MeasureQuery{
+	found, err := e.ports.Store.Measures(ctx, t, view.MeasureQuery{
 		Workflow: q.Workflow, Version: q.Version, First: q.First, Last: q.Last,
-		Totals: []verification.MeasureName{verification.MeasureTransition, verification.MeasureStopped},
+		Totals: []view.MeasureName{view.MeasureTransition, view.MeasureStopped},
 	})
 	if err != nil {
 		return TransitionCounts{}, err
 	}
 	c := TransitionCounts{Transitions: map[verification.Transition]int{}, Stopped: map[verification.NodeID]int{}}
 	for _, m := range found {
-		if m.Name == verification.MeasureTransition {
-			c.Transitions[verification.ParseTransition(m.Key)] += sum(m.Counts)
+		if m.Name == view.MeasureTransition {
+			c.Transitions[view.ParseTransition(m.Key)] += sum(m.Counts)
 		} else {
 			c.Stopped[verification.NodeID(m.Key)] += sum(m.Counts)
 		}

@@ -21,6 +21,8 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 var errDisk = errors.New("the disk is gone")
@@ -170,8 +172,8 @@ func TestAFailureOfTheAccountStoreIsNotARefusal(t *testing.T) {
 func TestAQueueThatFailsIsCalledAgainAfterASecond(t *testing.T) {
 	calls := 0
 	queue := &mock.WorkQueueMock{
-		TakeFunc: func(_ context.Context, r verification.TakeRequest) ([]verification.Work, time.Time, error) {
-			if r.Kind != verification.WorkAdvance {
+		TakeFunc: func(_ context.Context, r store.TakeRequest) ([]store.Work, time.Time, error) {
+			if r.Kind != store.WorkAdvance {
 				return nil, time.Time{}, nil
 			}
 			if calls++; calls == 1 {
@@ -247,7 +249,7 @@ func (o *observed) add(what ...string) {
 	o.got = append(o.got, strings.Join(what, " "))
 }
 
-func (o *observed) Counted(found []verification.Measure) {
+func (o *observed) Counted(found []view.Measure) {
 	for _, m := range found {
 		o.add(strings.TrimSpace(string(m.Name) + " " + m.Key))
 	}

@@ -8,23 +8,24 @@ import (
 	"errors"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Queue returns one page of the runs that need a verdict now and match the query, and
 // the number of all matches. q.Now is set by the engine, q.ClaimedBy is an identity, and an
 // empty order is OldestFirst.
-func (e *Engine) Queue(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
+func (e *Engine) Queue(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
 	if err := q.PageQuery.Validate(); err != nil {
-		return verification.Page[verification.Summary]{}, err
+		return store.Page[verification.Summary]{}, err
 	}
-	q.Now, q.ClaimedBy, q.Order = e.now(), keyOf(q.ClaimedBy), cmp.Or(q.Order, verification.OldestFirst)
+	q.Now, q.ClaimedBy, q.Order = e.now(), keyOf(q.ClaimedBy), cmp.Or(q.Order, store.OldestFirst)
 	return e.ports.Store.List(ctx, t, q)
 }
 
 // Review returns the review of one run with its claim, or ErrNotFound if the run needs no
 // verdict now.
 func (e *Engine) Review(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.Review, error) {
-	p, err := e.Queue(ctx, t, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Run: id})
+	p, err := e.Queue(ctx, t, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Run: id})
 	if err != nil {
 		return verification.Review{}, err
 	}
@@ -42,7 +43,7 @@ type QueueStats struct {
 
 // QueueStats counts the review queue of a tenant, or of all tenants if t is empty.
 func (e *Engine) QueueStats(ctx context.Context, t verification.TenantID) (s QueueStats, err error) {
-	q := verification.RunQuery{Order: verification.OldestFirst, Now: e.now()}
+	q := store.RunQuery{Order: store.OldestFirst, Now: e.now()}
 	if s.Open, err = e.total(ctx, t, q); err != nil {
 		return s, err
 	}
@@ -52,7 +53,7 @@ func (e *Engine) QueueStats(ctx context.Context, t verification.TenantID) (s Que
 }
 
 // total returns the number of runs that match a query.
-func (e *Engine) total(ctx context.Context, t verification.TenantID, q verification.RunQuery) (int, error) {
+func (e *Engine) total(ctx context.Context, t verification.TenantID, q store.RunQuery) (int, error) {
 	p, err := e.ports.Store.List(ctx, t, q)
 	return p.Total, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestARetryIsNotDelayedByTheLeaseOfARunThatWasTakenMeanwhile(t *testing.T) {
@@ -34,14 +35,14 @@ func TestARetryIsNotDelayedByTheLeaseOfARunThatWasTakenMeanwhile(t *testing.T) {
 			},
 		}
 		runs := mockRuns(own)
-		onAppend(runs, func(_ verification.RunID, c verification.Commit) error {
+		onAppend(runs, func(_ verification.RunID, c store.Commit) error {
 			if len(c.Events) == 0 {
 				once.Do(func() { close(waits) })
 			}
 			return nil
 		})
 		queue := &mock.WorkQueueMock{FinishFunc: own.Finish, PostponeFunc: own.Postpone, ReleaseFunc: own.Release}
-		queue.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]verification.Work, time.Time, error) {
+		queue.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]store.Work, time.Time, error) {
 			work, next, err := own.Take(ctx, r)
 			if len(work) > 0 && takes.Add(1) == 1 {
 				close(taken)
@@ -83,9 +84,9 @@ func TestARunOfAHostThatDiedIsTakenWhenItsLeaseEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := verification.Commit{
+	left := store.Commit{
 		Events: events, Summary: verification.Fold(run.ID, events).Summary(),
-		Work: verification.AdvanceAt(k.Clock.Now().Add(10 * time.Second)),
+		Work: store.AdvanceAt(k.Clock.Now().Add(10 * time.Second)),
 	}
 	if err := k.Store.Append(t.Context(), enginetest.Tenant, run.ID, 0, left); err != nil {
 		t.Fatal(err)
@@ -105,16 +106,16 @@ func TestARunOfAHostThatDiedIsTakenWhenItsLeaseEnds(t *testing.T) {
 }
 
 // due takes the runs that another host could take.
-func due(t *testing.T, k *enginetest.Kit) ([]verification.Work, error) {
+func due(t *testing.T, k *enginetest.Kit) ([]store.Work, error) {
 	t.Helper()
 	return dueAt(t, k, k.Clock.Now())
 }
 
 // dueAt takes the runs that a host whose clock is at now could take.
-func dueAt(t *testing.T, k *enginetest.Kit, now time.Time) ([]verification.Work, error) {
+func dueAt(t *testing.T, k *enginetest.Kit, now time.Time) ([]store.Work, error) {
 	t.Helper()
-	work, _, err := k.Store.Take(t.Context(), verification.TakeRequest{
-		Kind: verification.WorkAdvance, Now: now, Lease: time.Second, Max: 10, MaxPerTenant: 10,
+	work, _, err := k.Store.Take(t.Context(), store.TakeRequest{
+		Kind: store.WorkAdvance, Now: now, Lease: time.Second, Max: 10, MaxPerTenant: 10,
 	})
 	return work, err
 }
@@ -257,7 +258,7 @@ func TestWorkOfARunThatNeedsNothingIsFinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := verification.Commit{Summary: verification.Fold(run.ID, stored).Summary(), Work: verification.AdvanceAt(k.Clock.Now())}
+	c := store.Commit{Summary: verification.Fold(run.ID, stored).Summary(), Work: store.AdvanceAt(k.Clock.Now())}
 	if err := k.Store.Append(t.Context(), enginetest.Tenant, run.ID, len(stored), c); err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +273,7 @@ func TestWorkThatAnotherHostIsTakingIsAskedForAgainLater(t *testing.T) {
 	var takes atomic.Int64
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
 		queue := &mock.WorkQueueMock{
-			TakeFunc: func(_ context.Context, r verification.TakeRequest) ([]verification.Work, time.Time, error) {
+			TakeFunc: func(_ context.Context, r store.TakeRequest) ([]store.Work, time.Time, error) {
 				if takes.Add(1) > 10 {
 					return nil, time.Time{}, nil
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestAFailedNoticeIsSentAgainUnderItsID(t *testing.T) {
@@ -88,7 +89,7 @@ func TestARedeliveryThatCannotBeQueuedDoesNotChangeTheLedger(t *testing.T) {
 	before := delivery(t, k, run.ID)
 	runs := &mock.RunStoreMock{
 		LoadFunc: k.Store.Load,
-		AppendFunc: func(context.Context, verification.TenantID, verification.RunID, int, verification.Commit) error {
+		AppendFunc: func(context.Context, verification.TenantID, verification.RunID, int, store.Commit) error {
 			return errDisk
 		},
 	}
@@ -108,7 +109,7 @@ func TestARedeliveryIsRepeatedAfterAVerdict(t *testing.T) {
 	attempts := 0
 	runs := &mock.RunStoreMock{
 		LoadFunc: k.Store.Load,
-		AppendFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a verification.Commit) error {
+		AppendFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a store.Commit) error {
 			if attempts++; attempts == 1 {
 				k.GiveVerdict(run.ID, verification.DecisionReject)
 			}
@@ -149,7 +150,7 @@ func TestRedeliverNeedsARunThatIsOverAndAWebhook(t *testing.T) {
 	if all := k.Notices.All(); len(all) != 0 {
 		t.Errorf("notices = %+v, want nothing", all)
 	}
-	p, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, "", verification.PageQuery{Limit: 10})
+	p, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, "", store.PageQuery{Limit: 10})
 	if err != nil || p.Total != 0 {
 		t.Errorf("deliveries = %+v, %v; want none", p, err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // screener is a provider that screens against the list "sanctions".
@@ -110,7 +111,7 @@ func wantCalls(t *testing.T, what string, s *screener, want map[verification.Run
 }
 
 // hitsOf counts the events of new hits of a run.
-func hitsOf(t *testing.T, s verification.RunStore, id verification.RunID) (n int) {
+func hitsOf(t *testing.T, s store.RunStore, id verification.RunID) (n int) {
 	t.Helper()
 	history, err := s.Load(t.Context(), enginetest.Tenant, id, 0)
 	if err != nil {
@@ -143,8 +144,8 @@ func TestACompletedRunIsScreenedAgainWhenTheListChanges(t *testing.T) {
 	if n := len(k.Notices.All()); n != 1 {
 		t.Errorf("%d notices, want that of the end only", n)
 	}
-	queue, err := k.Store.List(t.Context(), enginetest.Tenant, verification.RunQuery{
-		PageQuery: verification.PageQuery{Limit: 10}, Now: k.Clock.Now(), Cause: verification.CauseRescreened,
+	queue, err := k.Store.List(t.Context(), enginetest.Tenant, store.RunQuery{
+		PageQuery: store.PageQuery{Limit: 10}, Now: k.Clock.Now(), Cause: verification.CauseRescreened,
 	})
 	if err != nil || queue.Total != 1 {
 		t.Errorf("%d runs with a new hit in the queue, %v; want 1", queue.Total, err)

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // UseSignInLink records that a sign-in link is used. ErrUnauthenticated is returned
@@ -15,7 +16,7 @@ func (e *Engine) UseSignInLink(ctx context.Context, l verification.SignInLink) e
 		return &verification.Error{Kind: verification.ErrUnauthenticated, Subject: "sign-in link", Message: "it has expired"}
 	}
 	// A store keeps keys for longer than a link lasts, and gives one to one caller only.
-	mine, err := e.newRecord(verification.ScopeSignIn, l.ID, e.ports.NewID(), l.Reviewer)
+	mine, err := e.newRecord(store.ScopeSignIn, l.ID, e.ports.NewID(), l.Reviewer)
 	if err != nil {
 		return err
 	}

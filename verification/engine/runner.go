@@ -13,6 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/fair"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // The limits of a runner that are not options.
@@ -67,9 +68,9 @@ func newRunner(e *Engine) *runner {
 		calls:       fair.NewLimiter(o.Calls, max(1, o.Calls/tenantShare)),
 		providers:   map[providerKey]providerSlots{},
 		jobs:        map[verification.RunRef]*job{},
-		advances:    newIntake(verification.WorkAdvance, jobs, max(1, jobs/tenantShare)),
-		notices:     newIntake(verification.WorkAnnounce, maxNotices, tenantNotices),
-		expiries:    newIntake(verification.WorkExpire, maxExpiries, tenantExpiries),
+		advances:    newIntake(store.WorkAdvance, jobs, max(1, jobs/tenantShare)),
+		notices:     newIntake(store.WorkAnnounce, maxNotices, tenantNotices),
+		expiries:    newIntake(store.WorkExpire, maxExpiries, tenantExpiries),
 		receivers:   receivers{},
 		left:        leftRuns{},
 		rescreening: newRescreening(e.ports.Providers),
@@ -131,9 +132,9 @@ func (r *runner) close(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var err error
 	if len(remaining) > 0 {
-		work := make([]verification.Work, len(remaining))
+		work := make([]store.Work, len(remaining))
 		for i, ref := range remaining {
-			work[i] = verification.Work{Kind: verification.WorkAdvance, RunRef: ref}
+			work[i] = store.Work{Kind: store.WorkAdvance, RunRef: ref}
 		}
 		err = r.e.ports.Store.Release(ctx, work, r.e.now())
 	}
@@ -154,15 +155,15 @@ func (r *runner) isClosing() bool {
 const maxKeptWait = 5 * time.Second
 
 // keeps returns Kept if this host itself carries out work that is due at a time.
-func (r *runner) keeps(at, now time.Time) verification.Hold {
+func (r *runner) keeps(at, now time.Time) store.Hold {
 	if r != nil && at.Sub(now) <= maxKeptWait && r.loop.isServing() {
-		return verification.Kept
+		return store.Kept
 	}
-	return verification.NotHeld
+	return store.NotHeld
 }
 
 // appended reacts to an append: it wakes the loop for the work that was queued.
-func (r *runner) appended(c verification.Commit) {
+func (r *runner) appended(c store.Commit) {
 	for _, at := range c.Work {
 		r.nudge(at)
 	}

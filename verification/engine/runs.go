@@ -7,24 +7,25 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Runs returns one page of the runs that match the query now, newest first.
-func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.RunView], error) {
+func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.RunView], error) {
 	if err := q.PageQuery.Validate(); err != nil {
-		return verification.Page[verification.RunView]{}, err
+		return store.Page[verification.RunView]{}, err
 	}
 	found, err := e.list(ctx, t, &q)
 	if err != nil {
-		return verification.Page[verification.RunView]{}, err
+		return store.Page[verification.RunView]{}, err
 	}
-	page := verification.Page[verification.RunView]{
+	page := store.Page[verification.RunView]{
 		Data: make([]verification.RunView, 0, len(found.Data)), Total: found.Total, PageQuery: q.PageQuery,
 	}
 	for _, s := range found.Data {
 		v, err := e.linked(t, s, s.View(q.Now))
 		if err != nil {
-			return verification.Page[verification.RunView]{}, err
+			return store.Page[verification.RunView]{}, err
 		}
 		page.Data = append(page.Data, v)
 	}
@@ -35,8 +36,8 @@ func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q verificati
 // the time of the read. Use Summary.StatusAt and Summary.DecisionAt for the status and
 // the decision at that time.
 func (e *Engine) RunSummaries(
-	ctx context.Context, t verification.TenantID, q verification.RunQuery,
-) (page verification.Page[verification.Summary], at time.Time, err error) {
+	ctx context.Context, t verification.TenantID, q store.RunQuery,
+) (page store.Page[verification.Summary], at time.Time, err error) {
 	if err := q.PageQuery.Validate(); err != nil {
 		return page, at, err
 	}
@@ -52,8 +53,8 @@ const maxLists = 5
 // list reads a page as of now. Before it returns runs as expired, it saves their expiry: see
 // expireIfOverdue. If a summary disagrees with its history, the page is returned as it is.
 func (e *Engine) list(
-	ctx context.Context, t verification.TenantID, q *verification.RunQuery,
-) (found verification.Page[verification.Summary], err error) {
+	ctx context.Context, t verification.TenantID, q *store.RunQuery,
+) (found store.Page[verification.Summary], err error) {
 	for range maxLists {
 		q.Now = e.now()
 		if found, err = e.ports.Store.List(ctx, t, *q); err != nil {

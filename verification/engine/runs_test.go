@@ -10,12 +10,13 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestAListWhoseSummariesDisagreeWithTheirHistoriesEnds(t *testing.T) {
 	k, runs := withRuns(t)
 	list := runs.ListFunc
-	runs.ListFunc = func(ctx context.Context, t verification.TenantID, q verification.RunQuery) (verification.Page[verification.Summary], error) {
+	runs.ListFunc = func(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
 		page, err := list(ctx, t, q)
 		for i := range page.Data { // a deadline that is not in the history
 			page.Data[i].ExpiresAt = page.Data[i].StartedAt.Add(time.Second)
@@ -28,7 +29,7 @@ func TestAListWhoseSummariesDisagreeWithTheirHistoriesEnds(t *testing.T) {
 	k.Advance(time.Minute)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	page, err := k.Engine.Runs(ctx, enginetest.Tenant, verification.RunQuery{PageQuery: verification.PageQuery{Limit: 10}})
+	page, err := k.Engine.Runs(ctx, enginetest.Tenant, store.RunQuery{PageQuery: store.PageQuery{Limit: 10}})
 	if err != nil || len(page.Data) != 1 || page.Data[0].ID != run.ID || page.Data[0].Status != verification.StatusExpired {
 		t.Errorf("Runs = %+v, %v; want the run as its summary has it", page, err)
 	}
@@ -40,7 +41,7 @@ func TestAListWhoseSummariesDisagreeWithTheirHistoriesEnds(t *testing.T) {
 func TestACommandThatLosesEveryRaceIsUnavailable(t *testing.T) {
 	k, runs := withRuns(t)
 	run := start(k, onboarding())
-	onAppend(runs, func(verification.RunID, verification.Commit) error {
+	onAppend(runs, func(verification.RunID, store.Commit) error {
 		return &verification.Error{Kind: verification.ErrConflict, Subject: "run"}
 	})
 	_, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, run.ID)
@@ -54,8 +55,8 @@ func TestARunThatIsPolledAgainStaysInTheList(t *testing.T) {
 	k.Provider.On("a", enginetest.Pend("ticket", time.Minute), enginetest.Pend("ticket", time.Minute))
 	run := start(k, chain("a"))
 	k.Advance(90 * time.Second) // the second pending result adds nothing to the history
-	page, err := k.Engine.Runs(t.Context(), enginetest.Tenant, verification.RunQuery{
-		PageQuery: verification.PageQuery{Limit: 10}, Workflow: run.WorkflowID,
+	page, err := k.Engine.Runs(t.Context(), enginetest.Tenant, store.RunQuery{
+		PageQuery: store.PageQuery{Limit: 10}, Workflow: run.WorkflowID,
 	})
 	if err != nil || len(page.Data) != 1 || page.Data[0].ReferenceID != "person-1" {
 		t.Errorf("Runs = %+v, %v; want the run", page, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // session is a run that a use case has read, so that it reads each thing once.
@@ -258,7 +259,7 @@ func (e *Engine) save(
 	ctx context.Context, s *session, after verification.Run, events []verification.Event, l lease,
 ) (historyOnly bool, err error) {
 	now, before := e.now(), s.run
-	c := verification.NewCommit(before, after, events, e.location(after.Started.Zone))
+	c := store.NewCommit(before, after, events, e.location(after.Started.Zone))
 	ends := after.Ended != "" && before.Ended == ""
 	further := s.program.Version.Definition.NoticesOf(before.Seq, events)
 	announce := false
@@ -268,19 +269,19 @@ func (e *Engine) save(
 			further = append(further, 0)
 		}
 		for _, seq := range further {
-			c.Work[verification.WorkKey{Kind: verification.WorkAnnounce, Seq: seq}] = now
+			c.Work[store.WorkKey{Kind: store.WorkAnnounce, Seq: seq}] = now
 		}
 		announced = len(further)
 		if after.Ended != "" {
 			c.Hold = e.runner.keeps(now, now)
 		}
 	}
-	advance := verification.WorkKey{Kind: verification.WorkAdvance}
+	advance := store.WorkKey{Kind: store.WorkAdvance}
 	switch task := after.Task(now); {
 	case task.Kind == verification.TaskWait:
 		c.Work[advance], c.Hold = task.At, e.runner.keeps(task.At, now)
 	case drivable(task) && l.held && e.lacks(s.ref.Tenant, after.Wait) == nil:
-		c.Work[advance], c.Hold = now.Add(e.opt.Lease), verification.Leased
+		c.Work[advance], c.Hold = now.Add(e.opt.Lease), store.Leased
 		if l.young && announced == 0 && before.Summary() == c.Summary {
 			c.Work, historyOnly = nil, true
 		}

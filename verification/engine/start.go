@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // StartRequest is a request to start a run.
@@ -41,9 +42,9 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 		return verification.RunView{}, err
 	}
 	run := verification.RunID(e.ports.NewID())
-	var mine verification.IdempotencyRecord
+	var mine store.IdempotencyRecord
 	if r.IdempotencyKey != "" {
-		if mine, err = e.newRecord(verification.ScopeStart, r.IdempotencyKey, string(run), startFingerprint{id, r}); err != nil {
+		if mine, err = e.newRecord(store.ScopeStart, r.IdempotencyKey, string(run), startFingerprint{id, r}); err != nil {
 			return verification.RunView{}, err
 		}
 		// A start that was accepted returns its run again, even if the present version
@@ -91,7 +92,7 @@ type startFingerprint struct {
 // begin decides and saves the first events of a run, and waits as requested.
 func (e *Engine) begin(
 	ctx context.Context, t verification.TenantID, w verification.Workflow, run verification.RunID,
-	mine verification.IdempotencyRecord, r StartRequest,
+	mine store.IdempotencyRecord, r StartRequest,
 ) (verification.RunView, error) {
 	switch {
 	case w.Retired:
@@ -183,7 +184,7 @@ func joinFields(a, b error) error {
 // repeated returns the run of an earlier request with the same key. found is false
 // when that run was never saved.
 func (e *Engine) repeated(
-	ctx context.Context, t verification.TenantID, kept verification.IdempotencyRecord, r StartRequest,
+	ctx context.Context, t verification.TenantID, kept store.IdempotencyRecord, r StartRequest,
 ) (v verification.RunView, found bool, err error) {
 	s := &session{ref: verification.RunRef{Tenant: t, Run: verification.RunID(kept.ID)}}
 	woken, unwatch := e.watch.add(s.ref)

@@ -13,6 +13,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestAStartOfAnInteractiveWorkflowCarriesItsLink(t *testing.T) {
@@ -120,14 +121,14 @@ func TestAKeyOfAHostThatDiedIsTakenOver(t *testing.T) {
 	dying, runs := withRuns(t, func(p *engine.Ports, _ *engine.Options) {
 		p.Store, p.NewID = replace(p.Store, func(s *ports) { s.IdempotencyStore, s.WorkflowStore = k.Store, k.Store }), enginetest.SeededIDs(2)
 	})
-	onAppend(runs, func(verification.RunID, verification.Commit) error { return errDisk })
+	onAppend(runs, func(verification.RunID, store.Commit) error { return errDisk })
 	if _, err := dying.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r); err == nil {
 		t.Fatal("the start succeeded although its append failed")
 	}
 	if _, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r); !errors.Is(err, verification.ErrInFlight) {
 		t.Errorf("at once = %v, want ErrInFlight", err)
 	}
-	k.Advance(verification.IdempotencyLockTTL)
+	k.Advance(store.IdempotencyLockTTL)
 	v, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r)
 	if err != nil {
 		t.Fatalf("after a minute: %v", err)
@@ -342,7 +343,7 @@ func TestAStartThatWasTakenOverReturnsTheRunOfItsFirstHost(t *testing.T) {
 	other := operator(t, k, func(p *engine.Ports) { p.NewID = enginetest.SeededIDs(3) })
 	var taken verification.RunView
 	nextAppend(runs, func() { // the first host stands still for longer than its key is locked
-		k.Advance(verification.IdempotencyLockTTL)
+		k.Advance(store.IdempotencyLockTTL)
 		var err error
 		if taken, err = other.Start(t.Context(), enginetest.Tenant, w.ID, r); err != nil {
 			t.Error(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // TxStore is a store inside a transaction, such as a *postgres.Tx.
@@ -14,7 +15,7 @@ type TxStore interface {
 	// Load is as in verification.RunStore.
 	Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error)
 	// Append is as in verification.RunStore.
-	Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c verification.Commit) error
+	Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error
 	// Workflow is as in verification.WorkflowStore.
 	Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error)
 	// Version is as in verification.WorkflowStore.

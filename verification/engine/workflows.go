@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // WorkflowDetail is a workflow with the checks of its runs.
@@ -32,9 +33,9 @@ type Applied struct {
 const maxSaves = 10
 
 // Workflows returns one page of the workflows, newest first.
-func (e *Engine) Workflows(ctx context.Context, t verification.TenantID, p verification.PageQuery) (verification.Page[verification.Workflow], error) {
+func (e *Engine) Workflows(ctx context.Context, t verification.TenantID, p store.PageQuery) (store.Page[verification.Workflow], error) {
 	if err := p.Validate(); err != nil {
-		return verification.Page[verification.Workflow]{}, err
+		return store.Page[verification.Workflow]{}, err
 	}
 	return e.ports.Store.Workflows(ctx, t, p)
 }
@@ -60,10 +61,10 @@ func (e *Engine) Workflow(ctx context.Context, t verification.TenantID, id verif
 // Versions returns one page of the versions of a workflow, newest first. ErrNotFound is
 // returned if there is no such workflow.
 func (e *Engine) Versions(
-	ctx context.Context, t verification.TenantID, id verification.WorkflowID, p verification.PageQuery,
-) (verification.Page[verification.VersionInfo], error) {
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID, p store.PageQuery,
+) (store.Page[verification.VersionInfo], error) {
 	if err := p.Validate(); err != nil {
-		return verification.Page[verification.VersionInfo]{}, err
+		return store.Page[verification.VersionInfo]{}, err
 	}
 	page, err := e.ports.Store.Versions(ctx, t, id, p)
 	if err == nil && page.Total == 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func appends() []clause {
@@ -56,13 +57,13 @@ func wrongLength(t *trial) {
 }
 
 func oldWorkflow(t *trial) {
-	at := func(s history, revision int) verification.Commit {
+	at := func(s history, revision int) store.Commit {
 		c := s.advancing(instant(time.Hour))
 		c.WorkflowRevision = revision
 		return c
 	}
 	s := simple(1)
-	refused := func(what string, c verification.Commit, seq int) {
+	refused := func(what string, c store.Commit, seq int) {
 		t.refused("Append "+what, t.store.Append(t.ctx, ours, s.id, seq, c), verification.ErrConflict)
 	}
 	refused("to a workflow that is not there", at(s, 1), 0)
@@ -160,7 +161,7 @@ func wholeAppend(t *trial) {
 	t.add(ours, s.id, 0, s.advancing(instant(time.Minute)))
 	t.holds(ours, s)
 	t.takeNone(instant(time.Minute - tick))
-	same(t, "the advance", t.takeOne(instant(time.Minute)).Kind, verification.WorkAdvance)
+	same(t, "the advance", t.takeOne(instant(time.Minute)).Kind, store.WorkAdvance)
 	t.expires(instant(time.Hour+tick), s.ref(ours))
 
 	s = s.then(2*time.Minute, failed())
@@ -168,12 +169,12 @@ func wholeAppend(t *trial) {
 	a.Work[announceKey()] = s.events[2].At
 	t.add(ours, s.id, 2, a)
 	t.holds(ours, s)
-	same(t, "the announcement", t.takeOne(instant(time.Hour)).Kind, verification.WorkAnnounce)
+	same(t, "the announcement", t.takeOne(instant(time.Hour)).Kind, store.WorkAnnounce)
 	t.expires(instant(1000 * time.Hour))
 }
 
 // cancelling returns a commit that changes everything of a run.
-func cancelling(s history) (before history, seq int, a verification.Commit) {
+func cancelling(s history) (before history, seq int, a store.Commit) {
 	over := s.then(time.Minute, verification.Cancelled{})
 	a = over.announcing()
 	a.Events, a.Work[advanceKey()] = a.Events[len(s.events):], instant(2*time.Minute)
@@ -186,7 +187,7 @@ func cancelling(s history) (before history, seq int, a verification.Commit) {
 func (t *trial) untouched(s history) {
 	t.holds(ours, s)
 	t.takeNone(instant(10*time.Minute - tick))
-	same(t, "the work", t.takeOne(instant(10*time.Minute)).Kind, verification.WorkAdvance)
+	same(t, "the work", t.takeOne(instant(10*time.Minute)).Kind, store.WorkAdvance)
 	t.expires(instant(time.Hour+tick), s.ref(ours))
 }
 
@@ -232,7 +233,7 @@ func historyOnlyAppend(t *trial) {
 	same(t, "the summary", t.list(ours, everything(instant(0))).Data, listed(s))
 	t.refusedAppend("of history only, to a history that has grown", ours, s, seq)
 	work := t.takeOne(instant(10 * time.Minute))
-	same(t, "the work", work.Kind, verification.WorkAdvance)
+	same(t, "the work", work.Kind, store.WorkAdvance)
 	// The lease is unchanged.
 	a.Events = s.then(time.Minute, answered(`{}`)).events[seq:]
 	t.add(ours, s.id, seq+2, a)
@@ -244,11 +245,11 @@ func historyOnlyAppend(t *trial) {
 func appendWithoutWakeup(t *trial) {
 	s := simple(1).then(time.Second, dispatched(1))
 	a := s.advancing(instant(time.Minute))
-	a.Hold = verification.Kept
+	a.Hold = store.Kept
 	t.add(ours, s.id, 0, a)
 	over := simple(2).then(time.Minute, completed())
 	a = over.announcing()
-	a.Hold = verification.Kept
+	a.Hold = store.Kept
 	t.add(ours, over.id, 0, a)
 	work, _ := t.take(instant(time.Minute), noLimit)
 	same(t, "the number of pieces", len(work), 2)

@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Short names for the arguments and results of the ports.
@@ -20,8 +21,8 @@ type (
 	runRef   = verification.RunRef
 	summary  = verification.Summary
 	event    = verification.Event
-	record   = verification.IdempotencyRecord
-	work     = verification.Work
+	record   = store.IdempotencyRecord
+	work     = store.Work
 )
 
 // broken is a working store except for the methods that a test replaces.
@@ -40,7 +41,7 @@ type broken struct {
 
 // stores are a working Store and DocumentStore.
 type stores struct {
-	verification.Store
+	store.Store
 	verification.DocumentStore
 }
 
@@ -116,20 +117,20 @@ func (m *memo[K, V]) keys() []K {
 
 // The keys of a run's advance, of the notice of its end, and of its deadline.
 var (
-	expireKey   = verification.WorkKey{Kind: verification.WorkExpire}
-	advanceKey  = verification.WorkKey{Kind: verification.WorkAdvance}
-	announceKey = verification.WorkKey{Kind: verification.WorkAnnounce}
+	expireKey   = store.WorkKey{Kind: store.WorkExpire}
+	advanceKey  = store.WorkKey{Kind: store.WorkAdvance}
+	announceKey = store.WorkKey{Kind: store.WorkAnnounce}
 )
 
 // due replaces the due time of a piece of work in a commit; zero removes it.
-func due(c *verification.Commit, key verification.WorkKey, at time.Time) {
+func due(c *store.Commit, key store.WorkKey, at time.Time) {
 	if c.Work = maps.Clone(c.Work); c.Work != nil {
 		c.Work[key] = at
 	}
 }
 
 // requeue replaces the advance of a run; zero removes it.
-func requeue(ctx context.Context, s verification.Store, run runRef, at time.Time) error {
+func requeue(ctx context.Context, s store.Store, run runRef, at time.Time) error {
 	history, err := s.Load(ctx, run.Tenant, run.Run, 0)
 	if errors.Is(err, verification.ErrNotFound) {
 		return nil // there is nothing to break
@@ -137,6 +138,6 @@ func requeue(ctx context.Context, s verification.Store, run runRef, at time.Time
 	if err != nil {
 		return err
 	}
-	a := verification.Commit{Summary: verification.Fold(run.Run, history).Summary(), Work: verification.AdvanceAt(at)}
+	a := store.Commit{Summary: verification.Fold(run.Run, history).Summary(), Work: store.AdvanceAt(at)}
 	return s.Append(ctx, run.Tenant, run.Run, len(history), a)
 }

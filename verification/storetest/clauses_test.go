@@ -6,6 +6,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/storetest"
 )
 
@@ -71,20 +72,20 @@ func TestEveryClauseHasABreach(t *testing.T) {
 // TestEverySuiteRunsAlone runs each suite with only its own ports.
 func TestEverySuiteRunsAlone(t *testing.T) {
 	made, surveys := map[any]bool{}, 0
-	fresh := func() verification.Store {
+	fresh := func() store.Store {
 		s := memory.New()
 		made[s] = true
 		return s
 	}
-	for suite, of := range map[string]func(verification.Store) storetest.Ports{
-		"runs": func(s verification.Store) storetest.Ports {
+	for suite, of := range map[string]func(store.Store) storetest.Ports{
+		"runs": func(s store.Store) storetest.Ports {
 			return storetest.Ports{RunStore: s, WorkQueue: s, WorkflowStore: s}
 		},
-		"tenants":          func(s verification.Store) storetest.Ports { return storetest.Ports{TenantStore: s, TenantLister: s} },
-		"idempotency keys": func(s verification.Store) storetest.Ports { return storetest.Ports{IdempotencyStore: s} },
-		"deliveries":       func(s verification.Store) storetest.Ports { return storetest.Ports{DeliveryStore: s, RunStore: s} },
-		"measures":         func(s verification.Store) storetest.Ports { return storetest.Ports{MeasureStore: s, RunStore: s} },
-		"re-screening":     func(s verification.Store) storetest.Ports { return storetest.Ports{RescreenStore: s, RunStore: s} },
+		"tenants":          func(s store.Store) storetest.Ports { return storetest.Ports{TenantStore: s, TenantLister: s} },
+		"idempotency keys": func(s store.Store) storetest.Ports { return storetest.Ports{IdempotencyStore: s} },
+		"deliveries":       func(s store.Store) storetest.Ports { return storetest.Ports{DeliveryStore: s, RunStore: s} },
+		"measures":         func(s store.Store) storetest.Ports { return storetest.Ports{MeasureStore: s, RunStore: s} },
+		"re-screening":     func(s store.Store) storetest.Ports { return storetest.Ports{RescreenStore: s, RunStore: s} },
 	} {
 		t.Run(suite, func(t *testing.T) {
 			storetest.Some(t, func(*testing.T) storetest.Ports { return of(fresh()) })
@@ -92,7 +93,7 @@ func TestEverySuiteRunsAlone(t *testing.T) {
 		surveys++ // Some makes a store to see which ports there are
 	}
 	stores := len(made) - surveys
-	t.Run("all", func(t *testing.T) { storetest.All(t, func(*testing.T) verification.Store { return fresh() }) })
+	t.Run("all", func(t *testing.T) { storetest.All(t, func(*testing.T) store.Store { return fresh() }) })
 	if got := len(made) - surveys - 1 - stores; got != stores {
 		t.Errorf("All made %d stores, want %d, one for each clause", got, stores)
 	}

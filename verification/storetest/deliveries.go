@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // deliveries returns the clauses. They save only deliveries of runs that exist.
@@ -83,8 +84,8 @@ func (t *trial) hasNoDelivery(tenant verification.TenantID, run verification.Run
 }
 
 // pagesOf returns the function that reads pages of the deliveries in a state.
-func (t *trial) pagesOf(tenant verification.TenantID, state verification.DeliveryState) func(verification.PageQuery) (verification.Page[verification.Delivery], error) {
-	return func(p verification.PageQuery) (verification.Page[verification.Delivery], error) {
+func (t *trial) pagesOf(tenant verification.TenantID, state verification.DeliveryState) func(store.PageQuery) (store.Page[verification.Delivery], error) {
+	return func(p store.PageQuery) (store.Page[verification.Delivery], error) {
 		return t.store.Deliveries(t.ctx, tenant, state, p)
 	}
 }
@@ -188,7 +189,7 @@ func deliveriesByState(t *trial) {
 	for _, state := range deliveryStates() {
 		want := inState(state, newest(all)...)
 		t.lists(ours, state, want...)
-		page(t, "Deliveries", verification.PageQuery{Limit: 3, Offset: 2}, want, t.pagesOf(ours, state))
+		page(t, "Deliveries", store.PageQuery{Limit: 3, Offset: 2}, want, t.pagesOf(ours, state))
 	}
 }
 

@@ -7,12 +7,13 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // ledgering breaks the results of Deliveries.
-func ledgering(change func(state verification.DeliveryState, q verification.PageQuery, p *verification.Page[verification.Delivery])) breakage {
+func ledgering(change func(state verification.DeliveryState, q store.PageQuery, p *store.Page[verification.Delivery])) breakage {
 	return func(b *broken, sound stores) {
-		b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q verification.PageQuery) (verification.Page[verification.Delivery], error) {
+		b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q store.PageQuery) (store.Page[verification.Delivery], error) {
 			p, err := sound.Deliveries(ctx, t, state, q)
 			change(state, q, &p)
 			return p, err
@@ -21,7 +22,7 @@ func ledgering(change func(state verification.DeliveryState, q verification.Page
 }
 
 // recording breaks the arguments of SaveDelivery.
-func recording(save func(ctx context.Context, sound verification.Store, t tenantID, d verification.Delivery) error) breakage {
+func recording(save func(ctx context.Context, sound store.Store, t tenantID, d verification.Delivery) error) breakage {
 	return func(b *broken, sound stores) {
 		b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d verification.Delivery) error { return save(ctx, sound, t, d) }
 	}
@@ -30,12 +31,12 @@ func recording(save func(ctx context.Context, sound verification.Store, t tenant
 func deliveryBreaches() []breach {
 	type (
 		state = verification.DeliveryState
-		query = verification.PageQuery
-		page  = verification.Page[verification.Delivery]
+		query = store.PageQuery
+		page  = store.Page[verification.Delivery]
 	)
 	return []breach{
 		{"a delivery is returned as it was saved", "SaveDelivery forgets the class", recording(
-			func(ctx context.Context, s verification.Store, t tenantID, d verification.Delivery) error {
+			func(ctx context.Context, s store.Store, t tenantID, d verification.Delivery) error {
 				d.Class = ""
 				return s.SaveDelivery(ctx, t, d)
 			})},
@@ -45,7 +46,7 @@ func deliveryBreaches() []breach {
 			}
 		})},
 		{"each notice of a run has a delivery", "a run has one delivery", recording(
-			func(ctx context.Context, s verification.Store, t tenantID, d verification.Delivery) error {
+			func(ctx context.Context, s store.Store, t tenantID, d verification.Delivery) error {
 				d.Seq = 0
 				return s.SaveDelivery(ctx, t, d)
 			})},
@@ -59,7 +60,7 @@ func deliveryBreaches() []breach {
 			}
 		}},
 		{"a notice has one delivery, which a later one replaces", "the first one stays", recording(
-			func(ctx context.Context, s verification.Store, t tenantID, d verification.Delivery) error {
+			func(ctx context.Context, s store.Store, t tenantID, d verification.Delivery) error {
 				if _, err := s.Delivery(ctx, t, d.Ref()); err == nil {
 					return nil
 				}
@@ -72,7 +73,7 @@ func deliveryBreaches() []breach {
 				saves.set(d.Run, n+1)
 				return sound.SaveDelivery(ctx, t, d)
 			}
-			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q verification.PageQuery) (verification.Page[verification.Delivery], error) {
+			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q store.PageQuery) (store.Page[verification.Delivery], error) {
 				p, err := sound.Deliveries(ctx, t, state, q)
 				for _, d := range p.Data {
 					n, _ := saves.get(d.Run)
@@ -89,7 +90,7 @@ func deliveryBreaches() []breach {
 				}
 				return sound.SaveDelivery(ctx, t, d)
 			}
-			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q verification.PageQuery) (verification.Page[verification.Delivery], error) {
+			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q store.PageQuery) (store.Page[verification.Delivery], error) {
 				p, err := sound.Deliveries(ctx, t, state, q)
 				for _, run := range firsts.keys() {
 					if d, _ := firsts.get(run); d.State == state && !slices.ContainsFunc(p.Data, func(l verification.Delivery) bool { return l.Run == run }) {
@@ -108,7 +109,7 @@ func deliveryBreaches() []breach {
 		{"deliveries are listed by last attempt, newest first, then by run id from the highest", "the one tried first comes first", ledgering(
 			func(_ state, _ query, p *page) { slices.Reverse(p.Data) })},
 		{"the pages of deliveries add up to the whole list", "a page repeats the last of the one before", func(b *broken, sound stores) {
-			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q verification.PageQuery) (verification.Page[verification.Delivery], error) {
+			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q store.PageQuery) (store.Page[verification.Delivery], error) {
 				earlier := q
 				earlier.Offset = max(0, q.Offset-1)
 				p, err := sound.Deliveries(ctx, t, state, earlier)
@@ -119,12 +120,12 @@ func deliveryBreaches() []breach {
 		{"the pages of deliveries add up to the whole list", "the total is that of the page", ledgering(
 			func(_ state, _ query, p *page) { p.Total = len(p.Data) })},
 		{"the state filter selects the deliveries in a state", "every state is listed", func(b *broken, sound stores) {
-			b.DeliveriesFunc = func(ctx context.Context, t tenantID, _ verification.DeliveryState, q verification.PageQuery) (verification.Page[verification.Delivery], error) {
+			b.DeliveriesFunc = func(ctx context.Context, t tenantID, _ verification.DeliveryState, q store.PageQuery) (store.Page[verification.Delivery], error) {
 				return sound.Deliveries(ctx, t, "", q)
 			}
 		}},
 		{"the state filter selects the deliveries in a state", "the total is that of every state", func(b *broken, sound stores) {
-			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q verification.PageQuery) (verification.Page[verification.Delivery], error) {
+			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q store.PageQuery) (store.Page[verification.Delivery], error) {
 				p, err := sound.Deliveries(ctx, t, state, q)
 				all, _ := sound.Deliveries(ctx, t, "", q)
 				p.Total = all.Total
@@ -132,7 +133,7 @@ func deliveryBreaches() []breach {
 			}
 		}},
 		{"a delivery with a cancelled context is not saved", "SaveDelivery looks at no context", recording(
-			func(ctx context.Context, s verification.Store, t tenantID, d verification.Delivery) error {
+			func(ctx context.Context, s store.Store, t tenantID, d verification.Delivery) error {
 				return s.SaveDelivery(context.WithoutCancel(ctx), t, d)
 			})},
 		{"two tenants have separate deliveries", "deliveries are kept by their run alone", func(b *broken, sound stores) {

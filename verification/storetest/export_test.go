@@ -5,19 +5,20 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Clause is a clause of any suite.
 type Clause struct {
 	Name, Promise string
-	Check         func(ctx context.Context, s verification.Store, d verification.DocumentStore) error
+	Check         func(ctx context.Context, s store.Store, d verification.DocumentStore) error
 }
 
 // Clauses returns the clauses of every suite.
 func Clauses() []Clause {
 	var all []Clause
 	for _, c := range slices.Concat(runs(), work(), workflows(), tenants(), idempotency(), deliveries(), measures(), rescreens(), documents()) {
-		all = append(all, Clause{c.name, c.promise, func(ctx context.Context, s verification.Store, d verification.DocumentStore) error {
+		all = append(all, Clause{c.name, c.promise, func(ctx context.Context, s store.Store, d verification.DocumentStore) error {
 			p := portsOf(s)
 			p.DocumentStore = d
 			return c.run(ctx, p)

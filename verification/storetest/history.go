@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // The ids of two tenants and of workflows that both of them have.
@@ -21,15 +22,15 @@ const (
 )
 
 // advanceKey is the key of a run's advance.
-func advanceKey() verification.WorkKey { return verification.WorkKey{Kind: verification.WorkAdvance} }
+func advanceKey() store.WorkKey { return store.WorkKey{Kind: store.WorkAdvance} }
 
 // announceKey is the key of the notice that a run is over.
-func announceKey() verification.WorkKey {
-	return verification.WorkKey{Kind: verification.WorkAnnounce}
+func announceKey() store.WorkKey {
+	return store.WorkKey{Kind: store.WorkAnnounce}
 }
 
 // expireKey is the key of a run's deadline.
-func expireKey() verification.WorkKey { return verification.WorkKey{Kind: verification.WorkExpire} }
+func expireKey() store.WorkKey { return store.WorkKey{Kind: store.WorkExpire} }
 
 // tick is the resolution of stored times.
 const tick = time.Microsecond
@@ -88,19 +89,19 @@ func (s history) ref(t verification.TenantID) verification.RunRef {
 
 // commit returns the whole history as one append, with the work of its
 // deadline only.
-func (s history) commit() verification.Commit {
+func (s history) commit() store.Commit {
 	return s.commitAfter(0)
 }
 
 // commitAfter returns the events after the first seq as one append, with the
 // work of the deadline only.
-func (s history) commitAfter(seq int) verification.Commit {
+func (s history) commitAfter(seq int) store.Commit {
 	before := verification.Fold(s.id, s.events[:seq])
-	return verification.NewCommit(before, before.EvolveAll(s.events[seq:]), s.events[seq:], time.UTC)
+	return store.NewCommit(before, before.EvolveAll(s.events[seq:]), s.events[seq:], time.UTC)
 }
 
 // advancing returns the whole history as one append that queues an advance.
-func (s history) advancing(at time.Time) verification.Commit {
+func (s history) advancing(at time.Time) store.Commit {
 	a := s.commit()
 	a.Work[advanceKey()] = at
 	return a
@@ -108,15 +109,15 @@ func (s history) advancing(at time.Time) verification.Commit {
 
 // announcing returns the whole history as one append that queues its announcement,
 // due at the last event.
-func (s history) announcing() verification.Commit {
+func (s history) announcing() store.Commit {
 	a := s.commit()
 	a.Work[announceKey()] = s.events[len(s.events)-1].At
 	return a
 }
 
 // only returns an append without events, which changes only the effects.
-func (s history) only(advanceAt time.Time) verification.Commit {
-	return verification.Commit{Summary: s.reviewed(), Work: verification.AdvanceAt(advanceAt)}
+func (s history) only(advanceAt time.Time) store.Commit {
+	return store.Commit{Summary: s.reviewed(), Work: store.AdvanceAt(advanceAt)}
 }
 
 func started() verification.Started {

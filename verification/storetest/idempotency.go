@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func idempotency() []clause {
@@ -31,30 +32,30 @@ func idempotency() []clause {
 }
 
 // claim returns the record of start number n under a key.
-func claim(key string, n int, at time.Time) verification.IdempotencyRecord {
-	return verification.IdempotencyRecord{
-		IdempotencyKey: verification.IdempotencyKey{Scope: verification.ScopeStart, Key: key},
+func claim(key string, n int, at time.Time) store.IdempotencyRecord {
+	return store.IdempotencyRecord{
+		IdempotencyKey: store.IdempotencyKey{Scope: store.ScopeStart, Key: key},
 		Fingerprint:    fmt.Sprintf("request-%d", n), ID: string(runID(n)), At: at,
 	}
 }
 
 // claims claims a key, and ends the clause unless the stored record is want.
-func (t *trial) claims(tenant verification.TenantID, r, want verification.IdempotencyRecord) {
+func (t *trial) claims(tenant verification.TenantID, r, want store.IdempotencyRecord) {
 	got, err := t.store.ClaimIdempotencyKey(t.ctx, tenant, r)
 	t.ok("ClaimIdempotencyKey", err)
 	same(t, "the record of "+r.Key, got, want)
 }
 
-func (t *trial) settleKey(tenant verification.TenantID, r verification.IdempotencyRecord) {
+func (t *trial) settleKey(tenant verification.TenantID, r store.IdempotencyRecord) {
 	t.ok("SettleIdempotencyKey", t.store.SettleIdempotencyKey(t.ctx, tenant, r))
 }
 
-func (t *trial) releaseKey(tenant verification.TenantID, r verification.IdempotencyRecord) {
+func (t *trial) releaseKey(tenant verification.TenantID, r store.IdempotencyRecord) {
 	t.ok("ReleaseIdempotencyKey", t.store.ReleaseIdempotencyKey(t.ctx, tenant, r))
 }
 
 // settledAs returns a record settled as a verdict.
-func settledAs(r verification.IdempotencyRecord) verification.IdempotencyRecord {
+func settledAs(r store.IdempotencyRecord) store.IdempotencyRecord {
 	r.Settled, r.Result, r.Decision = true, "signal_delivered", verification.DecisionApprove
 	return r
 }
@@ -73,7 +74,7 @@ func firstClaim(t *trial) {
 }
 
 func claimExpires(t *trial) {
-	const life = verification.IdempotencyKeyTTL
+	const life = store.IdempotencyKeyTTL
 	first, second, third := claim("key", 1, instant(0)), claim("key", 2, instant(life)), claim("key", 3, instant(2*life))
 	other := claim("other", 7, instant(life/2))
 	t.claims(ours, first, first)
@@ -89,7 +90,7 @@ func claimExpires(t *trial) {
 func concurrentClaims(t *trial) {
 	for round := 0; round < 10; round++ {
 		key := fmt.Sprintf("key-%d", round)
-		var stored [callers]verification.IdempotencyRecord
+		var stored [callers]store.IdempotencyRecord
 		errs := concurrently(func(caller int) (err error) {
 			stored[caller], err = t.store.ClaimIdempotencyKey(t.ctx, ours, claim(key, caller+1, instant(time.Duration(caller)*tick)))
 			return err
@@ -117,10 +118,10 @@ func settledByAnother(t *trial) {
 	t.settleKey(ours, settledAs(claim("key", 2, instant(0))))
 	t.claims(ours, claim("key", 3, instant(time.Hour)), c)
 	// The record expires and is replaced before the first request is settled.
-	next := claim("key", 4, instant(verification.IdempotencyKeyTTL))
+	next := claim("key", 4, instant(store.IdempotencyKeyTTL))
 	t.claims(ours, next, next)
 	t.settleKey(ours, settledAs(c))
-	t.claims(ours, claim("key", 5, instant(verification.IdempotencyKeyTTL+time.Hour)), next)
+	t.claims(ours, claim("key", 5, instant(store.IdempotencyKeyTTL+time.Hour)), next)
 	// Settling an unclaimed key stores nothing.
 	never := claim("never", 6, instant(0))
 	t.settleKey(ours, settledAs(never))
@@ -137,7 +138,7 @@ func keyReleased(t *trial) {
 	next := claim("key", 2, instant(time.Hour))
 	t.claims(ours, next, next)
 	// The next record lasts for its whole life.
-	t.claims(ours, claim("key", 3, instant(verification.IdempotencyKeyTTL+tick)), next)
+	t.claims(ours, claim("key", 3, instant(store.IdempotencyKeyTTL+tick)), next)
 }
 
 func keyReleasedByAnother(t *trial) {
@@ -153,7 +154,7 @@ func keyReleasedByAnother(t *trial) {
 }
 
 // finds ends the clause unless want is the record of a key at a time; nil is none.
-func (t *trial) finds(tenant verification.TenantID, key verification.IdempotencyKey, now time.Time, want *verification.IdempotencyRecord) {
+func (t *trial) finds(tenant verification.TenantID, key store.IdempotencyKey, now time.Time, want *store.IdempotencyRecord) {
 	got, err := t.store.IdempotencyRecord(t.ctx, tenant, key, now)
 	if want == nil {
 		t.refused("IdempotencyRecord of "+key.Key, err, verification.ErrNotFound)
@@ -164,7 +165,7 @@ func (t *trial) finds(tenant verification.TenantID, key verification.Idempotency
 }
 
 func claimFound(t *trial) {
-	const life = verification.IdempotencyKeyTTL
+	const life = store.IdempotencyKeyTTL
 	c := claim("key", 1, instant(0))
 	t.finds(ours, c.IdempotencyKey, instant(0), nil)
 	t.claims(ours, c, c)
@@ -196,7 +197,7 @@ func keysOfTwoTenants(t *trial) {
 
 func keysOfTwoScopes(t *trial) {
 	start, signal := claim("key", 1, instant(0)), claim("key", 1, instant(time.Hour))
-	signal.Scope = verification.ScopeSignal
+	signal.Scope = store.ScopeSignal
 	t.claims(ours, start, start)
 	t.claims(ours, signal, signal)
 	t.settleKey(ours, settledAs(signal))

@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // claiming breaks the arguments and results of ClaimIdempotencyKey.
-func claiming(claim func(ctx context.Context, sound verification.Store, t tenantID, r record) (record, error)) breakage {
+func claiming(claim func(ctx context.Context, sound store.Store, t tenantID, r record) (record, error)) breakage {
 	return func(b *broken, sound stores) {
 		b.ClaimIdempotencyKeyFunc = func(ctx context.Context, t tenantID, r record) (record, error) {
 			return claim(ctx, sound, t, r)
@@ -18,9 +19,9 @@ func claiming(claim func(ctx context.Context, sound verification.Store, t tenant
 
 // scopeless is a store that keeps its keys without their scope.
 func scopeless() breakage {
-	one := func(r record) record { r.Scope = verification.ScopeStart; return r }
+	one := func(r record) record { r.Scope = store.ScopeStart; return r }
 	return func(b *broken, sound stores) {
-		b.IdempotencyRecordFunc = func(ctx context.Context, t tenantID, k verification.IdempotencyKey, now time.Time) (record, error) {
+		b.IdempotencyRecordFunc = func(ctx context.Context, t tenantID, k store.IdempotencyKey, now time.Time) (record, error) {
 			return sound.IdempotencyRecord(ctx, t, one(record{IdempotencyKey: k}).IdempotencyKey, now)
 		}
 		b.ClaimIdempotencyKeyFunc = func(ctx context.Context, t tenantID, r record) (record, error) {
@@ -58,14 +59,14 @@ func anyRequest(settle, release bool) breakage {
 }
 
 func idempotencyBreaches() []breach {
-	newest := claiming(func(_ context.Context, _ verification.Store, _ tenantID, r record) (record, error) { return r, nil })
+	newest := claiming(func(_ context.Context, _ store.Store, _ tenantID, r record) (record, error) { return r, nil })
 	return []breach{
 		{"the first claim of a key is stored, and later claims return it", "the newest claim is kept", newest},
 		{"exactly one of concurrent claims is stored", "every caller is given its own", newest},
 		{"a claim lasts for IdempotencyKeyTTL", "a claim of a whole day still counts", func(b *broken, sound stores) {
 			kept := memo[string, record]{}
-			claiming(func(_ context.Context, _ verification.Store, _ tenantID, r record) (record, error) {
-				if old, ok := kept.get(r.Key); ok && r.At.Sub(old.At) <= verification.IdempotencyKeyTTL {
+			claiming(func(_ context.Context, _ store.Store, _ tenantID, r record) (record, error) {
+				if old, ok := kept.get(r.Key); ok && r.At.Sub(old.At) <= store.IdempotencyKeyTTL {
 					return old, nil
 				}
 				kept.set(r.Key, r)
@@ -73,17 +74,17 @@ func idempotencyBreaches() []breach {
 			})(b, sound)
 		}},
 		{"a claim lasts for IdempotencyKeyTTL", "a claim lives for an hour", claiming(
-			func(ctx context.Context, sound verification.Store, t tenantID, r record) (record, error) {
+			func(ctx context.Context, sound store.Store, t tenantID, r record) (record, error) {
 				r.Key += r.At.Truncate(time.Hour).String()
 				return sound.ClaimIdempotencyKey(ctx, t, r)
 			})},
 		{"a record is found while it lasts", "IdempotencyRecord finds what is too old", func(b *broken, sound stores) {
-			b.IdempotencyRecordFunc = func(ctx context.Context, t tenantID, k verification.IdempotencyKey, now time.Time) (record, error) {
+			b.IdempotencyRecordFunc = func(ctx context.Context, t tenantID, k store.IdempotencyKey, now time.Time) (record, error) {
 				return sound.IdempotencyRecord(ctx, t, k, now.Add(-time.Second))
 			}
 		}},
 		{"a record is found while it lasts", "IdempotencyRecord looks in another tenant", func(b *broken, sound stores) {
-			b.IdempotencyRecordFunc = func(ctx context.Context, _ tenantID, k verification.IdempotencyKey, now time.Time) (record, error) {
+			b.IdempotencyRecordFunc = func(ctx context.Context, _ tenantID, k store.IdempotencyKey, now time.Time) (record, error) {
 				return sound.IdempotencyRecord(ctx, "a0000000-0000-7000-8000-000000000001", k, now)
 			}
 		}},
@@ -114,7 +115,7 @@ func idempotencyBreaches() []breach {
 					}
 					return nil
 				}
-				b.IdempotencyRecordFunc = func(ctx context.Context, t tenantID, k verification.IdempotencyKey, now time.Time) (record, error) {
+				b.IdempotencyRecordFunc = func(ctx context.Context, t tenantID, k store.IdempotencyKey, now time.Time) (record, error) {
 					if released, _ := gone.get(k.Key); released {
 						return record{}, verification.ErrNotFound
 					}
@@ -124,13 +125,13 @@ func idempotencyBreaches() []breach {
 		},
 		{
 			"a claim with a cancelled context is not stored", "ClaimIdempotencyKey looks at no context",
-			claiming(func(ctx context.Context, s verification.Store, t tenantID, r record) (record, error) {
+			claiming(func(ctx context.Context, s store.Store, t tenantID, r record) (record, error) {
 				return s.ClaimIdempotencyKey(context.WithoutCancel(ctx), t, r)
 			}),
 		},
 		{
 			"two tenants have separate keys", "keys are kept without their tenant",
-			claiming(func(ctx context.Context, s verification.Store, _ tenantID, r record) (record, error) {
+			claiming(func(ctx context.Context, s store.Store, _ tenantID, r record) (record, error) {
 				return s.ClaimIdempotencyKey(ctx, "", r)
 			}),
 		},

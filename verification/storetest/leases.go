@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func leases() []clause {
@@ -58,9 +58,9 @@ func leaseRunsOut(t *trial) {
 	}
 	t.end(ours, 2)
 	work := t.takeOne(instant(3*lease + tick))
-	same(t, "the kind", work.Kind, verification.WorkAnnounce)
+	same(t, "the kind", work.Kind, store.WorkAnnounce)
 	again, _ := t.take(instant(4*lease+tick), noLimit)
-	if !slices.ContainsFunc(again, func(w verification.Work) bool { return w.Kind == work.Kind && w.RunRef == work.RunRef }) {
+	if !slices.ContainsFunc(again, func(w store.Work) bool { return w.Kind == work.Kind && w.RunRef == work.RunRef }) {
 		t.failf("Take at the end of the lease of the announcement = %s, want it among them", shown(again))
 	}
 }
@@ -86,7 +86,7 @@ func renewedNothing(t *trial) {
 	over := t.end(ours, 2)
 	t.renew(instant(time.Hour), parked.ref(ours), over.ref(ours), simple(3).ref(ours), simple(1).ref(theirs))
 	work := t.takeOne(instant(time.Minute))
-	same(t, "the work", work.Kind, verification.WorkAnnounce)
+	same(t, "the work", work.Kind, store.WorkAnnounce)
 	t.renew(instant(time.Hour), over.ref(ours))
 	t.finish(t.takeOne(instant(time.Minute + lease)))
 	t.takeNone(instant(24 * time.Hour))
@@ -144,7 +144,7 @@ func finishedAfterRelease(t *trial) {
 	t.postpone(first, instant(time.Hour))
 	second := t.takeOne(instant(time.Second))
 	same(t, "the attempt", second.Attempt, 0)
-	t.releaseWork(instant(time.Minute), verification.Work{Kind: second.Kind, RunRef: second.RunRef}) // whichever its lease is
+	t.releaseWork(instant(time.Minute), store.Work{Kind: second.Kind, RunRef: second.RunRef}) // whichever its lease is
 	t.finish(second)
 	t.takeOne(instant(time.Minute))
 }
@@ -170,7 +170,7 @@ func postponed(t *trial) {
 	work, _ := t.take(instant(time.Minute), noLimit)
 	same(t, "the number of pieces", len(work), 2)
 	for _, w := range work {
-		if w.Kind == verification.WorkAdvance {
+		if w.Kind == store.WorkAdvance {
 			t.postpone(w, instant(time.Hour))
 		} else {
 			t.postpone(w, instant(2*time.Hour))
@@ -186,7 +186,7 @@ func postponed(t *trial) {
 	same(t, "the attempt", again.Attempt, 2)
 	t.finish(again)
 	announce := t.takeOne(instant(2 * time.Hour))
-	same(t, "the kind", announce.Kind, verification.WorkAnnounce)
+	same(t, "the kind", announce.Kind, store.WorkAnnounce)
 	same(t, "the attempt of the announcement", announce.Attempt, 1)
 }
 
@@ -223,7 +223,7 @@ func lostLeases(t *trial) {
 func lostAppended(t *trial) {
 	s := simple(1)
 	a := s.advancing(instant(lease))
-	a.Hold = verification.Leased
+	a.Hold = store.Leased
 	t.add(ours, s.id, 0, a)
 	same(t, "the lost leases", t.takeOne(instant(lease)).Lost, 1)
 }
@@ -239,10 +239,10 @@ func workReleased(t *trial) {
 	same(t, "the lost leases", work.Lost, 0)
 	// A host that leased a run by an append has no lease id.
 	a := s.only(instant(time.Hour))
-	a.Hold = verification.Leased
+	a.Hold = store.Leased
 	t.add(ours, s.id, len(s.events), a)
 	t.end(ours, 2)
-	t.releaseWork(instant(time.Minute), verification.Work{Kind: verification.WorkAdvance, RunRef: s.ref(ours)})
+	t.releaseWork(instant(time.Minute), store.Work{Kind: store.WorkAdvance, RunRef: s.ref(ours)})
 	both, _ := t.take(instant(time.Minute), noLimit)
 	same(t, "the number of pieces", len(both), 2)
 	for _, w := range both {
@@ -298,7 +298,7 @@ func goneWork(t *trial) {
 	t.finish(work)
 	t.postpone(work, instant(time.Hour))
 	t.takeNone(instant(24 * time.Hour))
-	never := verification.Work{Kind: verification.WorkAnnounce, RunRef: s.ref(ours), Lease: work.Lease}
+	never := store.Work{Kind: store.WorkAnnounce, RunRef: s.ref(ours), Lease: work.Lease}
 	t.finish(never)
 	t.postpone(never, instant(time.Hour))
 	t.takeNone(instant(24 * time.Hour))

@@ -6,18 +6,19 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // piece names a piece of work across takings.
 type piece struct {
-	kind verification.WorkKind
+	kind store.WorkKind
 	run  runRef
 }
 
 // holding records the last lease of each piece.
 func holding(b *broken, sound stores) *memo[piece, work] {
 	held := &memo[piece, work]{}
-	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+	b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
 		taken, next, err := sound.Take(ctx, r)
 		for _, w := range taken {
 			held.set(piece{w.Kind, w.RunRef}, w)
@@ -28,11 +29,11 @@ func holding(b *broken, sound stores) *memo[piece, work] {
 }
 
 func leaseBreaches() []breach {
-	unleased := taking(func(r *verification.TakeRequest) { r.Lease = 0 }, nil)
+	unleased := taking(func(r *store.TakeRequest) { r.Lease = 0 }, nil)
 	return []breach{
 		{"leased work is not taken again", "Take leases nothing", unleased},
 		{"work is taken again when its lease ends", "Take removes what it hands out", func(b *broken, sound stores) {
-			b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+			b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
 				taken, next, err := sound.Take(ctx, r)
 				for _, w := range taken {
 					_ = sound.Finish(ctx, w)
@@ -79,7 +80,7 @@ func leaseBreaches() []breach {
 			held := holding(b, sound)
 			b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time) error {
 				for _, run := range runs {
-					if w, ok := held.get(piece{verification.WorkAnnounce, run}); ok {
+					if w, ok := held.get(piece{store.WorkAnnounce, run}); ok {
 						_ = sound.Postpone(ctx, w, until)
 					}
 				}
@@ -127,7 +128,7 @@ func leaseBreaches() []breach {
 			"postponed work is due at its time with one more attempt", "Postpone waits for the end of the lease",
 			func(b *broken, sound stores) {
 				ends := memo[piece, time.Time]{}
-				b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+				b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
 					taken, next, err := sound.Take(ctx, r)
 					for _, w := range taken {
 						ends.set(piece{w.Kind, w.RunRef}, r.Now.Add(r.Lease))
@@ -151,7 +152,7 @@ func leaseBreaches() []breach {
 		})},
 		{"leases that end without an append are counted", "an append leaves the count alone", func(b *broken, sound stores) {
 			counts := memo[runRef, int]{}
-			b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+			b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
 				taken, next, err := sound.Take(ctx, r)
 				for i, w := range taken {
 					n, _ := counts.get(w.RunRef)
@@ -163,7 +164,7 @@ func leaseBreaches() []breach {
 		}},
 		{"leases that end without an append are counted", "a release forgets them", func(b *broken, sound stores) {
 			forgotten := memo[runRef, int]{}
-			b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+			b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
 				taken, next, err := sound.Take(ctx, r)
 				for i, w := range taken {
 					n, _ := forgotten.get(w.RunRef)
@@ -178,8 +179,8 @@ func leaseBreaches() []breach {
 				return sound.Release(ctx, released, at)
 			}
 		}},
-		{"a lost lease of an append counts like one of a Take", "Append knows no leases", appending(func(a *verification.Commit) {
-			a.Hold = verification.Kept
+		{"a lost lease of an append counts like one of a Take", "Append knows no leases", appending(func(a *store.Commit) {
+			a.Hold = store.Kept
 		})},
 		{"released work says when its run was left, until the next append", "Release forgets the time", func(b *broken, sound stores) {
 			b.ReleaseFunc = func(ctx context.Context, released []work, at time.Time) error {
@@ -256,8 +257,8 @@ func renewedAway(b *broken, sound stores) {
 
 // oneLeaseID gives every lease the same id.
 func oneLeaseID(b *broken, sound stores) {
-	real := memo[piece, verification.LeaseID]{}
-	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+	real := memo[piece, store.LeaseID]{}
+	b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
 		taken, next, err := sound.Take(ctx, r)
 		for i, w := range taken {
 			real.set(piece{w.Kind, w.RunRef}, w.Lease)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func lists() []clause {
@@ -65,7 +66,7 @@ func summaryReplaced(t *trial) {
 
 // matches fails unless List returns the summaries of all that RunQuery.Matches selects.
 // all is in the order of lists.
-func (t *trial) matches(all []verification.Summary, q verification.RunQuery) {
+func (t *trial) matches(all []verification.Summary, q store.RunQuery) {
 	var want, got []verification.RunID
 	for _, s := range all {
 		if q.Matches(s) {
@@ -88,7 +89,7 @@ func listed(histories ...history) []verification.Summary {
 		all = append(all, s.summary())
 	}
 	slices.SortFunc(all, func(a, b verification.Summary) int {
-		if verification.Newer(a, b) {
+		if store.Newer(a, b) {
 			return -1
 		}
 		return 1
@@ -96,39 +97,39 @@ func listed(histories ...history) []verification.Summary {
 	return all
 }
 
-func byWorkflow(now time.Time) (all []verification.RunQuery) {
+func byWorkflow(now time.Time) (all []store.RunQuery) {
 	for _, w := range []verification.WorkflowID{onboarding, renewal, unknown} {
-		all = append(all, verification.RunQuery{PageQuery: firstPage(), Now: now, Workflow: w})
+		all = append(all, store.RunQuery{PageQuery: firstPage(), Now: now, Workflow: w})
 	}
 	return all
 }
 
-func byStatus(now time.Time) (all []verification.RunQuery) {
+func byStatus(now time.Time) (all []store.RunQuery) {
 	for _, s := range verification.Statuses() {
-		all = append(all, verification.RunQuery{PageQuery: firstPage(), Now: now, Status: s})
+		all = append(all, store.RunQuery{PageQuery: firstPage(), Now: now, Status: s})
 	}
 	return all
 }
 
-func byDecision(now time.Time) (all []verification.RunQuery) {
+func byDecision(now time.Time) (all []store.RunQuery) {
 	for _, d := range []verification.Decision{verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject} {
-		all = append(all, verification.RunQuery{PageQuery: firstPage(), Now: now, Decision: d})
+		all = append(all, store.RunQuery{PageQuery: firstPage(), Now: now, Decision: d})
 	}
 	return all
 }
 
-func byReference(now time.Time) (all []verification.RunQuery) {
+func byReference(now time.Time) (all []store.RunQuery) {
 	for _, id := range []string{"customer-1", "customer"} {
 		all = append(all,
-			verification.RunQuery{PageQuery: firstPage(), Now: now, ReferenceID: id},
-			verification.RunQuery{PageQuery: firstPage(), Now: now, ReferencePrefix: id})
+			store.RunQuery{PageQuery: firstPage(), Now: now, ReferenceID: id},
+			store.RunQuery{PageQuery: firstPage(), Now: now, ReferencePrefix: id})
 	}
 	return all
 }
 
-func byStart(now time.Time) []verification.RunQuery {
+func byStart(now time.Time) []store.RunQuery {
 	early, late := instant(time.Minute), instant(3*time.Minute) // runs began at both
-	return []verification.RunQuery{
+	return []store.RunQuery{
 		{PageQuery: firstPage(), Now: now, StartedAfter: early},
 		{PageQuery: firstPage(), Now: now, StartedBefore: late},
 		{PageQuery: firstPage(), Now: now, StartedAfter: early, StartedBefore: late},
@@ -136,7 +137,7 @@ func byStart(now time.Time) []verification.RunQuery {
 }
 
 // byAll returns queries with every combination of filters.
-func byAll(now time.Time) (all []verification.RunQuery) {
+func byAll(now time.Time) (all []store.RunQuery) {
 	for _, s := range byStatus(now) {
 		for _, d := range append(byDecision(now), everything(now)) {
 			for _, w := range append(byWorkflow(now), everything(now)) {
@@ -150,7 +151,7 @@ func byAll(now time.Time) (all []verification.RunQuery) {
 
 // partOfAll returns a seventh of byAll; seven successive parts are all. Seven is odd, so
 // that each query is listed at deadlines and just after them.
-func partOfAll(now time.Time, part int) (some []verification.RunQuery) {
+func partOfAll(now time.Time, part int) (some []store.RunQuery) {
 	for i, q := range byAll(now) {
 		if i%7 == part%7 {
 			some = append(some, q)
@@ -161,7 +162,7 @@ func partOfAll(now time.Time, part int) (some []verification.RunQuery) {
 
 // filtered lists the sample runs with queries at the given times, or at every
 // interesting time.
-func (t *trial) filtered(queries func(time.Time) []verification.RunQuery, at ...time.Time) {
+func (t *trial) filtered(queries func(time.Time) []store.RunQuery, at ...time.Time) {
 	histories := sampleRuns()
 	t.save(ours, histories...)
 	if len(at) == 0 {
@@ -179,7 +180,7 @@ func (t *trial) filtered(queries func(time.Time) []verification.RunQuery, at ...
 // filtersCombined lists with each combination of filters at several interesting times.
 func filtersCombined(t *trial) {
 	part := 0
-	t.filtered(func(now time.Time) []verification.RunQuery {
+	t.filtered(func(now time.Time) []store.RunQuery {
 		part++
 		return partOfAll(now, part)
 	})
@@ -231,7 +232,7 @@ func reviewFilter(t *trial) {
 // crowd returns more runs than fit on a page, groups of which start at the same
 // time, in another order than that of the list.
 func crowd() []history {
-	const n = verification.MaxLimit + 5
+	const n = store.MaxLimit + 5
 	var histories []history
 	for i := range n {
 		// 83 has no divisor in common with 205: every number comes once.
@@ -242,8 +243,8 @@ func crowd() []history {
 }
 
 // listPage lists the runs on a page.
-func (t *trial) listPage(p verification.PageQuery) (verification.Page[verification.Summary], error) {
-	return t.store.List(t.ctx, ours, verification.RunQuery{PageQuery: p, Now: instant(time.Hour)})
+func (t *trial) listPage(p store.PageQuery) (store.Page[verification.Summary], error) {
+	return t.store.List(t.ctx, ours, store.RunQuery{PageQuery: p, Now: instant(time.Hour)})
 }
 
 func newestFirst(t *trial) {
@@ -262,7 +263,7 @@ func pastTheEnd(t *trial) {
 	few := crowd()[:3]
 	t.save(ours, few...)
 	for _, offset := range []int{3, 4, 1_000_000} {
-		page(t, "List", verification.PageQuery{Limit: 1, Offset: offset}, listed(few...), t.listPage)
+		page(t, "List", store.PageQuery{Limit: 1, Offset: offset}, listed(few...), t.listPage)
 	}
 }
 

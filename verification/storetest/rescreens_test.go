@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 type pass = verification.RescreenPass
@@ -86,24 +87,24 @@ func rescreenBreaches() []breach {
 				return err
 			}
 		}},
-		{"a completed run is outdated unless the last pass has its version", "every completed run is outdated", committing(func(c *verification.Commit) {
+		{"a completed run is outdated unless the last pass has its version", "every completed run is outdated", committing(func(c *store.Commit) {
 			c.Screened = slices.Clone(c.Screened)
 			for i := range c.Screened {
 				c.Screened[i].Version = "other"
 			}
 		})},
-		{"a completed run is outdated unless the last pass has its version", "no completed run is outdated", committing(func(c *verification.Commit) {
+		{"a completed run is outdated unless the last pass has its version", "no completed run is outdated", committing(func(c *store.Commit) {
 			c.Screened = slices.Clone(c.Screened)
 			for i := range c.Screened {
 				c.Screened[i].Version = "v1"
 			}
 		})},
-		{"only completed runs of checks that ask for it are outdated", "a run is outdated before it is completed", committing(func(c *verification.Commit) {
+		{"only completed runs of checks that ask for it are outdated", "a run is outdated before it is completed", committing(func(c *store.Commit) {
 			if c.Summary.Ended == "" {
 				c.Screened = []verification.ScreenedList{{List: "sanctions"}}
 			}
 		})},
-		{"only completed runs of checks that ask for it are outdated", "every completed run is outdated", committing(func(c *verification.Commit) {
+		{"only completed runs of checks that ask for it are outdated", "every completed run is outdated", committing(func(c *store.Commit) {
 			if c.Summary.Ended == verification.StatusCompleted {
 				c.Screened = []verification.ScreenedList{{List: "sanctions"}}
 			}
@@ -134,7 +135,7 @@ func rescreenBreaches() []breach {
 		}},
 		{"a later append of a run changes no pass", "each append makes the run outdated", func(b *broken, sound stores) {
 			stale := memo[runRef, bool]{}
-			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
 				if c.Summary.Ended != "" && seq > 0 {
 					stale.set(runRef{Tenant: t, Run: id}, true)
 				}
@@ -147,7 +148,7 @@ func rescreenBreaches() []breach {
 		}},
 		{"a refused append adds no run to be screened again", "the run of a refused append is added", func(b *broken, sound stores) {
 			added := memo[runRef, bool]{}
-			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
 				err := sound.Append(ctx, t, id, seq, c)
 				if err != nil && len(c.Screened) > 0 {
 					added.set(runRef{Tenant: t, Run: id}, true)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func reviews() []clause {
@@ -78,21 +79,21 @@ func reviewed(histories []history) (all []verification.Summary) {
 
 // inQueue returns the summaries that a query of the queue selects, in its order, without its
 // page.
-func inQueue(all []verification.Summary, q verification.RunQuery) []verification.Summary {
+func inQueue(all []verification.Summary, q store.RunQuery) []verification.Summary {
 	found := slices.DeleteFunc(slices.Clone(all), func(s verification.Summary) bool { return !q.Matches(s) })
 	slices.SortFunc(found, func(a, b verification.Summary) int {
-		return q.Order.Compare(verification.PositionOf(a.ID, *a.Review), verification.PositionOf(b.ID, *b.Review))
+		return q.Order.Compare(store.PositionOf(a.ID, *a.Review), store.PositionOf(b.ID, *b.Review))
 	})
 	return found
 }
 
 // wholeQueue selects the whole queue at a time.
-func wholeQueue(now time.Time) verification.RunQuery {
-	return verification.RunQuery{PageQuery: firstPage(), Now: now, Order: verification.OldestFirst}
+func wholeQueue(now time.Time) store.RunQuery {
+	return store.RunQuery{PageQuery: firstPage(), Now: now, Order: store.OldestFirst}
 }
 
 // queues ends the clause unless a query selects those of all summaries that match it.
-func (t *trial) queues(all []verification.Summary, q verification.RunQuery) {
+func (t *trial) queues(all []verification.Summary, q store.RunQuery) {
 	want := inQueue(all, q)
 	what := fmt.Sprintf("List(%+v)", q)
 	p := t.list(ours, q)
@@ -178,7 +179,7 @@ func queueAgrees(t *trial) {
 func queueInOrder(t *trial) {
 	histories := reviewHistories()
 	t.save(ours, histories...)
-	for _, o := range []verification.RunOrder{verification.OldestFirst, verification.DueFirst} {
+	for _, o := range []store.RunOrder{store.OldestFirst, store.DueFirst} {
 		q := wholeQueue(instant(10 * time.Minute))
 		q.Order = o
 		t.queues(reviewed(histories), q)
@@ -190,7 +191,7 @@ func queuePages(t *trial) {
 	t.save(ours, histories...)
 	now := instant(40 * time.Minute) // after some deadlines
 	q := wholeQueue(now)
-	pages(t, "List", inQueue(reviewed(histories), q), func(p verification.PageQuery) (verification.Page[verification.Summary], error) {
+	pages(t, "List", inQueue(reviewed(histories), q), func(p store.PageQuery) (store.Page[verification.Summary], error) {
 		q.PageQuery = p
 		return t.store.List(t.ctx, ours, q)
 	})
@@ -199,12 +200,12 @@ func queuePages(t *trial) {
 func queueAfter(t *trial) {
 	histories := reviewHistories()
 	t.save(ours, histories...)
-	for _, o := range []verification.RunOrder{verification.OldestFirst, verification.DueFirst} {
+	for _, o := range []store.RunOrder{store.OldestFirst, store.DueFirst} {
 		q := wholeQueue(instant(10 * time.Minute))
 		q.Order = o
 		all := inQueue(reviewed(histories), q)
 		for i, s := range all {
-			at := verification.PositionOf(s.ID, *s.Review)
+			at := store.PositionOf(s.ID, *s.Review)
 			q.After = &at
 			p := t.list(ours, q)
 			same(t, fmt.Sprintf("the queue in the order %s after run %d", o, i), p.Data, all[i+1:])
@@ -224,32 +225,32 @@ func queueFilters(t *trial) {
 			all[i].Review = &v
 		}
 	}
-	for _, change := range []func(*verification.RunQuery){
-		func(q *verification.RunQuery) { q.Workflow = renewal },
-		func(q *verification.RunQuery) { q.Workflow = unknown },
-		func(q *verification.RunQuery) { q.Cause = verification.CauseSource },
-		func(q *verification.RunQuery) { q.Cause = verification.CauseReviewStep },
-		func(q *verification.RunQuery) { q.Cause = verification.CauseProposal },
-		func(q *verification.RunQuery) { q.SinceBefore = instant(2 * time.Minute) },
-		func(q *verification.RunQuery) { q.DueBefore = instant(15 * time.Minute) },
-		func(q *verification.RunQuery) { q.Run = runID(4) },
-		func(q *verification.RunQuery) { q.Status = verification.StatusCompleted },
-		func(q *verification.RunQuery) { q.Status = verification.StatusInProgress },
-		func(q *verification.RunQuery) { q.Status = verification.StatusExpired },
-		func(q *verification.RunQuery) { q.Decision = verification.DecisionReview },
-		func(q *verification.RunQuery) { q.Decision = verification.DecisionApprove },
-		func(q *verification.RunQuery) { q.ReferenceID = "customer-1" },
-		func(q *verification.RunQuery) { q.StartedAfter = instant(time.Minute) },
-		func(q *verification.RunQuery) { q.StartedBefore = instant(3 * time.Minute) },
-		func(q *verification.RunQuery) { q.ReferencePrefix = "customer-1" },
-		func(q *verification.RunQuery) { q.ReferencePrefix = "customer-1%" },
-		func(q *verification.RunQuery) { q.ClaimedBy = "person-2" },
-		func(q *verification.RunQuery) { q.Unclaimed = true },
+	for _, change := range []func(*store.RunQuery){
+		func(q *store.RunQuery) { q.Workflow = renewal },
+		func(q *store.RunQuery) { q.Workflow = unknown },
+		func(q *store.RunQuery) { q.Cause = verification.CauseSource },
+		func(q *store.RunQuery) { q.Cause = verification.CauseReviewStep },
+		func(q *store.RunQuery) { q.Cause = verification.CauseProposal },
+		func(q *store.RunQuery) { q.SinceBefore = instant(2 * time.Minute) },
+		func(q *store.RunQuery) { q.DueBefore = instant(15 * time.Minute) },
+		func(q *store.RunQuery) { q.Run = runID(4) },
+		func(q *store.RunQuery) { q.Status = verification.StatusCompleted },
+		func(q *store.RunQuery) { q.Status = verification.StatusInProgress },
+		func(q *store.RunQuery) { q.Status = verification.StatusExpired },
+		func(q *store.RunQuery) { q.Decision = verification.DecisionReview },
+		func(q *store.RunQuery) { q.Decision = verification.DecisionApprove },
+		func(q *store.RunQuery) { q.ReferenceID = "customer-1" },
+		func(q *store.RunQuery) { q.StartedAfter = instant(time.Minute) },
+		func(q *store.RunQuery) { q.StartedBefore = instant(3 * time.Minute) },
+		func(q *store.RunQuery) { q.ReferencePrefix = "customer-1" },
+		func(q *store.RunQuery) { q.ReferencePrefix = "customer-1%" },
+		func(q *store.RunQuery) { q.ClaimedBy = "person-2" },
+		func(q *store.RunQuery) { q.Unclaimed = true },
 	} {
 		q := wholeQueue(now)
 		change(&q)
 		t.queues(all, q)
-		q.Workflow, q.Order = onboarding, verification.DueFirst // together with another
+		q.Workflow, q.Order = onboarding, store.DueFirst // together with another
 		t.queues(all, q)
 	}
 }
@@ -270,10 +271,10 @@ func allQueues(t *trial) {
 	mine, theirOwn := reviewed(histories), simple(1).then(0, asked("review"))
 	t.save(theirs, theirOwn)
 	for _, now := range append(instants(histories), instant(35*time.Minute)) {
-		for _, change := range []func(*verification.RunQuery){
-			func(*verification.RunQuery) {},
-			func(q *verification.RunQuery) { q.DueBefore = now },
-			func(q *verification.RunQuery) { q.SinceBefore = instant(2 * time.Minute) },
+		for _, change := range []func(*store.RunQuery){
+			func(*store.RunQuery) {},
+			func(q *store.RunQuery) { q.DueBefore = now },
+			func(q *store.RunQuery) { q.SinceBefore = instant(2 * time.Minute) },
 		} {
 			q := wholeQueue(now)
 			q.Limit = 0

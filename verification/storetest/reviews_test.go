@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // queueing breaks the queries and results of List for the review queue.
-func queueing(change func(*verification.RunQuery), then func(verification.RunQuery, *verification.Page[summary])) breakage {
+func queueing(change func(*store.RunQuery), then func(store.RunQuery, *store.Page[summary])) breakage {
 	return func(b *broken, sound stores) {
-		b.ListFunc = func(ctx context.Context, t tenantID, q verification.RunQuery) (verification.Page[summary], error) {
+		b.ListFunc = func(ctx context.Context, t tenantID, q store.RunQuery) (store.Page[summary], error) {
 			wanted := q
 			if q.OfQueue() && change != nil {
 				change(&q)
@@ -55,9 +57,9 @@ func release(ctx context.Context, s stores, t tenantID, run runID, at time.Time)
 }
 
 // committing breaks the arguments of Append.
-func committing(change func(*verification.Commit)) breakage {
+func committing(change func(*store.Commit)) breakage {
 	return func(b *broken, sound stores) {
-		b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+		b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
 			change(&c)
 			return sound.Append(ctx, t, id, seq, c)
 		}
@@ -66,11 +68,11 @@ func committing(change func(*verification.Commit)) breakage {
 
 func reviewBreaches() []breach {
 	type (
-		query = *verification.RunQuery
-		page  = *verification.Page[summary]
+		query = *store.RunQuery
+		page  = *store.Page[summary]
 	)
 	return []breach{
-		{"a review is listed as it was saved", "the number of further flags is lost", committing(func(c *verification.Commit) {
+		{"a review is listed as it was saved", "the number of further flags is lost", committing(func(c *store.Commit) {
 			if c.Summary.Review != nil {
 				v := *c.Summary.Review
 				v.MoreFlags, c.Summary.Review = 0, &v
@@ -78,23 +80,23 @@ func reviewBreaches() []breach {
 		})},
 		{"the queue has exactly the runs that need a verdict at the time of the query", "expired runs stay", queueing(func(q query) { q.Now = time.Time{} }, nil)},
 		{"the queue has exactly the runs that need a verdict at the time of the query", "completed runs are left out", queueing(func(q query) { q.Status = verification.StatusInProgress }, nil)},
-		{"the queue is in the order of the query", "the order is always that of age", queueing(func(q query) { q.Order = verification.OldestFirst }, nil)},
-		{"the pages of the queue add up to the whole queue", "the total is that of the page", queueing(nil, func(_ verification.RunQuery, p page) { p.Total = len(p.Data) })},
+		{"the queue is in the order of the query", "the order is always that of age", queueing(func(q query) { q.Order = store.OldestFirst }, nil)},
+		{"the pages of the queue add up to the whole queue", "the total is that of the page", queueing(nil, func(_ store.RunQuery, p page) { p.Total = len(p.Data) })},
 		{"the pages of the queue add up to the whole queue", "the offset is one less", queueing(func(q query) { q.Offset = max(0, q.Offset-1) }, nil)},
 		{"a page of the queue continues after a position", "positions are ignored", queueing(func(q query) { q.After = nil }, nil)},
 		{"the filters of the queue select what matches", "the cause is ignored", queueing(func(q query) { q.Cause = "" }, nil)},
 		{"the filters of the queue select what matches", "the due time is ignored", queueing(func(q query) { q.DueBefore = time.Time{} }, nil)},
 		{"the filters of the queue select what matches", "the status is ignored", queueing(func(q query) { q.Status = "" }, nil)},
-		{"the filters of the queue select what matches", "the total ignores who claimed", queueing(nil, func(q verification.RunQuery, p page) {
+		{"the filters of the queue select what matches", "the total ignores who claimed", queueing(nil, func(q store.RunQuery, p page) {
 			if q.Unclaimed {
 				p.Total++
 			}
 		})},
 		{"an append without events leaves a claim as it is", "it removes the claim", func(b *broken, sound stores) {
-			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
 				err := sound.Append(ctx, t, id, seq, c)
 				if len(c.Events) == 0 && err == nil {
-					return release(ctx, sound, t, id, c.Work[verification.WorkKey{Kind: verification.WorkAdvance}].Add(-time.Hour))
+					return release(ctx, sound, t, id, c.Work[store.WorkKey{Kind: store.WorkAdvance}].Add(-time.Hour))
 				}
 				return err
 			}
@@ -137,7 +139,7 @@ func reviewBreaches() []breach {
 			}
 		}},
 		{"a claim stays when the run is flagged for another cause", "the append removes it", func(b *broken, sound stores) {
-			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
 				return errors.Join(sound.Append(ctx, t, id, seq, c), release(ctx, sound, t, id, c.Events[0].At))
 			}
 		}},
@@ -147,7 +149,7 @@ func reviewBreaches() []breach {
 				claims.set(run, c)
 				return sound.Claim(ctx, t, run, c)
 			}
-			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
 				err := sound.Append(ctx, t, id, seq, c)
 				if held, ok := claims.get(id); ok && err == nil && c.Summary.Review != nil {
 					_, err = sound.Claim(ctx, t, id, held)
@@ -170,9 +172,9 @@ func reviewBreaches() []breach {
 func errOf(_ verification.Claim, err error) error { return err }
 
 // measuring breaks the queries of Measures.
-func measuring(change func(*verification.MeasureQuery)) breakage {
+func measuring(change func(*view.MeasureQuery)) breakage {
 	return func(b *broken, sound stores) {
-		b.MeasuresFunc = func(ctx context.Context, t tenantID, q verification.MeasureQuery) ([]verification.MeasureCounts, error) {
+		b.MeasuresFunc = func(ctx context.Context, t tenantID, q view.MeasureQuery) ([]view.MeasureCounts, error) {
 			change(&q)
 			return sound.Measures(ctx, t, q)
 		}
@@ -181,9 +183,9 @@ func measuring(change func(*verification.MeasureQuery)) breakage {
 
 func measureBreaches() []breach {
 	return []breach{
-		{"measures are added up for each day", "the first day is left out", measuring(func(q *verification.MeasureQuery) { q.First++ })},
+		{"measures are added up for each day", "the first day is left out", measuring(func(q *view.MeasureQuery) { q.First++ })},
 		{"measures are of the day that they name", "each is of the day before", func(b *broken, sound stores) {
-			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
 				c.Measures = slices.Clone(c.Measures)
 				for i := range c.Measures {
 					c.Measures[i].Day--
@@ -191,14 +193,14 @@ func measureBreaches() []breach {
 				return sound.Append(ctx, t, id, seq, c)
 			}
 		}},
-		{"totals are added up for all days", "they are of the first day", measuring(func(q *verification.MeasureQuery) {
+		{"totals are added up for all days", "they are of the first day", measuring(func(q *view.MeasureQuery) {
 			if len(q.Totals) > 0 {
 				q.Last = q.First
 			}
 		})},
-		{"totals are added up for all days", "they are left out", measuring(func(q *verification.MeasureQuery) { q.Totals = nil })},
+		{"totals are added up for all days", "they are left out", measuring(func(q *view.MeasureQuery) { q.Totals = nil })},
 		{"a history-only append adds its measures", "it adds only events", func(b *broken, sound stores) {
-			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
 				if c.Work == nil {
 					c.Measures = nil
 				}
@@ -206,7 +208,7 @@ func measureBreaches() []breach {
 			}
 		}},
 		{"a refused append adds no measures", "each append adds those of its events once more", func(b *broken, sound stores) {
-			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
 				err := sound.Append(ctx, t, id, seq, c)
 				if err != nil { // counted with another run
 					other := verification.RunID("d0000000-0000-7000-8000-0000000000ff")
@@ -215,17 +217,17 @@ func measureBreaches() []breach {
 				return err
 			}
 		}},
-		{"the measures of a workflow and of a version are selected", "the version is ignored", measuring(func(q *verification.MeasureQuery) { q.Version = 0 })},
-		{"the measures of a workflow and of a version are selected", "the workflow is ignored", measuring(func(q *verification.MeasureQuery) { q.Workflow = "" })},
+		{"the measures of a workflow and of a version are selected", "the version is ignored", measuring(func(q *view.MeasureQuery) { q.Version = 0 })},
+		{"the measures of a workflow and of a version are selected", "the workflow is ignored", measuring(func(q *view.MeasureQuery) { q.Workflow = "" })},
 		{"two tenants have separate measures", "all have those of the first", func(b *broken, sound stores) {
 			first := memo[string, tenantID]{}
-			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
 				if _, ok := first.get("tenant"); !ok {
 					first.set("tenant", t)
 				}
 				return sound.Append(ctx, t, id, seq, c)
 			}
-			b.MeasuresFunc = func(ctx context.Context, t tenantID, q verification.MeasureQuery) ([]verification.MeasureCounts, error) {
+			b.MeasuresFunc = func(ctx context.Context, t tenantID, q view.MeasureQuery) ([]view.MeasureCounts, error) {
 				if of, ok := first.get("tenant"); ok {
 					t = of
 				}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // loading breaks the events that Load returns.
@@ -92,7 +93,7 @@ func runBreaches() []breach {
 		{"two tenants may have runs with the same id", "runs are kept by their id alone", func(b *broken, sound stores) {
 			owners := owned(b, sound)
 			remember := b.AppendFunc
-			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a store.Commit) error {
 				if owner, ok := owners.get(id); ok {
 					t = owner
 				}
@@ -105,7 +106,7 @@ func runBreaches() []breach {
 // owned remembers which tenant first appended to a run.
 func owned(b *broken, sound stores) *memo[runID, tenantID] {
 	owners := &memo[runID, tenantID]{}
-	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a store.Commit) error {
 		err := sound.Append(ctx, t, id, seq, a)
 		if _, ok := owners.get(id); !ok && err == nil {
 			owners.set(id, t)
@@ -129,7 +130,7 @@ func unordered(b *broken, sound stores) {
 // sharedCapacity keeps histories in slices with spare capacity, and Load returns these.
 func sharedCapacity(b *broken, sound stores) {
 	histories := memo[runRef, []event]{}
-	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a store.Commit) error {
 		err := sound.Append(ctx, t, id, seq, a)
 		if err == nil {
 			history, _ := histories.get(runRef{Tenant: t, Run: id})

@@ -22,10 +22,11 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // All tests every port of a verification.Store.
-func All(t *testing.T, fresh func(t *testing.T) verification.Store) {
+func All(t *testing.T, fresh func(t *testing.T) store.Store) {
 	t.Helper()
 	Some(t, func(t *testing.T) Ports { return portsOf(fresh(t)) })
 }
@@ -88,19 +89,19 @@ func work() []clause { return slices.Concat(queue(), turns(), leases()) }
 
 // Ports are the ports that the clauses of a suite call; the others are nil.
 type Ports struct {
-	verification.RunStore
-	verification.WorkQueue
-	verification.WorkflowStore
-	verification.TenantStore
-	verification.TenantLister
-	verification.IdempotencyStore
-	verification.DeliveryStore
+	store.RunStore
+	store.WorkQueue
+	store.WorkflowStore
+	store.TenantStore
+	store.TenantLister
+	store.IdempotencyStore
+	store.DeliveryStore
 	verification.DocumentStore
-	verification.MeasureStore
-	verification.RescreenStore
+	store.MeasureStore
+	store.RescreenStore
 }
 
-func portsOf(s verification.Store) Ports {
+func portsOf(s store.Store) Ports {
 	return Ports{
 		RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, TenantLister: s, IdempotencyStore: s, DeliveryStore: s,
 		MeasureStore: s, RescreenStore: s,

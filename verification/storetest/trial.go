@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // ok ends the clause if a call has returned an error.
@@ -73,7 +74,7 @@ func shown(v any) string {
 }
 
 // page ends the clause unless a list returns the part of all that a query selects.
-func page[T any](t *trial, call string, q verification.PageQuery, all []T, list func(verification.PageQuery) (verification.Page[T], error)) {
+func page[T any](t *trial, call string, q store.PageQuery, all []T, list func(store.PageQuery) (store.Page[T], error)) {
 	call = fmt.Sprintf("%s(limit %d, offset %d)", call, q.Limit, q.Offset)
 	p, err := list(q)
 	t.ok(call, err)
@@ -83,19 +84,19 @@ func page[T any](t *trial, call string, q verification.PageQuery, all []T, list 
 }
 
 // pages calls page with several limits and offsets, also past the end of all.
-func pages[T any](t *trial, call string, all []T, list func(verification.PageQuery) (verification.Page[T], error)) {
-	for _, limit := range []int{1, 7, verification.DefaultLimit, verification.MaxLimit} {
+func pages[T any](t *trial, call string, all []T, list func(store.PageQuery) (store.Page[T], error)) {
+	for _, limit := range []int{1, 7, store.DefaultLimit, store.MaxLimit} {
 		for _, offset := range []int{0, 1, limit, 2 * limit, max(0, len(all)-limit), len(all) - 1, len(all), 1_000_000} {
-			page(t, call, verification.PageQuery{Limit: limit, Offset: offset}, all, list)
+			page(t, call, store.PageQuery{Limit: limit, Offset: offset}, all, list)
 		}
 	}
 }
 
 // firstPage selects the first MaxLimit records of a list.
-func firstPage() verification.PageQuery { return verification.PageQuery{Limit: verification.MaxLimit} }
+func firstPage() store.PageQuery { return store.PageQuery{Limit: store.MaxLimit} }
 
 // add appends to a run whose history has seq events.
-func (t *trial) add(tenant verification.TenantID, id verification.RunID, seq int, c verification.Commit) {
+func (t *trial) add(tenant verification.TenantID, id verification.RunID, seq int, c store.Commit) {
 	t.ok(fmt.Sprintf("Append(seq %d)", seq), t.store.Append(t.ctx, tenant, id, seq, c))
 }
 
@@ -130,20 +131,20 @@ func (t *trial) holds(tenant verification.TenantID, s history) {
 	same(t, "the summary", found, []verification.Summary{s.summary()})
 }
 
-func (t *trial) list(tenant verification.TenantID, q verification.RunQuery) verification.Page[verification.Summary] {
+func (t *trial) list(tenant verification.TenantID, q store.RunQuery) store.Page[verification.Summary] {
 	p, err := t.store.List(t.ctx, tenant, q)
 	t.ok("List", err)
 	return p
 }
 
 // everything selects every run of a tenant, on one page, as of a time.
-func everything(now time.Time) verification.RunQuery {
-	return verification.RunQuery{PageQuery: firstPage(), Now: now}
+func everything(now time.Time) store.RunQuery {
+	return store.RunQuery{PageQuery: firstPage(), Now: now}
 }
 
 // expires takes the due deadlines, and ends the clause unless they are those of the runs.
 func (t *trial) expires(now time.Time, runs ...verification.RunRef) {
-	r := due(verification.WorkExpire, now)
+	r := due(store.WorkExpire, now)
 	r.Lease = 0 // they stay due
 	work, _ := t.takeKind(r)
 	var got []verification.RunRef
@@ -160,9 +161,9 @@ const lease = time.Minute
 const noLimit = 100
 
 // take takes up to max due pieces: advances first, then announcements.
-func (t *trial) take(now time.Time, max int) (work []verification.Work, next time.Time) {
-	for _, kind := range []verification.WorkKind{verification.WorkAdvance, verification.WorkAnnounce} {
-		more, at := t.takeKind(verification.TakeRequest{
+func (t *trial) take(now time.Time, max int) (work []store.Work, next time.Time) {
+	for _, kind := range []store.WorkKind{store.WorkAdvance, store.WorkAnnounce} {
+		more, at := t.takeKind(store.TakeRequest{
 			Kind: kind, Now: now, Lease: lease, Max: max - len(work), MaxPerTenant: noLimit,
 		})
 		work = append(work, more...)
@@ -173,14 +174,14 @@ func (t *trial) take(now time.Time, max int) (work []verification.Work, next tim
 	return work, next
 }
 
-func (t *trial) takeKind(r verification.TakeRequest) ([]verification.Work, time.Time) {
+func (t *trial) takeKind(r store.TakeRequest) ([]store.Work, time.Time) {
 	work, next, err := t.store.Take(t.ctx, r)
 	t.ok("Take", err)
 	return work, next
 }
 
 // takeOne takes all due work, and ends the clause unless that is one piece.
-func (t *trial) takeOne(now time.Time) verification.Work {
+func (t *trial) takeOne(now time.Time) store.Work {
 	work, _ := t.take(now, noLimit)
 	if len(work) != 1 {
 		t.failf("Take(start+%s) = %s, want one piece", now.Sub(instant(0)), shown(work))
@@ -195,13 +196,13 @@ func (t *trial) takeNone(now time.Time) {
 	}
 }
 
-func (t *trial) finish(w verification.Work) { t.ok("Finish", t.store.Finish(t.ctx, w)) }
+func (t *trial) finish(w store.Work) { t.ok("Finish", t.store.Finish(t.ctx, w)) }
 
-func (t *trial) postpone(w verification.Work, at time.Time) {
+func (t *trial) postpone(w store.Work, at time.Time) {
 	t.ok("Postpone", t.store.Postpone(t.ctx, w, at))
 }
 
-func (t *trial) releaseWork(at time.Time, work ...verification.Work) {
+func (t *trial) releaseWork(at time.Time, work ...store.Work) {
 	t.ok("Release", t.store.Release(t.ctx, work, at))
 }
 

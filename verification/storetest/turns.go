@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func turns() []clause {
@@ -23,20 +24,20 @@ func turns() []clause {
 }
 
 // due requests all due work of a kind.
-func due(kind verification.WorkKind, now time.Time) verification.TakeRequest {
-	return verification.TakeRequest{Kind: kind, Now: now, Lease: lease, Max: noLimit, MaxPerTenant: noLimit}
+func due(kind store.WorkKind, now time.Time) store.TakeRequest {
+	return store.TakeRequest{Kind: kind, Now: now, Lease: lease, Max: noLimit, MaxPerTenant: noLimit}
 }
 
 // advances requests due advances.
-func advances(now time.Time, max int) verification.TakeRequest {
-	r := due(verification.WorkAdvance, now)
+func advances(now time.Time, max int) store.TakeRequest {
+	r := due(store.WorkAdvance, now)
 	r.Max = max
 	return r
 }
 
 // kinds returns every kind of work.
-func kinds() []verification.WorkKind {
-	return []verification.WorkKind{verification.WorkAdvance, verification.WorkAnnounce, verification.WorkExpire}
+func kinds() []store.WorkKind {
+	return []store.WorkKind{store.WorkAdvance, store.WorkAnnounce, store.WorkExpire}
 }
 
 // ofEveryKind returns a check that calls f for each kind of work.
@@ -50,7 +51,7 @@ func ofEveryKind(f func(t *trial, k kind)) func(*trial) {
 
 // kind is a kind of work. Its runs have numbers of their own.
 type kind struct {
-	name  verification.WorkKind
+	name  store.WorkKind
 	first int
 }
 
@@ -58,20 +59,20 @@ type kind struct {
 func (k kind) queue(t *trial, tenant verification.TenantID, n int, at time.Time) history {
 	s := simple(k.first + n)
 	c := s.commit()
-	c.Work[verification.WorkKey{Kind: k.name}] = at
+	c.Work[store.WorkKey{Kind: k.name}] = at
 	t.add(tenant, s.id, 0, c)
 	return s
 }
 
 // due requests up to max pieces of the kind.
-func (k kind) due(now time.Time, max int) verification.TakeRequest {
+func (k kind) due(now time.Time, max int) store.TakeRequest {
 	r := due(k.name, now)
 	r.Max = max
 	return r
 }
 
 // byTenant counts pieces by tenant.
-func byTenant(work []verification.Work) map[verification.TenantID]int {
+func byTenant(work []store.Work) map[verification.TenantID]int {
 	counts := map[verification.TenantID]int{}
 	for _, w := range work {
 		counts[w.Tenant]++
@@ -177,7 +178,7 @@ func oneKind(t *trial) {
 	work, next := t.takeKind(advances(instant(-time.Hour), noLimit))
 	same(t, "the pieces before anything is due", len(work), 0)
 	same(t, "when an advance is due", next, instant(0))
-	for _, kind := range []verification.WorkKind{verification.WorkAdvance, verification.WorkAnnounce} {
+	for _, kind := range []store.WorkKind{store.WorkAdvance, store.WorkAnnounce} {
 		request := advances(instant(time.Hour), noLimit)
 		request.Kind = kind
 		work, _ = t.takeKind(request)

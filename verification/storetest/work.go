@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func queue() []clause {
@@ -48,7 +49,7 @@ func advanceDue(t *trial) {
 	t.takeNone(instant(0))
 	t.takeNone(instant(time.Hour - tick))
 	work := t.takeOne(instant(time.Hour))
-	same(t, "the kind", work.Kind, verification.WorkAdvance)
+	same(t, "the kind", work.Kind, store.WorkAdvance)
 	same(t, "the run", work.RunRef, s.ref(ours))
 	same(t, "the attempt", work.Attempt, 0)
 	t.takeNone(instant(time.Hour + lease - tick))
@@ -86,12 +87,12 @@ func piecesOfARun(t *trial) {
 	s := simple(1)
 	c := s.commit()
 	for i, kind := range kinds() {
-		c.Work[verification.WorkKey{Kind: kind}] = instant(time.Duration(i+1) * time.Minute)
+		c.Work[store.WorkKey{Kind: kind}] = instant(time.Duration(i+1) * time.Minute)
 	}
 	t.add(ours, s.id, 0, c)
 	for i, kind := range kinds() {
-		key, others := verification.WorkKey{Kind: kind}, instant(time.Duration(i+1)*time.Minute)
-		only := verification.Commit{Summary: s.summary(), Work: verification.DueWork{key: others.Add(time.Hour)}}
+		key, others := store.WorkKey{Kind: kind}, instant(time.Duration(i+1)*time.Minute)
+		only := store.Commit{Summary: s.summary(), Work: store.DueWork{key: others.Add(time.Hour)}}
 		t.add(ours, s.id, 1, only)
 		work, next := t.takeKind(due(kind, others))
 		same(t, "the pieces of kind "+string(kind)+" at the time that was replaced", len(work), 0)
@@ -125,19 +126,19 @@ func announcementDue(t *trial) {
 	t.add(ours, s.id, 1, a)
 	t.takeNone(instant(time.Minute - tick))
 	work, _ := t.take(instant(time.Minute), noLimit)
-	kinds := map[verification.WorkKind]bool{}
+	kinds := map[store.WorkKind]bool{}
 	for _, w := range work {
 		kinds[w.Kind] = true
 		same(t, "the run", w.RunRef, s.ref(ours))
 		same(t, "the attempt", w.Attempt, 0)
-		if w.Kind == verification.WorkAdvance {
+		if w.Kind == store.WorkAdvance {
 			t.finish(w)
 		}
 	}
-	want := map[verification.WorkKind]bool{verification.WorkAdvance: true, verification.WorkAnnounce: true}
+	want := map[store.WorkKind]bool{store.WorkAdvance: true, store.WorkAnnounce: true}
 	same(t, "the kinds of work at the end of the run", kinds, want)
 	left := t.takeOne(instant(time.Minute + lease))
-	same(t, "the work after the advance was finished", left.Kind, verification.WorkAnnounce)
+	same(t, "the work after the advance was finished", left.Kind, store.WorkAnnounce)
 	t.finish(left)
 	t.takeNone(instant(24 * time.Hour))
 }
@@ -147,7 +148,7 @@ func announcementStays(t *trial) {
 	s = s.then(time.Minute, verdict("", verification.DecisionApprove))
 	t.extend(ours, s, 2)
 	work := t.takeOne(instant(2 * time.Minute))
-	same(t, "the work", work.Kind, verification.WorkAnnounce)
+	same(t, "the work", work.Kind, store.WorkAnnounce)
 	t.extend(ours, s.then(time.Minute, verdict("", verification.DecisionReject)), 3)
 	t.postpone(work, instant(time.Hour))
 	same(t, "the attempt", t.takeOne(instant(time.Hour)).Attempt, 1)
@@ -169,17 +170,17 @@ func announcedOnce(t *trial) {
 func eachNoticeQueued(t *trial) {
 	s := t.end(ours, 1)
 	further := s.only(time.Time{})
-	seventh, eleventh := verification.WorkKey{Kind: verification.WorkAnnounce, Seq: 7}, verification.WorkKey{Kind: verification.WorkAnnounce, Seq: 11}
+	seventh, eleventh := store.WorkKey{Kind: store.WorkAnnounce, Seq: 7}, store.WorkKey{Kind: store.WorkAnnounce, Seq: 11}
 	further.Work[seventh], further.Work[eleventh] = instant(time.Minute), instant(time.Minute)
 	t.add(ours, s.id, 2, further)
 	delete(further.Work, seventh)
 	t.add(ours, s.id, 2, further)
-	taken := func(now time.Time, want ...int) map[int]verification.Work {
+	taken := func(now time.Time, want ...int) map[int]store.Work {
 		work, _ := t.take(now, noLimit)
-		pieces := map[int]verification.Work{}
+		pieces := map[int]store.Work{}
 		var got []int
 		for _, w := range work {
-			same(t, "the kind", w.Kind, verification.WorkAnnounce)
+			same(t, "the kind", w.Kind, store.WorkAnnounce)
 			same(t, "the run", w.RunRef, s.ref(ours))
 			got, pieces[w.Seq] = append(got, w.Seq), w
 		}
@@ -190,7 +191,7 @@ func eachNoticeQueued(t *trial) {
 	work := taken(instant(time.Hour), 0, 7, 11)
 	t.finish(work[0])
 	t.ok("Postpone", t.store.Postpone(t.ctx, work[7], instant(3*time.Hour)))
-	t.ok("Release", t.store.Release(t.ctx, []verification.Work{work[11]}, instant(time.Hour)))
+	t.ok("Release", t.store.Release(t.ctx, []store.Work{work[11]}, instant(time.Hour)))
 	t.finish(taken(instant(time.Hour), 11)[11])
 	last := taken(instant(3*time.Hour), 7)[7]
 	same(t, "the attempt", last.Attempt, 1)

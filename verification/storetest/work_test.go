@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // taking breaks the requests and results of Take.
-func taking(change func(r *verification.TakeRequest), then func([]work, time.Time) ([]work, time.Time)) breakage {
+func taking(change func(r *store.TakeRequest), then func([]work, time.Time) ([]work, time.Time)) breakage {
 	return func(b *broken, sound stores) {
-		b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+		b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
 			if change != nil {
 				change(&r)
 			}
@@ -27,7 +27,7 @@ func taking(change func(r *verification.TakeRequest), then func([]work, time.Tim
 func advancing(change func(was, at time.Time) time.Time) breakage {
 	return func(b *broken, sound stores) {
 		queued := memo[runRef, time.Time]{}
-		b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+		b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a store.Commit) error {
 			was, _ := queued.get(runRef{Tenant: t, Run: id})
 			if at, queues := a.Work[advanceKey]; queues {
 				due(&a, advanceKey, change(was, at))
@@ -42,13 +42,13 @@ func workBreaches() []breach {
 	return []breach{
 		{
 			"an advance is taken when it is due and not before", "Take hands out what is not due",
-			taking(func(r *verification.TakeRequest) {
+			taking(func(r *store.TakeRequest) {
 				r.Now, r.Lease = r.Now.Add(24*time.Hour), r.Lease-24*time.Hour
 			}, nil),
 		},
 		{
 			"an advance is taken when it is due and not before", "work is due strictly after its time",
-			taking(func(r *verification.TakeRequest) {
+			taking(func(r *store.TakeRequest) {
 				r.Now, r.Lease = r.Now.Add(-time.Microsecond), r.Lease+time.Microsecond
 			}, nil),
 		},
@@ -66,7 +66,7 @@ func workBreaches() []breach {
 		})},
 		{
 			"an announcement is due at its time, independently of the advance", "the announcement takes the place of the advance",
-			appending(func(a *verification.Commit) {
+			appending(func(a *store.Commit) {
 				if !a.Work[announceKey].IsZero() {
 					due(a, advanceKey, time.Time{})
 				}
@@ -75,14 +75,14 @@ func workBreaches() []breach {
 		{"an announcement is due at its time, independently of the advance", "finishing the advance finishes both", bothFinished},
 		{
 			"an announcement is due at its time, independently of the advance", "an announcement is due at once",
-			appending(func(a *verification.Commit) {
+			appending(func(a *store.Commit) {
 				if !a.Work[announceKey].IsZero() {
 					due(a, announceKey, a.Summary.StartedAt)
 				}
 			}),
 		},
 		{"a later append does not change a queued announcement", "an append without one removes it", unannounced},
-		{"each notice of a run is a piece of its own", "a further notice takes the place of the end", appending(func(c *verification.Commit) {
+		{"each notice of a run is a piece of its own", "a further notice takes the place of the end", appending(func(c *store.Commit) {
 			for _, key := range c.Work.Keys() {
 				if key.Seq != 0 {
 					due(c, announceKey, c.Work[key])
@@ -90,12 +90,12 @@ func workBreaches() []breach {
 				}
 			}
 		})},
-		{"the pieces of a run are replaced and removed alone", "an append without a deadline removes it", appending(func(a *verification.Commit) {
+		{"the pieces of a run are replaced and removed alone", "an append without a deadline removes it", appending(func(a *store.Commit) {
 			if _, queued := a.Work[expireKey]; !queued {
 				due(a, expireKey, time.Time{})
 			}
 		})},
-		{"the pieces of a run are replaced and removed alone", "a deadline is never replaced", appending(func(a *verification.Commit) {
+		{"the pieces of a run are replaced and removed alone", "a deadline is never replaced", appending(func(a *store.Commit) {
 			if len(a.Events) == 0 {
 				delete(a.Work, expireKey)
 			}
@@ -103,7 +103,7 @@ func workBreaches() []breach {
 		{"a run has at most one announcement in the queue", "every announcement is queued", announcedTwice},
 		{
 			"Take returns up to its limit, the earliest due first", "Take ignores its limit",
-			taking(func(r *verification.TakeRequest) { r.Max = 1000 }, nil),
+			taking(func(r *store.TakeRequest) { r.Max = 1000 }, nil),
 		},
 		{"Take returns up to its limit, the earliest due first", "the latest due comes first", latestFirst},
 		{
@@ -112,16 +112,16 @@ func workBreaches() []breach {
 		},
 		{
 			"concurrent takers share the work", "Take leases nothing",
-			taking(func(r *verification.TakeRequest) { r.Lease = 0 }, nil),
+			taking(func(r *store.TakeRequest) { r.Lease = 0 }, nil),
 		},
 		{"a Take with a cancelled context takes nothing", "Take looks at no context", func(b *broken, sound stores) {
-			b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+			b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
 				return sound.Take(context.WithoutCancel(ctx), r)
 			}
 		}},
 		{"two tenants have separate work", "work is kept by the id of its run alone", func(b *broken, sound stores) {
 			owners := owned(b, sound)
-			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a store.Commit) error {
 				if owner, ok := owners.get(id); ok && owner != t {
 					_ = requeue(ctx, sound, runRef{Tenant: owner, Run: id}, time.Time{})
 				}
@@ -131,7 +131,7 @@ func workBreaches() []breach {
 		}},
 		{"two tenants have separate work", "Renew renews the runs of every tenant", func(b *broken, sound stores) {
 			tenants := memo[tenantID, bool]{}
-			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a store.Commit) error {
 				tenants.set(t, true)
 				return sound.Append(ctx, t, id, seq, a)
 			}
@@ -151,10 +151,10 @@ func workBreaches() []breach {
 // bothFinished finishes the announcement of a run with its advance.
 func bothFinished(b *broken, sound stores) {
 	held := memo[runRef, work]{}
-	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+	b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
 		taken, next, err := sound.Take(ctx, r)
 		for _, w := range taken {
-			if w.Kind == verification.WorkAnnounce {
+			if w.Kind == store.WorkAnnounce {
 				held.set(w.RunRef, w)
 			}
 		}
@@ -171,15 +171,15 @@ func bothFinished(b *broken, sound stores) {
 // unannounced loses the announcement of a run at its next append.
 func unannounced(b *broken, sound stores) {
 	lost := memo[runRef, bool]{}
-	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a store.Commit) error {
 		lost.set(runRef{Tenant: t, Run: id}, a.Work[announceKey].IsZero())
 		return sound.Append(ctx, t, id, seq, a)
 	}
-	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+	b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
 		taken, next, err := sound.Take(ctx, r)
 		var left []work
 		for _, w := range taken {
-			if gone, _ := lost.get(w.RunRef); !gone || w.Kind != verification.WorkAnnounce {
+			if gone, _ := lost.get(w.RunRef); !gone || w.Kind != store.WorkAnnounce {
 				left = append(left, w)
 			}
 		}
@@ -190,14 +190,14 @@ func unannounced(b *broken, sound stores) {
 // announcedTwice hands out as many announcements as were queued.
 func announcedTwice(b *broken, sound stores) {
 	queued := memo[runRef, int]{}
-	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+	b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a store.Commit) error {
 		if !a.Work[announceKey].IsZero() {
 			n, _ := queued.get(runRef{Tenant: t, Run: id})
 			queued.set(runRef{Tenant: t, Run: id}, n+1)
 		}
 		return sound.Append(ctx, t, id, seq, a)
 	}
-	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+	b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
 		taken, next, err := sound.Take(ctx, r)
 		for _, w := range taken {
 			for n, _ := queued.get(w.RunRef); n > 1; n-- {
@@ -211,7 +211,7 @@ func announcedTwice(b *broken, sound stores) {
 // latestFirst takes all due work, and releases the earliest pieces that are beyond the
 // limit.
 func latestFirst(b *broken, sound stores) {
-	b.TakeFunc = func(ctx context.Context, r verification.TakeRequest) ([]work, time.Time, error) {
+	b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
 		max := r.Max
 		r.Max = 1000
 		taken, next, err := sound.Take(ctx, r)

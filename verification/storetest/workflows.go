@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func workflows() []clause {
@@ -311,8 +312,8 @@ func versionsInOrder(t *trial) {
 		t.saveWorkflow(ours, w, &v)
 		all = append([]verification.VersionInfo{{Number: v.Number, Hash: v.Hash, CreatedAt: v.CreatedAt}}, all...)
 	}
-	list := func(tenant verification.TenantID, id verification.WorkflowID) func(verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
-		return func(p verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
+	list := func(tenant verification.TenantID, id verification.WorkflowID) func(store.PageQuery) (store.Page[verification.VersionInfo], error) {
+		return func(p store.PageQuery) (store.Page[verification.VersionInfo], error) {
 			return t.store.Versions(t.ctx, tenant, id, p)
 		}
 	}
@@ -337,7 +338,7 @@ func workflowsInOrder(t *trial) {
 	// Another revision does not move a workflow.
 	all[9].Revision, all[9].Name = 2, "Another"
 	t.saveWorkflow(ours, all[9], nil)
-	pages(t, "Workflows", all, func(p verification.PageQuery) (verification.Page[verification.Workflow], error) {
+	pages(t, "Workflows", all, func(p store.PageQuery) (store.Page[verification.Workflow], error) {
 		return t.store.Workflows(t.ctx, ours, p)
 	})
 }

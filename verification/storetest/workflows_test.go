@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // versionName names a version across saves.
@@ -18,7 +19,7 @@ type versionName struct {
 }
 
 // saving breaks SaveWorkflow for a revision that is not the next one.
-func saving(then func(ctx context.Context, sound verification.Store, t tenantID, w verification.Workflow, added *verification.Version) error) breakage {
+func saving(then func(ctx context.Context, sound store.Store, t tenantID, w verification.Workflow, added *verification.Version) error) breakage {
 	return func(b *broken, sound stores) {
 		b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
 			err := sound.SaveWorkflow(ctx, t, w, added)
@@ -43,9 +44,9 @@ func besides(b *broken, sound stores) *memo[versionName, verification.Version] {
 }
 
 // listingVersions breaks the results of Versions.
-func listingVersions(spoil func(*verification.Page[verification.VersionInfo])) breakage {
+func listingVersions(spoil func(*store.Page[verification.VersionInfo])) breakage {
 	return func(b *broken, sound stores) {
-		b.VersionsFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, q verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
+		b.VersionsFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, q store.PageQuery) (store.Page[verification.VersionInfo], error) {
 			p, err := sound.Versions(ctx, t, id, q)
 			spoil(&p)
 			return p, err
@@ -63,7 +64,7 @@ func workflowBreaches() []breach {
 			}
 		}},
 		{"a workflow is returned as it was saved", "the list shows no limits", func(b *broken, sound stores) {
-			b.WorkflowsFunc = func(ctx context.Context, t tenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
+			b.WorkflowsFunc = func(ctx context.Context, t tenantID, q store.PageQuery) (store.Page[verification.Workflow], error) {
 				p, err := sound.Workflows(ctx, t, q)
 				for i := range p.Data {
 					p.Data[i].RunTTLSeconds = 0
@@ -104,7 +105,7 @@ func workflowBreaches() []breach {
 		}},
 		{
 			"only its next revision replaces a workflow", "SaveWorkflow ignores the revision",
-			saving(func(ctx context.Context, s verification.Store, t tenantID, w verification.Workflow, added *verification.Version) error {
+			saving(func(ctx context.Context, s store.Store, t tenantID, w verification.Workflow, added *verification.Version) error {
 				stored, _ := s.Workflow(ctx, t, w.ID)
 				w.Revision = stored.Revision + 1
 				return s.SaveWorkflow(ctx, t, w, added)
@@ -112,7 +113,7 @@ func workflowBreaches() []breach {
 		},
 		{
 			"exactly one of concurrent saves of a workflow succeeds", "a save that came late returns no error",
-			saving(func(context.Context, verification.Store, tenantID, verification.Workflow, *verification.Version) error {
+			saving(func(context.Context, store.Store, tenantID, verification.Workflow, *verification.Version) error {
 				return nil
 			}),
 		},
@@ -129,7 +130,7 @@ func workflowBreaches() []breach {
 					}()
 					return sound.Load(ctx, t, id, after)
 				}
-				b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a verification.Commit) error {
+				b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, a store.Commit) error {
 					select {
 					case <-loaded: // of an earlier round
 					default:
@@ -170,18 +171,18 @@ func workflowBreaches() []breach {
 		}},
 		{
 			"versions are listed from the highest number", "the newest version comes first",
-			listingVersions(func(p *verification.Page[verification.VersionInfo]) {
+			listingVersions(func(p *store.Page[verification.VersionInfo]) {
 				slices.SortFunc(p.Data, func(a, b verification.VersionInfo) int { return b.CreatedAt.Compare(a.CreatedAt) })
 			}),
 		},
 		{
 			"versions are listed from the highest number", "the total is that of the page",
-			listingVersions(func(p *verification.Page[verification.VersionInfo]) { p.Total = len(p.Data) }),
+			listingVersions(func(p *store.Page[verification.VersionInfo]) { p.Total = len(p.Data) }),
 		},
 		{
 			"versions are listed from the highest number", "Versions ignores the tenant",
 			func(b *broken, sound stores) {
-				b.VersionsFunc = func(ctx context.Context, _ tenantID, id verification.WorkflowID, q verification.PageQuery) (verification.Page[verification.VersionInfo], error) {
+				b.VersionsFunc = func(ctx context.Context, _ tenantID, id verification.WorkflowID, q store.PageQuery) (store.Page[verification.VersionInfo], error) {
 					return sound.Versions(ctx, "a0000000-0000-7000-8000-000000000001", id, q)
 				}
 			},
@@ -189,7 +190,7 @@ func workflowBreaches() []breach {
 		{
 			"workflows are listed newest first, then by id from the highest", "at equal times the lowest id comes first",
 			func(b *broken, sound stores) {
-				b.WorkflowsFunc = func(ctx context.Context, t tenantID, q verification.PageQuery) (verification.Page[verification.Workflow], error) {
+				b.WorkflowsFunc = func(ctx context.Context, t tenantID, q store.PageQuery) (store.Page[verification.Workflow], error) {
 					p, err := sound.Workflows(ctx, t, q)
 					slices.SortFunc(p.Data, func(a, b verification.Workflow) int {
 						return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))

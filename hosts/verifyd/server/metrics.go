@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // metrics records what the engine and the API report.
@@ -86,12 +87,12 @@ func newMetrics(build cli.Build) *metrics {
 
 // Counted counts starts and ends, and how long runs waited for their verdicts. Tenants
 // choose the names of outcomes, so all but the usual ones are counted as other.
-func (m *metrics) Counted(found []verification.Measure) {
+func (m *metrics) Counted(found []view.Measure) {
 	for _, f := range found {
 		switch f.Name {
-		case verification.MeasureStarted:
+		case view.MeasureStarted:
 			m.started.Add(float64(f.Count))
-		case verification.MeasureEnded:
+		case view.MeasureEnded:
 			status, outcome, _ := strings.Cut(f.Key, ":")
 			switch outcome {
 			case "", "approved", "declined", "refused":
@@ -99,10 +100,10 @@ func (m *metrics) Counted(found []verification.Measure) {
 				outcome = "other"
 			}
 			m.ended.WithLabelValues(status, outcome).Add(float64(f.Count))
-		case verification.MeasureVerdictTime:
+		case view.MeasureVerdictTime:
 			m.verdicts.Observe(f.Duration().Seconds())
-		case verification.MeasureTransition, verification.MeasureStopped, verification.MeasureVerdict,
-			verification.MeasureDispatchFailed, verification.MeasureDispatchTime:
+		case view.MeasureTransition, view.MeasureStopped, view.MeasureVerdict,
+			view.MeasureDispatchFailed, view.MeasureDispatchTime:
 		}
 	}
 }

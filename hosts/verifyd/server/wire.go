@@ -42,6 +42,7 @@ import (
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // hostClock is a clock with a Sleep method, for the sandbox.
@@ -356,7 +357,7 @@ func (o *opened) openDocuments(s settings, p *problems) verification.DocumentSto
 
 // secrets returns a function that returns the webhook secrets of a tenant, the
 // newest first.
-func secrets(tenants verification.TenantStore) func(context.Context, verification.TenantID) ([]string, error) {
+func secrets(tenants store.TenantStore) func(context.Context, verification.TenantID) ([]string, error) {
 	return func(ctx context.Context, id verification.TenantID) ([]string, error) {
 		t, err := tenants.Tenant(ctx, id)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgtest"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m, nil)) }
@@ -31,7 +31,7 @@ func TestAnEmptyDatabaseIsMigratedAndFilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	q := verification.RunQuery{PageQuery: verification.PageQuery{Limit: 1}, Now: time.Now()}
+	q := store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Now: time.Now()}
 	if p, err := s.List(t.Context(), tenant, q); err != nil || p.Total != 300 {
 		t.Errorf("the tenant has %d runs, %v; want 300", p.Total, err)
 	}

@@ -1,6 +1,6 @@
 // Measures: what the numbers of the service are added up from.
 
-package verification
+package view
 
 import (
 	"math"
@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 // Day is a day of the calendar: the number of days since 1 January 1970.
@@ -23,7 +25,7 @@ func DayOf(t time.Time, zone *time.Location) Day {
 func ParseDay(s string) (Day, error) {
 	date, err := time.Parse(time.DateOnly, s)
 	if err != nil {
-		return 0, Invalid("day", "must be a date, as YYYY-MM-DD")
+		return 0, verification.Invalid("day", "must be a date, as YYYY-MM-DD")
 	}
 	return DayOf(date, time.UTC), nil
 }
@@ -83,7 +85,7 @@ type MeasureKey struct {
 }
 
 // transitionKey encodes a transition in the key of a MeasureTransition; node ids have no ":".
-func transitionKey(t Transition) string {
+func transitionKey(t verification.Transition) string {
 	key := string(t.From) + ":" + string(t.To)
 	if t.On != "" && t.On != "next" {
 		key += ":" + t.On
@@ -92,25 +94,25 @@ func transitionKey(t Transition) string {
 }
 
 // ParseTransition returns the transition of the key of a MeasureTransition.
-func ParseTransition(key string) Transition {
+func ParseTransition(key string) verification.Transition {
 	from, rest, _ := strings.Cut(key, ":")
 	to, on, given := strings.Cut(rest, ":")
 	if !given && from != "" {
 		on = "next"
 	}
-	return Transition{From: NodeID(from), To: NodeID(to), On: on}
+	return verification.Transition{From: verification.NodeID(from), To: verification.NodeID(to), On: on}
 }
 
 // Measures returns the measures of an append whose events lead from the state before to
 // another, by the days of a zone. Each event is counted once, however the events of a run
 // were divided into appends, as long as the events of one decision are in one of them.
-func Measures(before Run, events []Event, zone *time.Location) []Measure {
+func Measures(before verification.Run, events []verification.Event, zone *time.Location) []Measure {
 	m := measuring{
 		before: before, events: events, zone: zone, version: before.Started.Version,
 		at: before.Wait.Node, provider: before.Wait.Provider, dispatchedAt: before.Wait.Since,
 	}
 	next := 0
-	EachTransition(m.at, events, func(event int, t Transition) {
+	verification.EachTransition(m.at, events, func(event int, t verification.Transition) {
 		for ; next < event; next++ {
 			m.measure(next)
 		}
@@ -124,11 +126,11 @@ func Measures(before Run, events []Event, zone *time.Location) []Measure {
 
 // measuring is the state of Measures.
 type measuring struct {
-	before  Run
-	events  []Event
+	before  verification.Run
+	events  []verification.Event
 	zone    *time.Location
 	version int
-	at      NodeID // the node that the run is at
+	at      verification.NodeID // the node that the run is at
 
 	provider     string // of the last dispatch
 	dispatchedAt time.Time
@@ -142,28 +144,28 @@ func (m *measuring) measure(event int) {
 	e := m.events[event]
 	m.day = DayOf(e.At, m.zone)
 	switch f := e.Fact.(type) {
-	case Started:
+	case verification.Started:
 		m.version = f.Version
 		m.count(MeasureStarted, "")
-	case Dispatched:
+	case verification.Dispatched:
 		m.provider, m.dispatchedAt = f.Provider, e.At
-	case ResultRecorded:
+	case verification.ResultRecorded:
 		m.count(MeasureDispatchTime, durationKey(e.At.Sub(m.dispatchedAt))+":"+m.provider)
-	case DispatchFailed:
+	case verification.DispatchFailed:
 		m.count(MeasureDispatchFailed, m.provider)
-	case VerdictRecorded:
+	case verification.VerdictRecorded:
 		m.count(MeasureVerdict, string(f.Decision))
 		if since, needed := m.before.EvolveAll(m.events[:event]).InReview(); needed {
 			m.count(MeasureVerdictTime, durationKey(e.At.Sub(since)))
 		}
-	case Completed:
-		m.end(StatusCompleted, f.Outcome)
-	case Failed:
-		m.stop(StatusFailed)
-	case Expired:
-		m.stop(StatusExpired)
-	case Cancelled:
-		m.stop(StatusCancelled)
+	case verification.Completed:
+		m.end(verification.StatusCompleted, f.Outcome)
+	case verification.Failed:
+		m.stop(verification.StatusFailed)
+	case verification.Expired:
+		m.stop(verification.StatusExpired)
+	case verification.Cancelled:
+		m.stop(verification.StatusCancelled)
 	}
 }
 
@@ -176,20 +178,20 @@ func (m *measuring) count(name MeasureName, key string) {
 }
 
 // arrive counts a transition.
-func (m *measuring) arrive(t Transition, at time.Time) {
+func (m *measuring) arrive(t verification.Transition, at time.Time) {
 	m.at, m.day = t.To, DayOf(at, m.zone)
 	m.count(MeasureTransition, transitionKey(t))
 }
 
 // stop counts a run that ended at a node which is not an end.
-func (m *measuring) stop(s Status) {
+func (m *measuring) stop(s verification.Status) {
 	if m.at != "" {
 		m.count(MeasureStopped, string(m.at))
 	}
 	m.end(s, "")
 }
 
-func (m *measuring) end(s Status, outcome string) {
+func (m *measuring) end(s verification.Status, outcome string) {
 	key := string(s)
 	if outcome != "" {
 		key += ":" + outcome
@@ -266,7 +268,7 @@ func (c DurationCounts) Quantile(share float64) time.Duration {
 type MeasureQuery struct {
 	// Workflow selects the measures of one workflow. Without it, those of all
 	// workflows are added up, except those that are counted by version.
-	Workflow WorkflowID
+	Workflow verification.WorkflowID
 	// Version selects one version by its number, for measures that are counted by
 	// version; 0 selects all.
 	Version int

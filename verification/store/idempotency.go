@@ -1,8 +1,12 @@
 // Idempotency keys: a request that is sent twice is carried out once.
 
-package verification
+package store
 
-import "time"
+import (
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
 
 const (
 	// IdempotencyKeyTTL is how long a store keeps a key.
@@ -41,5 +45,5 @@ type IdempotencyRecord struct {
 	Settled bool // the request has a result
 	// Result and Decision are the result of a settled signal.
 	Result   string
-	Decision Decision
+	Decision verification.Decision
 }

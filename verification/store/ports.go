@@ -1,10 +1,13 @@
 // Ports of the store: what the engine needs to keep.
 
-package verification
+package store
 
 import (
 	"context"
 	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Store is all store ports over one set of data.
@@ -25,23 +28,23 @@ type RunStore interface {
 	// Load returns the events after the first `after` ones, oldest first; none if
 	// the history ends there. It returns ErrNotFound if the tenant has no such
 	// run.
-	Load(ctx context.Context, t TenantID, id RunID, after int) ([]Event, error)
+	Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error)
 	// Append applies the commit c to a run whose history has seq events (0 creates the
 	// run), all or nothing. It returns ErrConflict if the history no longer ends
 	// at seq, or the workflow no longer has the commit's revision; the caller then
 	// decides again on what is stored.
-	Append(ctx context.Context, t TenantID, id RunID, seq int, c Commit) error
+	Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c Commit) error
 	// List returns one page of the runs that match the query, in its order, and the number
 	// of all matches. The summaries have a Review if q.OfQueue(), and no Claim that is over
 	// at q.Now. If t is empty, List only counts runs of all tenants: q.OfQueue() must hold
 	// and q.Limit must be 0.
-	List(ctx context.Context, t TenantID, q RunQuery) (Page[Summary], error)
+	List(ctx context.Context, t verification.TenantID, q RunQuery) (Page[verification.Summary], error)
 	// Claim stores a claim of a run in the review queue and returns it, unless another
 	// person holds one at c.At: then it returns that claim and ErrConflict. A claim of the
 	// same person keeps its earlier At while it is held. A claim ends with the review, also
 	// when another review of the run begins. Claim returns ErrNotFound if the last append
 	// left the run without a Review.
-	Claim(ctx context.Context, t TenantID, id RunID, c Claim) (Claim, error)
+	Claim(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Claim) (verification.Claim, error)
 }
 
 // WorkQueue keeps the effects that must be carried out. A run has at most one piece of
@@ -55,7 +58,7 @@ type WorkQueue interface {
 	Take(ctx context.Context, r TakeRequest) (work []Work, next time.Time, err error)
 	// Renew makes the leases of runs end at the time until. It ignores runs without
 	// an advance in the queue.
-	Renew(ctx context.Context, runs []RunRef, until time.Time) error
+	Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error
 	// Finish removes a piece of work, unless it was replaced, released or taken again
 	// since then: w.Lease is no longer its lease.
 	Finish(ctx context.Context, w Work) error
@@ -74,7 +77,7 @@ type MeasureStore interface {
 	// Measures returns the sums of the measures of all appends so far, in the order of
 	// name, key and version, all as of one time. Sums that are 0 between all cuts are left
 	// out.
-	Measures(ctx context.Context, t TenantID, q MeasureQuery) ([]MeasureCounts, error)
+	Measures(ctx context.Context, t verification.TenantID, q view.MeasureQuery) ([]view.MeasureCounts, error)
 }
 
 // RescreenStore keeps the completed runs that are screened again when a list changes,
@@ -85,63 +88,63 @@ type RescreenStore interface {
 	// HoldList makes a host the only one that screens runs again against a list until the
 	// given time. It returns the last pass over the list; its Number is 0 before the
 	// first pass. It returns ErrConflict if another host holds the list at now.
-	HoldList(ctx context.Context, list, holder string, now, until time.Time) (RescreenPass, error)
+	HoldList(ctx context.Context, list, holder string, now, until time.Time) (verification.RescreenPass, error)
 	// SavePass replaces the last pass over p.List, and records that runs were screened in
 	// it, all or nothing. It returns ErrConflict unless p.Holder was the last to hold the
 	// list.
-	SavePass(ctx context.Context, p RescreenPass, runs []RunRef) error
+	SavePass(ctx context.Context, p verification.RescreenPass, runs []verification.RunRef) error
 	// OutdatedRuns returns runs that were last screened before the pass q.Pass over a list.
 	// Tenants take turns: each is given its first run before any is given its second. The
 	// runs of a tenant come in the order of the passes in which they were screened last.
-	OutdatedRuns(ctx context.Context, q OutdatedQuery) ([]RunRef, error)
+	OutdatedRuns(ctx context.Context, q verification.OutdatedQuery) ([]verification.RunRef, error)
 	// RescreenPasses returns the last pass over each list, in the order of the lists.
-	RescreenPasses(ctx context.Context) ([]RescreenPass, error)
+	RescreenPasses(ctx context.Context) ([]verification.RescreenPass, error)
 }
 
 // WorkflowStore keeps workflows and their immutable versions.
 type WorkflowStore interface {
 	// Workflow returns a workflow, or ErrNotFound.
-	Workflow(ctx context.Context, t TenantID, id WorkflowID) (Workflow, error)
+	Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error)
 	// Workflows returns one page, newest first by creation, ties by id from
 	// the highest.
-	Workflows(ctx context.Context, t TenantID, p PageQuery) (Page[Workflow], error)
+	Workflows(ctx context.Context, t verification.TenantID, p PageQuery) (Page[verification.Workflow], error)
 	// Version returns a version by its hash, or ErrNotFound.
-	Version(ctx context.Context, t TenantID, id WorkflowID, hash string) (Version, error)
+	Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error)
 	// Versions returns one page of the versions of a workflow, without their
 	// definitions, highest number first; none if the tenant has no such workflow.
-	Versions(ctx context.Context, t TenantID, id WorkflowID, p PageQuery) (Page[VersionInfo], error)
+	Versions(ctx context.Context, t verification.TenantID, id verification.WorkflowID, p PageQuery) (Page[verification.VersionInfo], error)
 	// SaveWorkflow creates the workflow (Revision 1) or replaces it (the stored
 	// Revision is one less), together with a new version if there is one, all or
 	// nothing. It returns ErrConflict if the stored Revision differs. Once it has
 	// returned, no Append that names an earlier revision changes what is read: such an
 	// Append has been saved, or is refused.
-	SaveWorkflow(ctx context.Context, t TenantID, w Workflow, added *Version) error
+	SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error
 }
 
 // TenantStore keeps tenants and the accounts that act for them.
 type TenantStore interface {
 	// Tenant returns a tenant, or ErrNotFound. Its logo has no content.
-	Tenant(ctx context.Context, id TenantID) (Tenant, error)
+	Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error)
 	// Logo returns the logo of a tenant with its content. It returns ErrNotFound if there
 	// is no such tenant, or it has no logo.
-	Logo(ctx context.Context, id TenantID) (Logo, error)
+	Logo(ctx context.Context, id verification.TenantID) (verification.Logo, error)
 	// SaveTenant creates or replaces a tenant. If its logo has a name and no content, the
 	// stored content stays. It returns ErrInvalid if ValidateTenantID refuses the id.
-	SaveTenant(ctx context.Context, t Tenant) error
+	SaveTenant(ctx context.Context, t verification.Tenant) error
 	// Account returns the account of a client id, or ErrNotFound.
-	Account(ctx context.Context, clientID string) (Account, error)
+	Account(ctx context.Context, clientID string) (verification.Account, error)
 	// SaveAccount creates or replaces an account. It returns ErrConflict if
 	// another tenant has that client id.
-	SaveAccount(ctx context.Context, a Account) error
+	SaveAccount(ctx context.Context, a verification.Account) error
 }
 
 // TenantLister lists tenants and accounts, for operators and bootstrap files.
 type TenantLister interface {
 	// Tenants returns all tenants in the order of their ids. Their logos have no content.
-	Tenants(ctx context.Context) ([]Tenant, error)
+	Tenants(ctx context.Context) ([]verification.Tenant, error)
 	// Accounts returns the accounts of a tenant in the order of their client ids; none for
 	// an unknown tenant.
-	Accounts(ctx context.Context, t TenantID) ([]Account, error)
+	Accounts(ctx context.Context, t verification.TenantID) ([]verification.Account, error)
 }
 
 // IdempotencyStore keeps idempotency keys and their requests for
@@ -149,24 +152,24 @@ type TenantLister interface {
 type IdempotencyStore interface {
 	// IdempotencyRecord returns the record of a key, or ErrNotFound if there is
 	// none younger than IdempotencyKeyTTL at now.
-	IdempotencyRecord(ctx context.Context, t TenantID, k IdempotencyKey, now time.Time) (IdempotencyRecord, error)
+	IdempotencyRecord(ctx context.Context, t verification.TenantID, k IdempotencyKey, now time.Time) (IdempotencyRecord, error)
 	// ClaimIdempotencyKey stores the record unless its key has one younger than
 	// IdempotencyKeyTTL. It returns the stored record.
-	ClaimIdempotencyKey(ctx context.Context, t TenantID, r IdempotencyRecord) (IdempotencyRecord, error)
+	ClaimIdempotencyKey(ctx context.Context, t verification.TenantID, r IdempotencyRecord) (IdempotencyRecord, error)
 	// SettleIdempotencyKey marks the record with this ID as settled and stores its
 	// Result and Decision.
-	SettleIdempotencyKey(ctx context.Context, t TenantID, r IdempotencyRecord) error
+	SettleIdempotencyKey(ctx context.Context, t verification.TenantID, r IdempotencyRecord) error
 	// ReleaseIdempotencyKey removes the record with this ID unless it is settled.
-	ReleaseIdempotencyKey(ctx context.Context, t TenantID, r IdempotencyRecord) error
+	ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r IdempotencyRecord) error
 }
 
 // DeliveryStore is the delivery ledger: one delivery per run.
 type DeliveryStore interface {
 	// SaveDelivery creates or replaces the delivery of a notice.
-	SaveDelivery(ctx context.Context, t TenantID, d Delivery) error
+	SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error
 	// Delivery returns the delivery of a notice, or ErrNotFound.
-	Delivery(ctx context.Context, t TenantID, n NoticeRef) (Delivery, error)
+	Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error)
 	// Deliveries returns one page of the deliveries in a state (empty for every
 	// state), in the order of NewerDelivery, and the number of all matches.
-	Deliveries(ctx context.Context, t TenantID, state DeliveryState, p PageQuery) (Page[Delivery], error)
+	Deliveries(ctx context.Context, t verification.TenantID, state verification.DeliveryState, p PageQuery) (Page[verification.Delivery], error)
 }

@@ -1,6 +1,6 @@
 // Comparison of two versions of a workflow.
 
-package verification
+package view
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 // Change says how a node or a field of one definition differs from another.
@@ -32,7 +34,7 @@ type Comparison struct {
 
 // NodeChange is a node that differs.
 type NodeChange struct {
-	Node   NodeID
+	Node   verification.NodeID
 	Change Change
 	// Fields are what differs in a changed node, and all fields of an added or removed
 	// one, in alphabetical order.
@@ -60,7 +62,7 @@ func (f FieldChange) Change() Change {
 }
 
 // Of returns how a node differs.
-func (c Comparison) Of(id NodeID) Change {
+func (c Comparison) Of(id verification.NodeID) Change {
 	if i := slices.IndexFunc(c.Nodes, func(n NodeChange) bool { return n.Node == id }); i >= 0 {
 		return c.Nodes[i].Change
 	}
@@ -70,7 +72,7 @@ func (c Comparison) Of(id NodeID) Change {
 // Compare returns the differences of after from before. It ignores what is not part of
 // the content of a version, see Definition.VersionHash. The order of fields counts only
 // for those of a customer input.
-func Compare(before, after Definition) Comparison {
+func Compare(before, after verification.Definition) Comparison {
 	c := Comparison{Fields: compareFields(content(before), content(after))}
 	ids := after.BreadthFirst()
 	for _, id := range slices.Concat(slices.Sorted(maps.Keys(after.Nodes)), slices.Sorted(maps.Keys(before.Nodes))) {
@@ -101,12 +103,12 @@ func Compare(before, after Definition) Comparison {
 }
 
 // content returns the fields of a definition that Compare compares on their own.
-func content(d Definition) Definition {
+func content(d verification.Definition) verification.Definition {
 	d.ID, d.Publish, d.Retired, d.LifecycleWebhookURL, d.Nodes = "", nil, false, "", nil
 	return d
 }
 
-func fieldNames(fields InputFields) (names []string) {
+func fieldNames(fields verification.InputFields) (names []string) {
 	for _, f := range fields {
 		names = append(names, f.Name)
 	}

@@ -1,6 +1,6 @@
 // Queries: pages, filters and orders.
 
-package verification
+package store
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 // The bounds of a page.
@@ -28,9 +30,9 @@ type PageQuery struct {
 func (p PageQuery) Validate() error {
 	switch {
 	case p.Limit < 1 || p.Limit > MaxLimit:
-		return Invalid("limit", "limit must be 1 to 200")
+		return verification.Invalid("limit", "limit must be 1 to 200")
 	case p.Offset < 0:
-		return Invalid("offset", "offset must be at least 0")
+		return verification.Invalid("offset", "offset must be at least 0")
 	}
 	return nil
 }
@@ -56,21 +58,20 @@ const (
 // ParseQueueOrder parses an order of the review queue; empty is OldestFirst. It returns
 // ErrInvalid for any other text.
 func ParseQueueOrder(s string) (RunOrder, error) {
-	switch o := RunOrder(cmp.Or(s, string(OldestFirst))); o {
-	case OldestFirst, DueFirst:
-		return o, nil
-	default:
-		return "", Invalid("order", "there is no such order of the queue")
+	o := RunOrder(cmp.Or(s, string(OldestFirst)))
+	if o != OldestFirst && o != DueFirst {
+		return "", verification.Invalid("order", "there is no such order of the queue")
 	}
+	return o, nil
 }
 
 // RunQuery selects runs of a tenant. A run must match every filter; the zero
 // value of a filter matches every run.
 type RunQuery struct {
 	PageQuery
-	Workflow WorkflowID
-	Status   Status
-	Decision Decision
+	Workflow verification.WorkflowID
+	Status   verification.Status
+	Decision verification.Decision
 	// ReferenceID selects the runs with this reference id, and ReferencePrefix those
 	// whose reference id begins with it.
 	ReferenceID, ReferencePrefix string
@@ -87,9 +88,9 @@ type RunQuery struct {
 	// total does not depend on it.
 	After *QueuePosition
 	// Run selects one run.
-	Run RunID
+	Run verification.RunID
 	// Cause selects reviews with a cause.
-	Cause Cause
+	Cause verification.Cause
 	// SinceBefore selects reviews that began at this time or earlier, and DueBefore those
 	// that were due earlier.
 	SinceBefore, DueBefore time.Time
@@ -106,17 +107,17 @@ func (q RunQuery) OfQueue() bool {
 }
 
 // Matches reports whether the query selects the run. The claim of its review may be over.
-func (q RunQuery) Matches(s Summary) bool {
+func (q RunQuery) Matches(s verification.Summary) bool {
 	return (q.Workflow == "" || q.Workflow == s.Workflow) &&
 		(q.Status == "" || q.Status == s.StatusAt(q.Now)) &&
-		(q.Decision == DecisionNone || q.Decision == s.DecisionAt(q.Now)) &&
+		(q.Decision == verification.DecisionNone || q.Decision == s.DecisionAt(q.Now)) &&
 		(q.ReferenceID == "" || q.ReferenceID == s.ReferenceID) && strings.HasPrefix(s.ReferenceID, q.ReferencePrefix) &&
 		(q.StartedAfter.IsZero() || s.StartedAt.After(q.StartedAfter)) &&
 		(q.StartedBefore.IsZero() || s.StartedAt.Before(q.StartedBefore)) &&
-		(!q.OfQueue() || s.Review != nil && s.DecisionAt(q.Now) == DecisionReview && q.matchesReview(s.ID, *s.Review))
+		(!q.OfQueue() || s.Review != nil && s.DecisionAt(q.Now) == verification.DecisionReview && q.matchesReview(s.ID, *s.Review))
 }
 
-func (q RunQuery) matchesReview(run RunID, v Review) bool {
+func (q RunQuery) matchesReview(run verification.RunID, v verification.Review) bool {
 	held := v.Claim.HeldAt(q.Now)
 	return (q.Run == "" || q.Run == run) &&
 		(q.Cause == "" || slices.Contains(v.Causes, q.Cause)) &&
@@ -128,7 +129,7 @@ func (q RunQuery) matchesReview(run RunID, v Review) bool {
 
 // Newer reports whether a comes before b in a list of runs: by descending start
 // time, then by descending id.
-func Newer(a, b Summary) bool {
+func Newer(a, b verification.Summary) bool {
 	if !a.StartedAt.Equal(b.StartedAt) {
 		return a.StartedAt.After(b.StartedAt)
 	}
@@ -139,11 +140,13 @@ func Newer(a, b Summary) bool {
 // since.
 type QueuePosition struct {
 	Since, DueAt time.Time
-	Run          RunID
+	Run          verification.RunID
 }
 
 // PositionOf returns the position of a run with this review.
-func PositionOf(run RunID, v Review) QueuePosition { return QueuePosition{v.Since, v.DueAt, run} }
+func PositionOf(run verification.RunID, v verification.Review) QueuePosition {
+	return QueuePosition{v.Since, v.DueAt, run}
+}
 
 // Compare compares two positions in an order of the review queue: negative if p comes first.
 func (o RunOrder) Compare(p, q QueuePosition) int {
@@ -176,7 +179,7 @@ func ParseQueuePosition(s string) (p QueuePosition, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(s)
 	parts := strings.Split(string(raw), ".")
 	if err != nil || len(parts) != 3 {
-		return p, Invalid("position", "it is not a position in the queue")
+		return p, verification.Invalid("position", "it is not a position in the queue")
 	}
 	for i, to := range []*time.Time{&p.Since, &p.DueAt} {
 		if parts[i] == "" {
@@ -184,10 +187,10 @@ func ParseQueuePosition(s string) (p QueuePosition, err error) {
 		}
 		micros, err := strconv.ParseInt(parts[i], 36, 64)
 		if err != nil {
-			return p, Invalid("position", "it is not a position in the queue")
+			return p, verification.Invalid("position", "it is not a position in the queue")
 		}
 		*to = time.UnixMicro(micros).UTC()
 	}
-	p.Run, err = ParseRunID(parts[2])
+	p.Run, err = verification.ParseRunID(parts[2])
 	return p, err
 }

@@ -1,20 +1,23 @@
 // Commits and the work that they enqueue.
 
-package verification
+package store
 
 import (
 	"cmp"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Commit is what one append adds to a run: events, the summary they lead
 // to, and the effects to be carried out once all of it is saved.
 type Commit struct {
 	// Events may be empty: then only the effects change.
-	Events  []Event
-	Summary Summary
+	Events  []verification.Event
+	Summary verification.Summary
 	// Work has the due times of the run's pieces of work: a time replaces the piece, zero
 	// removes it, and a piece without a time stays as it is. If Work is nil, Summary is
 	// that of the last append: such an append adds only Events and Measures, and a store
@@ -28,9 +31,9 @@ type Commit struct {
 	WorkflowRevision int
 	// Screened are the lists whose changes lead to the re-screening of the run. They are
 	// set by the commit that completes the run.
-	Screened []ScreenedList
+	Screened []verification.ScreenedList
 	// Measures are added to those of the workflow and the tenant.
-	Measures []Measure
+	Measures []view.Measure
 }
 
 // DueWork has due times by piece of work, see Commit.Work.
@@ -72,8 +75,8 @@ const (
 // NewCommit returns the commit of the events that lead from one state of a run to
 // another, with measures by the days of a zone. Its work is the deadline, which a start
 // queues and the end removes: the run need not be driven.
-func NewCommit(before, after Run, events []Event, zone *time.Location) Commit {
-	c := Commit{Events: events, Summary: after.Summary(), Measures: Measures(before, events, zone), Work: AdvanceAt(time.Time{})}
+func NewCommit(before, after verification.Run, events []verification.Event, zone *time.Location) Commit {
+	c := Commit{Events: events, Summary: after.Summary(), Measures: view.Measures(before, events, zone), Work: AdvanceAt(time.Time{})}
 	if deadline := after.Deadline(); !deadline.IsZero() {
 		switch {
 		case after.Ended == "" && before.Seq == 0:
@@ -82,7 +85,7 @@ func NewCommit(before, after Run, events []Event, zone *time.Location) Commit {
 			c.Work[WorkKey{Kind: WorkExpire}] = time.Time{}
 		}
 	}
-	if after.Ended == StatusCompleted && before.Ended == "" {
+	if after.Ended == verification.StatusCompleted && before.Ended == "" {
 		c.Screened = after.ScreenedLists()
 	}
 	return c
@@ -91,11 +94,15 @@ func NewCommit(before, after Run, events []Event, zone *time.Location) Commit {
 // HistoryChanged returns the ErrConflict of a RunStore for an append to a history that
 // does not have the given length. A store that refuses an append and cannot tell whether
 // the history or the workflow has changed returns it, too.
-func HistoryChanged() error { return Conflict("run", "another request has changed the run") }
+func HistoryChanged() error {
+	return verification.Conflict("run", "another request has changed the run")
+}
 
 // WorkflowChanged returns the ErrConflict of a store for a workflow that does not have
 // the given revision: see Commit.WorkflowRevision and WorkflowStore.SaveWorkflow.
-func WorkflowChanged() error { return Conflict("workflow", "another request has changed the workflow") }
+func WorkflowChanged() error {
+	return verification.Conflict("workflow", "another request has changed the workflow")
+}
 
 // WorkKind is the kind of a piece of work.
 type WorkKind string
@@ -117,12 +124,12 @@ type TakeRequest struct {
 	Max, MaxPerTenant int
 	// Except lists tenants that are given nothing, and ExceptRuns runs whose work stays in
 	// the queue. Neither counts toward the limits.
-	Except     []TenantID
-	ExceptRuns []RunRef
+	Except     []verification.TenantID
+	ExceptRuns []verification.RunRef
 	// After is the tenant that was served last: tenants with higher ids come
 	// first, then the order starts again at the lowest id. Empty starts at the
 	// lowest id.
-	After TenantID
+	After verification.TenantID
 }
 
 // LeaseID identifies one lease of one piece of work. The store that takes the work
@@ -132,11 +139,11 @@ type LeaseID string
 // Work is one effect that is due and leased to the host that took it.
 type Work struct {
 	Kind WorkKind
-	RunRef
+	verification.RunRef
 	// Seq says which notice is sent, see NoticeRef; 0 for other work.
 	Seq int
 	// Workflow is the workflow of the run.
-	Workflow WorkflowID
+	Workflow verification.WorkflowID
 	// Attempt counts how often it was postponed, 0 at first.
 	Attempt int
 	// Lost counts the leases that ended since the last append or postponement, except

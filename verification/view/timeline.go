@@ -1,11 +1,13 @@
 // The timeline of a run: its history as lines for a reader.
 
-package verification
+package view
 
 import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 // TimelineEntry is one line of a timeline. Kind says what happened; the other fields
@@ -18,7 +20,7 @@ type TimelineEntry struct {
 	Count int
 	Until time.Time
 
-	Node     NodeID
+	Node     verification.NodeID
 	Label    string // of the step; for a branch, its node
 	Provider string // of a dispatch
 	Number   int    // of a dispatch
@@ -30,12 +32,12 @@ type TimelineEntry struct {
 	// answer or a result of a step that was visited more than once, it says what flags the
 	// visit. It may be empty.
 	Text    string
-	By      string    // the reviewer; may be empty
-	Next    time.Time // of the next dispatch or poll; zero for none
-	When    string    // of a branch: the condition that held; empty for else
-	To      NodeID    // of a branch
-	ToLabel string    // the label of To if it is a step that the run reached; else To
-	Values  Data      // of a branch: the values that its conditions read
+	By      string              // the reviewer; may be empty
+	Next    time.Time           // of the next dispatch or poll; zero for none
+	When    string              // of a branch: the condition that held; empty for else
+	To      verification.NodeID // of a branch
+	ToLabel string              // the label of To if it is a step that the run reached; else To
+	Values  verification.Data   // of a branch: the values that its conditions read
 }
 
 // TimelineKind says what happened.
@@ -77,9 +79,9 @@ const (
 )
 
 // Timeline returns the lines of a history, oldest first.
-func Timeline(history []Event) []TimelineEntry {
-	t := timeline{steps: map[NodeID]Step{}, visits: map[NodeID]int{}}
-	for _, s := range Fold("", history).Steps {
+func Timeline(history []verification.Event) []TimelineEntry {
+	t := timeline{steps: map[verification.NodeID]verification.Step{}, visits: map[verification.NodeID]int{}}
+	for _, s := range verification.Fold("", history).Steps {
 		t.steps[s.Node] = s
 	}
 	for _, e := range history {
@@ -89,13 +91,13 @@ func Timeline(history []Event) []TimelineEntry {
 }
 
 type timeline struct {
-	steps   map[NodeID]Step
-	visits  map[NodeID]int // so far
+	steps   map[verification.NodeID]verification.Step
+	visits  map[verification.NodeID]int // so far
 	entries []TimelineEntry
 }
 
 // add adds the line of an event, or counts the event in the line before it.
-func (t *timeline) add(e Event) {
+func (t *timeline) add(e verification.Event) {
 	entry := t.entry(e.Fact)
 	entry.Label = t.label(entry.Node)
 	entry.At, entry.Until, entry.Count = e.At, e.At, 1
@@ -118,7 +120,7 @@ func (e TimelineEntry) repeats(last TimelineEntry) bool {
 	return false
 }
 
-func (t *timeline) label(id NodeID) string {
+func (t *timeline) label(id verification.NodeID) string {
 	if s, ok := t.steps[id]; ok && s.Label != "" {
 		return s.Label
 	}
@@ -126,80 +128,80 @@ func (t *timeline) label(id NodeID) string {
 }
 
 // entry returns the line of a fact without its label and times.
-func (t *timeline) entry(f Fact) TimelineEntry {
+func (t *timeline) entry(f verification.Fact) TimelineEntry {
 	switch f := f.(type) {
-	case Started:
+	case verification.Started:
 		return TimelineEntry{Kind: TimelineStarted, Workflow: f.WorkflowName, Version: f.Version}
-	case Dispatched:
+	case verification.Dispatched:
 		if f.Visit > t.visits[f.Node] {
 			return TimelineEntry{Kind: TimelineDispatched, Node: f.Node, Provider: f.Provider, Number: f.Dispatch, Visit: t.arrive(f.Node)}
 		}
 		return TimelineEntry{Kind: TimelineRetried, Node: f.Node, Provider: f.Provider, Number: f.Dispatch}
-	case ResultPending:
+	case verification.ResultPending:
 		return TimelineEntry{Kind: TimelinePending, Node: f.Node, Next: f.PollAt}
-	case CallbackReceived:
+	case verification.CallbackReceived:
 		return TimelineEntry{Kind: TimelineCalledBack, Node: f.Node}
-	case PollFailed:
+	case verification.PollFailed:
 		return TimelineEntry{Kind: TimelinePollFailed, Node: f.Node, Text: f.Cause, Next: f.PollAt}
-	case ResultRecorded:
+	case verification.ResultRecorded:
 		if f.Passed {
 			return TimelineEntry{Kind: TimelinePassed, Node: f.Node, Text: t.flags(f.Node, f.Data)}
 		}
 		return TimelineEntry{Kind: TimelineNotPassed, Node: f.Node, Text: t.flags(f.Node, f.Data)}
-	case DispatchFailed:
+	case verification.DispatchFailed:
 		return TimelineEntry{Kind: TimelineNoResult, Node: f.Node, Text: f.Cause, Next: f.RetryAt}
-	case ResultUnavailable:
+	case verification.ResultUnavailable:
 		return TimelineEntry{Kind: TimelineUnavailable, Node: f.Node, Text: t.flags(f.Node, f.Data)}
-	case CustomerAwaited:
+	case verification.CustomerAwaited:
 		return TimelineEntry{Kind: TimelineAwaited, Node: f.Node, Visit: t.arrive(f.Node)}
-	case JourneyOpened:
+	case verification.JourneyOpened:
 		return TimelineEntry{Kind: TimelineOpened, Node: f.Node}
-	case DocumentUploaded:
+	case verification.DocumentUploaded:
 		return TimelineEntry{Kind: TimelineUploaded, Node: f.Node, Field: f.Field}
-	case CustomerSubmitted:
+	case verification.CustomerSubmitted:
 		return TimelineEntry{Kind: t.submission(f), Node: f.Node, Text: t.flags(f.Node, f.Data)}
-	case BranchTaken:
+	case verification.BranchTaken:
 		kind := TimelineBranched
 		if f.When == "" {
 			kind = TimelineElse
 		}
 		return TimelineEntry{Kind: kind, Node: f.Node, When: f.When, To: f.Next, ToLabel: t.label(f.Next), Values: f.Values}
-	case ReviewAsked:
+	case verification.ReviewAsked:
 		return TimelineEntry{Kind: TimelineReview, Node: f.Node, Text: f.Reason, Visit: t.arrive(f.Node)}
-	case VerdictRecorded:
+	case verification.VerdictRecorded:
 		kind := TimelineApproved
-		if f.Decision == DecisionReject {
+		if f.Decision == verification.DecisionReject {
 			kind = TimelineRejected
 		}
 		return TimelineEntry{Kind: kind, Node: f.Node, Text: f.Notes, By: f.By}
-	case VerdictProposed:
+	case verification.VerdictProposed:
 		kind := TimelineProposedApproval
-		if f.Decision == DecisionReject {
+		if f.Decision == verification.DecisionReject {
 			kind = TimelineProposedRejection
 		}
 		return TimelineEntry{Kind: kind, Node: f.Node, Text: f.Notes, By: f.By}
-	case ProposalReturned:
+	case verification.ProposalReturned:
 		return TimelineEntry{Kind: TimelineSentBack, Node: f.Node, Text: f.Notes, By: f.By}
-	case HitsFound:
+	case verification.HitsFound:
 		var names []string
 		for _, h := range f.Hits {
 			names = append(names, h.Name)
 		}
 		return TimelineEntry{Kind: TimelineHitsFound, Node: f.Node, Field: f.List, Text: strings.Join(names, ", ")}
-	case Completed:
+	case verification.Completed:
 		return TimelineEntry{Kind: TimelineCompleted, Text: f.Outcome}
-	case Failed:
+	case verification.Failed:
 		return TimelineEntry{Kind: TimelineFailed, Node: f.Node, Text: strings.TrimSuffix(f.Error.Message+" "+f.Cause, " ")}
-	case Expired:
+	case verification.Expired:
 		return TimelineEntry{Kind: TimelineExpired, Text: f.Error.Message}
-	case Cancelled:
+	case verification.Cancelled:
 		return TimelineEntry{Kind: TimelineCancelled}
 	}
 	return TimelineEntry{}
 }
 
 // arrive counts a visit of a step. It returns the number of a later visit; 0 of the first.
-func (t *timeline) arrive(node NodeID) int {
+func (t *timeline) arrive(node verification.NodeID) int {
 	if t.visits[node]++; t.visits[node] == 1 {
 		return 0
 	}
@@ -208,26 +210,26 @@ func (t *timeline) arrive(node NodeID) int {
 
 // flags returns what the data of a visit flags, if the step was visited more than once;
 // else its card says it.
-func (t *timeline) flags(node NodeID, d Data) string {
+func (t *timeline) flags(node verification.NodeID, d verification.Data) string {
 	if t.steps[node].Visits < 2 {
 		return ""
 	}
 	var sentences []string
-	for _, c := range CausesIn(d) {
+	for _, c := range verification.CausesIn(d) {
 		sentences = append(sentences, c.Sentence())
 	}
 	return strings.Join(sentences, " ")
 }
 
 // submission returns the kind of a customer's answer.
-func (t *timeline) submission(f CustomerSubmitted) TimelineKind {
-	flags := CausesIn(f.Data)
+func (t *timeline) submission(f verification.CustomerSubmitted) TimelineKind {
+	flags := verification.CausesIn(f.Data)
 	switch {
-	case t.steps[f.Node].Type == NodeConsent && slices.Contains(flags, CauseConsent):
+	case t.steps[f.Node].Type == verification.NodeConsent && slices.Contains(flags, verification.CauseConsent):
 		return TimelineDeclined
-	case t.steps[f.Node].Type == NodeConsent:
+	case t.steps[f.Node].Type == verification.NodeConsent:
 		return TimelineConsented
-	case slices.Contains(flags, CauseOptedOut):
+	case slices.Contains(flags, verification.CauseOptedOut):
 		return TimelineOptedOut
 	}
 	return TimelineSubmitted

@@ -1,0 +1,77 @@
+// An example of a store that is written port by port. docs/writing-an-adapter.md explains it.
+
+package storetest_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/storetest"
+)
+
+// ownStore has a DeliveryStore of its own. The memory store has the ports that are still to
+// be written.
+type ownStore struct {
+	store.Store
+
+	mu         sync.Mutex
+	deliveries map[verification.TenantID]map[verification.NoticeRef]verification.Delivery
+}
+
+func (s *ownStore) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deliveries[t] == nil {
+		s.deliveries[t] = map[verification.NoticeRef]verification.Delivery{}
+	}
+	s.deliveries[t][verification.NoticeRef{Run: d.Run, Seq: d.Seq}] = d
+	return nil
+}
+
+func (s *ownStore) Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d, ok := s.deliveries[t][n]
+	if !ok {
+		return d, verification.NotFound("delivery")
+	}
+	return d, ctx.Err()
+}
+
+func (s *ownStore) Deliveries(
+	ctx context.Context, t verification.TenantID, state verification.DeliveryState, p store.PageQuery,
+) (store.Page[verification.Delivery], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []verification.Delivery
+	for _, d := range s.deliveries[t] {
+		if state == "" || d.State == state {
+			found = append(found, d)
+		}
+	}
+	slices.SortFunc(found, func(a, b verification.Delivery) int {
+		if verification.NewerDelivery(a, b) {
+			return -1
+		}
+		return 1
+	})
+	page := store.Page[verification.Delivery]{Total: len(found), PageQuery: p}
+	if p.Offset < len(found) {
+		page.Data = found[p.Offset:min(p.Offset+p.Limit, len(found))]
+	}
+	return page, ctx.Err()
+}
+
+func TestAStoreIsWrittenPortByPort(t *testing.T) {
+	storetest.All(t, func(*testing.T) store.Store {
+		return &ownStore{Store: memory.New(), deliveries: map[verification.TenantID]map[verification.NoticeRef]verification.Delivery{}}
+	})
+}
