@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
@@ -375,4 +376,37 @@ func fieldsOf(t testing.TB, err error) []verification.FieldError {
 		t.Fatalf("error = %v, want a *verification.Error", err)
 	}
 	return e.Fields
+}
+
+// reasonsOnly compares flags and cards without their sentences, which properties compare
+// with the reasons.
+var reasonsOnly = cmp.Options{
+	cmpopts.IgnoreFields(verification.Flag{}, "Sentences"), cmpopts.IgnoreFields(verification.Card{}, "Sentences"),
+	cmpopts.IgnoreFields(verification.CardVisit{}, "Sentences"),
+}
+
+// sentencesSayTheReason: the sentences of flags, cards and visits are their reasons.
+func sentencesSayTheReason(t tester, j *journey) {
+	t.Helper()
+	same := func(what, reason string, all []verification.Sentence) {
+		texts := make([]string, len(all))
+		for i, s := range all {
+			if texts[i] = s.String(); texts[i] == "" || (s.Key == "") == (s.Text == "") || s.Key != "" && !slices.Contains(verification.SentenceKeys(), s.Key) {
+				t.Errorf("%s has the sentence %+v, want a known key or a text", what, s)
+			}
+		}
+		if said := strings.Join(texts, " "); said != reason {
+			t.Errorf("%s says %q, and its sentences %q", what, reason, said)
+		}
+	}
+	report := verification.MakeReport(j.run.ID, j.history, j.now)
+	for _, f := range report.Flags {
+		same("the flag of "+string(f.NodeID), f.Reason, f.Sentences)
+	}
+	for _, c := range report.Cards {
+		same("the card of "+string(c.NodeID), c.Reason, c.Sentences)
+		for _, v := range c.Visits {
+			same("a visit of "+string(c.NodeID), v.Reason, v.Sentences)
+		}
+	}
 }

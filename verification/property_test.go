@@ -27,6 +27,7 @@ func consistent(t tester, j *journey) {
 	historyFolds(t, j)
 	movesFollowRoutes(t, j)
 	measuresAddUp(t, j)
+	sentencesSayTheReason(t, j)
 }
 
 // measuresAddUp: the measures of all commits are those of the whole history, and of a

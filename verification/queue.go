@@ -73,6 +73,9 @@ func (r Run) Review() (Review, bool) {
 	}
 	for i := range v.Flags {
 		v.Flags[i].Reason = shortened(v.Flags[i].Reason, maxReviewReason)
+		for k := range v.Flags[i].Sentences {
+			v.Flags[i].Sentences[k].Text = shortened(v.Flags[i].Sentences[k].Text, maxReviewReason)
+		}
 	}
 	for _, s := range r.Steps {
 		for _, c := range s.causes() {

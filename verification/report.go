@@ -5,7 +5,6 @@ package verification
 import (
 	"crypto/sha256"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -91,19 +90,12 @@ type Card struct {
 	// Rescreened are the hits that later versions of a list had, oldest first. They are
 	// never printed; the reason says that there are some.
 	Rescreened []HitsFound
+	// Sentences are those of Reason, for readers of other languages.
+	Sentences []Sentence `json:"-"`
 	// DataSchema describes Data: as the providers of a check do, or with the labels of a
 	// form. Only printed reports and the pages of reviewers have it.
 	DataSchema DataSchema `json:"-"`
 }
-
-// unfinishedSentence is the reason on the card of the step at which a run ended.
-const unfinishedSentence = "The run ended before this step was finished."
-
-// A verdict adds one of these sentences to the reason of each flagged card.
-const (
-	approvedSentence = "A reviewer approved the run."
-	rejectedSentence = "A reviewer rejected the run."
-)
 
 // MakeReport returns the report of a history at a given time.
 func MakeReport(id RunID, history []Event, now time.Time) Report {
@@ -189,13 +181,14 @@ func (r Run) card(s Step, d Decision) Card {
 		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(),
 		Rescreened: s.Rescreened,
 	}
-	c.Status, c.Reason = r.cardStatus(s, d)
+	c.Status, c.Sentences = r.cardStatus(s, d)
 	switch {
 	case r.settles(s) && d == DecisionApprove:
-		c.Reason += " " + approvedSentence
+		c.Sentences = append(c.Sentences, Sentence{Key: sentenceApproved})
 	case r.settles(s) && d == DecisionReject:
-		c.Reason += " " + rejectedSentence
+		c.Sentences = append(c.Sentences, Sentence{Key: sentenceRejected})
 	}
+	c.Reason = english(c.Sentences)
 	return c
 }
 
@@ -205,26 +198,26 @@ func (r Run) settles(s Step) bool {
 	return s.flagged() && (s.finished() || r.Verdict.Node == "")
 }
 
-// cardStatus returns the status of a card, and its reason without the verdict.
-func (r Run) cardStatus(s Step, d Decision) (status CardStatus, reason string) {
-	reason = s.flagReason()
+// cardStatus returns the status of a card, and its sentences without the verdict.
+func (r Run) cardStatus(s Step, d Decision) (status CardStatus, all []Sentence) {
+	all = s.sentences()
 	stopped := r.Ended != "" && !s.finished()
 	if stopped {
-		reason = strings.TrimPrefix(reason+" "+unfinishedSentence, " ")
+		all = append(all, Sentence{Key: sentenceUnfinished})
 	}
 	switch {
 	case r.settles(s) && d == DecisionApprove:
-		return CardOK, reason
+		return CardOK, all
 	case r.settles(s) && d == DecisionReject, stopped:
-		return CardFailed, reason
+		return CardFailed, all
 	case s.flagged():
-		return CardNeedsReview, reason
+		return CardNeedsReview, all
 	case s.Type == NodeCheck && s.Status == StepFailed && s.unavailable:
-		return CardFailed, "The source gave no answer."
+		return CardFailed, []Sentence{{Key: sentenceNoAnswer}}
 	case s.Type == NodeCheck && s.Status == StepFailed:
-		return CardFailed, "The check did not pass."
+		return CardFailed, []Sentence{{Key: sentenceNotPassed}}
 	}
-	return CardOK, reason
+	return CardOK, all
 }
 
 // shown returns the data of a step for a report, which shows the verdict of a review beside

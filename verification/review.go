@@ -17,6 +17,8 @@ type Flag struct {
 	// Reason has one sentence for each cause, joined by spaces. For a review step it
 	// is the reason of the workflow, or a fixed sentence.
 	Reason string `json:"reason"`
+	// Sentences are those of Reason, for readers of other languages.
+	Sentences []Sentence `json:"sentences,omitempty"`
 }
 
 // flagReasons say what flags a visit of a step: fields of its data, or that it recovered.
@@ -63,8 +65,8 @@ func flagReasonsOf(d Data) flagReasons {
 func (r Run) Flags() []Flag {
 	var flags []Flag
 	for _, s := range r.Steps {
-		if reason := s.flagReason(); reason != "" {
-			flags = append(flags, Flag{NodeID: s.Node, Label: s.Label, Reason: reason})
+		if all := s.sentences(); len(all) > 0 {
+			flags = append(flags, Flag{NodeID: s.Node, Label: s.Label, Reason: english(all), Sentences: all})
 		}
 	}
 	return flags
@@ -77,24 +79,19 @@ func (s Step) flagged() bool {
 		len(s.Rescreened) > 0
 }
 
-// flagReason returns one sentence for each cause, joined by spaces; empty if
-// the step is not flagged.
-func (s Step) flagReason() string {
-	if !s.flagged() {
-		return ""
-	}
-	var sentences []string
+// sentences returns one sentence for each cause of the flag; none if the step is not flagged.
+func (s Step) sentences() (all []Sentence) {
 	for _, c := range s.causes() {
 		switch {
 		case c.Cause == CauseReviewStep && s.Reason != "":
-			sentences = append(sentences, s.Reason)
+			all = append(all, Sentence{Text: s.Reason})
 		case c.earlier:
-			sentences = append(sentences, c.EarlierSentence())
+			all = append(all, Sentence{Key: earlierPrefix + string(c.Cause)})
 		default:
-			sentences = append(sentences, c.Sentence())
+			all = append(all, c.Sentence())
 		}
 	}
-	return strings.Join(sentences, " ")
+	return all
 }
 
 // Cause is one cause why a run needs a verdict: of a flag, or a proposal.
@@ -125,41 +122,6 @@ func Causes() []Cause {
 // ParseCause parses a cause. It returns ErrInvalid for any other text.
 func ParseCause(s string) (Cause, error) {
 	return parsed(s, Causes(), Invalid("cause", "there is no such cause"))
-}
-
-// Sentence returns the sentence of the cause, as a flag has it. A review step with a
-// Reason has that instead.
-func (c Cause) Sentence() string {
-	switch c {
-	case CauseReviewStep:
-		return "The workflow asks for a manual review."
-	case CauseSource:
-		return "The source could not vouch for the answer."
-	case CauseAnalysis:
-		return "The analysis could not be completed with confidence."
-	case CauseOptedOut:
-		return "The customer opted out of this step."
-	case CauseLocation:
-		return "The customer's location was not shared or lies outside the allowed area."
-	case CauseConsent:
-		return "The customer did not give consent."
-	case CauseRecovered:
-		return "The step recovered from a failure."
-	case CauseDispatches:
-		return "The step was dispatched three or more times."
-	case CauseRescreened:
-		return "A later version of the list has a new hit."
-	case CauseProposal:
-		return "A second reviewer must confirm the proposed verdict."
-	}
-	return ""
-}
-
-// EarlierSentence returns the sentence of a cause that holds for an earlier visit of a
-// step, and not for the last one.
-func (c Cause) EarlierSentence() string {
-	first, rest, _ := strings.Cut(c.Sentence(), " ")
-	return "On an earlier visit, " + strings.ToLower(first) + " " + rest
 }
 
 // stepCause is a cause of the flag of a step.

@@ -62,7 +62,7 @@ func TestDataFlagsAStep(t *testing.T) {
 			want = []verification.Flag{{NodeID: "pan", Label: "PAN", Reason: c.want}}
 			decision = verification.DecisionReview
 		}
-		if diff := cmp.Diff(want, j.detail().Flags); diff != "" {
+		if diff := cmp.Diff(want, j.detail().Flags, reasonsOnly); diff != "" {
 			t.Errorf("data %s: reviews (-want +got):\n%s", c.data, diff)
 		}
 		if got := j.decision(); got != decision {
@@ -122,7 +122,7 @@ func TestHistoryFlagsAStep(t *testing.T) {
 func TestSourceWithoutAnAnswerFlagsItsStep(t *testing.T) {
 	j := begin(t, single(func(n *verification.Node) { n.OnUnavailable = verification.TargetNext }), "").noResult(true)
 	want := []verification.Flag{{NodeID: "pan", Label: "PAN", Reason: "The source could not vouch for the answer."}}
-	if diff := cmp.Diff(want, j.detail().Flags); diff != "" {
+	if diff := cmp.Diff(want, j.detail().Flags, reasonsOnly); diff != "" {
 		t.Errorf("reviews (-want +got):\n%s", diff)
 	}
 	if j.decision() != verification.DecisionReview {
@@ -170,7 +170,7 @@ func TestReviewStepIsFlaggedOnceReached(t *testing.T) {
 		},
 	} {
 		for _, when := range []string{"parked", "decided", "much later"} {
-			if diff := cmp.Diff([]verification.Flag{c.want}, c.j.detail().Flags); diff != "" {
+			if diff := cmp.Diff([]verification.Flag{c.want}, c.j.detail().Flags, reasonsOnly); diff != "" {
 				t.Errorf("%s, %s: reviews (-want +got):\n%s", c.name, when, diff)
 			}
 			if when == "parked" {

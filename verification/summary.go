@@ -155,8 +155,8 @@ func (s Summary) expiry(now time.Time) (Expired, bool) {
 		return Expired{}, false
 	case s.Waiting == ActionCustomerInput:
 		return Expired{Error: RunError{
-			Code: CodeLinkExpired, Message: "The customer did not complete the journey before it expired.",
+			Code: CodeLinkExpired, Message: Sentence{Key: string(CodeLinkExpired)}.String(),
 		}}, true
 	}
-	return Expired{Error: RunError{Code: CodeRunExpired, Message: "The run did not finish before its deadline."}}, true
+	return Expired{Error: RunError{Code: CodeRunExpired, Message: Sentence{Key: string(CodeRunExpired)}.String()}}, true
 }

@@ -34,7 +34,7 @@ func TestTheTimelineOfEveryRecordedHistory(t *testing.T) {
 			if e.Count > 1 {
 				fmt.Fprintf(&b, " x%d until %s", e.Count, e.Until.Format("15:04:05"))
 			}
-			for _, text := range []string{e.Label, e.Provider, e.Field, e.Workflow, e.When, e.ToLabel, e.Values.String(), e.By, e.Text} {
+			for _, text := range []string{e.Label, e.Provider, e.Field, e.Workflow, e.When, e.ToLabel, e.Values.String(), e.By, said(e)} {
 				if text != "" {
 					fmt.Fprintf(&b, " | %s", text)
 				}
@@ -96,7 +96,7 @@ func TestTheTimelineTellsVisitsApart(t *testing.T) {
 		submit(`{}`).noResult(false).redispatch().pass()
 	var lines []string
 	for _, e := range view.Timeline(j.history)[1:] {
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %d %s", e.Kind, e.Node, e.Visit, e.Text)))
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %d %s", e.Kind, e.Node, e.Visit, said(e))))
 	}
 	want := []string{
 		"awaited owner 0", "submitted owner 0", "dispatched list 0",
@@ -107,6 +107,15 @@ func TestTheTimelineTellsVisitsApart(t *testing.T) {
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
+}
+
+// said returns the text or the sentences of a line.
+func said(e view.TimelineEntry) string {
+	all := []string{e.Text}
+	for _, s := range e.Sentences {
+		all = append(all, s.String())
+	}
+	return strings.TrimSpace(strings.Join(all, " "))
 }
 
 // timelineKinds returns every kind.

@@ -16,6 +16,7 @@ type CardVisit struct {
 	Status CardStatus // as of a card of this visit alone
 	// Reason has the causes of this visit; a verdict adds no sentence.
 	Reason      string
+	Sentences   []Sentence `json:"-"` // of Reason
 	StartedAt   time.Time
 	CompletedAt time.Time
 	Dispatches  int // on this visit
@@ -78,9 +79,9 @@ func (r Run) cardVisits(ends []Step, d Decision) (visits []CardVisit, omitted in
 			omitted++
 			continue
 		}
-		status, reason := r.cardStatus(s, d)
+		status, sentences := r.cardStatus(s, d)
 		visits = append(visits, CardVisit{
-			Number: i + 1, Status: status, Reason: reason,
+			Number: i + 1, Status: status, Reason: english(sentences), Sentences: sentences,
 			StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(),
 		})
 	}

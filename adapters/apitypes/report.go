@@ -11,7 +11,7 @@ type Report struct {
 	Summary    verification.ReportSummary  `json:"summary"`
 	Cards      []Card                      `json:"cards"`
 	Error      *verification.RunError      `json:"error"`
-	Reviews    []verification.Flag         `json:"reviews,omitempty"`
+	Reviews    []Flag                      `json:"reviews,omitempty"`
 	Decision   *verification.Decision      `json:"decision"` // null when no verdict is needed
 	Notes      string                      `json:"notes,omitempty"`
 	ResolvedAt Timestamp                   `json:"resolved_at"` // null without a verdict
@@ -69,7 +69,7 @@ func NewReport(r verification.Report) Report {
 			Outcome: r.Run.Outcome,
 		},
 		Workflow: r.Workflow, Summary: r.Summary,
-		Cards: convertAll(r.Cards, newCard), Error: r.Error, Reviews: r.Flags,
+		Cards: convertAll(r.Cards, newCard), Error: r.Error, Reviews: newFlags(r.Flags),
 		Decision: NewDecision(r.Decision), Notes: r.Notes, ResolvedAt: Timestamp{r.ResolvedAt}, Digest: r.Digest,
 		Proposal: newProposal(r.Proposal),
 	}

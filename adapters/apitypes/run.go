@@ -26,7 +26,7 @@ type RunDetail struct {
 	Decision   *verification.Decision `json:"decision"` // null when no verdict is needed
 	Notes      string                 `json:"notes,omitempty"`
 	ResolvedAt Timestamp              `json:"resolved_at"` // null without a verdict
-	Reviews    []verification.Flag    `json:"reviews,omitempty"`
+	Reviews    []Flag                 `json:"reviews,omitempty"`
 	Proposal   *Proposal              `json:"proposal,omitempty"`
 }
 
@@ -64,7 +64,7 @@ func NewRun(v verification.RunView) Run {
 func NewRunDetail(d verification.RunDetail) RunDetail {
 	return RunDetail{
 		Run: NewRun(d.RunView), Checks: d.Checks,
-		Decision: NewDecision(d.Decision), Notes: d.Notes, ResolvedAt: Timestamp{d.ResolvedAt}, Reviews: d.Flags,
+		Decision: NewDecision(d.Decision), Notes: d.Notes, ResolvedAt: Timestamp{d.ResolvedAt}, Reviews: newFlags(d.Flags),
 		Proposal: newProposal(d.Proposal),
 	}
 }
@@ -92,4 +92,15 @@ func newProposal(v verification.Verdict) *Proposal {
 		return nil
 	}
 	return &Proposal{Decision: v.Decision, Notes: v.Notes, ProposedAt: Timestamp{v.At}}
+}
+
+// Flag says why a step of a run needs a reviewer.
+type Flag struct {
+	NodeID verification.NodeID `json:"node_id"`
+	Label  string              `json:"label"`
+	Reason string              `json:"reason"`
+}
+
+func newFlags(all []verification.Flag) []Flag {
+	return convertAll(all, func(f verification.Flag) Flag { return Flag{f.NodeID, f.Label, f.Reason} })
 }

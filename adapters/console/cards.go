@@ -57,7 +57,7 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 	for _, card := range rec.Report.Cards {
 		v := cardView{
 			Node: card.NodeID, Label: card.Label, Type: s.say("type." + string(card.Type)), Badge: s.cardBadge(card.Status),
-			Reason: c.sentence(s, card.Reason), At: s.At(card.StartedAt),
+			Reason: s.sentences(card.Sentences), At: s.At(card.StartedAt),
 		}
 		if !card.CompletedAt.IsZero() {
 			v.At = s.At(card.CompletedAt)
@@ -70,7 +70,7 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 				data.Documents[i].Label += " · " + title
 			}
 			v.Visits = append(v.Visits, visitView{
-				Title: title, Badge: s.cardBadge(visit.Status), Reason: c.sentence(s, visit.Reason),
+				Title: title, Badge: s.cardBadge(visit.Status), Reason: s.sentences(visit.Sentences),
 				At: s.At(visit.CompletedAt), Open: visit.Reason != "", cardData: data,
 			})
 		}

@@ -106,7 +106,6 @@ type console struct {
 	origin   *http.CrossOriginProtection
 	gates    gates
 	catalogs web.Catalogs
-	texts    sentences
 	watcher  *watcher
 	assets   *web.Assets
 	pages    pages
@@ -135,9 +134,6 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 		return nil, fmt.Errorf("console: %w", err)
 	}
 	if c.catalogs, err = web.ReadCatalogs(files); err != nil {
-		return nil, err
-	}
-	if c.texts, err = readSentences(files); err != nil {
 		return nil, err
 	}
 	c.watcher = newWatcher(c.lookAtQueue)

@@ -215,7 +215,7 @@ func (c *console) queueRow(s session, run verification.Summary, f queueFilter, n
 		Since: s.ago(v.Since, now), Claim: v.Claim.Name, Mine: v.Claim.IsOf(s.Person()),
 	}
 	for _, flag := range v.Flags {
-		row.Reasons = append(row.Reasons, queueReason{flag.Label, c.sentence(s, flag.Reason)})
+		row.Reasons = append(row.Reasons, queueReason{flag.Label, s.sentences(flag.Sentences)})
 	}
 	if v.Proposed != verification.DecisionNone {
 		key := "queue.proposed." + string(v.Proposed)

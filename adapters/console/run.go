@@ -118,7 +118,7 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 		v.Badges = append(v.Badges, s.dueBadge(rec.Review.Since, rec.Review.DueAt, rec.At))
 	}
 	if report.Error != nil {
-		v.Error = c.sentence(s, report.Error.Message)
+		v.Error = s.sentences([]verification.Sentence{report.Error.Sentence()})
 	}
 	if report.Run.Status.Terminal() {
 		v.PDF = s.Base + "/runs/" + string(v.ID) + "/report.pdf"

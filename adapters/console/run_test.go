@@ -744,3 +744,17 @@ func TestOneFormOfAPageIsSentAtATime(t *testing.T) {
 		t.Errorf("of a verdict, a release and a cancellation are sent: %s, want true false false", sent)
 	}
 }
+
+// What a reviewer wrote is shown as it is, also if it quotes a sentence of the rules.
+func TestANoteThatQuotesARuleIsNotTranslated(t *testing.T) {
+	const quoted = "The customer did not give consent. The check did not pass."
+	d := serve(t)
+	run := d.looped()
+	if _, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, engine.VerdictRequest{
+		Decision: verification.DecisionApprove, Notes: quoted,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	p := d.as(reviewer(verification.RoleReviewer))
+	wants(t, p.get("/runs/"+string(run)+"?lang=hi"), http.StatusOK, quoted, "पहले के एक दौर में विश्लेषण", "एक समीक्षक ने सत्यापन स्वीकार किया।")
+}

@@ -35,8 +35,11 @@ type verdictView struct {
 
 // timelineLine returns the line of an entry.
 func (c *console) timelineLine(s session, e view.TimelineEntry) timelineLine {
-	l := timelineLine{At: s.At(e.At), Text: s.happened(e), Tone: toneOf(e.Kind), Detail: c.sentence(s, e.Text)}
-	if e.Kind == view.TimelinePassed && e.Text != "" { // but the visit has a flag
+	l := timelineLine{At: s.At(e.At), Text: s.happened(e), Tone: toneOf(e.Kind), Detail: e.Text}
+	if len(e.Sentences) > 0 {
+		l.Detail = s.sentences(e.Sentences)
+	}
+	if e.Kind == view.TimelinePassed && len(e.Sentences) > 0 { // but the visit has a flag
 		l.Tone = web.Warning
 	}
 	if e.Visit > 0 {

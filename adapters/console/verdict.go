@@ -85,7 +85,7 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 		p.Position = store.PositionOf(rec.Report.Run.ID, *rec.Review).String()
 	}
 	for _, flag := range rec.Report.Flags {
-		p.Flags = append(p.Flags, flagView{flag.NodeID, flag.Label, c.sentence(s, flag.Reason)})
+		p.Flags = append(p.Flags, flagView{flag.NodeID, flag.Label, s.sentences(flag.Sentences)})
 	}
 	if claim.HeldAt(rec.At) {
 		p.Holder, p.Mine = claim.Name, claim.IsOf(s.Person())

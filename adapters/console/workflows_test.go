@@ -116,16 +116,9 @@ func TestWordsOfGraphsAndSentencesOfFlagsHaveMessages(t *testing.T) {
 			t.Errorf("the message of %q is %q", word, text)
 		}
 	}
-	for _, c := range verification.Causes() {
-		if s := c.Sentence(); c != verification.CauseProposal && messages["sentence: "+s] != s {
-			t.Errorf("the sentence of the cause %q has no message", c)
-		}
-		switch s := c.EarlierSentence(); c { //nolint:exhaustive // the others may hold for an earlier visit
-		case verification.CauseReviewStep, verification.CauseDispatches, verification.CauseRescreened, verification.CauseProposal:
-		default:
-			if messages["sentence: "+s] != s {
-				t.Errorf("the sentence %q has no message", s)
-			}
+	for _, key := range verification.SentenceKeys() {
+		if s := (verification.Sentence{Key: key}).String(); s == "" || messages["sentence."+key] != s {
+			t.Errorf("the message of the sentence %q is %q, want %q", key, messages["sentence."+key], s)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func sameDetail(a, b verification.RunDetail) bool {
 	return a.Seq == b.Seq && a.ID == b.ID && a.WorkflowID == b.WorkflowID && a.ReferenceID == b.ReferenceID &&
 		a.Status == b.Status && a.StartedAt.Equal(b.StartedAt) && a.CompletedAt.Equal(b.CompletedAt) && a.Outcome == b.Outcome &&
 		samePointed(a.Action, b.Action) && samePointed(a.Error, b.Error) &&
-		a.Decision == b.Decision && a.Notes == b.Notes && a.ResolvedAt.Equal(b.ResolvedAt) && slices.Equal(a.Flags, b.Flags) &&
+		a.Decision == b.Decision && a.Notes == b.Notes && a.ResolvedAt.Equal(b.ResolvedAt) && slices.EqualFunc(a.Flags, b.Flags, sameFlag) &&
 		a.Proposal == b.Proposal &&
 		slices.EqualFunc(a.Checks, b.Checks, func(a, b verification.Check) bool {
 			return a.Key == b.Key && a.Label == b.Label && a.Status == b.Status && bytes.Equal(a.Data, b.Data)
@@ -70,3 +70,7 @@ func sameDetail(a, b verification.RunDetail) bool {
 }
 
 func samePointed[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
+
+func sameFlag(f, g verification.Flag) bool {
+	return f.NodeID == g.NodeID && f.Label == g.Label && f.Reason == g.Reason && slices.Equal(f.Sentences, g.Sentences)
+}

@@ -75,7 +75,7 @@ func TestABodyIsServedOnlyForAnEqualDetail(t *testing.T) {
 			},
 			Checks:   []verification.Check{{Key: "k", Label: "l", Status: verification.StepPassed, Data: verification.Data(`{"a":1}`)}},
 			Decision: verification.DecisionReview, Notes: "n", ResolvedAt: at,
-			Flags: []verification.Flag{{NodeID: "n", Label: "l", Reason: "r"}}, Seq: 7,
+			Flags: []verification.Flag{{NodeID: "n", Label: "l", Reason: "r", Sentences: []verification.Sentence{{Key: "k", Text: "t"}}}}, Seq: 7,
 		}
 	}
 	b := httpapi.NewBodyCache(1 << 20)

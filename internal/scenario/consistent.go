@@ -136,7 +136,7 @@ func sameReport(run apitypes.RunDetail, report apitypes.Report) error {
 		same(run.ID, "proposal", "proposal of its report", run.Proposal, report.Proposal),
 	}
 	for _, card := range report.Cards {
-		flagged := slices.ContainsFunc(run.Reviews, func(f verification.Flag) bool { return f.NodeID == card.NodeID })
+		flagged := slices.ContainsFunc(run.Reviews, func(f apitypes.Flag) bool { return f.NodeID == card.NodeID })
 		if card.Status == verification.CardNeedsReview && !flagged {
 			problems = append(problems, fmt.Errorf("run %s: the card of %s needs review, and reviews do not name it", run.ID, card.NodeID))
 		}

@@ -28,16 +28,18 @@ type TimelineEntry struct {
 	Field    string // of an upload; for hits, the list
 	Workflow string // of a start, with Version
 	Version  int
-	// Text is a cause, a reason, an outcome, notes, an error, or the names of hits. Of an
-	// answer or a result of a step that was visited more than once, it says what flags the
-	// visit. It may be empty.
-	Text    string
-	By      string              // the reviewer; may be empty
-	Next    time.Time           // of the next dispatch or poll; zero for none
-	When    string              // of a branch: the condition that held; empty for else
-	To      verification.NodeID // of a branch
-	ToLabel string              // the label of To if it is a step that the run reached; else To
-	Values  verification.Data   // of a branch: the values that its conditions read
+	// Text is what a person, a program or the workflow wrote: a cause, a reason, an outcome,
+	// notes, an error, or the names of hits. It may be empty.
+	Text string
+	// Sentences are fixed ones: what flags an answer or a result of a step that was visited
+	// more than once, and why the run expired.
+	Sentences []verification.Sentence
+	By        string              // the reviewer; may be empty
+	Next      time.Time           // of the next dispatch or poll; zero for none
+	When      string              // of a branch: the condition that held; empty for else
+	To        verification.NodeID // of a branch
+	ToLabel   string              // the label of To if it is a step that the run reached; else To
+	Values    verification.Data   // of a branch: the values that its conditions read
 }
 
 // TimelineKind says what happened.
@@ -145,13 +147,13 @@ func (t *timeline) entry(f verification.Fact) TimelineEntry {
 		return TimelineEntry{Kind: TimelinePollFailed, Node: f.Node, Text: f.Cause, Next: f.PollAt}
 	case verification.ResultRecorded:
 		if f.Passed {
-			return TimelineEntry{Kind: TimelinePassed, Node: f.Node, Text: t.flags(f.Node, f.Data)}
+			return TimelineEntry{Kind: TimelinePassed, Node: f.Node, Sentences: t.flags(f.Node, f.Data)}
 		}
-		return TimelineEntry{Kind: TimelineNotPassed, Node: f.Node, Text: t.flags(f.Node, f.Data)}
+		return TimelineEntry{Kind: TimelineNotPassed, Node: f.Node, Sentences: t.flags(f.Node, f.Data)}
 	case verification.DispatchFailed:
 		return TimelineEntry{Kind: TimelineNoResult, Node: f.Node, Text: f.Cause, Next: f.RetryAt}
 	case verification.ResultUnavailable:
-		return TimelineEntry{Kind: TimelineUnavailable, Node: f.Node, Text: t.flags(f.Node, f.Data)}
+		return TimelineEntry{Kind: TimelineUnavailable, Node: f.Node, Sentences: t.flags(f.Node, f.Data)}
 	case verification.CustomerAwaited:
 		return TimelineEntry{Kind: TimelineAwaited, Node: f.Node, Visit: t.arrive(f.Node)}
 	case verification.JourneyOpened:
@@ -159,7 +161,7 @@ func (t *timeline) entry(f verification.Fact) TimelineEntry {
 	case verification.DocumentUploaded:
 		return TimelineEntry{Kind: TimelineUploaded, Node: f.Node, Field: f.Field}
 	case verification.CustomerSubmitted:
-		return TimelineEntry{Kind: t.submission(f), Node: f.Node, Text: t.flags(f.Node, f.Data)}
+		return TimelineEntry{Kind: t.submission(f), Node: f.Node, Sentences: t.flags(f.Node, f.Data)}
 	case verification.BranchTaken:
 		kind := TimelineBranched
 		if f.When == "" {
@@ -193,7 +195,7 @@ func (t *timeline) entry(f verification.Fact) TimelineEntry {
 	case verification.Failed:
 		return TimelineEntry{Kind: TimelineFailed, Node: f.Node, Text: strings.TrimSuffix(f.Error.Message+" "+f.Cause, " ")}
 	case verification.Expired:
-		return TimelineEntry{Kind: TimelineExpired, Text: f.Error.Message}
+		return TimelineEntry{Kind: TimelineExpired, Sentences: []verification.Sentence{f.Error.Sentence()}}
 	case verification.Cancelled:
 		return TimelineEntry{Kind: TimelineCancelled}
 	}
@@ -210,15 +212,14 @@ func (t *timeline) arrive(node verification.NodeID) int {
 
 // flags returns what the data of a visit flags, if the step was visited more than once;
 // else its card says it.
-func (t *timeline) flags(node verification.NodeID, d verification.Data) string {
+func (t *timeline) flags(node verification.NodeID, d verification.Data) (all []verification.Sentence) {
 	if t.steps[node].Visits < 2 {
-		return ""
+		return nil
 	}
-	var sentences []string
 	for _, c := range verification.CausesIn(d) {
-		sentences = append(sentences, c.Sentence())
+		all = append(all, c.Sentence())
 	}
-	return strings.Join(sentences, " ")
+	return all
 }
 
 // submission returns the kind of a customer's answer.
