@@ -110,7 +110,7 @@ func TestNotOpenSignalIsNamed(t *testing.T) {
 	}
 }
 
-func TestAnArrivalIsRecordedWhereItMattersToTheAbandonTimeout(t *testing.T) {
+func TestAnArrivalDelaysTheAbandonTimeout(t *testing.T) {
 	for _, c := range []struct {
 		timeout     int64
 		least, more time.Duration

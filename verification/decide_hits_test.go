@@ -89,7 +89,7 @@ func TestAHitDropsAProposedVerdict(t *testing.T) {
 	}
 }
 
-func TestASecondHitDoesNotChangeSinceWhenAVerdictIsNeeded(t *testing.T) {
+func TestASecondHitDoesNotRestartTheReview(t *testing.T) {
 	j := checked(t).result(verification.OutcomePassed, `{"hits":[{"id":"e-1"}],"analysis_ok":false}`)
 	j = j.approve("seen").after(time.Hour).found("e-2")
 	since := j.now

@@ -119,7 +119,7 @@ func TestReviewerOfAVerdictIsStoredCleanAndNotShown(t *testing.T) {
 	}
 }
 
-func TestSecondVerdictReplacesDecisionTimeAndNotesTogether(t *testing.T) {
+func TestASecondVerdictReplacesTheFirstAsAWhole(t *testing.T) {
 	j := finishedOpen(t).approve("first").after(time.Hour).reject("second")
 	if d := j.detail(); d.Decision != verification.DecisionReject || d.Notes != "second" || !d.ResolvedAt.Equal(j.now) {
 		t.Errorf("detail = %q, %q at %v, want the second verdict", d.Decision, d.Notes, d.ResolvedAt)
@@ -188,7 +188,7 @@ func TestASignalWithTheSameRequestIsDeliveredOnce(t *testing.T) {
 	}
 }
 
-func TestAConfirmationKeepsTheNotesOfTheProposalUnlessItHasItsOwn(t *testing.T) {
+func TestAConfirmationWithoutNotesHasThoseProposed(t *testing.T) {
 	for _, c := range []struct{ notes, want string }{{"", "seen"}, {"I agree.", "I agree."}} {
 		j := begin(t, fourEyes(), wantsOne).submit(consents).pass().propose().after(time.Minute)
 		second := verdictBy("ravi", verification.DecisionApprove)

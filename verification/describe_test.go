@@ -47,7 +47,7 @@ func describedLadder() verification.Definition {
 	return d
 }
 
-func TestExpressionsAreCheckedAgainstEachProviderOfACheck(t *testing.T) {
+func TestExpressionsAreCheckedForEachProvider(t *testing.T) {
 	type schemas = []string // the data of pan and of face, and With, by declarations
 	registry := verification.ProviderDescription{With: verification.Data(`"rw"`), Data: verification.Data(`"rd"`)}
 	backup := verification.ProviderDescription{With: verification.Data(`"bw"`), Data: verification.Data(`"bd"`)}

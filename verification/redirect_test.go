@@ -8,7 +8,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestARedirectKeepsItsQueryAndGetsRunAndStatusAppended(t *testing.T) {
+func TestARedirectKeepsItsQuery(t *testing.T) {
 	const id = verification.RunID("0191f3c0-0000-7000-8000-000000000001")
 	const added = "run_id=0191f3c0-0000-7000-8000-000000000001&status=completed"
 	for uri, want := range map[string]string{

@@ -115,7 +115,7 @@ func TestACardHasTheStatusAndTheReasonOfItsStep(t *testing.T) {
 	}
 }
 
-func TestAReportHasCardsOfFinishedStepsOfReviewsAndOfTheStepWhereARunEnded(t *testing.T) {
+func TestWhichStepsHaveACardInAReport(t *testing.T) {
 	four := func() *journey {
 		return begin(t, single(func(n *verification.Node) { n.Retry = &verification.Retry{MaxDispatches: 4} }), "")
 	}
@@ -147,7 +147,7 @@ func TestAReportHasCardsOfFinishedStepsOfReviewsAndOfTheStepWhereARunEnded(t *te
 	}
 }
 
-func TestAVerdictBeforeTheEndDoesNotSettleAnUnfinishedStep(t *testing.T) {
+func TestAVerdictDoesNotSettleAnUnfinishedStep(t *testing.T) {
 	j := begin(t, desk(), wantsTwo).submit(consents).pass().approve("fine").cancel()
 	const reason = "The workflow asks for a manual review."
 	if got, want := j.card("again"), reason+" The run ended before this step was finished."; got.Status != verification.CardFailed || got.Reason != want {
@@ -165,7 +165,7 @@ func TestReviewCardShowsNoData(t *testing.T) {
 	}
 }
 
-func TestEveryFlaggedCardNeedsReviewUntilTheSecondVerdict(t *testing.T) {
+func TestFlaggedCardsNeedReviewUntilTheSecondVerdict(t *testing.T) {
 	j := begin(t, desk(), wantsTwo).submit(consents).pass().approve("fine")
 	for _, c := range j.report().Cards {
 		want := verification.CardOK
@@ -178,7 +178,7 @@ func TestEveryFlaggedCardNeedsReviewUntilTheSecondVerdict(t *testing.T) {
 	}
 }
 
-func TestReportIsTheSameBeforeAndAfterTheExpiryIsRecorded(t *testing.T) {
+func TestAReportDoesNotDependOnTheRecordOfTheExpiry(t *testing.T) {
 	read := onReview(t).after(2 * time.Hour)
 	written := read.fork().do(verification.Expire{})
 	equal(t, "the report", read.report(), written.report())

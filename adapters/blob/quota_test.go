@@ -103,7 +103,7 @@ func TestConcurrentUploadsStayWithinTheShare(t *testing.T) {
 	}
 }
 
-func TestAFolderCountsTheDocumentsThatItHoldsWhenItIsOpened(t *testing.T) {
+func TestAFolderCountsItsDocumentsAtStart(t *testing.T) {
 	dir := t.TempDir()
 	for n := range 2 { // by another process, or before a restart
 		s := folder(t, dir)
@@ -121,7 +121,7 @@ func TestAFolderCountsTheDocumentsThatItHoldsWhenItIsOpened(t *testing.T) {
 }
 
 // In the bubble, time passes as soon as all goroutines wait.
-func TestDocumentsOfOtherHostsAreCountedAfterFiveMinutes(t *testing.T) {
+func TestDocumentsOfOtherHostsAreCountedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		one, other := limitedFolder(t, dir, 3<<20), limitedFolder(t, dir, 3<<20)

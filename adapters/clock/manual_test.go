@@ -131,7 +131,7 @@ func TestATimerThatIsDueNowFiresWithoutAdvance(t *testing.T) {
 	r.want(t, "0s now", "0s long ago")
 }
 
-func TestATimerDueNowThatIsSetDuringAdvanceFiresAtItsTime(t *testing.T) {
+func TestATimerSetDuringAdvanceFiresAtItsTime(t *testing.T) {
 	c, r := start()
 	c.AfterFunc(time.Second, func() { c.AfterFunc(0, func() { r.add("now") }) })
 	c.AfterFunc(time.Second+1, func() { r.add("next") })

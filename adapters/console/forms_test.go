@@ -241,7 +241,7 @@ func TestANoteThatWasTypedBeforeTheClaimStays(t *testing.T) {
 	}
 }
 
-func TestAScriptClaimsNothingForAnotherPersonWhoHasSignedInSince(t *testing.T) {
+func TestAScriptClaimsNothingForALaterSignIn(t *testing.T) {
 	d := serve(t)
 	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
 	tab := d.tab(reviewerCalled("asha"), browser.Options{Wide: true})

@@ -218,7 +218,7 @@ func TestWithoutAStreamTheQueueIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestAPageOfTheQueueThatHasNoEntriesAnyMoreShowsTheLastOne(t *testing.T) {
+func TestAnEmptyPageOfTheQueueShowsTheLastOne(t *testing.T) {
 	d := serve(t)
 	ids := d.fill(51)
 	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})

@@ -220,7 +220,7 @@ func TestReadingARunDoesNotClaimIt(t *testing.T) {
 	}
 }
 
-func TestTheSecondOfTwoVerdictsChangesNothingAndKeepsItsNotes(t *testing.T) {
+func TestARefusedVerdictKeepsItsNotesOnThePage(t *testing.T) {
 	d := serve(t)
 	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
 	path := "/runs/" + string(run)

@@ -216,7 +216,7 @@ func TestAHeadRequestForAStreamHoldsNoStream(t *testing.T) {
 	}
 }
 
-func TestTheSessionRemembersTheLanguageAndShowsTimesInThePersonsZone(t *testing.T) {
+func TestTheSessionHasTheLanguageAndTheZone(t *testing.T) {
 	d := serve(t)
 	p := d.as(reviewer(verification.RoleViewer))
 	wants(t, p.get("/session", "Accept-Language", "hi-IN"), http.StatusOK, `<html lang="hi" dir="ltr">`, "दर्शक")
@@ -248,7 +248,7 @@ func TestABrowserStoresItsTimeZone(t *testing.T) {
 	}
 }
 
-func TestThePagesOfSigningInAndOfTheSessionAreAccessible(t *testing.T) {
+func TestThePagesOfSignInAreAccessible(t *testing.T) {
 	d := serve(t)
 	tab := browser.Start(t).Open(t, browser.Options{})
 	long := reviewer(verification.RoleAdmin)

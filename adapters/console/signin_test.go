@@ -108,7 +108,7 @@ func TestEverySignInBeginsANewSession(t *testing.T) {
 	}
 }
 
-func TestTheSessionCookieIsOutOfReachOfScriptsAndOtherSites(t *testing.T) {
+func TestTheSessionCookieIsHttpOnlyAndSameSite(t *testing.T) {
 	d := serve(t)
 	a := d.nobody().post(strings.TrimPrefix(d.link(reviewer(verification.RoleReviewer)), d.server.URL+"/console"))
 	c := cookieOf(t, a, "verifyd-session")

@@ -163,7 +163,7 @@ func TestThePagesOfWorkflowsAreAccessible(t *testing.T) {
 	}
 }
 
-func TestAComparisonIsReachedWithoutAScriptAndByKeyboard(t *testing.T) {
+func TestAComparisonIsReachedByKeyboard(t *testing.T) {
 	d := serve(t)
 	w := d.Apply(onboarding())
 	d.Apply(edited())

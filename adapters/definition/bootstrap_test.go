@@ -89,7 +89,7 @@ func TestABootstrapReads(t *testing.T) {
 	}
 }
 
-func TestProblemsOfAnInlineWorkflowAreExplainedInItsFile(t *testing.T) {
+func TestProblemsOfAnInlineWorkflowNameItsFile(t *testing.T) {
 	b, err := definition.ReadBootstrap("b.yaml", []byte(`tenants:
   - id: 0191f3c0-0000-7000-8000-00000000000a
     name: Acme

@@ -79,7 +79,7 @@ func (c refusedFile) check(t *testing.T, err error) {
 	}
 }
 
-func TestAllProblemsOfAWorkflowAreReportedWithTheirPositions(t *testing.T) {
+func TestProblemsOfAWorkflowHaveTheirPositions(t *testing.T) {
 	for _, archive := range []string{"structure.txtar", "syntax.txtar"} {
 		for _, c := range refusedFiles(t, archive) {
 			t.Run(c.name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestAllProblemsOfAWorkflowAreReportedWithTheirPositions(t *testing.T) {
 	}
 }
 
-func TestAllProblemsOfABootstrapAreReportedWithoutSecrets(t *testing.T) {
+func TestProblemsOfABootstrapAreReportedWithoutSecrets(t *testing.T) {
 	environment := func(name string) string {
 		return map[string]string{"API_KEY": "0123456789-secret-0123456789", "SHORT": "secret"}[name]
 	}

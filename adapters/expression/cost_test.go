@@ -89,7 +89,7 @@ func TestAnEvaluationThatCostsTooMuchIsStopped(t *testing.T) {
 	}
 }
 
-func TestTheExpressionsOfATemplateMayNotCostTooMuchTogether(t *testing.T) {
+func TestTheExpressionsOfATemplateShareOneBudget(t *testing.T) {
 	list := make([]any, 300)
 	for i := range list {
 		list[i] = float64(i)

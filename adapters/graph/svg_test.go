@@ -236,7 +236,7 @@ func large(nodes int) *rapid.Generator[verification.Definition] {
 	})
 }
 
-func TestNothingOverlapsInPicturesOfThreeFifteenAndSixtyNodes(t *testing.T) {
+func TestNothingOverlapsInPicturesOfUpToSixtyNodes(t *testing.T) {
 	for _, nodes := range []int{3, 15, 60} {
 		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
 			for seed := range 12 {

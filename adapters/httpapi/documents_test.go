@@ -19,7 +19,7 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-func TestADocumentIsReadAsItIsStoredAndABrowserRunsNothingInIt(t *testing.T) {
+func TestADocumentIsServedAsStoredAndInert(t *testing.T) {
 	a := newAPI(t, setup{ports: func(p *engine.Ports, _ *engine.Options) {
 		p.Documents, p.Sanitize = blob.Memory(1<<20, 1<<20), media.Sanitize
 	}})

@@ -67,7 +67,7 @@ func (changing) SaveWorkflow(context.Context, verification.TenantID, verificatio
 	return store.WorkflowChanged()
 }
 
-func TestAConflictOfTwoChangesDoesNotSayThatThereIsAWebhook(t *testing.T) {
+func TestAConflictDoesNotSayThatThereIsAWebhook(t *testing.T) {
 	a := newAPI(t, setup{ports: func(p *engine.Ports, _ *engine.Options) { p.Store = changing{p.Store} }})
 	const id = "00000000-0000-7000-8000-0000000000f0"
 	must(t, a.Store.SaveWorkflow(t.Context(), enginetest.Tenant, verification.Workflow{

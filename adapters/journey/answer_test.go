@@ -159,7 +159,7 @@ func TestDigitsOfEveryScriptAreRead(t *testing.T) {
 	}
 }
 
-func TestARefusedFileIsAProblemOfItsFieldAndTheOthersStay(t *testing.T) {
+func TestARefusedFileIsAProblemOfItsFieldOnly(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	onward(t, c.post("consent", "success"))

@@ -112,7 +112,7 @@ func TestThePagesWorkWhereverTheyAreMounted(t *testing.T) {
 	}
 }
 
-func TestTheBrowserChoosesTheLanguageAndTheCustomerMayChangeIt(t *testing.T) {
+func TestTheCustomerMayChangeTheLanguage(t *testing.T) {
 	s := serve(t)
 	for accept, want := range map[string]string{
 		"": "en", "hi": "hi", "hi-IN,en;q=0.5": "hi", "en-IN,hi;q=0.9": "en", "fr, hi;q=0.3, *;q=0.1": "hi", "xx": "en", ";;;": "en",

@@ -350,7 +350,7 @@ func TestTheCustomerIsRedirectedWhateverTheStatus(t *testing.T) {
 	}
 }
 
-func TestThePageAfterADeclinedConsentSaysThatNothingWasChecked(t *testing.T) {
+func TestThePageAfterADeclinedConsent(t *testing.T) {
 	s := serve(t)
 	c := s.begin(declining(), "")
 	onward(t, c.post("consent", "declined"))

@@ -133,7 +133,7 @@ func TestAHEICPhotoIsRefusedWithAdvice(t *testing.T) {
 	}
 }
 
-func TestAnUploadBeyondTheSpaceOfATenantLeavesTheAnswersInTheForm(t *testing.T) {
+func TestAnUploadBeyondTheSpaceKeepsTheAnswers(t *testing.T) {
 	c, _ := atPhotos(t, blob.Memory(64<<20, 4<<10))
 	big := pdf(1) + strings.Repeat(" ", 8<<10)
 	big = "%PDF-1.4\n" + big

@@ -16,7 +16,7 @@ func turnedExif(orientation byte) string {
 	return "Exif\x00\x00II*\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00" + string(orientation) + "\x00\x00\x00\x00\x00\x00\x00"
 }
 
-func TestJPEGLosesItsLocationAndKeepsItsOrientationAndPixels(t *testing.T) {
+func TestJPEGLosesOnlyItsMetadata(t *testing.T) {
 	clean := someJPEG()
 	for _, order := range []binary.AppendByteOrder{binary.BigEndian, binary.LittleEndian} {
 		t.Run(fmt.Sprint(order), func(t *testing.T) {

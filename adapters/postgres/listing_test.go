@@ -24,7 +24,7 @@ func lock(t *testing.T, url, table string) (unlock func()) {
 	return func() { must(t, tx.Rollback(t.Context())) }
 }
 
-func TestListsOfOneTenantDelayNeitherAppendsNorOtherTenants(t *testing.T) {
+func TestListsOfATenantDelayNothingElse(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{MaxConns: 8, ListTimeout: time.Minute, QueryTimeout: time.Minute})
 	// A new connection prepares its statements, which would wait for the table.

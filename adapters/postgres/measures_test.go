@@ -71,7 +71,7 @@ SELECT ?, json_build_array(json_build_object('w', ?, 'd', ?, 'c', json_build_obj
 	must(t, s.Tenanted(t.Context(), ours, insert, string(ours), string(flow), int(today()), n))
 }
 
-func TestABrokenRowOfMeasuresIsLeftAndTheOthersAreAddedUp(t *testing.T) {
+func TestABrokenRowOfMeasuresIsLeftOut(t *testing.T) {
 	for name, measures := range map[string]string{
 		"no JSON":                        "null, ",
 		"no version":                     `[{"w":"` + string(flow) + `","d":1,"c":{"started":1}}]`,
@@ -102,7 +102,7 @@ func TestABrokenRowOfMeasuresIsLeftAndTheOthersAreAddedUp(t *testing.T) {
 }
 
 // The database cancels a statement that adds up more than 15 days at once.
-func TestMeasuresThatTakeTooLongAreAddedUpInSmallerParts(t *testing.T) {
+func TestSlowMeasuresAreAddedUpInSmallerParts(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{SingleHost: true})
 	must(t, s.SaveTenant(t.Context(), verification.Tenant{ID: ours, Name: "Ours"}))

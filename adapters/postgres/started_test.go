@@ -16,7 +16,7 @@ import (
 )
 
 // Some runs are counted by month, some by day, and some are in both.
-func TestTotalsBetweenStartTimesEqualThoseOfTheMemoryStore(t *testing.T) {
+func TestTotalsBetweenStartTimesAreExact(t *testing.T) {
 	url := pgtest.Database(t)
 	first, s, m := openAt(t, url, postgres.Options{}), openAt(t, url, postgres.Options{}), memory.New()
 	const runs = 240

@@ -154,7 +154,7 @@ func TestARunStartsTogetherWithTheCallersDataOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestAVerdictCommitsTogetherWithTheCallersDataOrNotAtAll(t *testing.T) {
+func TestAVerdictCommitsWithTheDataOfItsCaller(t *testing.T) {
 	for _, kind := range []string{"pgx", "database/sql"} {
 		t.Run(kind, func(t *testing.T) {
 			e := newEmbedder(t)

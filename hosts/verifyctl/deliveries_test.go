@@ -15,7 +15,7 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-func TestEachFailedNoticeIsRedeliveredOnceHoweverManyPagesTheyFill(t *testing.T) {
+func TestFailedNoticesOfManyPagesAreRedeliveredOnce(t *testing.T) {
 	w := onMemory(t)
 	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
 	w.ctl("apply testdata/bootstrap.yaml")

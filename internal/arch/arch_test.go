@@ -291,6 +291,19 @@ func TestTheTestsThatDocumentsNameExist(t *testing.T) {
 	}
 }
 
+// maxTestName is how many characters the name of a test may have.
+const maxTestName = 50
+
+func TestNamesOfTestsAreShort(t *testing.T) {
+	eachFile(t, root, "_test.go", func(file, text string) {
+		for _, m := range testInGo.FindAllStringSubmatch(text, -1) {
+			if len(m[1]) > maxTestName {
+				t.Errorf("%s: the name of %s has %d characters, want at most %d", file, m[1], len(m[1]), maxTestName)
+			}
+		}
+	})
+}
+
 // eachFile calls do with the text of every file below dir whose name has the suffix.
 func eachFile(t *testing.T, dir, suffix string, do func(file, text string)) {
 	t.Helper()

@@ -94,7 +94,7 @@ func TestHistoriesOfAFilledDatabaseFoldToItsSummaries(t *testing.T) {
 	}
 }
 
-func TestTheQueueAndTheMeasuresOfAFilledDatabaseAreThoseOfItsHistories(t *testing.T) {
+func TestAFilledDatabaseAgreesWithItsHistories(t *testing.T) {
 	s, m := fill(t, bench.FillOptions{Tenant: tenant, Runs: 2_000, Histories: 1, Now: noon(), Spread: 365 * 24 * time.Hour}), memory.New()
 	for _, r := range everyRun(t, s, tenant, noon()) {
 		history, err := s.Load(t.Context(), tenant, r.ID, 0)

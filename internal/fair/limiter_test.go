@@ -397,7 +397,7 @@ func TestACallerIsServedWhenALargerOneBeforeItLeaves(t *testing.T) {
 	})
 }
 
-func TestSlotsThatAreReleasedTogetherServeSeveralCallersOfAKey(t *testing.T) {
+func TestSlotsReleasedTogetherServeSeveralCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := fair.NewLimiter(2, 2)
 		release, _ := l.TryAcquireN("a", 2)

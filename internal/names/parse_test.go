@@ -10,7 +10,7 @@ import (
 	"github.com/verifyd/verifyd/internal/names"
 )
 
-func TestEveryNameWithALetterOrADigitHasATokenAndMatchesItself(t *testing.T) {
+func TestEveryReadableNameMatchesItself(t *testing.T) {
 	c := names.New()
 	for text, kind := range map[string]names.Kind{
 		"The The": names.Company, "Van De": names.Company, "De La Ltd": names.Company, "Ltd": names.Company, "of": names.Company,

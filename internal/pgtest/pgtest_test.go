@@ -89,7 +89,7 @@ func TestRowLevelSecurityBindsTheRoleOfTests(t *testing.T) {
 	}
 }
 
-func TestADatabaseIsRemovedAfterItsTestEvenIfSomebodyIsConnected(t *testing.T) {
+func TestADatabaseIsRemovedDespiteConnections(t *testing.T) {
 	var url string
 	var c *pgx.Conn
 	t.Run("test", func(sub *testing.T) {

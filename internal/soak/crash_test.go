@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestACheckOfAHostThatDiedIsDispatchedAgainByAnother(t *testing.T) {
+func TestACheckOfADeadHostIsDispatchedAgain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, steady.get(t), "crash", 1)
 	s.migrate(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestWithoutTheDatabaseHostsAnswer503AndRecoverByThemselves(t *testing.T) {
+func TestHostsRecoverWhenTheDatabaseIsBack(t *testing.T) {
 	server := steady.get(t)
 	s := newSite(t, server, "outage", 1)
 	h := s.serve(t, "api,worker")

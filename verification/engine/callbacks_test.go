@@ -200,7 +200,7 @@ func TestAProviderSetsTheTimeOfTheNextDispatch(t *testing.T) {
 	}
 }
 
-func TestATenantsOwnProviderComesFirstAndIsInvisibleToOthers(t *testing.T) {
+func TestATenantsOwnProviderComesFirst(t *testing.T) {
 	own := &mock.ProviderMock{CheckFunc: func(context.Context, verification.CheckRequest) (verification.CheckResult, error) {
 		return verification.CheckResult{Outcome: verification.OutcomeFailed}, nil
 	}}

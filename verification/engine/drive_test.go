@@ -31,7 +31,7 @@ func TestARunOfChecksIsDrivenToItsEnd(t *testing.T) {
 	}
 }
 
-func TestARetryComesWithinTheBackoffAndNotBeforeHalfOfIt(t *testing.T) {
+func TestARetryComesInTheSecondHalfOfTheBackoff(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Flake(), enginetest.Pass(nil))
 	run := start(k, with(chain("a"), "a", func(n *verification.Node) {

@@ -79,7 +79,7 @@ func latencies(t *testing.T, hanging int) (sorted []time.Duration, hung int64) {
 	return sorted, maxCalls.Load()
 }
 
-func TestAHangingVendorLeavesTheLatencyOfAnotherWithinTwice(t *testing.T) {
+func TestAHangingVendorDelaysNoOtherVendor(t *testing.T) {
 	alone, _ := latencies(t, 0)
 	beside, hung := latencies(t, 400)
 	if hung != vendorLimit {

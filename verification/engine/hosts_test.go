@@ -272,7 +272,7 @@ func TestATransactionDrivesNoRunsAndRefusesKeys(t *testing.T) {
 	}
 }
 
-func TestTheEndOfARunIsAnnouncedUnlessItsWorkflowIsKnownToHaveNoWebhook(t *testing.T) {
+func TestTheEndIsAnnouncedUnlessThereIsNoWebhook(t *testing.T) {
 	for name, end := range map[string]func(*enginetest.Kit, *mock.RunStoreMock, verification.RunID) error{
 		"inside a transaction": func(k *enginetest.Kit, runs *mock.RunStoreMock, id verification.RunID) error {
 			_, err := k.Engine.Within(replace(k.Store, func(s *ports) { s.RunStore = runs })).Cancel(t.Context(), enginetest.Tenant, id)

@@ -425,7 +425,7 @@ func (*poison) Counted([]view.Measure)                       {}
 func (*poison) ProviderCalled(string, string, time.Duration) {}
 func (p *poison) RunPoisoned()                               { p.runs++ }
 
-func TestEndingARunThatStopsItsHostsIsAttemptedOnceAnHour(t *testing.T) {
+func TestAPoisonedRunIsEndedOnceAnHourAtMost(t *testing.T) {
 	k, runs := withRuns(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 10 * time.Second })
 	front := operator(t, k, nil)
 	w := k.Apply(chain("a"))
@@ -578,7 +578,7 @@ func TestATenantRestsAfterLongDecisions(t *testing.T) {
 	})
 }
 
-func TestADeadlineIsSavedWhileItsTenantMakesALongDecision(t *testing.T) {
+func TestADeadlineIsSavedDuringALongDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var busy atomic.Bool
 		k := withTimedSchemas(t, func() {

@@ -94,7 +94,7 @@ func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
 	}
 }
 
-func TestARunTakenForAReservationIsReleasedWhenTheHostStops(t *testing.T) {
+func TestAReservedRunIsReleasedWhenTheHostStops(t *testing.T) {
 	r, queue := idleRunner()
 	ref := verification.RunRef{Tenant: "t", Run: "r"}
 	reserved := r.reserve(ref)
@@ -112,7 +112,7 @@ func TestARunTakenForAReservationIsReleasedWhenTheHostStops(t *testing.T) {
 	}
 }
 
-func TestARunThatEndsWhileTheHostStopsTakesNoOthersPlace(t *testing.T) {
+func TestARunThatEndsDuringAStopTakesNoPlace(t *testing.T) {
 	r, queue := idleRunner()
 	ref := func(id verification.RunID) verification.RunRef { return verification.RunRef{Tenant: "t", Run: id} }
 	r.handover = append(make([]verification.RunRef, 0, 8), ref("ended"))
@@ -143,7 +143,7 @@ func TestAReservationForARunThatIsDrivenKeepsItsJob(t *testing.T) {
 	}
 }
 
-func TestASubmittedRunThatAnotherJobDrivesGetsAnotherPass(t *testing.T) {
+func TestARunSubmittedDuringAJobGetsAnotherPass(t *testing.T) {
 	r, _ := idleRunner()
 	old := r.reserve(verification.RunRef{Tenant: "t", Run: "r"})
 	r.drop(old)

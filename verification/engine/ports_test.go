@@ -124,7 +124,7 @@ func TestWrongCredentialsDoNotDelayRightOnes(t *testing.T) {
 	})
 }
 
-func TestAClientThatIsNewToAHostIsLookedUpOnceBeforeItsOtherRequests(t *testing.T) {
+func TestANewClientIsLookedUpOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const key = "a key of at least twenty characters"
 		account := verification.Account{ClientID: "acme", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey(key)}

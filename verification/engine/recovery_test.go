@@ -18,7 +18,7 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-func TestARetryIsNotDelayedByTheLeaseOfARunThatWasTakenMeanwhile(t *testing.T) {
+func TestARetryIsNotDelayedByALease(t *testing.T) {
 	called, taken, waits := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var calls, takes atomic.Int64
 	var once sync.Once
@@ -191,7 +191,7 @@ func beginClose(t *testing.T, k *enginetest.Kit) <-chan error {
 	return closed
 }
 
-func TestAHostThatStopsSavesTheCallUnderWayAndHandsItsRunOver(t *testing.T) {
+func TestAStoppingHostSavesItsCallAndHandsOver(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Slow(5*time.Second, enginetest.Pass(nil)))
 	run := start(k, chain("a", "b"))
@@ -269,7 +269,7 @@ func TestWorkOfARunThatNeedsNothingIsFinished(t *testing.T) {
 	}
 }
 
-func TestWorkThatAnotherHostIsTakingIsAskedForAgainLater(t *testing.T) {
+func TestWorkThatAnotherHostTakesIsRequestedLater(t *testing.T) {
 	var takes atomic.Int64
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
 		queue := &mock.WorkQueueMock{

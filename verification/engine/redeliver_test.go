@@ -82,7 +82,7 @@ func operator(t *testing.T, k *enginetest.Kit, change func(*engine.Ports)) *engi
 	return e
 }
 
-func TestARedeliveryThatCannotBeQueuedDoesNotChangeTheLedger(t *testing.T) {
+func TestAFailedRedeliveryLeavesTheLedger(t *testing.T) {
 	k := enginetest.New(t)
 	k.Notices.FailWith(&verification.RetryError{Cause: timedOut{}})
 	run := notified(k)

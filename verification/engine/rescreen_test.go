@@ -188,7 +188,7 @@ func TestOnlyChecksThatAskAreScreenedAgain(t *testing.T) {
 	}
 }
 
-func TestAProviderOfATenantDoesNotScreenCompletedRunsAgain(t *testing.T) {
+func TestATenantsOwnProviderDoesNotRescreen(t *testing.T) {
 	s := newScreener("v1")
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
 		p.TenantProviders = map[verification.TenantID]map[string]verification.Provider{enginetest.Tenant: {"screen": s}}
@@ -246,7 +246,7 @@ func TestAListThatChangesDuringAPassBeginsAnother(t *testing.T) {
 	}
 }
 
-func TestARunThatCannotBeScreenedAgainIsSkippedAndLoggedOnce(t *testing.T) {
+func TestAFailedRescreeningIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	s := newScreener("v1")
 	k := enginetest.New(t, s.screens, func(_ *engine.Ports, o *engine.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -290,7 +290,7 @@ func TestARunThatIsComparedInPartIsLoggedAndCounted(t *testing.T) {
 	}
 }
 
-func TestARunThatCannotBeScreenedNowIsTriedAgainAndDelaysNoOther(t *testing.T) {
+func TestAFailedRescreeningIsRetriedAndDelaysNoOther(t *testing.T) {
 	s := newScreener("v1")
 	k := enginetest.New(t, s.screens)
 	w := k.Apply(screened())
@@ -357,7 +357,7 @@ func TestAReScreeningThatTakesTooLongIsAttemptedAgain(t *testing.T) {
 	}
 }
 
-func TestABatchOfReScreeningContinuesAfterTheTenantThatWasServedLast(t *testing.T) {
+func TestRescreeningContinuesAfterTheTenantServedLast(t *testing.T) {
 	s := newScreener("v1")
 	rescreens := &mock.RescreenStoreMock{}
 	k := enginetest.New(t, s.screens, func(p *engine.Ports, _ *engine.Options) {

@@ -13,7 +13,7 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-func TestAListWhoseSummariesDisagreeWithTheirHistoriesEnds(t *testing.T) {
+func TestAListOfWrongSummariesEnds(t *testing.T) {
 	k, runs := withRuns(t)
 	list := runs.ListFunc
 	runs.ListFunc = func(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {

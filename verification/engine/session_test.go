@@ -104,7 +104,7 @@ func TestAUseCaseReadsEachThingOnce(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatMeetsALaterUploadIsDecidedOnTheNewHistory(t *testing.T) {
+func TestAnAnswerIsDecidedOnALaterUpload(t *testing.T) {
 	s := openForm(t, portrait())
 	j := openJourney(t, s.Kit, s.run)
 	s.mustUpload("face", "from another tab")

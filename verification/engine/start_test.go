@@ -136,7 +136,7 @@ func TestAKeyOfAHostThatDiedIsTakenOver(t *testing.T) {
 	wantStatus(t, k.Run(v.ID), verification.StatusCompleted)
 }
 
-func TestAStartThatWasAcceptedAnswersAgainUnderStricterRules(t *testing.T) {
+func TestAnAcceptedStartAnswersUnderStricterRules(t *testing.T) {
 	k := enginetest.New(t)
 	w := k.Apply(chain("a"))
 	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}
@@ -336,7 +336,7 @@ func TestARefusedLargeInputDelaysNoOther(t *testing.T) {
 	}
 }
 
-func TestAStartThatWasTakenOverReturnsTheRunOfItsFirstHost(t *testing.T) {
+func TestAStartThatWasTakenOverReturnsItsFirstRun(t *testing.T) {
 	k, runs := withRuns(t)
 	w := k.Apply(chain("a"))
 	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}

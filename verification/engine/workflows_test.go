@@ -47,7 +47,7 @@ func scored(when, with string) verification.Definition {
 	return d
 }
 
-func TestADefinitionMustAgreeWithTheDescriptionsOfItsProviders(t *testing.T) {
+func TestADefinitionMustMatchItsProviders(t *testing.T) {
 	const good, number = `steps.pan.data.score < 80`, `{"number":"${input.pan}"}`
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
 		p.Providers["registry"] = describe(p.Providers["script"])

@@ -149,7 +149,7 @@ func TestEveryCheckDescribesItselfWithTitles(t *testing.T) {
 	}
 }
 
-func TestAWithOfTheWrongShapeIsAPermanentErrorThatNamesTheKey(t *testing.T) {
+func TestAWrongWithIsAPermanentErrorOfItsKey(t *testing.T) {
 	for _, tt := range []struct {
 		check string
 		with  with
@@ -270,7 +270,7 @@ func TestEveryDecimalDigitOfUnicodeHasItsValue(t *testing.T) {
 	}
 }
 
-func TestOnlyTheLastCharactersOfSecretNumbersAreInTheData(t *testing.T) {
+func TestSecretNumbersAreCutToTheirLastCharacters(t *testing.T) {
 	for name, secret := range map[string]string{"offline.aadhaar": "999941057058", "offline.card_number": "4111111111111111"} {
 		for _, number := range []string{secret, secret[:len(secret)-1], secret[:len(secret)-1] + "9", secret + "x"} {
 			line := result(t, name, with{"number": number}, started())

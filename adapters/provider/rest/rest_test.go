@@ -132,7 +132,7 @@ func TestAWaitThatTheVendorSetsReachesTheEngine(t *testing.T) {
 	}
 }
 
-func TestABrokenConnectionAndAShortWaitAreRetriedInsideOneDispatch(t *testing.T) {
+func TestShortFailuresAreRetriedWithinADispatch(t *testing.T) {
 	v := start(t)
 	for scenario, requests := range map[string]int{"busy": 2, "reset": 3} {
 		got, err := v.provider(nil).Check(t.Context(), request(scenario))
@@ -238,7 +238,7 @@ func TestAFailedTokenRequestHasItsOwnCause(t *testing.T) {
 	}
 }
 
-func TestAnUntrustedCertificateAndAPrivateAddressAreRefused(t *testing.T) {
+func TestUntrustedAndPrivateAddressesAreRefused(t *testing.T) {
 	v := start(t)
 	_, err := v.provider(map[string]any{"base_url": v.secure}).Check(t.Context(), request("valid"))
 	if want := "registry (" + v.secure + "): its certificate is not trusted"; err == nil || err.Error() != want || kindOf(err) != transient {

@@ -253,7 +253,7 @@ func TestDescriptionsAreSchemas(t *testing.T) {
 	}
 }
 
-func TestACompletedRunIsScreenedAgainWithTheValuesOfItsCheck(t *testing.T) {
+func TestRescreeningUsesTheValuesOfTheCheck(t *testing.T) {
 	lists := opened(t)
 	list, _ := lists.List("fictional", time.Time{})
 	p := screening.NewProvider(lists, time.Now)

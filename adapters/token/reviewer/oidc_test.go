@@ -108,7 +108,7 @@ func TestTheReviewerIsTheConfiguredClaimOrTheSub(t *testing.T) {
 	}
 }
 
-func TestTheIdentityIsTheIssuerAndTheSubjectWhateverTheName(t *testing.T) {
+func TestTheIdentityIsTheIssuerAndTheSubject(t *testing.T) {
 	i := newIssuer(t, publicOf(t, keytest.Private()["Ed25519"], "kid", "k"))
 	for name, c := range map[string]struct {
 		claim  string

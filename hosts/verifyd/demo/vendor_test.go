@@ -13,7 +13,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/verifyd/demo"
 )
 
-func TestTheVendorAcceptsOnlyCompleteRequestsWithItsToken(t *testing.T) {
+func TestTheVendorAcceptsOnlyItsToken(t *testing.T) {
 	v := &demo.Vendor{Token: "token", Hook: "hook", Clock: clock.NewManual(clock.System{}.Now()), Log: slog.New(slog.DiscardHandler)}
 	const complete = `{"pan":"ABCPR1234F","name":"Asha Rao","notify":"http://127.0.0.1:1/callbacks/x"}`
 	for _, tc := range []struct {

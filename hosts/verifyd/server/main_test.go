@@ -363,7 +363,7 @@ func printed(t *testing.T, doc []byte, text string) bool {
 	return false
 }
 
-func TestAReviewerMayUseADashboardTokenOnTheSignalsRouteAlone(t *testing.T) {
+func TestATokenIsAcceptedOnTheSignalsRouteAlone(t *testing.T) {
 	keys, err := token.NewKeys()
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ tenants:
           done: {type: end}
 `
 
-func TestAProviderOfTheProgramOpensWhatTheCustomerUploaded(t *testing.T) {
+func TestAProviderOfTheProgramOpensUploads(t *testing.T) {
 	documents := blob.Memory(64<<20, 0)
 	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": bootstrapFile(t, ownBootstrap)},
 		server.WithProvider("bureau", bureau{documents}), server.WithDocumentStore(documents))

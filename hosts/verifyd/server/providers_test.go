@@ -139,7 +139,7 @@ func TestAVendorOfTheBootstrapFileIsCalledAndCallsBack(t *testing.T) {
 	}
 }
 
-func TestABadProviderStopsTheStartWithOneLineForEachProblem(t *testing.T) {
+func TestBadProvidersAreReportedLineByLineAtStart(t *testing.T) {
 	text := fmt.Sprintf(declared, "ftp://vendor.example")
 	text = strings.Replace(text, "response.status == 202", "response.staus == 202", 1)
 	text = strings.Replace(text, "own:\n        type", "sandbox:\n        type", 1)

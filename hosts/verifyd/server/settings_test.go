@@ -184,7 +184,7 @@ func TestAHostLogsTheWarningsOfAWorkflow(t *testing.T) {
 	}
 }
 
-func TestAVariableOfTheBootstrapFileIsNotReportedAsAnUnknownSetting(t *testing.T) {
+func TestAVariableOfTheBootstrapFileIsKnown(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bootstrap.yaml")
 	text := "tenants: [{id: 0191f3c0-0000-7000-8000-00000000000b, name: Bank, webhook_secret: \"${env:VERIFYD_BANK_SECRET}\"}]\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -217,7 +217,7 @@ func TestUploadsInMemoryRespectTheMemoryLimit(t *testing.T) {
 	}
 }
 
-func TestABootstrapFileIsAppliedOrItsProblemsAreReported(t *testing.T) {
+func TestABootstrapFileIsAppliedOrRefused(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "bootstrap.yaml")
 	good := `tenants:
