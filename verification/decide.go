@@ -188,7 +188,7 @@ func (d *decision) goTo(id NodeID) {
 	d.abort(id, "the workflow does not reach a step")
 }
 
-// branch returns the node that the first rule that holds leads to, or else that of Else.
+// branch returns the node that the first rule that holds leads to, or else Else.
 func (d *decision) branch(id NodeID, n Node) (next NodeID, ok bool) {
 	seen, scope := map[string]any{}, d.run.scope()
 	take := func(when string, to NodeID) (NodeID, bool) {

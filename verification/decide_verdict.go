@@ -82,7 +82,7 @@ func (d *decision) verdict(c GiveVerdict) error {
 
 // confirm decides a verdict that needs two reviewers. It returns the verdict to record,
 // or nil if it was proposed or the proposal was sent back. Reviewers who may be one person
-// are not two. A confirmation without notes has those of the proposal.
+// are not two. A confirmation without notes has the notes of the proposal.
 func (d *decision) confirm(given VerdictRecorded) (*VerdictRecorded, error) {
 	proposed, who := d.run.Proposal, Person{Identity: given.Identity, Name: given.By}
 	switch {

@@ -15,7 +15,7 @@ type Delivery struct {
 	Event    NoticeEvent // what the notice is about
 	URL      string      // of the last attempt
 	State    DeliveryState
-	Attempts int       // so far, including those of redeliveries
+	Attempts int       // so far, including redeliveries
 	FirstAt  time.Time // when the first attempt began
 	LastAt   time.Time // when the last attempt began
 	NextAt   time.Time // when the next attempt is due; zero if there is none

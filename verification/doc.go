@@ -43,7 +43,7 @@
 //	      ──> review: parked on a reviewer, decision is review
 //	at any time before the end: cancelled, or expired
 //
-// The interfaces to the outside world are in ports.go, and those of the store in package
+// The interfaces to the outside world are in ports.go, and the ports of the store in package
 // store. Package view has what else people are told. Package engine carries out the use
 // cases; the packages below adapters implement the ports. docs/glossary.md
 // defines the terms.

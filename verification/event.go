@@ -272,7 +272,7 @@ func EncodeEvent(e Event) ([]byte, error) {
 }
 
 // EncodeEvents encodes events for DecodeEvents, in fewer bytes than EncodeEvent: as a
-// JSON array of {"at", KIND: FACT}, one per line. "at" is left out if it is that of the
+// JSON array of {"at", KIND: FACT}, one per line. "at" is left out if it equals the "at" of the
 // event before. A dispatch leaves out its key if that is the node, and its numbers if
 // they are 1. Every Data is kept byte for byte.
 func EncodeEvents(events []Event) ([]byte, error) {

@@ -90,7 +90,7 @@ type Card struct {
 	// Rescreened are the hits that later versions of a list had, oldest first. They are
 	// never printed; the reason says that there are some.
 	Rescreened []HitsFound
-	// Sentences are those of Reason, for readers of other languages.
+	// Sentences are the sentences of Reason, for readers of other languages.
 	Sentences []Sentence `json:"-"`
 	// DataSchema describes Data: as the providers of a check do, or with the labels of a
 	// form. Only printed reports and the pages of reviewers have it.

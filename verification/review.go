@@ -17,7 +17,7 @@ type Flag struct {
 	// Reason has one sentence for each cause, joined by spaces. For a review step it
 	// is the reason of the workflow, or a fixed sentence.
 	Reason string `json:"reason"`
-	// Sentences are those of Reason, for readers of other languages.
+	// Sentences are the sentences of Reason, for readers of other languages.
 	Sentences []Sentence `json:"sentences,omitempty"`
 }
 

@@ -431,6 +431,6 @@ func (s *Step) finish(status StepStatus, d Data, at time.Time) {
 	s.flag(flagReasonsOf(d))
 }
 
-// flag replaces the flags of the last visit, and keeps the old ones as those of an earlier
+// flag replaces the flags of the last visit, and keeps the old ones as flags of an earlier
 // visit.
 func (s *Step) flag(f flagReasons) { s.earlier, s.flags = s.earlier.join(s.flags), f }

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 )
 
-// ShortError is the short body of an error, such as that of wrong credentials.
+// ShortError is the short body of an error, such as the one for wrong credentials.
 // docs/api.md, "Error bodies", lists the errors that have it.
 type ShortError struct {
 	Error string `json:"error"`

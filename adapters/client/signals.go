@@ -47,7 +47,7 @@ type Verdict struct {
 
 // GiveVerdict decides a run that waits for a review or has ended. A later verdict replaces an earlier one.
 // If the workflow has four_eyes, the first verdict is a proposal: see SignalResult.Result. The errors
-// are those of DeliverSignal.
+// are the same as for DeliverSignal.
 func (c *Client) GiveVerdict(ctx context.Context, id verification.RunID, v Verdict) (apitypes.SignalResult, error) {
 	payload := struct {
 		Decision verification.Decision `json:"decision"`

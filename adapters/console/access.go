@@ -16,7 +16,7 @@ import (
 )
 
 // handler answers a request of a route, or returns the error to answer with. The
-// session is that of a person with the role of the route, or of a visitor if the
+// session belongs to a person with the role of the route, or to a visitor if the
 // route needs none. The form of a post is parsed.
 type handler func(w http.ResponseWriter, r *http.Request, s session) error
 

@@ -129,7 +129,7 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 		engine: e, opt: o, base: strings.TrimSuffix(u.EscapedPath(), "/"), site: u.Scheme + "://" + u.Host, secure: u.Scheme == "https",
 		origin: http.NewCrossOriginProtection(), gates: newGates(),
 	}
-	// A proxy may change the host of a request; the origin is that of the URL.
+	// A proxy may change the host of a request; the origin comes from the URL.
 	if err := c.origin.AddTrustedOrigin(c.site); err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}

@@ -20,5 +20,5 @@ func (s session) sentences(all []verification.Sentence) string {
 	return strings.Join(texts, " ")
 }
 
-// isolate keeps the direction of a text from that of the sentence around it.
+// isolate keeps the direction of a text apart from the direction of the sentence around it.
 func isolate(s string) string { return "\u2068" + s + "\u2069" }

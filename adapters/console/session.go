@@ -35,7 +35,7 @@ type session struct {
 // SignedIn reports whether the person has signed in.
 func (s session) SignedIn() bool { return s.Reviewer != verification.Reviewer{} }
 
-// Key names the person among those of all tenants. People with the same key are one
+// Key names the person among the people of all tenants. People with the same key are one
 // person, as verification.Person.Is says.
 func (s session) Key() string {
 	return string(s.Tenant) + " " + s.Person().Key()

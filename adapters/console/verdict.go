@@ -20,7 +20,7 @@ import (
 
 // verdictPanel is the part of the run page about the verdict.
 type verdictPanel struct {
-	Action  string // the URL of the form; its query is that of the queue
+	Action  string // the URL of the form; with the query of the queue
 	Claims  string // the URL that claims the run
 	Release string // the URL that releases it
 	Cancel  string // the URL that cancels the run; empty if it is over

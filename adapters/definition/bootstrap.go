@@ -38,7 +38,7 @@ type Tenant struct {
 	Accounts []verification.Account
 	// Providers are the tenant's own.
 	Providers []Provider
-	// Workflows all have an ID: their own, or that of verification.DeriveWorkflowID.
+	// Workflows all have an ID: their own, or the result of verification.DeriveWorkflowID.
 	Workflows []Document
 }
 

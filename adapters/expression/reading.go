@@ -89,7 +89,7 @@ func (e *absentError) Error() string { return e.message }
 // Absent tells a missing value from any other reason for an error.
 func (*absentError) Absent() bool { return true }
 
-// missing returns the error for a path, given that of the object it goes through.
+// missing returns the error for a path, given the error for the object it goes through.
 func missing(object, path, name string) error {
 	if object == nameSteps {
 		return &absentError{fmt.Sprintf("the step %s has not run", name)}

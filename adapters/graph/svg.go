@@ -29,7 +29,7 @@ import (
 // Options say what a picture shows beside the definition. The zero value draws a file
 // in English.
 type Options struct {
-	// Inline leaves out the style sheet: the page that embeds the picture has that of Assets.
+	// Inline leaves out the style sheet: the page that embeds the picture has the one in Assets.
 	Inline bool
 	// Title names the picture for screen readers; empty means the name of the workflow.
 	Title string

@@ -16,7 +16,7 @@ const maxWait = 25
 
 // idempotencyKey returns the key of a start or a signal; empty without one. A valid
 // key is 1 to 255 visible ASCII characters in one header. The error has all invalid
-// fields: those of the body, and the header.
+// fields: the fields of the body, and the header.
 func idempotencyKey(h http.Header, problems []verification.FieldError) (string, error) {
 	key := ""
 	if values, sent := h["Idempotency-Key"]; sent {

@@ -34,7 +34,7 @@ func responseOf(w http.ResponseWriter) *response {
 	return &response{WrapResponseWriter: middleware.NewWrapResponseWriter(w, 1)}
 }
 
-// around wraps every request, those of unknown routes and of mounts included.
+// around wraps every request, also to unknown routes and to mounts.
 func (a *api) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := &response{WrapResponseWriter: middleware.NewWrapResponseWriter(w, r.ProtoMajor), id: a.requestID(r)}

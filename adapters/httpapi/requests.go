@@ -64,7 +64,7 @@ func (p *reviewPayload) refuse() error {
 }
 
 // body reads a request body and checks its rules. It returns the problems of its
-// fields, to which the caller may add others, such as that of a header. A large
+// fields, to which the caller may add others, such as a problem of a header. A large
 // body waits for a slot, because its decoding takes processor time.
 func (a *api) body(w *response, r *http.Request, who caller, to any) ([]verification.FieldError, error) {
 	raw, err := readBody(w, r)
@@ -81,8 +81,8 @@ func (a *api) body(w *response, r *http.Request, who caller, to any) ([]verifica
 	return a.decodeBody(raw, to)
 }
 
-// decodeBody decodes a body and checks its rules. A field has one problem: that of
-// its decoding, or else that of its rules.
+// decodeBody decodes a body and checks its rules. Each field reports
+// at most one problem: its decoding error, or else the rule that it breaks.
 func (a *api) decodeBody(raw []byte, to any) ([]verification.FieldError, error) {
 	problems, err := decode(raw, to)
 	if err != nil {

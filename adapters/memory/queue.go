@@ -264,7 +264,7 @@ func (q *queue) release(p *piece, at time.Time) {
 	q.put(p, at)
 }
 
-// put inserts a piece after those of its lane with the same due time.
+// put inserts a piece after the pieces of its lane with the same due time.
 func (q *queue) put(p *piece, at time.Time) {
 	q.remove(p.pieceKey)
 	q.inserted++

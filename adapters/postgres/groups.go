@@ -239,7 +239,7 @@ func workArgs(group []*pendingAppend) []any {
 }
 
 // measureArgs returns the arguments of groupMeasured: the measures of each append, and
-// those of each tenant. A group is sorted by tenant.
+// the measures of each tenant. A group is sorted by tenant.
 func measureArgs(part []*pendingAppend) ([]any, error) {
 	each := make([]string, len(part))
 	var tenants []pgtype.UUID

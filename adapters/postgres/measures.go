@@ -110,7 +110,7 @@ func addUp(sums map[sumKey]int, tenant, measures string) error {
 	return nil
 }
 
-// foldMeasures moves rows of the log to the sums: those of a tenant, or of all tenants.
+// foldMeasures moves the rows of a tenant, or of all tenants, from the log to the sums.
 // A row that another transaction is writing is left for later, and a broken one is left
 // for good. It returns ErrUnavailable if rows are left after maxFolds transactions.
 //
@@ -208,7 +208,7 @@ type sumRow struct {
 // maxSumRows bounds the rows of one statement.
 const maxSumRows = 500
 
-// saveSums adds sums to those of the table.
+// saveSums adds sums to the table.
 func saveSums(ctx context.Context, tx bun.Tx, sums map[sumKey]int) error {
 	for keys := range slices.Chunk(slices.SortedFunc(maps.Keys(sums), sumKey.compare), maxSumRows) {
 		rows := make([]sumRow, len(keys))

@@ -37,7 +37,7 @@ type keySet struct {
 
 func (k *Keys) set() *keySet { return k.now.Load() }
 
-// Replace replaces the keys with those of another set, at once for everything that signs or
+// Replace replaces the keys with the keys of another set, at once for everything that signs or
 // verifies with k.
 func (k *Keys) Replace(by *Keys) {
 	k.now.Store(by.set())
@@ -47,7 +47,7 @@ func (k *Keys) Replace(by *Keys) {
 // Generation returns a number that changes when the keys are replaced.
 func (k *Keys) Generation() uint64 { return k.replaced.Load() }
 
-// Append returns the keys with those of another set after them. It fails if both have a key.
+// Append returns the keys, followed by the keys of another set. It fails if both have a key.
 func (k *Keys) Append(more *Keys) (*Keys, error) {
 	return newKeys(slices.Concat(k.set().list, more.set().list))
 }
@@ -152,7 +152,7 @@ func (k *Keys) Find(kid string) (*Key, bool) {
 	return one, ok
 }
 
-// IDs returns the kids; the first is that of the key that signs.
+// IDs returns the kids; the first names the key that signs.
 func (k *Keys) IDs() []string {
 	list := k.set().list
 	ids := make([]string, 0, len(list))

@@ -49,9 +49,9 @@ type Options struct {
 	// AllowPrivateNetworks allows every address and port, private and loopback
 	// addresses included.
 	AllowPrivateNetworks bool
-	// Roots are the trusted certificate authorities; nil means those of the system.
+	// Roots are the trusted certificate authorities; nil means the authorities of the system.
 	Roots *x509.CertPool
-	// Resolver resolves names; nil means that of the system.
+	// Resolver resolves names; nil means the resolver of the system.
 	Resolver *net.Resolver
 	// Observe is called after every attempt that ctx did not end, before Notify returns;
 	// it may be nil. Several goroutines may call it at once.

@@ -1,4 +1,4 @@
-// The commands about the built-in providers and those of a bootstrap file.
+// The commands about providers, built in and of a bootstrap file.
 
 package main
 

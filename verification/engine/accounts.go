@@ -30,7 +30,7 @@ func newCredentialGate() *fair.Gate[credential, verification.Account] {
 // Authenticate returns the account of a client id and its key.
 // ErrUnauthenticated is returned when either is wrong, and does not say which. The
 // caller checks whether the account is disabled, or not authorized for a surface.
-// Lookups are limited, except those of credentials that were correct before.
+// Lookups are limited, except for credentials that were correct before.
 // ErrUnavailable is returned when a lookup has waited too long.
 func (e *Engine) Authenticate(ctx context.Context, clientID, apiKey string) (verification.Account, error) {
 	given := credential{client: clientID, hash: verification.HashAPIKey(apiKey)}

@@ -19,7 +19,7 @@ var errTimeout = errors.New("the provider did not respond in time")
 
 // call calls the provider of the check that the run waits for, and turns the result
 // into a command. A call that was interrupted before it began has no command. late and
-// here are those of callHere.
+// here are the results of callHere.
 func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKind, late func(callResult)) (o callResult, here bool) {
 	w := s.run.Wait
 	n, _ := s.program.Node(w.Node)

@@ -31,7 +31,7 @@ type receivers map[string]*receiver
 // single notice, and paused for twice as long if that one times out too.
 type receiver struct {
 	sending  int
-	tenants  map[verification.TenantID]int // those of sending
+	tenants  map[verification.TenantID]int // of sending, by tenant
 	timeouts int                           // in a row
 	pause    time.Duration                 // the last one; zero for a receiver that responds
 	until    time.Time                     // the end of the pause

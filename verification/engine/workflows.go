@@ -17,7 +17,7 @@ import (
 // WorkflowDetail is a workflow with the checks of its runs.
 type WorkflowDetail struct {
 	verification.Workflow
-	// Checks are those of the version that a new run would execute; never nil.
+	// Checks are the checks of the version that a new run would execute; never nil.
 	Checks []verification.CheckInfo
 }
 

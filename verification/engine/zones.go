@@ -56,7 +56,7 @@ func (e *Engine) location(name string) *time.Location {
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		e.log.Error("time zone not found: days are those of UTC", "zone", name, "error", err)
+		e.log.Error("time zone not found: days are in UTC", "zone", name, "error", err)
 		zone = time.UTC
 	}
 	e.locations.Put(name, zone)

@@ -20,7 +20,7 @@ type Commit struct {
 	Summary verification.Summary
 	// Work has the due times of the run's pieces of work: a time replaces the piece, zero
 	// removes it, and a piece without a time stays as it is. If Work is nil, Summary is
-	// that of the last append: such an append adds only Events and Measures, and a store
+	// the summary of the last append: such an append adds only Events and Measures, and a store
 	// must leave summary and queue as they are.
 	Work DueWork
 	// Hold says what the caller does about Work itself.
@@ -32,7 +32,7 @@ type Commit struct {
 	// Screened are the lists whose changes lead to the re-screening of the run. They are
 	// set by the commit that completes the run.
 	Screened []verification.ScreenedList
-	// Measures are added to those of the workflow and the tenant.
+	// Measures are added to the sums of the workflow and the tenant.
 	Measures []view.Measure
 }
 
@@ -120,7 +120,7 @@ type TakeRequest struct {
 	Kind  WorkKind
 	Now   time.Time
 	Lease time.Duration // the work is leased until Now+Lease
-	// Max bounds the pieces of all tenants, MaxPerTenant those of each tenant.
+	// Max bounds the pieces of all tenants, MaxPerTenant the pieces of each tenant.
 	Max, MaxPerTenant int
 	// Except lists tenants that are given nothing, and ExceptRuns runs whose work stays in
 	// the queue. Neither counts toward the limits.
@@ -156,5 +156,5 @@ type Work struct {
 	Lease LeaseID
 }
 
-// Key names the piece among those of its run.
+// Key names the piece among the pieces of its run.
 func (w Work) Key() WorkKey { return WorkKey{w.Kind, w.Seq} }

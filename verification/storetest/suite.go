@@ -6,7 +6,7 @@
 //	}
 //
 // There is one suite for each port. [All] calls every suite except [Documents], whose port is not part of verification.Store;
-// [Some] calls those of the given ports.
+// [Some] calls the suites of the given ports.
 //
 // A suite consists of clauses. Each clause tests one promise of ports.go on a
 // store of its own. Pass each suite a function that returns an empty store and

@@ -25,7 +25,7 @@ const (
 
 // Comparison is what differs between two definitions.
 type Comparison struct {
-	// Fields are those of the workflow itself, in alphabetical order.
+	// Fields are the fields of the workflow itself, in alphabetical order.
 	Fields []FieldChange
 	// Nodes are those that differ: the ones of the newer definition breadth first, then
 	// the ones that were removed, by name.
@@ -70,8 +70,8 @@ func (c Comparison) Of(id verification.NodeID) Change {
 }
 
 // Compare returns the differences of after from before. It ignores what is not part of
-// the content of a version, see Definition.VersionHash. The order of fields counts only
-// for those of a customer input.
+// the content of a version, see Definition.VersionHash. The order of fields counts
+// only in a customer input.
 func Compare(before, after verification.Definition) Comparison {
 	c := Comparison{Fields: compareFields(content(before), content(after))}
 	ids := after.BreadthFirst()

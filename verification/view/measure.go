@@ -266,8 +266,8 @@ func (c DurationCounts) Quantile(share float64) time.Duration {
 
 // MeasureQuery selects measures of a tenant.
 type MeasureQuery struct {
-	// Workflow selects the measures of one workflow. Without it, those of all
-	// workflows are added up, except those that are counted by version.
+	// Workflow selects the measures of one workflow. Without it, the measures of all
+	// workflows are added up, except measures that are counted by version.
 	Workflow verification.WorkflowID
 	// Version selects one version by its number, for measures that are counted by
 	// version; 0 selects all.

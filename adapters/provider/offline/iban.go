@@ -27,7 +27,7 @@ type ibanCountry struct {
 type span struct{ from, to int }
 
 // newIBANJudge reads the registry, which is the IBAN Registry of SWIFT. The check digits
-// are those of ISO 13616-1, by ISO/IEC 7064 MOD 97-10.
+// follow ISO 13616-1, by ISO/IEC 7064 MOD 97-10.
 func newIBANJudge() judge[ibanWith] {
 	registry := readIBANRegistry()
 	return func(w ibanWith, _ time.Time) (map[string]any, reason, error) {

@@ -1,4 +1,4 @@
-// Birth dates: how those of a subject and of an entry compare.
+// Comparison of the birth dates of a subject and an entry.
 
 package screening
 
@@ -52,7 +52,7 @@ func readBirth(listed string) (b listedBirth, ok bool) {
 // off returns how many years a year is from the listed ones.
 func (b listedBirth) off(year int) int { return max(b.from-year, year-b.to, 0) }
 
-// compareBirth compares a birth date with those of an entry and returns the best
+// compareBirth compares a birth date with the birth dates of an entry and returns the best
 // result. A date may be a year, or a year and a month. Day and month that are swapped
 // count as the same.
 func compareBirth(date string, listed []string) birth {

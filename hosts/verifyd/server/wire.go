@@ -251,8 +251,8 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	return h, o.warnings, nil
 }
 
-// makeProviders makes the built-in providers and those of the bootstrap file, and adds
-// those of the program.
+// makeProviders makes the built-in providers and the providers of the bootstrap file, and
+// adds the providers of the program.
 func (o *opened) makeProviders(s settings, env *environment, added additions, clk hostClock, p *problems) {
 	secret, err := cli.Secrets(env.get, s.SecretsDir)
 	if err != nil {
