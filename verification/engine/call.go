@@ -87,7 +87,7 @@ func observedOutcome(o verification.CheckOutcome, err error) string {
 // slot, as in decide.
 func (e *Engine) request(ctx context.Context, s *session) (verification.CheckRequest, error) {
 	if s.run.Size() > heavyRun {
-		_, release, err := e.acquireHeavy(ctx, s.ref.Tenant)
+		release, err := e.admit(ctx, s)
 		if err != nil {
 			return verification.CheckRequest{}, err
 		}

@@ -71,12 +71,11 @@ func (r *runner) work(j *job, o callResult) (verification.TaskKind, error) {
 	}
 	ctx := r.base
 	if _, large := r.e.large.Get(j.ref); large { // before the worker slot, which is held for work alone
-		held, release, err := r.e.acquireHeavy(ctx, j.ref.Tenant)
+		release, err := r.e.admit(ctx, &j.session)
 		if err != nil {
 			return verification.TaskNone, err
 		}
 		defer release()
-		ctx = held
 	}
 	release, err := r.workers.Acquire(ctx, string(j.ref.Tenant))
 	if err != nil {
@@ -85,7 +84,8 @@ func (r *runner) work(j *job, o callResult) (verification.TaskKind, error) {
 	defer release()
 	// A run whose size is not known yet waits for no other slot, whose holder may wait for
 	// this one.
-	ctx = context.WithValue(ctx, heavyHeld{}, true)
+	j.admitted = true
+	defer func() { j.admitted = false }()
 	c := o.command
 	for range maxAttempts {
 		if c == nil && r.isClosing() {

@@ -3,8 +3,6 @@
 package engine
 
 import (
-	"context"
-
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -33,9 +31,8 @@ func (r *runner) expire(work []store.Work) {
 func (r *runner) expireRun(w store.Work) error {
 	// A large run does not wait for a slot of its tenant, whose other decisions may take longer
 	// than the lease: to record an expiry takes no expression.
-	ctx := context.WithValue(r.base, heavyHeld{}, true)
-	s := &session{ref: w.RunRef}
-	before, err := r.e.command(ctx, s, verification.Expire{})
+	s := &session{ref: w.RunRef, admitted: true}
+	before, err := r.e.command(r.base, s, verification.Expire{})
 	if err != nil || s.run.Seq > before.Seq {
 		return err
 	}

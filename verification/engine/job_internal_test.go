@@ -56,7 +56,7 @@ func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
 	e.large = lru.New[verification.RunRef](8, 1, func(bool) int { return 1 })
 	ref := verification.RunRef{Tenant: "t", Run: "r"}
 	for _, large := range []bool{false, true} {
-		release, err := e.acquireLoad(t.Context(), ref)
+		release, err := e.acquireLoad(t.Context(), ref, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
 	}
 	next()
 	e.large.Delete(ref)
-	release, err := e.acquireLoad(t.Context(), ref)
+	release, err := e.acquireLoad(t.Context(), ref, false)
 	if err != nil {
 		t.Fatal(err)
 	}

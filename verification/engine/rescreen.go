@@ -69,7 +69,10 @@ func newRescreening(providers map[string]verification.Provider) rescreening {
 // that the run did not know. ErrConflict is returned unless the run is completed, and
 // ErrInvalid if it has made no check at the node.
 func (e *Engine) RecordHits(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.RecordHits) (recorded bool, err error) {
-	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
+	return e.recordHits(ctx, &session{ref: verification.RunRef{Tenant: t, Run: id}}, c)
+}
+
+func (e *Engine) recordHits(ctx context.Context, s *session, c verification.RecordHits) (recorded bool, err error) {
 	before, err := e.command(ctx, s, c)
 	return err == nil && s.run.Seq > before.Seq, err
 }
@@ -209,9 +212,6 @@ func (r *runner) endPass(ctx context.Context, pass verification.RescreenPass) er
 func (r *runner) rescreenRuns(
 	ctx context.Context, l rescreenedList, pass *verification.RescreenPass, runs []verification.RunRef,
 ) (done []verification.RunRef, err error) {
-	// Since runs are screened one at a time, a large one does not wait for a slot of its
-	// tenant, which would delay the runs of other tenants.
-	ctx = context.WithValue(ctx, heavyHeld{}, true)
 	began := r.e.now()
 	for _, ref := range runs {
 		if r.isClosing() || r.e.now().Sub(began) > rescreenTime {
@@ -267,7 +267,9 @@ func (e *Engine) rescreenRun(ctx context.Context, pass *verification.RescreenPas
 	if err != nil {
 		return false, err
 	}
-	s := &session{ref: ref, run: verification.Fold(ref.Run, events)}
+	// Since runs are screened one at a time, a large one does not wait for a slot of its
+	// tenant, which would delay the runs of other tenants.
+	s := &session{ref: ref, run: verification.Fold(ref.Run, events), admitted: true}
 	if err := e.loadProgram(ctx, s); err != nil {
 		return false, err
 	}
@@ -289,7 +291,7 @@ func (e *Engine) rescreenRun(ctx context.Context, pass *verification.RescreenPas
 		if len(found.Hits) == 0 {
 			continue
 		}
-		recorded, err := e.RecordHits(ctx, ref.Tenant, ref.Run, verification.RecordHits{
+		recorded, err := e.recordHits(ctx, &session{ref: ref, admitted: true}, verification.RecordHits{
 			Node: step.Node, List: pass.List, ListVersion: found.ListVersion, Hits: found.Hits,
 		})
 		if err != nil {

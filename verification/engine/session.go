@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -20,6 +21,7 @@ type session struct {
 	workflow verification.Workflow // of a run that is being started
 	at       time.Time             // the time at which run is shown or decided on
 	fresh    bool                  // run was read or changed by the present call
+	admitted bool                  // the caller has a slot for expensive work, or must not wait for one
 }
 
 // maxAttempts bounds how often a command is decided again because another request
@@ -54,14 +56,19 @@ func overdue(r verification.Run, now time.Time) bool {
 
 // reload reads the run of s from the store.
 func (e *Engine) reload(ctx context.Context, s *session) (err error) {
-	s.run, err = e.load(ctx, s.ref)
+	s.run, err = e.loadAdmitted(ctx, s.ref, s.admitted)
 	s.fresh = err == nil
 	return err
 }
 
 // load returns a run. The events of a cached run are not read again.
 func (e *Engine) load(ctx context.Context, ref verification.RunRef) (verification.Run, error) {
-	release, err := e.acquireLoad(ctx, ref)
+	return e.loadAdmitted(ctx, ref, false)
+}
+
+// loadAdmitted is load for a caller that is admitted already, or not: see session.
+func (e *Engine) loadAdmitted(ctx context.Context, ref verification.RunRef, admitted bool) (verification.Run, error) {
+	release, err := e.acquireLoad(ctx, ref, admitted)
 	if err != nil {
 		return verification.Run{}, err
 	}
@@ -104,16 +111,17 @@ func (e *Engine) remember(ref verification.RunRef, run verification.Run) {
 // acquireLoad waits until a run that is not in the cache may be read. A run that is
 // known to be large waits for a slot for expensive work, and another one for a slot for
 // reads, of which a tenant has few; if it turns out to be large, the slot stays in use for
-// some time afterwards. A caller that holds a slot already does not wait.
-func (e *Engine) acquireLoad(ctx context.Context, ref verification.RunRef) (release func(), err error) {
-	if e.external { // its transaction holds a connection, for which holders of slots may wait
+// some time afterwards. A caller that is admitted already does not wait.
+func (e *Engine) acquireLoad(ctx context.Context, ref verification.RunRef, admitted bool) (release func(), err error) {
+	_, large := e.large.Get(ref)
+	switch {
+	case e.external: // its transaction holds a connection, for which holders of slots may wait
 		return func() {}, nil
-	}
-	if _, large := e.large.Get(ref); large {
-		_, release, err = e.acquireHeavy(ctx, ref.Tenant)
-		return release, err
-	}
-	if ctx.Value(heavyHeld{}) != nil || e.cached(ref).Seq > 0 {
+	case admitted:
+		return func() {}, nil
+	case large:
+		return e.heavy.Acquire(ctx, string(ref.Tenant))
+	case e.cached(ref).Seq > 0:
 		return func() {}, nil
 	}
 	free, err := e.loads.Acquire(ctx, string(ref.Tenant))
@@ -131,18 +139,18 @@ func (e *Engine) acquireLoad(ctx context.Context, ref verification.RunRef) (rele
 	}, nil
 }
 
-// heavyHeld is the key under which a context says that its caller holds a slot for
-// expensive work.
-type heavyHeld struct{}
-
-// acquireHeavy waits for a slot for expensive work of a tenant, unless the caller
-// holds one. The returned context says that it does.
-func (e *Engine) acquireHeavy(ctx context.Context, t verification.TenantID) (held context.Context, release func(), err error) {
-	if ctx.Value(heavyHeld{}) != nil {
-		return ctx, func() {}, nil
+// admit waits for a slot for expensive work of the tenant, unless s is admitted. It is
+// until release is called; release may be called again.
+func (e *Engine) admit(ctx context.Context, s *session) (release func(), err error) {
+	if s.admitted {
+		return func() {}, nil
 	}
-	release, err = e.heavy.Acquire(ctx, string(t))
-	return context.WithValue(ctx, heavyHeld{}, true), release, err
+	free, err := e.heavy.Acquire(ctx, string(s.ref.Tenant))
+	if err != nil {
+		return nil, err
+	}
+	s.admitted = true
+	return sync.OnceFunc(func() { s.admitted = false; free() }), nil
 }
 
 // loadProgram loads the version that the run executes, unless s has it.
@@ -204,7 +212,7 @@ func (e *Engine) command(ctx context.Context, s *session, c verification.Command
 func (e *Engine) decide(ctx context.Context, s *session, c verification.Command, now time.Time) ([]verification.Event, verification.Run, error) {
 	_, starts := c.(verification.Start)
 	if s.run.Size() > heavyRun || starts && s.program.Version.Definition.InputSchema != nil {
-		_, release, err := e.acquireHeavy(ctx, s.ref.Tenant)
+		release, err := e.admit(ctx, s)
 		if err != nil {
 			return nil, s.run, err
 		}

@@ -104,15 +104,15 @@ func (e *Engine) begin(
 	if err != nil {
 		return verification.RunView{}, err
 	}
-	held, saved := ctx, func() {}
+	s := &session{ref: verification.RunRef{Tenant: t, Run: run}, run: verification.Run{ID: run}, program: program, workflow: w}
+	saved := func() {}
 	if len(r.Input) > heavyRun { // one of a tenant at a time, until it is saved
-		if held, saved, err = e.acquireHeavy(ctx, t); err != nil {
+		if saved, err = e.admit(ctx, s); err != nil {
 			return verification.RunView{}, err
 		}
 		defer saved()
 	}
-	s := &session{ref: verification.RunRef{Tenant: t, Run: run}, run: verification.Run{ID: run}, program: program, workflow: w}
-	events, after, err := e.decideStart(held, s, r)
+	events, after, err := e.decideStart(ctx, s, r)
 	if err != nil {
 		return verification.RunView{}, err
 	}
