@@ -44,7 +44,7 @@
 //	at any time before the end: cancelled, or expired
 //
 // The interfaces to the outside world are in ports.go, and the ports of the store in package
-// store. Package view has what else people are told. Package engine carries out the use
+// store. Package view has the views beside the report. Package engine carries out the use
 // cases; the packages below adapters implement the ports. docs/glossary.md
 // defines the terms.
 package verification

@@ -7,7 +7,8 @@ import "strings"
 // Sentence is a sentence of a flag or a card. A fixed one has a Key, by which it is
 // translated; any other has the Text of the workflow.
 type Sentence struct {
-	// Key is a Cause, earlierPrefix and a Cause, an ErrorCode, or a key of sentenceTexts.
+	// Key is one of SentenceKeys: a Cause, "earlier." and a Cause for an earlier visit of the
+	// step, an ErrorCode, or a word such as "unfinished".
 	Key  string `json:"key,omitempty"`
 	Text string `json:"text,omitempty"`
 }
