@@ -5,11 +5,10 @@ package mock
 
 import (
 	"context"
+	"github.com/verifyd/verifyd/verification"
 	"io"
 	"sync"
 	"time"
-
-	"github.com/verifyd/verifyd/verification"
 )
 
 // Ensure, that ClockMock does implement verification.Clock.

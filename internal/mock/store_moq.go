@@ -5,12 +5,11 @@ package mock
 
 import (
 	"context"
-	"sync"
-	"time"
-
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/view"
+	"sync"
+	"time"
 )
 
 // Ensure, that RunStoreMock does implement store.RunStore.
