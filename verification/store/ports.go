@@ -75,8 +75,8 @@ type WorkQueue interface {
 // MeasureStore adds up the measures of commits.
 type MeasureStore interface {
 	// Measures returns the sums of the measures of all appends so far, in the order of
-	// name, key and version, all as of one time. Sums that are 0 between all cuts are left
-	// out.
+	// name, key and version, all as of one time. Measures whose sums are 0 on
+	// all days are left out.
 	Measures(ctx context.Context, t verification.TenantID, q view.MeasureQuery) ([]view.MeasureCounts, error)
 }
 
