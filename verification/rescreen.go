@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 )
 
 // ScreenedList is a list that a run was screened against, and its version; the version is
@@ -14,43 +13,6 @@ import (
 type ScreenedList struct {
 	List, Version string
 }
-
-// RescreenPass is the re-screening of completed runs against one version of a list.
-type RescreenPass struct {
-	List    string
-	Version string
-	Number  int // of the pass over this list, 1 for the first
-	// Holder is the host that works on the list, until HeldUntil.
-	Holder    string
-	HeldUntil time.Time
-	StartedAt time.Time
-	// ScreenedAt is when runs were last recorded as screened; StartedAt before that.
-	ScreenedAt time.Time
-	EndedAt    time.Time // when no run was left; zero before that
-	// Runs counts the runs that were screened, Flagged those with a new hit, and Failed
-	// those that could not be screened.
-	Runs, Flagged, Failed int
-}
-
-// OutdatedQuery selects runs to screen again.
-type OutdatedQuery struct {
-	List string
-	Pass int // the number of the pass
-	// After is the tenant that was served last, as in TakeRequest.
-	After TenantID
-	Limit int // the maximum number of runs
-}
-
-// Next returns the pass that follows p, over another version of the list.
-func (p RescreenPass) Next(version string, now time.Time) RescreenPass {
-	return RescreenPass{
-		List: p.List, Version: version, Number: p.Number + 1,
-		Holder: p.Holder, HeldUntil: p.HeldUntil, StartedAt: now, ScreenedAt: now,
-	}
-}
-
-// ListHeld returns the ErrConflict of a RescreenStore for a host that does not hold a list.
-func ListHeld() error { return Conflict("list", "another host holds it") }
 
 // ScreenedLists returns the lists whose changes lead to the re-screening of the run.
 func (r Run) ScreenedLists() []ScreenedList {

@@ -84,7 +84,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	}
 	d.index.put(r, c.Summary)
 	s.queue.enqueue(r.ref, c)
-	s.rescreens.add(r.ref, c.Screened)
+	s.rescreens.add(&s.queue, r.ref, c)
 	return nil
 }
 

@@ -122,11 +122,6 @@ func (s *Store) ForgetKeys(ctx context.Context, before time.Time, limit int) (in
 	return s.forgetKeys(ctx, before, limit)
 }
 
-// OutdatedQuery returns the statement of OutdatedRuns.
-func (s *Store) OutdatedQuery(q verification.OutdatedQuery) (string, error) {
-	return s.outdatedQuery(q)
-}
-
 // AppendTogether appends to several runs of a tenant as one group.
 func (s *Store) AppendTogether(t verification.TenantID, ids []verification.RunID, seqs []int, commits []store.Commit) (int, error) {
 	group := make([]*pendingAppend, len(ids))

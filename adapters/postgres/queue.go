@@ -210,7 +210,7 @@ func (s *Store) Postpone(ctx context.Context, w store.Work, at time.Time) error 
 		return nil // no piece has such a lease
 	}
 	args := []any{w.Tenant, w.Run, w.Kind, lease, at, w.Seq}
-	if s.wakeups.client == nil {
+	if s.wakeups.client == nil || !wakes(w.Kind) {
 		return s.changeWork(ctx, "postpone work", string(w.Tenant), postponeWork, args...)
 	}
 	if err := ctx.Err(); err != nil {

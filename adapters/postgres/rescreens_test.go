@@ -5,13 +5,12 @@ package postgres_test
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/expression"
@@ -20,6 +19,7 @@ import (
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // screener is a provider whose checks find no hit, and whose re-screenings find one for
@@ -49,12 +49,12 @@ func (s *screener) Rescreen(_ context.Context, _ string, r verification.CheckReq
 	return verification.Rescreening{ListVersion: s.version, Hits: []verification.Hit{{ID: "e-1", Name: "Ivan Testov", Score: 0.9}}}, nil
 }
 
-func screeningEngine(t *testing.T, store *postgres.Store, s *screener) *engine.Engine {
+func screeningEngine(t *testing.T, of *postgres.Store, s *screener) *engine.Engine {
 	t.Helper()
 	keys, err := token.NewKeys()
 	must(t, err)
 	e, err := engine.New(engine.Ports{
-		Store: store, Providers: map[string]verification.Provider{"screen": s},
+		Store: of, Providers: map[string]verification.Provider{"screen": s},
 		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: clock.System{},
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{QueueInterval: time.Hour, StartWait: 5 * time.Second})
@@ -64,10 +64,10 @@ func screeningEngine(t *testing.T, store *postgres.Store, s *screener) *engine.E
 
 func TestTwoHostsRescreenEachCompletedRunOnce(t *testing.T) {
 	url := pgtest.Database(t)
-	store := openAt(t, url, postgres.Options{})
-	must(t, store.SaveTenant(t.Context(), verification.Tenant{ID: ours, Name: "Ours"}))
+	first := openAt(t, url, postgres.Options{})
+	must(t, first.SaveTenant(t.Context(), verification.Tenant{ID: ours, Name: "Ours"}))
 	s := &screener{version: "v1"}
-	before := screeningEngine(t, store, s)
+	before := screeningEngine(t, first, s)
 	applied, err := before.Apply(t.Context(), ours, verification.Definition{
 		Workflow: "screened", Name: "Screened", Start: "a",
 		Nodes: map[verification.NodeID]verification.Node{
@@ -79,7 +79,7 @@ func TestTwoHostsRescreenEachCompletedRunOnce(t *testing.T) {
 		},
 	})
 	must(t, err)
-	e := &embedder{store: store, engine: before}
+	e := &embedder{store: first, engine: before}
 	var runs []verification.RunID
 	for range 30 {
 		v, err := before.Start(t.Context(), ours, applied.Workflow.ID, engine.StartRequest{ReferenceID: "x"})
@@ -97,7 +97,7 @@ func TestTwoHostsRescreenEachCompletedRunOnce(t *testing.T) {
 	}
 	for _, id := range runs {
 		e.wait(t, id, func(d verification.RunDetail) bool { return d.Decision == verification.DecisionReview })
-		history, err := store.Load(t.Context(), ours, id, 0)
+		history, err := first.Load(t.Context(), ours, id, 0)
 		must(t, err)
 		hits := slices.DeleteFunc(history, func(e verification.Event) bool { return e.Kind() != "hits_found" })
 		if len(hits) != 1 {
@@ -113,27 +113,70 @@ func TestTwoHostsRescreenEachCompletedRunOnce(t *testing.T) {
 	}
 }
 
-func TestOutdatedRunsAreFoundInAnIndex(t *testing.T) {
+// screenedRun appends a run that was screened against version v1 of a list and is completed.
+func screenedRun(ctx context.Context, s engine.TxStore, id verification.RunID) error {
+	return s.Append(ctx, ours, id, 0, store.Commit{
+		Events: []verification.Event{{At: noon(), Fact: verification.Started{Workflow: flow}}},
+		Summary: verification.Summary{
+			ID: id, Workflow: flow, StartedAt: noon(), Ended: verification.StatusCompleted, CompletedAt: noon(),
+		},
+		Work: store.DueWork{}, Screened: []verification.ScreenedList{{List: "sanctions", Version: "v1"}},
+	})
+}
+
+// An append that began before a pass has not seen its version, and the pass cannot see its
+// run before it is committed.
+func TestAPassWaitsForAppendsThatBeganBefore(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openAt(t, url, postgres.Options{SingleHost: true})
-	admin, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
+	pool, err := pgxpool.New(t.Context(), url)
 	must(t, err)
-	defer func() { _ = admin.Close(t.Context()) }()
-	for _, sql := range []string{
-		`INSERT INTO verifyd.screened_runs SELECT ('a0000000-0000-7000-8000-' || lpad(to_hex(n % 50), 12, '0'))::uuid, gen_random_uuid(), 'sanctions', 7
-		FROM generate_series(1, 60000) AS n`, "VACUUM ANALYZE verifyd.screened_runs",
-	} {
-		_, err := admin.Exec(t.Context(), sql)
-		must(t, err)
+	defer pool.Close()
+	tx, err := pool.Begin(t.Context())
+	must(t, err)
+	must(t, screenedRun(t.Context(), s.Within(tx), runNumber(1)))
+	type result struct {
+		pass store.RescreenPass
+		err  error
 	}
-	conn, err := pgx.Connect(t.Context(), url)
-	must(t, err)
-	defer func() { _ = conn.Close(t.Context()) }()
-	_, err = conn.Exec(t.Context(), "SELECT set_config('verifyd.tenant', 'all', false)")
-	must(t, err)
-	query, err := s.OutdatedQuery(verification.OutdatedQuery{List: "sanctions", Pass: 7, After: ours, Limit: 100})
-	must(t, err)
-	if plan := explain(t, conn, query); strings.Contains(plan, "Seq Scan") || !strings.Contains(plan, "screened_runs_by_pass") {
-		t.Errorf("OutdatedRuns scans the table:\n%s", plan)
+	began := make(chan result)
+	go func() {
+		p, err := s.HoldPass(t.Context(), store.RescreenPass{List: "sanctions", Version: "v2", Holder: "a", HeldUntil: noon()}, noon())
+		began <- result{p, err}
+	}()
+	eventually(t, "the version of the pass is saved", func() bool {
+		passes, err := s.RescreenPasses(t.Context())
+		must(t, err)
+		return len(passes) == 1
+	})
+	must(t, screenedRun(t.Context(), s, runNumber(2))) // it sees the version
+	select {
+	case r := <-began:
+		t.Fatalf("HoldPass = %+v, %v before the append is committed", r.pass, r.err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	must(t, tx.Commit(t.Context()))
+	r := <-began
+	must(t, r.err)
+	work, _, err := s.Take(t.Context(), store.TakeRequest{
+		Kind: store.RescreenWork("sanctions"), Now: noon(), Lease: time.Minute, Max: 10, MaxPerTenant: 10,
+	})
+	if err != nil || len(work) != 2 || r.pass.Runs != 2 {
+		t.Errorf("the pass has %d runs, and %d pieces of work are queued, %v; want 2", r.pass.Runs, len(work), err)
+	}
+}
+
+// A host may die, or lose its database, between the two transactions of a pass.
+func TestAPassWhoseWorkIsNotQueuedIsQueuedLater(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openAt(t, url, postgres.Options{SingleHost: true})
+	must(t, screenedRun(t.Context(), s, runNumber(1)))
+	execute(t, pgtest.Admin(t, url), `INSERT INTO verifyd.rescreen_passes (list, version, holder, held_until, started_at)
+		VALUES ('sanctions', 'v2', 'the host that died', '2026-01-01', '2026-01-01')`)
+	for range 2 { // the second changes nothing
+		pass, err := s.HoldPass(t.Context(), store.RescreenPass{List: "sanctions", Version: "v2", Holder: "b", HeldUntil: noon()}, noon())
+		if err != nil || pass.Runs != 1 || !pass.EndedAt.IsZero() {
+			t.Errorf("HoldPass = %+v, %v; want a pass of one run", pass, err)
+		}
 	}
 }

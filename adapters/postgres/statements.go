@@ -117,13 +117,21 @@ WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND seq =
 const insertMeasures = `INSERT INTO verifyd.measure_log (tenant_id, measures) SELECT $1::uuid, $3::text WHERE ` + ifAppended
 
 // appendScreened inserts the completed runs of a group that are screened again, see
-// screenedArgs. It follows their appends in the transaction, and ignores those that failed.
+// screenedArgs, and queues the work of those that were not screened against the version of
+// the last pass. It follows their appends in the transaction, and ignores those that failed.
 const appendScreened = `
-INSERT INTO verifyd.screened_runs (tenant_id, run_id, list, pass)
-SELECT i.tenant_id, i.run_id, i.list, coalesce((SELECT p.number FROM verifyd.rescreen_passes p
-    WHERE p.list = i.list AND p.version = i.version), 0)
-FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[]) AS i (tenant_id, run_id, list, version, completed_at)
-JOIN verifyd.runs r ON r.tenant_id = i.tenant_id AND r.id = i.run_id AND r.ended = 'completed' AND r.completed_at = i.completed_at
+WITH added AS (
+    INSERT INTO verifyd.screened_runs (tenant_id, run_id, list, version)
+    SELECT i.tenant_id, i.run_id, i.list, i.version
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[]) AS i (tenant_id, run_id, list, version, completed_at)
+    JOIN verifyd.runs r ON r.tenant_id = i.tenant_id AND r.id = i.run_id AND r.ended = 'completed' AND r.completed_at = i.completed_at
+    ON CONFLICT DO NOTHING
+    RETURNING tenant_id, run_id, list, version
+)
+INSERT INTO verifyd.work (tenant_id, run_id, workflow_id, kind, due_at)
+SELECT r.tenant_id, r.id, r.workflow_id, 'rescreen:' || a.list, r.completed_at FROM added a
+JOIN verifyd.rescreen_passes p ON p.list = a.list AND p.version <> a.version
+JOIN verifyd.runs r ON r.tenant_id = a.tenant_id AND r.id = a.run_id
 ON CONFLICT DO NOTHING`
 
 // loadEvents selects the rows of a history with events after the first $3, and

@@ -71,8 +71,8 @@ func (ws wakeups) ofAppends(group []*pendingAppend) []wakeup {
 		woken := map[store.WorkKind]bool{}
 		for _, key := range p.commit.Work.Keys() {
 			at := p.commit.Work[key]
-			if at.IsZero() || key.Kind == store.WorkExpire || woken[key.Kind] {
-				continue // deadlines are far away: the hosts find them when they query the queue
+			if at.IsZero() || !wakes(key.Kind) || woken[key.Kind] {
+				continue
 			}
 			woken[key.Kind] = true
 			all = append(all, newWakeup(key.Kind, p.ref, p.wakeupAt(at)))
@@ -94,6 +94,10 @@ func (p *pendingAppend) wakeupAt(at time.Time) time.Time {
 	}
 	return at
 }
+
+// wakes reports whether other hosts are woken for work of a kind. They find other work when
+// they query the queue: deadlines are far away, and re-screening is not urgent.
+func wakes(kind store.WorkKind) bool { return kind == store.WorkAdvance || kind == store.WorkAnnounce }
 
 func newWakeup(kind store.WorkKind, ref verification.RunRef, at time.Time) wakeup {
 	j := runJob{ref.Tenant, ref.Run}

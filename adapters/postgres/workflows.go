@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -164,20 +165,27 @@ func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w ver
 		return err
 	})
 	if err == nil && w.Revision > 1 {
-		err = s.awaitAppends(ctx)
+		if err = s.awaitAppends(ctx, appending+exceptCallers); errors.Is(err, errAppending) {
+			err = errUnavailable("workflow",
+				"the workflow has changed, but a change of a run that began before is not saved yet; read the workflow before you try again", err)
+		}
 	}
 	return translate("save workflow "+string(w.ID), err)
 }
 
-// appending selects the transactions that have inserted events, except those of callers
-// (lockCaller). A transaction locks the table before the statement takes its snapshot.
-const appending = `
+// appending selects the transactions that have inserted events. A transaction locks the table
+// before the statement takes its snapshot. exceptCallers leaves out the transactions of
+// callers (lockCaller).
+const (
+	appending = `
 SELECT virtualtransaction FROM pg_locks
 WHERE locktype = 'relation' AND relation = 'verifyd.run_events'::regclass AND mode = 'RowExclusiveLock' AND granted
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+	exceptCallers = `
 EXCEPT
 SELECT virtualtransaction FROM pg_locks
 WHERE locktype = 'advisory' AND classid = 0 AND objid = ` + callerKey
+)
 
 // lockCaller marks a transaction of a caller, which may stay open for long. Whether the end
 // of a run in it is announced is decided when the notice is sent.
@@ -186,14 +194,17 @@ const (
 	lockCaller = "pg_advisory_xact_lock_shared(" + callerKey + ")"
 )
 
-// awaitAppends waits until the transactions that append now have ended. An append compares
-// the revision of its workflow in a snapshot, without a lock: it may be committed after a
-// change of the workflow that it has not seen. See decision 26.
-func (s *Store) awaitAppends(ctx context.Context) error {
+// errAppending is returned by awaitAppends when it has waited for too long.
+var errAppending = errors.New("a change of a run that began before is not saved yet")
+
+// awaitAppends waits until the transactions that a statement selects now have ended. An
+// append reads the revision of its workflow, and the versions of lists, in a snapshot,
+// without a lock: it may be committed after a change that it has not seen. See decision 26.
+func (s *Store) awaitAppends(ctx context.Context, statement string) error {
 	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	read := func() ([]string, error) {
-		rows, err := s.pool.Query(ctx, appending)
+		rows, err := s.pool.Query(ctx, statement)
 		if err != nil {
 			return nil, err
 		}
@@ -203,9 +214,7 @@ func (s *Store) awaitAppends(ctx context.Context) error {
 	for wait := time.Millisecond; err == nil && len(waiting) > 0; wait = min(2*wait, 50*time.Millisecond) {
 		select {
 		case <-ctx.Done():
-			return errUnavailable("workflow",
-				"the workflow has changed, but a change of a run that began before is not saved yet; read the workflow before you try again",
-				context.Cause(ctx))
+			return errors.Join(errAppending, context.Cause(ctx))
 		case <-time.After(wait):
 		}
 		var open []string

@@ -12,7 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 type doctor struct {
@@ -281,20 +281,21 @@ func connections(h postgres.Health) finding {
 	return ok("connections", message)
 }
 
-// stuckAfter is how long a pass may stand still: a host looks every minute.
-const stuckAfter = 10 * time.Minute
+// leftAfter is how long after the hold of a list its pass is reported: a host that has the
+// list holds it again every minute.
+const leftAfter = 5 * time.Minute
 
 // rescreening reports whether the passes over lists go on.
-func rescreening(passes []verification.RescreenPass, now time.Time) finding {
+func rescreening(passes []store.RescreenPass, now time.Time) finding {
 	const check, advice = "rescreening", "check that a host with the role worker has the list, and read the logs of the hosts"
 	var running []string
 	for _, p := range passes {
-		if p.Number == 0 || !p.EndedAt.IsZero() {
+		if !p.EndedAt.IsZero() {
 			continue
 		}
 		running = append(running, p.List)
-		if still := now.Sub(p.ScreenedAt); still > stuckAfter {
-			return warning(check, fmt.Sprintf("completed runs wait for %s to be screened again against the list %s", still.Round(time.Second), p.List), advice)
+		if left := now.Sub(p.HeldUntil); left > leftAfter {
+			return warning(check, fmt.Sprintf("completed runs are to be screened again against the list %s, which no host has held for %s", p.List, left.Round(time.Second)), advice)
 		}
 	}
 	if len(running) > 0 {

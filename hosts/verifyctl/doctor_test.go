@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // sound is a database without problems.
@@ -83,11 +84,13 @@ func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 	r.counts = []string{"tenant a, workflow b: the counter is 1, but there are 2 runs", "tenant a, workflow c: the counter is 2, but there are 1 runs"}
 	w.ctl("doctor --counts")
 	w.ctl("doctor")
-	pass, err := r.HoldList(t.Context(), "sanctions", "a host", began, began.Add(time.Minute))
-	if err != nil {
+	if err := r.Append(t.Context(), "other", "run", 0, store.Commit{
+		Work: store.DueWork{}, Screened: []verification.ScreenedList{{List: "sanctions", Version: "v1"}},
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.SavePass(t.Context(), pass.Next("v2", began), nil); err != nil {
+	pass := store.RescreenPass{List: "sanctions", Version: "v2", Holder: "a host", HeldUntil: began.Add(time.Minute)}
+	if _, err := r.HoldPass(t.Context(), pass, began); err != nil {
 		t.Fatal(err)
 	}
 	w.ctl("doctor")

@@ -93,7 +93,7 @@ func TestADatabaseOfAnotherBuildIsExplained(t *testing.T) {
 		}
 	}
 	// A column that is not there is no problem of the connection.
-	execute("ALTER TABLE verifyd.rescreen_passes RENAME screened_at TO moved_at")
+	execute("ALTER TABLE verifyd.rescreen_passes RENAME ended_at TO moved_at")
 	w.ctl("doctor")
 	if got := string(w.transcript()); !strings.Contains(got, "fail    database") || !strings.Contains(got, "SQLSTATE 42703") ||
 		!strings.Contains(got, "the connection works") || strings.Contains(got, "check address") {
@@ -144,11 +144,8 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), "UPDATE verifyd.run_counts SET runs = runs + 1"); err != nil {
 		t.Fatal(err)
 	}
-	pass, err := hosts.HoldList(t.Context(), "sanctions", "a dead host", time.Now(), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := hosts.SavePass(t.Context(), pass.Next("v2", time.Now().Add(-time.Hour)), nil); err != nil {
+	if _, err := conn.Exec(t.Context(), `INSERT INTO verifyd.rescreen_passes (list, version, holder, held_until, started_at, queued)
+		VALUES ('sanctions', 'v2', 'a dead host', now() - interval '1 hour', now() - interval '1 hour', true)`); err != nil {
 		t.Fatal(err)
 	}
 	if err := hosts.RemoveHost(t.Context(), host.ID); err != nil {

@@ -148,7 +148,7 @@ func (f *finder) find(ctx context.Context) error {
 	}
 	passes, err := f.store.RescreenPasses(ctx)
 	for _, p := range passes {
-		if p.Number > 0 && p.EndedAt.IsZero() && !slices.Contains(f.names.Lists, p.List) {
+		if p.EndedAt.IsZero() && !slices.Contains(f.names.Lists, p.List) {
 			f.add(KindList, p.List)
 		}
 	}

@@ -1816,17 +1816,11 @@ var _ store.RescreenStore = &RescreenStoreMock{}
 //
 //		// make and configure a mocked store.RescreenStore
 //		mockedRescreenStore := &RescreenStoreMock{
-//			HoldListFunc: func(ctx context.Context, list string, holder string, now time.Time, until time.Time) (verification.RescreenPass, error) {
-//				panic("mock out the HoldList method")
+//			HoldPassFunc: func(ctx context.Context, p store.RescreenPass, now time.Time) (store.RescreenPass, error) {
+//				panic("mock out the HoldPass method")
 //			},
-//			OutdatedRunsFunc: func(ctx context.Context, q verification.OutdatedQuery) ([]verification.RunRef, error) {
-//				panic("mock out the OutdatedRuns method")
-//			},
-//			RescreenPassesFunc: func(ctx context.Context) ([]verification.RescreenPass, error) {
+//			RescreenPassesFunc: func(ctx context.Context) ([]store.RescreenPass, error) {
 //				panic("mock out the RescreenPasses method")
-//			},
-//			SavePassFunc: func(ctx context.Context, p verification.RescreenPass, runs []verification.RunRef) error {
-//				panic("mock out the SavePass method")
 //			},
 //		}
 //
@@ -1835,147 +1829,75 @@ var _ store.RescreenStore = &RescreenStoreMock{}
 //
 //	}
 type RescreenStoreMock struct {
-	// HoldListFunc mocks the HoldList method.
-	HoldListFunc func(ctx context.Context, list string, holder string, now time.Time, until time.Time) (verification.RescreenPass, error)
-
-	// OutdatedRunsFunc mocks the OutdatedRuns method.
-	OutdatedRunsFunc func(ctx context.Context, q verification.OutdatedQuery) ([]verification.RunRef, error)
+	// HoldPassFunc mocks the HoldPass method.
+	HoldPassFunc func(ctx context.Context, p store.RescreenPass, now time.Time) (store.RescreenPass, error)
 
 	// RescreenPassesFunc mocks the RescreenPasses method.
-	RescreenPassesFunc func(ctx context.Context) ([]verification.RescreenPass, error)
-
-	// SavePassFunc mocks the SavePass method.
-	SavePassFunc func(ctx context.Context, p verification.RescreenPass, runs []verification.RunRef) error
+	RescreenPassesFunc func(ctx context.Context) ([]store.RescreenPass, error)
 
 	// calls tracks calls to the methods.
 	calls struct {
-		// HoldList holds details about calls to the HoldList method.
-		HoldList []struct {
+		// HoldPass holds details about calls to the HoldPass method.
+		HoldPass []struct {
 			// Ctx is the ctx argument value.
 			Ctx context.Context
-			// List is the list argument value.
-			List string
-			// Holder is the holder argument value.
-			Holder string
+			// P is the p argument value.
+			P store.RescreenPass
 			// Now is the now argument value.
 			Now time.Time
-			// Until is the until argument value.
-			Until time.Time
-		}
-		// OutdatedRuns holds details about calls to the OutdatedRuns method.
-		OutdatedRuns []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// Q is the q argument value.
-			Q verification.OutdatedQuery
 		}
 		// RescreenPasses holds details about calls to the RescreenPasses method.
 		RescreenPasses []struct {
 			// Ctx is the ctx argument value.
 			Ctx context.Context
 		}
-		// SavePass holds details about calls to the SavePass method.
-		SavePass []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// P is the p argument value.
-			P verification.RescreenPass
-			// Runs is the runs argument value.
-			Runs []verification.RunRef
-		}
 	}
-	lockHoldList       sync.RWMutex
-	lockOutdatedRuns   sync.RWMutex
+	lockHoldPass       sync.RWMutex
 	lockRescreenPasses sync.RWMutex
-	lockSavePass       sync.RWMutex
 }
 
-// HoldList calls HoldListFunc.
-func (mock *RescreenStoreMock) HoldList(ctx context.Context, list string, holder string, now time.Time, until time.Time) (verification.RescreenPass, error) {
-	if mock.HoldListFunc == nil {
-		panic("RescreenStoreMock.HoldListFunc: method is nil but RescreenStore.HoldList was just called")
-	}
-	callInfo := struct {
-		Ctx    context.Context
-		List   string
-		Holder string
-		Now    time.Time
-		Until  time.Time
-	}{
-		Ctx:    ctx,
-		List:   list,
-		Holder: holder,
-		Now:    now,
-		Until:  until,
-	}
-	mock.lockHoldList.Lock()
-	mock.calls.HoldList = append(mock.calls.HoldList, callInfo)
-	mock.lockHoldList.Unlock()
-	return mock.HoldListFunc(ctx, list, holder, now, until)
-}
-
-// HoldListCalls gets all the calls that were made to HoldList.
-// Check the length with:
-//
-//	len(mockedRescreenStore.HoldListCalls())
-func (mock *RescreenStoreMock) HoldListCalls() []struct {
-	Ctx    context.Context
-	List   string
-	Holder string
-	Now    time.Time
-	Until  time.Time
-} {
-	var calls []struct {
-		Ctx    context.Context
-		List   string
-		Holder string
-		Now    time.Time
-		Until  time.Time
-	}
-	mock.lockHoldList.RLock()
-	calls = mock.calls.HoldList
-	mock.lockHoldList.RUnlock()
-	return calls
-}
-
-// OutdatedRuns calls OutdatedRunsFunc.
-func (mock *RescreenStoreMock) OutdatedRuns(ctx context.Context, q verification.OutdatedQuery) ([]verification.RunRef, error) {
-	if mock.OutdatedRunsFunc == nil {
-		panic("RescreenStoreMock.OutdatedRunsFunc: method is nil but RescreenStore.OutdatedRuns was just called")
+// HoldPass calls HoldPassFunc.
+func (mock *RescreenStoreMock) HoldPass(ctx context.Context, p store.RescreenPass, now time.Time) (store.RescreenPass, error) {
+	if mock.HoldPassFunc == nil {
+		panic("RescreenStoreMock.HoldPassFunc: method is nil but RescreenStore.HoldPass was just called")
 	}
 	callInfo := struct {
 		Ctx context.Context
-		Q   verification.OutdatedQuery
+		P   store.RescreenPass
+		Now time.Time
 	}{
 		Ctx: ctx,
-		Q:   q,
+		P:   p,
+		Now: now,
 	}
-	mock.lockOutdatedRuns.Lock()
-	mock.calls.OutdatedRuns = append(mock.calls.OutdatedRuns, callInfo)
-	mock.lockOutdatedRuns.Unlock()
-	return mock.OutdatedRunsFunc(ctx, q)
+	mock.lockHoldPass.Lock()
+	mock.calls.HoldPass = append(mock.calls.HoldPass, callInfo)
+	mock.lockHoldPass.Unlock()
+	return mock.HoldPassFunc(ctx, p, now)
 }
 
-// OutdatedRunsCalls gets all the calls that were made to OutdatedRuns.
+// HoldPassCalls gets all the calls that were made to HoldPass.
 // Check the length with:
 //
-//	len(mockedRescreenStore.OutdatedRunsCalls())
-func (mock *RescreenStoreMock) OutdatedRunsCalls() []struct {
+//	len(mockedRescreenStore.HoldPassCalls())
+func (mock *RescreenStoreMock) HoldPassCalls() []struct {
 	Ctx context.Context
-	Q   verification.OutdatedQuery
+	P   store.RescreenPass
+	Now time.Time
 } {
 	var calls []struct {
 		Ctx context.Context
-		Q   verification.OutdatedQuery
+		P   store.RescreenPass
+		Now time.Time
 	}
-	mock.lockOutdatedRuns.RLock()
-	calls = mock.calls.OutdatedRuns
-	mock.lockOutdatedRuns.RUnlock()
+	mock.lockHoldPass.RLock()
+	calls = mock.calls.HoldPass
+	mock.lockHoldPass.RUnlock()
 	return calls
 }
 
 // RescreenPasses calls RescreenPassesFunc.
-func (mock *RescreenStoreMock) RescreenPasses(ctx context.Context) ([]verification.RescreenPass, error) {
+func (mock *RescreenStoreMock) RescreenPasses(ctx context.Context) ([]store.RescreenPass, error) {
 	if mock.RescreenPassesFunc == nil {
 		panic("RescreenStoreMock.RescreenPassesFunc: method is nil but RescreenStore.RescreenPasses was just called")
 	}
@@ -2003,45 +1925,5 @@ func (mock *RescreenStoreMock) RescreenPassesCalls() []struct {
 	mock.lockRescreenPasses.RLock()
 	calls = mock.calls.RescreenPasses
 	mock.lockRescreenPasses.RUnlock()
-	return calls
-}
-
-// SavePass calls SavePassFunc.
-func (mock *RescreenStoreMock) SavePass(ctx context.Context, p verification.RescreenPass, runs []verification.RunRef) error {
-	if mock.SavePassFunc == nil {
-		panic("RescreenStoreMock.SavePassFunc: method is nil but RescreenStore.SavePass was just called")
-	}
-	callInfo := struct {
-		Ctx  context.Context
-		P    verification.RescreenPass
-		Runs []verification.RunRef
-	}{
-		Ctx:  ctx,
-		P:    p,
-		Runs: runs,
-	}
-	mock.lockSavePass.Lock()
-	mock.calls.SavePass = append(mock.calls.SavePass, callInfo)
-	mock.lockSavePass.Unlock()
-	return mock.SavePassFunc(ctx, p, runs)
-}
-
-// SavePassCalls gets all the calls that were made to SavePass.
-// Check the length with:
-//
-//	len(mockedRescreenStore.SavePassCalls())
-func (mock *RescreenStoreMock) SavePassCalls() []struct {
-	Ctx  context.Context
-	P    verification.RescreenPass
-	Runs []verification.RunRef
-} {
-	var calls []struct {
-		Ctx  context.Context
-		P    verification.RescreenPass
-		Runs []verification.RunRef
-	}
-	mock.lockSavePass.RLock()
-	calls = mock.calls.SavePass
-	mock.lockSavePass.RUnlock()
 	return calls
 }

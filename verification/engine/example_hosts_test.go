@@ -92,7 +92,7 @@ func ExampleEngine_RescreenPasses() {
 		panic(err)
 	}
 	for _, p := range must(s.RescreenPasses(ctx)) {
-		fmt.Println(p.List, p.Version, p.Runs, p.Flagged, p.Failed)
+		fmt.Println(p.List, p.Version, p.Runs, p.EndedAt.After(p.StartedAt))
 	}
-	// Output: sanctions 2026-11-22 1 1 0
+	// Output: sanctions 2026-11-22 1 true
 }

@@ -12,34 +12,35 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // The limits of re-screening.
 const (
 	rescreenInterval = time.Minute          // between two checks of the versions of the lists
-	rescreenHold     = 3 * rescreenInterval // how long a host holds a list after each batch
+	rescreenHold     = 3 * rescreenInterval // how long a host holds a list after each check
 	rescreenBatch    = 100                  // runs in a batch
 	rescreenTime     = 5 * time.Second      // after which no further run of a batch is begun
+	rescreenRunTime  = 30 * time.Second     // for one run
+	rescreenLease    = time.Minute          // of a batch, which ends before that
 	// A host rests after a batch for rescreenRests times as long as the batch took, so
 	// that it uses a quarter of a processor, and at least for rescreenRest.
 	rescreenRests    = 3
 	rescreenRest     = 100 * time.Millisecond
-	rescreenRunTime  = 30 * time.Second // for one run; two of them end before a hold does
-	rescreenAttempts = 3                // of a run that cannot be screened now
+	rescreenAttempts = 3 // of a run that cannot be screened now
 )
 
 // rescreening is the re-screening on this host, one batch at a time. The runner's lock
-// guards busy and at.
+// guards busy and at; only the batch under way uses the rest.
 type rescreening struct {
-	lists  []rescreenedList // by name
-	holder string           // identifies this host; made when it is first needed
-	busy   bool             // a batch is under way
-	at     time.Time        // of the next batch
-	// failing has the number of attempts for the runs whose last attempt failed.
-	// Only the batch under way uses it.
-	failing map[verification.RunRef]int
+	lists   []rescreenedList // by name
+	holder  string           // identifies this host; made when it is first needed
+	busy    bool             // a batch is under way
+	at      time.Time        // of the next batch
+	checkAt time.Time        // of the next check of the versions
+	passes  map[string]store.RescreenPass
 	// after has, by list, the tenant of the last run that was screened or attempted, so that
-	// tenants take turns although a batch ends by time. Only the batch under way uses it.
+	// tenants take turns although a batch ends by time.
 	after map[string]verification.TenantID
 }
 
@@ -50,7 +51,7 @@ type rescreenedList struct {
 }
 
 func newRescreening(providers map[string]verification.Provider) rescreening {
-	r := rescreening{failing: map[verification.RunRef]int{}, after: map[string]verification.TenantID{}}
+	r := rescreening{after: map[string]verification.TenantID{}}
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		if p, ok := providers[name].(verification.Rescreener); ok {
 			for list := range p.ListVersions() {
@@ -77,9 +78,8 @@ func (e *Engine) recordHits(ctx context.Context, s *session, c verification.Reco
 	return err == nil && s.run.Seq > before.Seq, err
 }
 
-// RescreenPasses returns the last pass over each list, which has the progress of the
-// re-screening of all tenants.
-func (e *Engine) RescreenPasses(ctx context.Context) ([]verification.RescreenPass, error) {
+// RescreenPasses returns the last pass over each list, of all tenants and hosts.
+func (e *Engine) RescreenPasses(ctx context.Context) ([]store.RescreenPass, error) {
 	return e.ports.Store.RescreenPasses(ctx)
 }
 
@@ -111,76 +111,91 @@ func (r *runner) rescreen(now time.Time) time.Time {
 // rescreenBatches screens a batch of runs against each list, and returns the time of the
 // next batch.
 func (r *runner) rescreenBatches(began time.Time) (next time.Time) {
-	if r.rescreening.holder == "" {
-		r.rescreening.holder = r.e.ports.NewID()
+	s := &r.rescreening
+	if !began.Before(s.checkAt) {
+		s.checkAt = began.Add(rescreenInterval)
+		r.holdPasses(began)
 	}
 	more := false
-	for _, l := range r.rescreening.lists {
-		n, err := r.rescreenList(l)
-		if errors.Is(err, verification.ErrConflict) { // another host holds the list
+	for _, l := range s.lists {
+		if !r.current(l, s.passes) {
 			continue
 		}
+		n, err := r.rescreenList(l)
 		if err != nil && r.base.Err() == nil {
 			r.e.log.Error("completed runs cannot be screened again", "list", l.name, "error", err)
 		}
-		more = more || n > 0 && err == nil
+		more = more || n > 0
+	}
+	if !more {
+		return s.checkAt
 	}
 	now := r.e.now()
-	if !more {
-		return now.Add(rescreenInterval)
-	}
 	return now.Add(min(max(rescreenRest, rescreenRests*now.Sub(began)), rescreenInterval))
 }
 
-// rescreenList screens up to rescreenBatch runs against a list, and returns how many it
-// has done. ErrConflict is returned while another host holds the list. The pass belongs
-// to the version that this host has: while the hosts have several versions, only that of
-// the holder counts.
-func (r *runner) rescreenList(l rescreenedList) (n int, err error) {
-	ctx, store := r.base, r.e.ports.Store
+// current reports whether this host has the version of the pass over a list.
+func (r *runner) current(l rescreenedList, passes map[string]store.RescreenPass) bool {
 	version := l.provider.ListVersions()[l.name]
-	if version == "" || r.isClosing() {
-		return 0, nil
-	}
-	began := r.e.now()
-	pass, err := store.HoldList(ctx, l.name, r.rescreening.holder, began, began.Add(rescreenHold))
-	if err == nil && pass.Version != version {
-		pass = pass.Next(version, began)
-		clear(r.rescreening.failing)
-		err = store.SavePass(ctx, pass, nil)
-	}
-	if err != nil {
-		return 0, err
-	}
-	runs, err := store.OutdatedRuns(ctx, verification.OutdatedQuery{
-		List: l.name, Pass: pass.Number, After: r.rescreening.after[l.name], Limit: rescreenBatch,
-	})
-	if err != nil {
-		return 0, err
-	}
-	if len(runs) == 0 {
-		return 0, r.endPass(ctx, pass)
-	}
-	if pass.EndedAt.IsZero() && pass.ScreenedAt.Equal(pass.StartedAt) {
-		r.e.log.Info("screening completed runs again", "list", pass.List, "version", pass.Version)
-	}
-	done, err := r.rescreenRuns(ctx, l, &pass, runs)
-	now := r.e.now()
-	if pass.HeldUntil = now.Add(rescreenHold); len(done) > 0 {
-		pass.ScreenedAt = now
-	}
-	return len(done), errors.Join(err, store.SavePass(ctx, pass, done))
+	return version != "" && version == passes[l.name].Version
 }
 
-// releaseLists ends the holds of this host, so that another one continues its passes at
-// its next check and not when the holds end. No batch is under way.
-func (r *runner) releaseLists(ctx context.Context) {
-	if r.rescreening.holder == "" {
-		return
+// holdPasses holds each list that no other host holds, and reads the passes over all lists.
+// A pass begins when the version of a list that this host holds has changed.
+func (r *runner) holdPasses(now time.Time) {
+	s := &r.rescreening
+	if s.holder == "" {
+		s.holder = r.e.ports.NewID()
 	}
+	for _, l := range s.lists {
+		if version := l.provider.ListVersions()[l.name]; version != "" {
+			r.holdPass(l.name, version, now)
+		}
+	}
+	if err := r.readPasses(); err != nil && r.base.Err() == nil {
+		r.e.log.Error("the passes over lists cannot be read", "error", err)
+	}
+}
+
+// holdPass holds a list, and logs the beginning and the end of a pass.
+func (r *runner) holdPass(list, version string, now time.Time) {
+	pass, err := r.e.ports.Store.HoldPass(r.base, store.RescreenPass{
+		List: list, Version: version, Holder: r.rescreening.holder, HeldUntil: now.Add(rescreenHold),
+	}, now)
+	log := r.e.log.With("list", list, "version", version)
+	switch {
+	case errors.Is(err, verification.ErrConflict): // another host holds the list
+	case err != nil && r.base.Err() == nil:
+		log.Error("the screening of completed runs cannot begin or end", "error", err)
+	case err != nil || pass.Runs == 0:
+	case pass.StartedAt.Equal(now):
+		log.Info("screening completed runs again", "runs", pass.Runs)
+	case pass.EndedAt.Equal(now):
+		log.Info("completed runs were screened again", "runs", pass.Runs, "took", pass.EndedAt.Sub(pass.StartedAt))
+	}
+}
+
+// readPasses reads the last pass over each list.
+func (r *runner) readPasses() error {
+	all, err := r.e.ports.Store.RescreenPasses(r.base)
+	passes := map[string]store.RescreenPass{}
+	for _, p := range all {
+		passes[p.List] = p
+	}
+	r.rescreening.passes = passes
+	return err
+}
+
+// releaseLists ends the holds of this host, so that another host continues with the versions
+// that it has at its next check and not when the holds end. No batch is under way.
+func (r *runner) releaseLists(ctx context.Context) {
 	now := r.e.now()
-	for _, l := range r.rescreening.lists {
-		_, err := r.e.ports.Store.HoldList(ctx, l.name, r.rescreening.holder, now, now)
+	for _, pass := range r.rescreening.passes {
+		if pass.Holder != r.rescreening.holder {
+			continue
+		}
+		pass.HeldUntil = now
+		_, err := r.e.ports.Store.HoldPass(ctx, pass, now)
 		if err != nil && !errors.Is(err, verification.ErrConflict) { // another host holds the list
 			r.e.log.Warn("the screening lists are not released", "error", err)
 			return
@@ -188,68 +203,74 @@ func (r *runner) releaseLists(ctx context.Context) {
 	}
 }
 
-// endPass records that no run is left. Runs that are completed later and were screened
-// against another version are screened again as they come.
-func (r *runner) endPass(ctx context.Context, pass verification.RescreenPass) error {
-	if !pass.EndedAt.IsZero() {
-		return nil
+// rescreenList screens up to rescreenBatch runs against a list, one at a time, and returns
+// how many it has attempted.
+func (r *runner) rescreenList(l rescreenedList) (n int, err error) {
+	ctx, queue, s := r.base, r.e.ports.Store, &r.rescreening
+	began := r.e.now()
+	work, _, err := queue.Take(ctx, store.TakeRequest{
+		Kind: store.RescreenWork(l.name), Now: began, Lease: rescreenLease,
+		Max: rescreenBatch, MaxPerTenant: rescreenBatch, After: s.after[l.name],
+	})
+	if err != nil {
+		return 0, err
 	}
-	pass.EndedAt = r.e.now()
-	if err := r.e.ports.Store.SavePass(ctx, pass, nil); err != nil {
-		return err
+	if p := s.passes[l.name]; len(work) == 0 && p.EndedAt.IsZero() && p.Holder == s.holder {
+		r.holdPass(l.name, p.Version, began)
+		return 0, r.readPasses()
 	}
-	if pass.Runs+pass.Failed > 0 {
-		r.e.log.Info("completed runs were screened again", "list", pass.List, "version", pass.Version,
-			"runs", pass.Runs, "flagged", pass.Flagged, "failed", pass.Failed, "took", pass.EndedAt.Sub(pass.StartedAt))
+	// A pass over another version may have begun before the work was taken. If one begins
+	// from now on, it replaces the work, and the leases of this host no longer count.
+	if err := r.readPasses(); err != nil {
+		return 0, errors.Join(err, queue.Release(ctx, work, began))
 	}
-	return nil
+	for i, w := range work {
+		if r.isClosing() || r.e.now().Sub(began) > rescreenTime || !r.current(l, s.passes) {
+			return i, errors.Join(err, queue.Release(ctx, work[i:], r.e.now()))
+		}
+		s.after[l.name] = w.Tenant
+		failed := r.rescreenWork(ctx, l, w)
+		if ctx.Err() != nil {
+			return i, errors.Join(err, failed)
+		}
+		if failed != nil {
+			err = failed
+		}
+	}
+	return len(work), err
 }
 
-// rescreenRuns screens runs again, one at a time, and returns those that it has done. A
-// run that cannot be screened is logged and counts as done: at once or, if the failure is
-// temporary, after rescreenAttempts. err is the failure of a run that is left for a later
-// attempt.
-func (r *runner) rescreenRuns(
-	ctx context.Context, l rescreenedList, pass *verification.RescreenPass, runs []verification.RunRef,
-) (done []verification.RunRef, err error) {
-	began := r.e.now()
-	for _, ref := range runs {
-		if r.isClosing() || r.e.now().Sub(began) > rescreenTime {
-			break
-		}
-		r.rescreening.after[pass.List] = ref.Tenant
-		flagged, failed := r.e.rescreenRun(ctx, pass, ref)
-		if ctx.Err() != nil {
-			return done, errors.Join(err, failed)
-		}
-		if l.provider.ListVersions()[pass.List] != pass.Version { // the next batch begins another pass
-			return done, err
-		}
-		if temporary(failed) {
-			if r.rescreening.failing[ref]++; r.rescreening.failing[ref] < rescreenAttempts {
-				err = failed
-				continue
-			}
-		}
-		delete(r.rescreening.failing, ref)
-		outcome := "clear"
-		switch {
-		case failed != nil:
-			outcome = "failed"
-			pass.Failed++
-			r.e.log.Error("run not screened again", "list", pass.List, "run", ref.Run, "tenant", ref.Tenant, "error", failed)
-		case flagged:
-			outcome = "flagged"
-			pass.Flagged++
-			fallthrough
-		default:
-			pass.Runs++
-		}
-		r.e.opt.Observer.RunRescreened(pass.List, outcome)
-		done = append(done, ref)
+// rescreenWork screens a run again, and removes the work. A run that cannot be screened is
+// logged: at once or, if the failure is temporary, after rescreenAttempts. Before that, err
+// is the failure.
+func (r *runner) rescreenWork(ctx context.Context, l rescreenedList, w store.Work) (err error) {
+	pass, queue := r.rescreening.passes[l.name], r.e.ports.Store
+	flagged, failed := false, errStoppedScreening
+	if w.Lost < maxLost {
+		flagged, failed = r.e.rescreenRun(ctx, pass, w.RunRef)
 	}
-	return done, err
+	switch {
+	case ctx.Err() != nil:
+		return failed
+	case !r.current(l, r.rescreening.passes): // the next check begins another pass
+		return queue.Release(ctx, []store.Work{w}, r.e.now())
+	case temporary(failed) && w.Attempt+1 < rescreenAttempts:
+		return errors.Join(failed, queue.Postpone(ctx, w, r.e.now().Add(rescreenInterval)))
+	}
+	outcome := "clear"
+	switch {
+	case failed != nil:
+		outcome = "failed"
+		r.e.log.Error("run not screened again", "list", pass.List, "run", w.Run, "tenant", w.Tenant, "error", failed)
+	case flagged:
+		outcome = "flagged"
+	}
+	r.e.opt.Observer.RunRescreened(pass.List, outcome)
+	return queue.Finish(ctx, w)
 }
+
+// errStoppedScreening is the failure of a run whose hosts stopped while they screened it.
+var errStoppedScreening = errors.New("the hosts that screened the run kept stopping")
 
 // temporary reports whether a run that was not screened may be screened later.
 func temporary(err error) bool {
@@ -260,7 +281,7 @@ func temporary(err error) bool {
 // of a pass, and records new hits. It reports whether there were any. A check that was not
 // compared as a whole is an error, after all checks are screened. The run is not cached, so
 // that live runs stay in the cache.
-func (e *Engine) rescreenRun(ctx context.Context, pass *verification.RescreenPass, ref verification.RunRef) (flagged bool, err error) {
+func (e *Engine) rescreenRun(ctx context.Context, pass store.RescreenPass, ref verification.RunRef) (flagged bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, rescreenRunTime)
 	defer cancel()
 	events, err := e.ports.Store.Load(ctx, ref.Tenant, ref.Run, 0)

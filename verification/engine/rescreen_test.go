@@ -125,6 +125,34 @@ func hitsOf(t *testing.T, s store.RunStore, id verification.RunID) (n int) {
 	return n
 }
 
+// wantPass wants the last pass over the list to be over a version, with a number of runs,
+// and ended.
+func wantPass(t *testing.T, k *enginetest.Kit, version string, runs int) {
+	t.Helper()
+	passes, err := k.Engine.RescreenPasses(t.Context())
+	if err != nil || len(passes) != 1 || passes[0].Version != version || passes[0].Runs != runs || passes[0].EndedAt.IsZero() {
+		t.Errorf("passes = %+v, %v; want an ended one over %s with %d runs", passes, err, version, runs)
+	}
+}
+
+// wantRescreened wants a number of re-screenings for each outcome.
+func (o *observed) wantRescreened(t *testing.T, want map[string]int) {
+	t.Helper()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	got := map[string]int{}
+	for _, what := range o.got {
+		if outcome, ok := strings.CutPrefix(what, "rescreened sanctions "); ok {
+			got[outcome]++
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("outcomes of re-screening (-want +got):\n%s", diff)
+	}
+}
+
+func (o *observed) observe(_ *engine.Ports, opt *engine.Options) { opt.Observer = o }
+
 func TestACompletedRunIsScreenedAgainWhenTheListChanges(t *testing.T) {
 	s := newScreener("v1")
 	k := enginetest.New(t, s.screens)
@@ -183,9 +211,7 @@ func TestOnlyChecksThatAskAreScreenedAgain(t *testing.T) {
 	s.change("v2")
 	k.Advance(2 * time.Minute)
 	wantCalls(t, "of a run with two checks", s, once(run))
-	if passes, err := k.Engine.RescreenPasses(t.Context()); err != nil || passes[0].Runs != 1 || passes[0].Failed != 0 {
-		t.Errorf("passes = %+v, %v; want one run and no failure", passes, err)
-	}
+	wantPass(t, k, "v2", 1)
 }
 
 func TestATenantsOwnProviderDoesNotRescreen(t *testing.T) {
@@ -241,15 +267,14 @@ func TestAListThatChangesDuringAPassBeginsAnother(t *testing.T) {
 			t.Errorf("run %s was screened %d times, want once or twice", r.ID, found[r.ID])
 		}
 	}
-	if passes, err := k.Engine.RescreenPasses(t.Context()); err != nil || len(passes) != 1 || passes[0].Version != "v3" || passes[0].Runs != len(runs) || passes[0].EndedAt.IsZero() {
-		t.Errorf("passes = %+v, %v; want an ended one over v3 with all runs", passes, err)
-	}
+	wantPass(t, k, "v3", len(runs))
 }
 
 func TestAFailedRescreeningIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
+	var seen observed
 	s := newScreener("v1")
-	k := enginetest.New(t, s.screens, func(_ *engine.Ports, o *engine.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	k := enginetest.New(t, s.screens, seen.observe, func(_ *engine.Ports, o *engine.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	w := k.Apply(screened())
 	first, broken, last := k.Start(w.ID, engine.StartRequest{ReferenceID: "1"}), k.Start(w.ID, engine.StartRequest{ReferenceID: "2"}), k.Start(w.ID, engine.StartRequest{ReferenceID: "3"})
 	s.before = func(id verification.RunID) error {
@@ -264,10 +289,8 @@ func TestAFailedRescreeningIsLoggedOnce(t *testing.T) {
 	if n := strings.Count(log.String(), "run not screened again"); n != 1 {
 		t.Errorf("%d log lines of the broken run, want 1:\n%s", n, log.String())
 	}
-	passes, _ := k.Engine.RescreenPasses(t.Context())
-	if p := passes[0]; p.Runs != 2 || p.Failed != 1 || p.EndedAt.IsZero() {
-		t.Errorf("pass = %+v, want an ended one with 2 runs and 1 failure", p)
-	}
+	wantPass(t, k, "v2", 3)
+	seen.wantRescreened(t, map[string]int{"clear": 2, "failed": 1})
 	if strings.Contains(log.String(), "Testov") {
 		t.Errorf("the log has a name:\n%s", log.String())
 	}
@@ -275,15 +298,17 @@ func TestAFailedRescreeningIsLoggedOnce(t *testing.T) {
 
 func TestARunThatIsComparedInPartIsLoggedAndCounted(t *testing.T) {
 	var log bytes.Buffer
+	var seen observed
 	s := newScreener("v1")
-	k := enginetest.New(t, s.screens, func(_ *engine.Ports, o *engine.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	k := enginetest.New(t, s.screens, seen.observe, func(_ *engine.Ports, o *engine.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	run := k.Start(k.Apply(screened()).ID, engine.StartRequest{ReferenceID: "1"})
 	s.partly = []string{"Testov is too long"}
 	s.change("v2", "e-1")
 	k.Advance(time.Hour)
-	passes, _ := k.Engine.RescreenPasses(t.Context())
-	if p := passes[0]; p.Failed != 1 || p.EndedAt.IsZero() || hitsOf(t, k.Store, run.ID) != 1 {
-		t.Errorf("pass = %+v, %d hits; want an ended pass with 1 failure, and the hit recorded", p, hitsOf(t, k.Store, run.ID))
+	wantPass(t, k, "v2", 1)
+	seen.wantRescreened(t, map[string]int{"failed": 1})
+	if n := hitsOf(t, k.Store, run.ID); n != 1 {
+		t.Errorf("%d events of hits, want 1", n)
 	}
 	if text := log.String(); strings.Count(text, "node a: not everything was compared with the list") != 1 || strings.Contains(text, "Testov") {
 		t.Errorf("log:\n%s\nwant one line without the name", text)
@@ -292,7 +317,8 @@ func TestARunThatIsComparedInPartIsLoggedAndCounted(t *testing.T) {
 
 func TestAFailedRescreeningIsRetriedAndDelaysNoOther(t *testing.T) {
 	s := newScreener("v1")
-	k := enginetest.New(t, s.screens)
+	var seen observed
+	k := enginetest.New(t, s.screens, seen.observe)
 	w := k.Apply(screened())
 	var runs []verification.RunDetail
 	for range 3 {
@@ -309,15 +335,17 @@ func TestAFailedRescreeningIsRetriedAndDelaysNoOther(t *testing.T) {
 	s.change("v2")
 	k.Advance(time.Hour)
 	wantCalls(t, "with runs that fail for a time", s, once(runs[1], runs[2]))
-	passes, _ := k.Engine.RescreenPasses(t.Context())
-	if p := passes[0]; p.Runs != 2 || p.Failed != 1 || p.EndedAt.IsZero() || tries[runs[0].ID] != 3 {
-		t.Errorf("pass = %+v after %d tries, want an ended one with 2 runs and 1 failure after 3", p, tries[runs[0].ID])
+	wantPass(t, k, "v2", 3)
+	seen.wantRescreened(t, map[string]int{"clear": 2, "failed": 1})
+	if n := tries[runs[0].ID]; n != 3 {
+		t.Errorf("%d attempts, want 3", n)
 	}
 }
 
 func TestABatchOfReScreeningEndsByTime(t *testing.T) {
 	s := newScreener("v1")
-	k := enginetest.New(t, s.screens)
+	var seen observed
+	k := enginetest.New(t, s.screens, seen.observe)
 	w := k.Apply(screened())
 	for range 4 {
 		k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
@@ -325,19 +353,16 @@ func TestABatchOfReScreeningEndsByTime(t *testing.T) {
 	s.before = func(verification.RunID) error { return k.Clock.Sleep(t.Context(), 4*time.Second) }
 	s.change("v2")
 	k.Advance(70 * time.Second) // the check of the versions, and 10 s
-	passes, err := k.Engine.RescreenPasses(t.Context())
-	if err != nil || len(passes) != 1 || passes[0].Runs != 2 {
-		t.Errorf("passes = %+v, %v; want one whose first batch of two runs is saved", passes, err)
-	}
+	seen.wantRescreened(t, map[string]int{"clear": 2})
 	k.Advance(2 * time.Minute)
-	if passes, err = k.Engine.RescreenPasses(t.Context()); err != nil || passes[0].Runs != 4 {
-		t.Errorf("passes = %+v, %v; want one with all runs", passes, err)
-	}
+	seen.wantRescreened(t, map[string]int{"clear": 4})
+	wantPass(t, k, "v2", 4)
 }
 
 func TestAReScreeningThatTakesTooLongIsAttemptedAgain(t *testing.T) {
 	s := newScreener("v1")
-	k := enginetest.New(t, s.screens)
+	var seen observed
+	k := enginetest.New(t, s.screens, seen.observe)
 	run := start(k, screened())
 	slow := true
 	s.before = func(verification.RunID) error {
@@ -352,19 +377,17 @@ func TestAReScreeningThatTakesTooLongIsAttemptedAgain(t *testing.T) {
 	if n := s.take()[run.ID]; n != 2 {
 		t.Errorf("the run was screened %d times, want 2: the first took too long", n)
 	}
-	if passes, err := k.Engine.RescreenPasses(t.Context()); err != nil || passes[0].Runs != 1 || passes[0].Failed != 0 {
-		t.Errorf("passes = %+v, %v; want one run and no failure", passes, err)
-	}
+	seen.wantRescreened(t, map[string]int{"clear": 1})
 }
 
 func TestRescreeningContinuesAfterTheTenantServedLast(t *testing.T) {
 	s := newScreener("v1")
-	rescreens := &mock.RescreenStoreMock{}
+	queue := &mock.WorkQueueMock{}
 	k := enginetest.New(t, s.screens, func(p *engine.Ports, _ *engine.Options) {
 		own := p.Store
-		rescreens.HoldListFunc, rescreens.SavePassFunc = own.HoldList, own.SavePass
-		rescreens.OutdatedRunsFunc, rescreens.RescreenPassesFunc = own.OutdatedRuns, own.RescreenPasses
-		p.Store = replace(own, func(all *ports) { all.RescreenStore = rescreens })
+		queue.TakeFunc, queue.FinishFunc, queue.RenewFunc = own.Take, own.Finish, own.Renew
+		queue.PostponeFunc, queue.ReleaseFunc = own.Postpone, own.Release
+		p.Store = replace(own, func(all *ports) { all.WorkQueue = queue })
 	})
 	w := k.Apply(screened())
 	for range 120 { // more than a batch
@@ -372,10 +395,41 @@ func TestRescreeningContinuesAfterTheTenantServedLast(t *testing.T) {
 	}
 	s.change("v2")
 	k.Advance(10 * time.Minute)
-	calls := rescreens.OutdatedRunsCalls()
-	if first, last := calls[0].Q.After, calls[len(calls)-1].Q.After; first != "" || last != enginetest.Tenant {
+	var after []verification.TenantID
+	for _, c := range queue.TakeCalls() {
+		if c.R.Kind == store.RescreenWork("sanctions") {
+			after = append(after, c.R.After)
+		}
+	}
+	if first, last := after[0], after[len(after)-1]; first != "" || last != enginetest.Tenant {
 		t.Errorf("the first batch is after tenant %q and the last after %q, want none and %q", first, last, enginetest.Tenant)
 	}
+}
+
+func TestARunThatKeepsStoppingItsHostsHoldsUpNoPass(t *testing.T) {
+	s := newScreener("v1")
+	var seen observed
+	queue := &mock.WorkQueueMock{}
+	k := enginetest.New(t, s.screens, seen.observe, func(p *engine.Ports, _ *engine.Options) {
+		own := p.Store
+		queue.FinishFunc, queue.RenewFunc, queue.PostponeFunc, queue.ReleaseFunc = own.Finish, own.Renew, own.Postpone, own.Release
+		queue.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]store.Work, time.Time, error) {
+			work, next, err := own.Take(ctx, r)
+			for i := range work {
+				if r.Kind == store.RescreenWork("sanctions") {
+					work[i].Lost = 5
+				}
+			}
+			return work, next, err
+		}
+		p.Store = replace(own, func(all *ports) { all.WorkQueue = queue })
+	})
+	start(k, screened())
+	s.change("v2")
+	k.Advance(10 * time.Minute)
+	wantCalls(t, "of a run that lost five leases", s, once())
+	seen.wantRescreened(t, map[string]int{"failed": 1})
+	wantPass(t, k, "v2", 1)
 }
 
 // another serves another host on the store and the clock of a kit.
@@ -410,39 +464,67 @@ func another(t *testing.T, k *enginetest.Kit, s *screener, change func(*engine.P
 
 func TestAnotherHostContinuesThePassOfADeadHost(t *testing.T) {
 	s := newScreener("v1")
-	var dead sync.Map
+	queue := &mock.WorkQueueMock{}
+	rescreens := &mock.RescreenStoreMock{}
+	errDead := errors.New("the host is dead")
 	k := enginetest.New(t, s.screens, func(p *engine.Ports, _ *engine.Options) {
 		own := p.Store
-		rescreens := &mock.RescreenStoreMock{OutdatedRunsFunc: own.OutdatedRuns, RescreenPassesFunc: own.RescreenPasses}
-		rescreens.SavePassFunc = func(ctx context.Context, pass verification.RescreenPass, runs []verification.RunRef) error {
-			if len(runs) > 0 && pass.Version == "v2" {
-				dead.Store("host", true)
-				return errors.New("the host died before it saved the batch")
+		dead := false
+		queue.RenewFunc, queue.PostponeFunc, queue.ReleaseFunc = own.Renew, own.Postpone, own.Release
+		queue.FinishFunc = func(ctx context.Context, w store.Work) error {
+			if w.Kind == store.RescreenWork("sanctions") {
+				dead = true
+				return errDead
 			}
-			return own.SavePass(ctx, pass, runs)
+			return own.Finish(ctx, w)
 		}
-		rescreens.HoldListFunc = func(ctx context.Context, list, holder string, now, until time.Time) (verification.RescreenPass, error) {
-			if _, is := dead.Load("host"); is {
-				return verification.RescreenPass{}, verification.Conflict("list", "the host is dead")
+		queue.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]store.Work, time.Time, error) {
+			if dead {
+				return nil, time.Time{}, errDead
 			}
-			return own.HoldList(ctx, list, holder, now, until)
+			return own.Take(ctx, r)
 		}
-		p.Store = replace(own, func(all *ports) { all.RescreenStore = rescreens })
+		rescreens.RescreenPassesFunc = own.RescreenPasses
+		rescreens.HoldPassFunc = func(ctx context.Context, p store.RescreenPass, now time.Time) (store.RescreenPass, error) {
+			if dead {
+				return store.RescreenPass{}, errDead
+			}
+			return own.HoldPass(ctx, p, now)
+		}
+		p.Store = replace(own, func(all *ports) { all.WorkQueue, all.RescreenStore = queue, rescreens })
 	})
 	w := k.Apply(screened())
 	a, b := k.Start(w.ID, engine.StartRequest{ReferenceID: "1"}), k.Start(w.ID, engine.StartRequest{ReferenceID: "2"})
 	s.change("v2", "e-1")
-	k.Advance(2 * time.Minute)
+	k.Advance(61 * time.Second)
 	wantCalls(t, "of the host that dies", s, once(a, b))
 	another(t, k, s, nil)
-	k.Advance(time.Minute)
-	wantCalls(t, "while the dead host holds the list", s, once())
-	k.Advance(5 * time.Minute)
+	k.Advance(30 * time.Second)
+	wantCalls(t, "while the leases of the dead host last", s, once())
+	k.Advance(2 * time.Minute)
 	wantCalls(t, "of the other host", s, once(a, b))
 	for _, r := range []verification.RunDetail{a, b} {
 		if n := hitsOf(t, k.Store, r.ID); n != 1 {
 			t.Errorf("run %s has %d events of hits, want 1", r.ID, n)
 		}
+	}
+}
+
+// A host whose version is another one finishes no work of the pass: its own version may
+// lack what the pass is about.
+func TestAHostWithAnotherVersionLeavesThePassToOthers(t *testing.T) {
+	first, second := newScreener("v1"), newScreener("v1")
+	k := enginetest.New(t, first.screens)
+	run := start(k, screened())
+	k.Advance(2 * time.Minute)
+	another(t, k, second, nil)
+	k.Advance(2 * time.Minute)
+	first.change("v2", "e-1")
+	k.Advance(5 * time.Minute)
+	wantCalls(t, "of the host that holds the list", first, once(run))
+	wantCalls(t, "of the host with the earlier version", second, once())
+	if n := hitsOf(t, k.Store, run.ID); n != 1 {
+		t.Errorf("%d events of hits, want 1", n)
 	}
 }
 

@@ -29,8 +29,8 @@ type Commit struct {
 	// decided on: Append returns ErrConflict if it is not the stored one. 0 is any
 	// revision.
 	WorkflowRevision int
-	// Screened are the lists whose changes lead to the re-screening of the run. They are
-	// set by the commit that completes the run.
+	// Screened are the lists whose changes lead to the re-screening of the run, see
+	// RescreenStore. They are set by the commit that completes the run.
 	Screened []verification.ScreenedList
 	// Measures are added to the sums of the workflow and the tenant.
 	Measures []view.Measure
@@ -113,6 +113,9 @@ const (
 	WorkAnnounce WorkKind = "announce" // send a notice of the run, see WorkKey.Seq
 	WorkExpire   WorkKind = "expire"   // record that the deadline has passed
 )
+
+// RescreenWork returns the kind of work that screens completed runs again against a list.
+func RescreenWork(list string) WorkKind { return WorkKind("rescreen:" + list) }
 
 // TakeRequest is a request for due work of one kind. Tenants take turns: each is given
 // its first piece before any is given its second.

@@ -48,7 +48,8 @@ type RunStore interface {
 }
 
 // WorkQueue keeps the effects that must be carried out. A run has at most one piece of
-// each kind in the queue, and one for each of its notices: see Commit.Work. Work is handed
+// each kind in the queue, and one for each of its notices: see Commit.Work and
+// RescreenStore. Work is handed
 // out at least once, and tenants take turns within each kind, however much work one of
 // them has.
 type WorkQueue interface {
@@ -80,25 +81,20 @@ type MeasureStore interface {
 	Measures(ctx context.Context, t verification.TenantID, q view.MeasureQuery) ([]view.MeasureCounts, error)
 }
 
-// RescreenStore keeps the completed runs that are screened again when a list changes,
-// and the last pass over each list. Append adds a run when it completes, see
-// Commit.Screened: as screened in the last pass if that has the version that the run was
-// screened against, else as screened in no pass.
+// RescreenStore screens completed runs again when a list changes. Append keeps the versions
+// of the lists that a run was screened against, see Commit.Screened. If the last pass over
+// such a list has another version, Append also queues work of the kind RescreenWork(list),
+// due when the run was completed.
 type RescreenStore interface {
-	// HoldList makes a host the only one that screens runs again against a list until the
-	// given time. It returns the last pass over the list; its Number is 0 before the
-	// first pass. It returns ErrConflict if another host holds the list at now.
-	HoldList(ctx context.Context, list, holder string, now, until time.Time) (verification.RescreenPass, error)
-	// SavePass replaces the last pass over p.List, and records that runs were screened in
-	// it, all or nothing. It returns ErrConflict unless p.Holder was the last to hold the
-	// list.
-	SavePass(ctx context.Context, p verification.RescreenPass, runs []verification.RunRef) error
-	// OutdatedRuns returns runs that were last screened before the pass q.Pass over a list.
-	// Tenants take turns: each is given its first run before any is given its second. The
-	// runs of a tenant come in the order of the passes in which they were screened last.
-	OutdatedRuns(ctx context.Context, q verification.OutdatedQuery) ([]verification.RunRef, error)
+	// HoldPass makes p.Holder the only host that begins passes over the list p.List, until
+	// p.HeldUntil. If the last pass over the list does not have the version p.Version,
+	// HoldPass begins another one: for each run that was screened against another version, it
+	// queues work of the kind RescreenWork(p.List), due at now, in place of such work in the
+	// queue. A pass of the same version ends at now when no such work is left. HoldPass returns
+	// the pass, or ErrConflict if another host holds the list at now.
+	HoldPass(ctx context.Context, p RescreenPass, now time.Time) (RescreenPass, error)
 	// RescreenPasses returns the last pass over each list, in the order of the lists.
-	RescreenPasses(ctx context.Context) ([]verification.RescreenPass, error)
+	RescreenPasses(ctx context.Context) ([]RescreenPass, error)
 }
 
 // WorkflowStore keeps workflows and their immutable versions.

@@ -73,7 +73,7 @@ func (s stores) broken(change breakage) *broken {
 		},
 		&mock.MeasureStoreMock{MeasuresFunc: s.Measures},
 		&mock.RescreenStoreMock{
-			HoldListFunc: s.HoldList, SavePassFunc: s.SavePass, OutdatedRunsFunc: s.OutdatedRuns, RescreenPassesFunc: s.RescreenPasses,
+			HoldPassFunc: s.HoldPass, RescreenPassesFunc: s.RescreenPasses,
 		},
 	}
 	change(b, s)

@@ -79,13 +79,12 @@ func TestEverySuiteRunsAlone(t *testing.T) {
 	}
 	for suite, of := range map[string]func(store.Store) storetest.Ports{
 		"runs": func(s store.Store) storetest.Ports {
-			return storetest.Ports{RunStore: s, WorkQueue: s, WorkflowStore: s}
+			return storetest.Ports{RunStore: s, WorkQueue: s, WorkflowStore: s, RescreenStore: s}
 		},
 		"tenants":          func(s store.Store) storetest.Ports { return storetest.Ports{TenantStore: s, TenantLister: s} },
 		"idempotency keys": func(s store.Store) storetest.Ports { return storetest.Ports{IdempotencyStore: s} },
 		"deliveries":       func(s store.Store) storetest.Ports { return storetest.Ports{DeliveryStore: s, RunStore: s} },
 		"measures":         func(s store.Store) storetest.Ports { return storetest.Ports{MeasureStore: s, RunStore: s} },
-		"re-screening":     func(s store.Store) storetest.Ports { return storetest.Ports{RescreenStore: s, RunStore: s} },
 	} {
 		t.Run(suite, func(t *testing.T) {
 			storetest.Some(t, func(*testing.T) storetest.Ports { return of(fresh()) })

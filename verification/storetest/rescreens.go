@@ -4,29 +4,30 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func rescreens() []clause {
-	const hold, save = "RescreenStore.HoldList: ", "RescreenStore.SavePass: "
-	const outdated = "RescreenStore.OutdatedRuns: "
-	const query = "verification.OutdatedQuery: "
+	const hold, appends = "RescreenStore.HoldPass: ", "RescreenStore: "
 	return []clause{
-		{"one host holds a list until its time", hold + "makes a host the only one that screens runs again against a list until the given time", listIsHeld},
-		{"HoldList returns the last pass as it was saved", hold + "It returns the last pass over the list; its Number is 0 before the first pass", passIsReturned},
+		{"one host holds a list until its time", hold + "makes p.Holder the only host that begins passes over the list p.List, until p.HeldUntil", listIsHeld},
+		{"a pass begins when the version of the list changes", hold + "If the last pass over the list does not have the version p.Version, HoldPass begins another one", passBegins},
 		{"passes are returned in the order of their lists", "RescreenStore.RescreenPasses: returns the last pass over each list, in the order of the lists", passesInOrder},
-		{"a host that does not hold the list saves nothing", save + "It returns ErrConflict unless p.Holder was the last to hold the list", passOfAnother},
-		{"a completed run is outdated unless the last pass has its version", "RescreenStore: a run counts as screened in the last pass over the list if that pass has the version of the run, and in no pass otherwise", runsOfVersions},
-		{"only completed runs of checks that ask for it are outdated", "Commit.Screened: set by the commit that completes the run", runsThatAsked},
-		{"a run is outdated until a pass is saved with it", save + "records that runs were screened in it", runsOfAPass},
-		{"a run is screened against each of its lists alone", outdated + "runs that are screened against the list", runOfTwoLists},
-		{"a later append of a run changes no pass", "Commit.Screened: set by the commit that completes the run", appendAfterPass},
+		{"a pass queues the runs that were screened against another version", hold + "for each run that was screened against another version, it queues work", runsOfVersions},
+		{"a refused HoldPass begins no pass", hold + "returns ErrConflict if another host holds the list at now", passOfAnother},
+		{"a pass ends when no work of its list is left", hold + "A pass of the same version ends at now when no such work is left", passEnds},
+		{"a pass replaces the work of an earlier pass", hold + "in place of such work in the queue", passReplacesWork},
+		{"a run that completes during a pass is queued unless it has its version", appends + "If the last pass over such a list has another version, Append also queues work, due when the run was completed", runDuringPass},
+		{"only completed runs of checks that ask for it are screened again", "Commit.Screened: set by the commit that completes the run", runsThatAsked},
+		{"a run is screened against each of its lists alone", "RescreenWork: the kind of work that screens completed runs again against a list", runOfTwoLists},
+		{"a later append of a run queues no re-screening", "Commit.Screened: set by the commit that completes the run", appendAfterPass},
 		{"a refused append adds no run to be screened again", "RunStore.Append: all or nothing", refusedScreened},
-		{"outdated runs come in the order of their last passes, up to the limit", outdated + "in the order of the passes in which they were screened last", outdatedOrder},
-		{"tenants take turns in OutdatedRuns", outdated + "each is given its first run before any is given its second", outdatedTurns},
-		{"the turns of OutdatedRuns continue after the tenant that was served last", query + "tenants with higher ids come first, then the order starts again at the lowest id", outdatedTurnsContinue},
+		{"runs of every tenant are screened again", hold + "for each run that was screened against another version", runsOfEveryTenant},
 	}
 }
 
@@ -54,116 +55,163 @@ func screened(n int, version string) history {
 	return simple(n).then(0, screens(sanctions)).then(time.Second, versionOf(sanctions, version), completed())
 }
 
-// hold makes host 1 hold a list, and returns its last pass.
-func (t *trial) hold(list string) verification.RescreenPass {
-	p, err := t.store.HoldList(t.ctx, list, host1, instant(0), instant(time.Hour))
-	t.ok("HoldList", err)
+// hold makes host 1 hold a list with a version for an hour, and returns the pass.
+func (t *trial) hold(list, version string, now time.Duration) store.RescreenPass {
+	p, err := t.store.HoldPass(t.ctx, store.RescreenPass{
+		List: list, Version: version, Holder: host1, HeldUntil: instant(now + time.Hour),
+	}, instant(now))
+	t.ok("HoldPass", err)
 	return p
 }
 
-// pass saves a pass over the list sanctions, in which runs were screened.
-func (t *trial) pass(number int, version string, runs ...verification.RunRef) {
-	p := t.hold(sanctions)
-	p.Number, p.Version = number, version
-	t.ok("SavePass", t.store.SavePass(t.ctx, p, runs))
+// pass makes host 1 begin a pass over a list.
+func (t *trial) pass(list, version string, now time.Duration, runs int) {
+	want := store.RescreenPass{
+		List: list, Version: version, Holder: host1, HeldUntil: instant(now + time.Hour), StartedAt: instant(now), Runs: runs,
+	}
+	if runs == 0 {
+		want.EndedAt = want.StartedAt
+	}
+	same(t, "the pass", t.hold(list, version, now), want)
 }
 
-func (t *trial) outdatedAre(list string, pass, limit int, want ...verification.RunRef) {
-	t.outdatedAfter("", list, pass, limit, want...)
+// rescreens takes the work of a list that is due at a time, and ends the clause unless it
+// is that of the runs, in any order.
+func (t *trial) rescreens(list string, now time.Duration, want ...verification.RunRef) []store.Work {
+	work, _ := t.takeKind(due(store.RescreenWork(list), instant(now)))
+	var got []verification.RunRef
+	for _, w := range work {
+		got = append(got, w.RunRef)
+	}
+	order := func(a, b verification.RunRef) int {
+		return strings.Compare(string(a.Tenant)+string(a.Run), string(b.Tenant)+string(b.Run))
+	}
+	slices.SortFunc(got, order)
+	slices.SortFunc(want, order)
+	same(t, "the runs to be screened again against "+list, got, want)
+	return work
 }
 
-func (t *trial) outdatedAfter(after verification.TenantID, list string, pass, limit int, want ...verification.RunRef) {
-	q := verification.OutdatedQuery{List: list, Pass: pass, After: after, Limit: limit}
-	got, err := t.store.OutdatedRuns(t.ctx, q)
-	t.ok("OutdatedRuns", err)
-	same(t, fmt.Sprintf("OutdatedRuns(%+v)", q), got, want)
-}
-
-func (t *trial) passesAre(want ...verification.RescreenPass) {
+func (t *trial) passesAre(want ...store.RescreenPass) {
 	got, err := t.store.RescreenPasses(t.ctx)
 	t.ok("RescreenPasses", err)
 	same(t, "RescreenPasses", got, want)
 }
 
-// fullPass returns a pass of host 1 with every field set.
-func fullPass(list string) verification.RescreenPass {
-	return verification.RescreenPass{
-		List: list, Version: oddText, Number: 3, Holder: host1, HeldUntil: instant(2 * time.Hour),
-		StartedAt: instant(tick), ScreenedAt: instant(time.Minute), EndedAt: instant(time.Hour),
-		Runs: 5_000_000_000, Flagged: 7, Failed: 2,
-	}
-}
-
 func listIsHeld(t *trial) {
-	hold := func(host string, now, until time.Duration, kind error) {
-		what := fmt.Sprintf("HoldList(%s, start+%s)", host, now)
-		p, err := t.store.HoldList(t.ctx, sanctions, host, instant(now), instant(until))
+	hold := func(list, host string, now, until time.Duration, kind error) {
+		what := fmt.Sprintf("HoldPass(%s, start+%s)", host, now)
+		p, err := t.store.HoldPass(t.ctx, store.RescreenPass{List: list, Version: "v1", Holder: host, HeldUntil: instant(until)}, instant(now))
 		if kind != nil {
 			t.refused(what, err, kind)
 			return
 		}
 		t.ok(what, err)
-		same(t, what, p, verification.RescreenPass{List: sanctions, Holder: host, HeldUntil: instant(until)})
+		same(t, what, store.RescreenPass{Holder: p.Holder, HeldUntil: p.HeldUntil}, store.RescreenPass{Holder: host, HeldUntil: instant(until)})
 	}
-	hold(host1, 0, time.Minute, nil)
-	hold(host2, time.Minute-tick, time.Hour, verification.ErrConflict)
-	hold(host1, 30*time.Second, 2*time.Minute, nil)
-	hold(host2, time.Minute, time.Hour, verification.ErrConflict)
-	hold(host2, 2*time.Minute, 3*time.Minute, nil)
-	hold(host1, 2*time.Minute, time.Hour, verification.ErrConflict)
-	_, err := t.store.HoldList(t.ctx, peps, host1, instant(0), instant(time.Minute))
-	t.ok("HoldList of another list", err)
+	hold(sanctions, host1, 0, time.Minute, nil)
+	hold(sanctions, host2, time.Minute-tick, time.Hour, verification.ErrConflict)
+	hold(sanctions, host1, 30*time.Second, 2*time.Minute, nil)
+	hold(sanctions, host2, time.Minute, time.Hour, verification.ErrConflict)
+	hold(sanctions, host2, 2*time.Minute, 3*time.Minute, nil)
+	hold(sanctions, host1, 2*time.Minute, time.Hour, verification.ErrConflict)
+	hold(peps, host1, 0, time.Minute, nil)
+	hold(sanctions, host2, 2*time.Minute, 2*time.Minute, nil)
+	hold(sanctions, host1, 2*time.Minute, time.Hour, nil)
 }
 
-func passIsReturned(t *trial) {
-	same(t, "the first pass", t.hold(sanctions), verification.RescreenPass{List: sanctions, Holder: host1, HeldUntil: instant(time.Hour)})
-	want := fullPass(sanctions)
-	t.ok("SavePass", t.store.SavePass(t.ctx, want, nil))
+func passBegins(t *trial) {
+	t.save(ours, screened(1, "v0"))
+	want := store.RescreenPass{
+		List: sanctions, Version: oddText, Holder: host1, HeldUntil: instant(tick + time.Hour), StartedAt: instant(tick), Runs: 1,
+	}
+	same(t, "the first pass", t.hold(sanctions, oddText, tick), want)
 	t.passesAre(want)
-	want.HeldUntil = instant(time.Hour)
-	same(t, "the pass", t.hold(sanctions), want)
-	next := want.Next("v2", instant(3*time.Hour))
-	t.ok("SavePass", t.store.SavePass(t.ctx, next, nil))
-	t.passesAre(next)
+	want.HeldUntil = instant(2 * time.Hour)
+	same(t, "the pass an hour later", t.hold(sanctions, oddText, time.Hour), want)
+	t.passesAre(want)
+	work, _ := t.takeKind(due(store.RescreenWork(sanctions), instant(tick)))
+	t.finish(work[0])
+	t.pass(sanctions, "v0", 2*time.Hour, 0)
+	t.pass(sanctions, oddText, 3*time.Hour, 1)
 }
 
 func passesInOrder(t *trial) {
 	t.passesAre()
-	var want []verification.RescreenPass
+	var want []store.RescreenPass
 	for _, list := range []string{"peps", "a-list", "Sanctions", "sanctions", "a_list"} {
-		t.hold(list)
-		t.ok("SavePass", t.store.SavePass(t.ctx, fullPass(list), nil))
+		t.pass(list, "v1", 0, 0)
 	}
 	for _, list := range []string{"Sanctions", "a-list", "a_list", "peps", "sanctions"} {
-		want = append(want, fullPass(list))
+		want = append(want, store.RescreenPass{
+			List: list, Version: "v1", Holder: host1, HeldUntil: instant(time.Hour), StartedAt: instant(0), EndedAt: instant(0),
+		})
 	}
 	t.passesAre(want...)
 }
 
-func passOfAnother(t *trial) {
-	s := screened(1, "v0")
-	t.save(ours, s)
-	p := fullPass(sanctions)
-	t.refused("SavePass before HoldList", t.store.SavePass(t.ctx, p, []verification.RunRef{s.ref(ours)}), verification.ErrConflict)
-	t.passesAre()
-	t.hold(sanctions)
-	t.ok("SavePass", t.store.SavePass(t.ctx, p, nil))
-	other := p.Next("v2", instant(0))
-	other.Holder = host2
-	t.refused("SavePass of another host", t.store.SavePass(t.ctx, other, []verification.RunRef{s.ref(ours)}), verification.ErrConflict)
-	t.passesAre(p)
-	t.outdatedAre(sanctions, p.Number, noLimit, s.ref(ours))
+func runsOfVersions(t *trial) {
+	old, current, unknown := screened(1, "v0"), screened(2, "v1"), screened(3, "")
+	t.save(ours, old, current, unknown)
+	t.pass(sanctions, "v1", time.Hour, 2)
+	t.rescreens(sanctions, time.Hour-tick)
+	t.rescreens(peps, time.Hour)
+	for _, w := range t.rescreens(sanctions, time.Hour, old.ref(ours), unknown.ref(ours)) {
+		same(t, "the work", w, store.Work{Kind: store.RescreenWork(sanctions), RunRef: w.RunRef, Workflow: onboarding, Lease: w.Lease})
+	}
 }
 
-func runsOfVersions(t *trial) {
-	early := screened(1, "v1")
+func passOfAnother(t *trial) {
+	t.save(ours, screened(1, "v0"))
+	t.pass(sanctions, "v0", 0, 0)
+	held := store.RescreenPass{List: sanctions, Version: "v1", Holder: host2, HeldUntil: instant(time.Hour)}
+	_, err := t.store.HoldPass(t.ctx, held, instant(time.Minute))
+	t.refused("HoldPass of another host", err, verification.ErrConflict)
+	t.rescreens(sanctions, time.Hour)
+	t.passesAre(store.RescreenPass{
+		List: sanctions, Version: "v0", Holder: host1, HeldUntil: instant(time.Hour), StartedAt: instant(0), EndedAt: instant(0),
+	})
+}
+
+func passEnds(t *trial) {
+	s := screened(1, "v0")
+	t.save(ours, s)
+	t.pass(peps, "v1", 0, 0)
+	t.pass(sanctions, "v1", 0, 1)
+	work := t.rescreens(sanctions, 0, s.ref(ours))
+	same(t, "the end while a run is screened", t.hold(sanctions, "v1", time.Second).EndedAt, time.Time{})
+	t.finish(work[0])
+	same(t, "the end when no run is left", t.hold(sanctions, "v1", time.Minute).EndedAt, instant(time.Minute))
+	same(t, "the end later", t.hold(sanctions, "v1", time.Hour).EndedAt, instant(time.Minute))
+}
+
+func passReplacesWork(t *trial) {
+	a, b := screened(1, "v0"), screened(2, "v0")
+	t.save(ours, a, b)
+	t.pass(sanctions, "v1", 0, 2)
+	work := t.rescreens(sanctions, 0, a.ref(ours), b.ref(ours))
+	t.postpone(work[0], instant(time.Hour))
+	t.pass(sanctions, "v2", time.Second, 2)
+	t.finish(work[1])
+	for _, w := range t.rescreens(sanctions, time.Second, a.ref(ours), b.ref(ours)) {
+		same(t, "the attempts and lost leases", [2]int{w.Attempt, w.Lost}, [2]int{})
+		t.finish(w)
+	}
+	t.rescreens(sanctions, 2*time.Hour)
+}
+
+func runDuringPass(t *trial) {
+	early := screened(1, "v0")
 	t.save(ours, early)
-	t.pass(1, "v1")
+	t.pass(sanctions, "v1", 0, 1)
+	t.finish(t.rescreens(sanctions, 0, early.ref(ours))[0])
 	current, old, unknown := screened(2, "v1"), screened(3, "v0"), screened(4, "")
-	t.save(ours, current, old, unknown)
-	t.outdatedAre(sanctions, 1, noLimit, early.ref(ours), old.ref(ours), unknown.ref(ours))
-	t.outdatedAre(sanctions, 2, noLimit, early.ref(ours), old.ref(ours), unknown.ref(ours), current.ref(ours))
-	t.outdatedAre(peps, 2, noLimit)
+	t.save(ours, current, old)
+	t.save(theirs, unknown)
+	t.rescreens(sanctions, time.Second-tick)
+	t.rescreens(sanctions, time.Second, old.ref(ours), unknown.ref(theirs))
+	t.pass(sanctions, "v0", time.Minute, 2)
+	t.rescreens(sanctions, time.Minute, current.ref(ours), unknown.ref(theirs))
 }
 
 func runsThatAsked(t *trial) {
@@ -174,25 +222,10 @@ func runsThatAsked(t *trial) {
 	for i, end := range []verification.Fact{failed(), expired(), verification.Cancelled{}} {
 		t.save(ours, simple(10+i).then(0, screens(sanctions)).then(time.Second, end))
 	}
-	t.outdatedAre(sanctions, 1, noLimit)
+	t.pass(sanctions, "v2", 0, 0)
 	end := answeredRun.then(time.Hour, verdict("review", verification.DecisionApprove), completed())
 	t.extend(ours, end, len(answeredRun.events))
-	t.outdatedAre(sanctions, 1, noLimit, end.ref(ours))
-}
-
-func runsOfAPass(t *trial) {
-	a, b, c := screened(1, "v0"), screened(2, "v0"), screened(1, "v0")
-	t.save(ours, a, b)
-	t.save(theirs, c)
-	t.pass(1, "v1", b.ref(ours), verification.RunRef{Tenant: theirs, Run: b.id})
-	t.outdatedAre(sanctions, 1, noLimit, a.ref(ours), c.ref(theirs))
-	t.pass(1, "v1", a.ref(ours))
-	t.outdatedAre(sanctions, 1, noLimit, c.ref(theirs))
-	t.pass(1, "v1", c.ref(theirs))
-	t.outdatedAre(sanctions, 1, noLimit)
-	t.outdatedAre(sanctions, 2, 2, a.ref(ours), c.ref(theirs))
-	t.outdatedAre(sanctions, 2, noLimit, a.ref(ours), c.ref(theirs), b.ref(ours))
-	t.outdatedAre(sanctions, 0, noLimit)
+	t.rescreens(sanctions, 2*time.Hour, end.ref(ours))
 }
 
 func runOfTwoLists(t *trial) {
@@ -201,22 +234,25 @@ func runOfTwoLists(t *trial) {
 	s := simple(1).then(0, screens(sanctions)).then(time.Second, versionOf(sanctions, "v1"), second,
 		verification.ResultRecorded{Node: "peps", Passed: true}, completed())
 	t.save(ours, s)
-	t.outdatedAre(peps, 1, noLimit, s.ref(ours))
-	t.pass(1, "v1", s.ref(ours))
-	t.outdatedAre(sanctions, 1, noLimit)
-	t.outdatedAre(peps, 1, noLimit, s.ref(ours))
+	t.pass(peps, "v1", 0, 1)
+	t.pass(sanctions, "v1", 0, 0)
+	t.finish(t.rescreens(peps, 0, s.ref(ours))[0])
+	t.pass(sanctions, "v2", time.Minute, 1)
+	t.rescreens(peps, time.Minute)
+	t.rescreens(sanctions, time.Minute, s.ref(ours))
 }
 
 func appendAfterPass(t *trial) {
 	s := screened(1, "v0")
 	t.save(ours, s)
-	t.pass(1, "v1", s.ref(ours))
+	t.pass(sanctions, "v1", 0, 1)
+	t.finish(t.rescreens(sanctions, 0, s.ref(ours))[0])
 	later := s.then(time.Hour, verification.HitsFound{
 		Node: "pan", List: sanctions, ListVersion: "v1", Hits: []verification.Hit{{ID: "e-1", Name: oddText, Score: 0.9}},
 	}).then(time.Hour, verdict("", verification.DecisionApprove))
 	t.extend(ours, later, len(s.events))
-	t.outdatedAre(sanctions, 1, noLimit)
-	t.outdatedAre(sanctions, 2, noLimit, s.ref(ours))
+	t.rescreens(sanctions, 3*time.Hour)
+	t.pass(sanctions, "v2", 3*time.Hour, 1)
 }
 
 func refusedScreened(t *trial) {
@@ -225,74 +261,29 @@ func refusedScreened(t *trial) {
 	t.save(ours, before)
 	t.refused("Append at a wrong length", t.store.Append(t.ctx, ours, end.id, 7, end.commitAfter(2)), verification.ErrConflict)
 	t.refused("Append of another start", t.store.Append(t.ctx, ours, end.id, 0, end.commit()), verification.ErrConflict)
-	t.outdatedAre(sanctions, 1, noLimit)
+	t.pass(sanctions, "v2", 0, 0)
 	t.extend(ours, before.then(time.Second, verification.Cancelled{}), 2)
 	t.refused("Append after another", t.store.Append(t.ctx, ours, end.id, 2, end.commitAfter(2)), verification.ErrConflict)
-	t.outdatedAre(sanctions, 1, noLimit)
+	t.rescreens(sanctions, time.Hour)
 	other := simple(2).then(0, screens(sanctions))
 	t.save(ours, other)
 	end = other.then(time.Second, versionOf(sanctions, "v1"), completed())
 	concurrently(func(int) error { return t.store.Append(t.ctx, ours, end.id, 2, end.commitAfter(2)) })
-	t.outdatedAre(sanctions, 1, noLimit, end.ref(ours))
+	t.rescreens(sanctions, time.Hour, end.ref(ours))
 }
 
-func outdatedOrder(t *trial) {
+func runsOfEveryTenant(t *trial) {
 	var refs []verification.RunRef
-	for n := range 6 {
-		s := screened(n+1, "v0")
-		refs = append(refs, s.ref(ours))
-		t.save(ours, s)
-	}
-	t.pass(1, "v1", refs[0], refs[1], refs[3])
-	t.pass(2, "v2", refs[0], refs[2])
-	want := []verification.RunRef{refs[4], refs[5], refs[1], refs[3], refs[0], refs[2]}
-	for limit := range 7 {
-		t.outdatedAre(sanctions, 3, limit, want[:limit]...)
-	}
-	t.outdatedAre(sanctions, 2, noLimit, want[:4]...)
-}
-
-func outdatedTurns(t *trial) {
-	var mine []verification.RunRef
-	for n := range 5 {
-		s := screened(n+1, "v0")
-		mine = append(mine, s.ref(ours))
-		t.save(ours, s)
-	}
-	first, second := screened(7, "v0"), screened(8, "v0")
-	t.save(theirs, first, second)
-	turns := []verification.RunRef{mine[0], first.ref(theirs), mine[1], second.ref(theirs), mine[2], mine[3], mine[4]}
-	for _, limit := range []int{1, 2, 3, 4, noLimit} {
-		t.outdatedAre(sanctions, 1, limit, turns[:min(limit, len(turns))]...)
-	}
-}
-
-func outdatedTurnsContinue(t *trial) {
-	const between = verification.TenantID("a9000000-0000-7000-8000-000000000009")
-	refs := map[verification.TenantID][]verification.RunRef{}
-	for i, tenant := range []verification.TenantID{ours, between, theirs} {
+	for _, tenant := range []verification.TenantID{ours, theirs} {
 		for n := range 2 {
-			s := screened(10*i+n+1, "v0")
-			refs[tenant] = append(refs[tenant], s.ref(tenant))
+			s := screened(n+1, "v0")
 			t.save(tenant, s)
+			refs = append(refs, s.ref(tenant))
 		}
 	}
-	for after, order := range map[verification.TenantID][]verification.TenantID{
-		"":                                     {ours, between, theirs},
-		ours:                                   {between, theirs, ours},
-		between:                                {theirs, ours, between},
-		theirs:                                 {ours, between, theirs},
-		"00000000-0000-7000-8000-00000000ffff": {ours, between, theirs},
-		"a9000000-0000-7000-8000-00000000000a": {theirs, ours, between},
-	} {
-		var want []verification.RunRef
-		for n := range 2 {
-			for _, tenant := range order {
-				want = append(want, refs[tenant][n])
-			}
-		}
-		for _, limit := range []int{1, 4, noLimit} {
-			t.outdatedAfter(after, sanctions, 1, limit, want[:min(limit, len(want))]...)
-		}
+	t.pass(sanctions, "v1", 0, len(refs))
+	for _, w := range t.rescreens(sanctions, 0, refs...) {
+		t.finish(w)
 	}
+	t.rescreens(sanctions, time.Hour)
 }

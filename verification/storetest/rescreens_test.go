@@ -9,16 +9,16 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-type pass = verification.RescreenPass
+type pass = store.RescreenPass
 
-// holdingList breaks the arguments and the result of HoldList.
-func holdingList(change func(holder *string, now, until *time.Time), then func(*pass)) breakage {
+// holdingPass breaks the arguments and the result of HoldPass.
+func holdingPass(change func(p *pass, now *time.Time), then func(*pass)) breakage {
 	return func(b *broken, sound stores) {
-		b.HoldListFunc = func(ctx context.Context, list, holder string, now, until time.Time) (pass, error) {
+		b.HoldPassFunc = func(ctx context.Context, p pass, now time.Time) (pass, error) {
 			if change != nil {
-				change(&holder, &now, &until)
+				change(&p, &now)
 			}
-			p, err := sound.HoldList(ctx, list, holder, now, until)
+			p, err := sound.HoldPass(ctx, p, now)
 			if then != nil {
 				then(&p)
 			}
@@ -27,40 +27,37 @@ func holdingList(change func(holder *string, now, until *time.Time), then func(*
 	}
 }
 
-// passing breaks what SavePass saves.
-func passing(change func(p *pass, runs *[]runRef)) breakage {
-	return func(b *broken, sound stores) {
-		b.SavePassFunc = func(ctx context.Context, p pass, runs []runRef) error {
-			change(&p, &runs)
-			return sound.SavePass(ctx, p, runs)
+// screening breaks the lists of a commit.
+func screening(change func(*store.Commit, *verification.ScreenedList)) breakage {
+	return committing(func(c *store.Commit) {
+		c.Screened = slices.Clone(c.Screened)
+		for i := range c.Screened {
+			change(c, &c.Screened[i])
 		}
-	}
+	})
 }
 
-// outdated breaks the query and the result of OutdatedRuns.
-func outdated(change func(*verification.OutdatedQuery), then func([]runRef) []runRef) breakage {
+// rescreening breaks the work that Take returns for re-screening.
+func rescreening(change func(store.TakeRequest, []work) []work) breakage {
 	return func(b *broken, sound stores) {
-		b.OutdatedRunsFunc = func(ctx context.Context, q verification.OutdatedQuery) ([]runRef, error) {
-			if change != nil {
-				change(&q)
+		b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
+			all, next, err := sound.Take(ctx, r)
+			if r.Kind == store.RescreenWork("sanctions") {
+				all = change(r, all)
 			}
-			runs, err := sound.OutdatedRuns(ctx, q)
-			if then != nil {
-				runs = then(runs)
-			}
-			return runs, err
+			return all, next, err
 		}
 	}
 }
 
 func rescreenBreaches() []breach {
 	return []breach{
-		{"one host holds a list until its time", "any host may hold a list at once", holdingList(func(holder *string, _, _ *time.Time) { *holder = "host" }, func(p *pass) { p.Holder = "host-1" })},
-		{"one host holds a list until its time", "a list is held for longer", holdingList(func(_ *string, now, _ *time.Time) { *now = now.Add(-time.Microsecond) }, nil)},
-		{"one host holds a list until its time", "a list is held for less", holdingList(func(_ *string, now, _ *time.Time) { *now = now.Add(time.Microsecond) }, nil)},
-		{"HoldList returns the last pass as it was saved", "the number of failed runs is lost", passing(func(p *pass, _ *[]runRef) { p.Failed = 0 })},
-		{"HoldList returns the last pass as it was saved", "times lose their fractions", passing(func(p *pass, _ *[]runRef) { p.StartedAt = p.StartedAt.Truncate(time.Second) })},
-		{"HoldList returns the last pass as it was saved", "HoldList forgets the end", holdingList(nil, func(p *pass) { p.EndedAt = time.Time{} })},
+		{"one host holds a list until its time", "any host may hold a list at once", holdingPass(func(p *pass, _ *time.Time) { p.Holder = "host" }, func(p *pass) { p.Holder = "host-1" })},
+		{"one host holds a list until its time", "a list is held for longer", holdingPass(func(_ *pass, now *time.Time) { *now = now.Add(-time.Microsecond) }, nil)},
+		{"one host holds a list until its time", "a list is held for less", holdingPass(func(_ *pass, now *time.Time) { *now = now.Add(time.Microsecond) }, nil)},
+		{"a pass begins when the version of the list changes", "the number of runs is lost", holdingPass(nil, func(p *pass) { p.Runs = 0 })},
+		{"a pass begins when the version of the list changes", "times lose their fractions", holdingPass(nil, func(p *pass) { p.StartedAt = p.StartedAt.Truncate(time.Second) })},
+		{"a pass begins when the version of the list changes", "the version never changes", holdingPass(func(p *pass, _ *time.Time) { p.Version = "v0" }, nil)},
 		{"passes are returned in the order of their lists", "the last list comes first", func(b *broken, sound stores) {
 			b.RescreenPassesFunc = func(ctx context.Context) ([]pass, error) {
 				all, err := sound.RescreenPasses(ctx)
@@ -68,84 +65,75 @@ func rescreenBreaches() []breach {
 				return all, err
 			}
 		}},
-		{"a host that does not hold the list saves nothing", "any host may save", func(b *broken, sound stores) {
-			b.SavePassFunc = func(ctx context.Context, p pass, runs []runRef) error {
-				if _, err := sound.HoldList(ctx, p.List, p.Holder, p.HeldUntil.Add(1000*time.Hour), p.HeldUntil); err != nil {
-					return err
+		{"a pass queues the runs that were screened against another version", "every completed run is queued", screening(func(_ *store.Commit, l *verification.ScreenedList) { l.Version = "other" })},
+		{"a pass queues the runs that were screened against another version", "no completed run is queued", screening(func(_ *store.Commit, l *verification.ScreenedList) { l.Version = "v1" })},
+		{"a pass queues the runs that were screened against another version", "the work is due before the pass", rescreening(func(r store.TakeRequest, all []work) []work {
+			for i := range all {
+				all[i].Attempt++
+			}
+			return all
+		})},
+		{"a refused HoldPass begins no pass", "a refused pass replaces the last one", func(b *broken, sound stores) {
+			b.HoldPassFunc = func(ctx context.Context, p pass, now time.Time) (pass, error) {
+				held, err := sound.HoldPass(ctx, p, now)
+				if err != nil {
+					_, _ = sound.HoldPass(ctx, p, now.Add(1000*time.Hour))
 				}
-				return sound.SavePass(ctx, p, runs)
+				return held, err
 			}
 		}},
-		{"a host that does not hold the list saves nothing", "runs of a refused pass are saved", func(b *broken, sound stores) {
-			b.SavePassFunc = func(ctx context.Context, p pass, runs []runRef) error {
-				err := sound.SavePass(ctx, p, runs)
-				if all, _ := sound.RescreenPasses(ctx); err != nil && len(all) > 0 {
-					p.Holder = all[0].Holder
-					_ = sound.SavePass(ctx, p, runs)
-					_ = sound.SavePass(ctx, all[0], nil)
+		{"a pass ends when no work of its list is left", "HoldPass forgets the end", holdingPass(nil, func(p *pass) {
+			if p.Runs > 0 {
+				p.EndedAt = time.Time{}
+			}
+		})},
+		{"a pass ends when no work of its list is left", "a pass ends at once", holdingPass(nil, func(p *pass) { p.EndedAt = p.StartedAt })},
+		{"a pass replaces the work of an earlier pass", "leases of an earlier pass count", func(b *broken, sound stores) {
+			b.FinishFunc = func(ctx context.Context, w work) error {
+				w.Lease = ""
+				if err := sound.Release(ctx, []work{w}, time.Time{}); err != nil {
+					return err
+				}
+				all, _, err := sound.Take(ctx, store.TakeRequest{Kind: w.Kind, Now: time.Time{}, Lease: time.Minute, Max: 100, MaxPerTenant: 100})
+				for _, again := range all {
+					if again.RunRef == w.RunRef {
+						return sound.Finish(ctx, again)
+					}
 				}
 				return err
 			}
 		}},
-		{"a completed run is outdated unless the last pass has its version", "every completed run is outdated", committing(func(c *store.Commit) {
-			c.Screened = slices.Clone(c.Screened)
-			for i := range c.Screened {
-				c.Screened[i].Version = "other"
-			}
+		{"a run that completes during a pass is queued unless it has its version", "every run is queued", screening(func(_ *store.Commit, l *verification.ScreenedList) { l.Version = "other" })},
+		{"a run that completes during a pass is queued unless it has its version", "the work is due at once", screening(func(c *store.Commit, _ *verification.ScreenedList) {
+			c.Summary.CompletedAt = c.Summary.CompletedAt.Add(-time.Second)
 		})},
-		{"a completed run is outdated unless the last pass has its version", "no completed run is outdated", committing(func(c *store.Commit) {
-			c.Screened = slices.Clone(c.Screened)
-			for i := range c.Screened {
-				c.Screened[i].Version = "v1"
-			}
-		})},
-		{"only completed runs of checks that ask for it are outdated", "a run is outdated before it is completed", committing(func(c *store.Commit) {
+		{"only completed runs of checks that ask for it are screened again", "a run is screened again before it is completed", committing(func(c *store.Commit) {
 			if c.Summary.Ended == "" {
 				c.Screened = []verification.ScreenedList{{List: "sanctions"}}
 			}
 		})},
-		{"only completed runs of checks that ask for it are outdated", "every completed run is outdated", committing(func(c *store.Commit) {
+		{"only completed runs of checks that ask for it are screened again", "every completed run is screened again", committing(func(c *store.Commit) {
 			if c.Summary.Ended == verification.StatusCompleted {
 				c.Screened = []verification.ScreenedList{{List: "sanctions"}}
 			}
 		})},
-		{"a run is outdated until a pass is saved with it", "the runs of a pass are lost", passing(func(_ *pass, runs *[]runRef) { *runs = nil })},
-		{"a run is outdated until a pass is saved with it", "runs of every tenant are saved", passing(func(_ *pass, runs *[]runRef) {
-			for _, r := range *runs {
-				for _, t := range []tenantID{"a0000000-0000-7000-8000-000000000001", "b0000000-0000-7000-8000-000000000002"} {
-					*runs = append(*runs, runRef{Tenant: t, Run: r.Run})
+		{"a run is screened against each of its lists alone", "a pass is of every list", func(b *broken, sound stores) {
+			b.HoldPassFunc = func(ctx context.Context, p pass, now time.Time) (pass, error) {
+				other := p
+				if other.List = "peps"; p.List == "peps" {
+					other.List = "sanctions"
 				}
+				if _, err := sound.HoldPass(ctx, other, now); err != nil {
+					return pass{}, err
+				}
+				return sound.HoldPass(ctx, p, now)
+			}
+		}},
+		{"a later append of a run queues no re-screening", "each append queues the run", committing(func(c *store.Commit) {
+			if c.Summary.Ended != "" && c.Work != nil && len(c.Screened) == 0 {
+				c.Work[store.WorkKey{Kind: store.RescreenWork("sanctions")}] = c.Summary.CompletedAt
 			}
 		})},
-		{"a run is outdated until a pass is saved with it", "the number of the pass is ignored", outdated(func(q *verification.OutdatedQuery) { q.Pass = 1 }, nil)},
-		{"a run is screened against each of its lists alone", "a pass is of every list", func(b *broken, sound stores) {
-			b.SavePassFunc = func(ctx context.Context, p pass, runs []runRef) error {
-				for _, list := range []string{"sanctions", "peps"} {
-					held, err := sound.HoldList(ctx, list, p.Holder, p.HeldUntil, p.HeldUntil)
-					if err != nil {
-						return err
-					}
-					held.Number, held.Version = p.Number, p.Version
-					if err := sound.SavePass(ctx, held, runs); err != nil {
-						return err
-					}
-				}
-				return nil
-			}
-		}},
-		{"a later append of a run changes no pass", "each append makes the run outdated", func(b *broken, sound stores) {
-			stale := memo[runRef, bool]{}
-			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
-				if c.Summary.Ended != "" && seq > 0 {
-					stale.set(runRef{Tenant: t, Run: id}, true)
-				}
-				return sound.Append(ctx, t, id, seq, c)
-			}
-			b.OutdatedRunsFunc = func(ctx context.Context, q verification.OutdatedQuery) ([]runRef, error) {
-				runs, err := sound.OutdatedRuns(ctx, q)
-				return append(runs, stale.keys()...), err
-			}
-		}},
 		{"a refused append adds no run to be screened again", "the run of a refused append is added", func(b *broken, sound stores) {
 			added := memo[runRef, bool]{}
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
@@ -155,20 +143,16 @@ func rescreenBreaches() []breach {
 				}
 				return err
 			}
-			b.OutdatedRunsFunc = func(ctx context.Context, q verification.OutdatedQuery) ([]runRef, error) {
-				runs, err := sound.OutdatedRuns(ctx, q)
-				return append(runs, added.keys()...), err
+			b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
+				all, next, err := sound.Take(ctx, r)
+				for _, ref := range added.keys() {
+					all = append(all, work{Kind: r.Kind, RunRef: ref})
+				}
+				return all, next, err
 			}
 		}},
-		{"outdated runs come in the order of their last passes, up to the limit", "the newest come first", outdated(nil, func(runs []runRef) []runRef {
-			slices.Reverse(runs)
-			return runs
+		{"runs of every tenant are screened again", "the runs of one tenant are left out", rescreening(func(_ store.TakeRequest, all []work) []work {
+			return slices.DeleteFunc(all, func(w work) bool { return w.Tenant[0] == 'b' })
 		})},
-		{"outdated runs come in the order of their last passes, up to the limit", "the limit is ignored", outdated(func(q *verification.OutdatedQuery) { q.Limit = 100 }, nil)},
-		{"tenants take turns in OutdatedRuns", "the first tenant comes first", outdated(nil, func(runs []runRef) []runRef {
-			slices.SortStableFunc(runs, func(a, b runRef) int { return int(a.Tenant[0]) - int(b.Tenant[0]) })
-			return runs
-		})},
-		{"the turns of OutdatedRuns continue after the tenant that was served last", "every batch begins at the lowest tenant", outdated(func(q *verification.OutdatedQuery) { q.After = "" }, nil)},
 	}
 }

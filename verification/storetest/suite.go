@@ -39,8 +39,8 @@ func Documents(t *testing.T, fresh func(t *testing.T) verification.DocumentStore
 
 // Some tests the given ports: it calls each suite whose ports are all given. The suites of
 // the work queue, deliveries, measures and re-screening also need the RunStore,
-// whose appends fill them; the suite of the RunStore needs a WorkQueue and a
-// WorkflowStore.
+// whose appends fill them; the suite of re-screening also needs the WorkQueue, and the suite
+// of the RunStore a WorkQueue and a WorkflowStore.
 func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 	t.Helper()
 	given := fresh(t)
@@ -59,7 +59,7 @@ func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 		{"documents", given.DocumentStore != nil, documents()},
 		{"deliveries", runnable && given.DeliveryStore != nil, deliveries()},
 		{"measures", runnable && given.MeasureStore != nil, measures()},
-		{"re-screening", runnable && given.RescreenStore != nil, rescreens()},
+		{"re-screening", runnable && given.WorkQueue != nil && given.RescreenStore != nil, rescreens()},
 	} {
 		if suite.given {
 			ran++

@@ -37,7 +37,7 @@ func advances(now time.Time, max int) store.TakeRequest {
 
 // kinds returns every kind of work.
 func kinds() []store.WorkKind {
-	return []store.WorkKind{store.WorkAdvance, store.WorkAnnounce, store.WorkExpire}
+	return []store.WorkKind{store.WorkAdvance, store.WorkAnnounce, store.WorkExpire, store.RescreenWork(sanctions)}
 }
 
 // ofEveryKind returns a check that calls f for each kind of work.

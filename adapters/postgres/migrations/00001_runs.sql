@@ -217,37 +217,33 @@ CREATE TABLE verifyd.measures (
 -- A key may contain a condition, which is too long for an index.
 CREATE UNIQUE INDEX measures_by_key ON verifyd.measures (tenant_id, workflow_id, name, day, md5(key), version);
 
--- The completed runs that are screened again when a list changes, and the pass over the
--- list in which each was screened last; 0 for none.
+-- The completed runs that are screened again when a list changes, and the version of the
+-- list that each was screened against when it was completed; empty for none.
 CREATE TABLE verifyd.screened_runs (
     tenant_id uuid NOT NULL,
     run_id    uuid NOT NULL,
     list      text COLLATE "C" NOT NULL,
-    pass      integer NOT NULL,
+    version   text NOT NULL,
     PRIMARY KEY (tenant_id, run_id, list)
-) WITH (autovacuum_vacuum_scale_factor = 0.05);
-CREATE INDEX screened_runs_by_pass ON verifyd.screened_runs (tenant_id, list, pass, run_id);
+);
 
 -- The last pass over each list, of all tenants.
 CREATE TABLE verifyd.rescreen_passes (
-    list        text COLLATE "C" PRIMARY KEY,
-    version     text NOT NULL DEFAULT '',
-    number      integer NOT NULL DEFAULT 0,
-    holder      text NOT NULL,
-    held_until  timestamptz NOT NULL,
-    started_at  timestamptz,
-    screened_at timestamptz,
-    ended_at    timestamptz,
-    runs        bigint NOT NULL DEFAULT 0,
-    flagged     bigint NOT NULL DEFAULT 0,
-    failed      bigint NOT NULL DEFAULT 0
+    list       text COLLATE "C" PRIMARY KEY,
+    version    text NOT NULL,
+    holder     text NOT NULL,
+    held_until timestamptz NOT NULL,
+    started_at timestamptz NOT NULL,
+    ended_at   timestamptz,
+    runs       bigint NOT NULL DEFAULT 0,
+    queued     boolean NOT NULL DEFAULT false -- the work of the pass is in the queue
 ) WITH (fillfactor = 50);
 
 -- The work queue: at most one piece of each kind for a run, and one for each of its notices.
 CREATE TABLE verifyd.work (
     tenant_id   uuid NOT NULL,
     run_id      uuid NOT NULL,
-    kind        text COLLATE "C" NOT NULL, -- advance, announce or expire
+    kind        text COLLATE "C" NOT NULL, -- advance, announce, expire, or rescreen: and a list
     due_at      timestamptz NOT NULL,      -- if leased, the end of the lease
     workflow_id uuid NOT NULL,
     attempt     integer NOT NULL DEFAULT 0,

@@ -76,7 +76,7 @@ func rescreenGauges(e *engine.Engine, now func() time.Time) gauges {
 		}
 		for _, p := range passes {
 			seconds := 0.0
-			if p.EndedAt.IsZero() && !p.StartedAt.IsZero() {
+			if p.EndedAt.IsZero() {
 				seconds = now().Sub(p.StartedAt).Seconds()
 			}
 			set(age, seconds, p.List)
