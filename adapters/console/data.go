@@ -3,19 +3,20 @@
 package console
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // maxValues is the number of values of one step that a page shows.
 const maxValues = 500
 
-// dataField is one field of an object, or one item of a list, which has no label.
+// dataField is one field of an object, or one item of a list, whose label is not shown.
 // Exactly one of Text, Fields and Items is set.
 type dataField struct {
 	Label  string
@@ -37,127 +38,54 @@ type dataTable struct {
 func tableOf(
 	d verification.Data, s verification.DataSchema, hidden map[string]bool, message func(key string) string,
 ) dataTable {
-	if len(d) == 0 {
-		return dataTable{}
+	data := view.ReadData(d, s)
+	if data.Kind == view.DataText { // recorded data is an object
+		return dataTable{Fields: []dataField{{Text: data.Text}}}
 	}
-	r := dataReader{dec: json.NewDecoder(bytes.NewReader(d)), message: message}
-	r.dec.UseNumber()
-	all, err := r.object(s, hidden)
-	if err != nil { // recorded data is valid JSON
-		return dataTable{Fields: []dataField{{Text: string(d)}}}
-	}
-	return dataTable{Fields: all, More: r.more}
+	b := tableBuilder{message: message}
+	fields := b.fields(data, hidden)
+	return dataTable{Fields: fields, More: max(0, b.seen-maxValues)}
 }
 
-// dataReader reads data in its order.
-type dataReader struct {
-	dec     *json.Decoder
+type tableBuilder struct {
 	message func(key string) string
-	shown   int
-	more    int
+	seen    int // values, shown or not
 }
 
-// object reads an object with its opening brace.
-func (r *dataReader) object(s verification.DataSchema, hidden map[string]bool) ([]dataField, error) {
-	if _, err := r.dec.Token(); err != nil {
-		return nil, err
-	}
-	return r.fields(s, hidden)
-}
-
-// fields reads the fields of an object up to its closing brace.
-func (r *dataReader) fields(s verification.DataSchema, hidden map[string]bool) (all []dataField, err error) {
-	for r.dec.More() {
-		token, err := r.dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		name, _ := token.(string)
-		if hidden[name] {
-			if err := r.dec.Decode(new(json.RawMessage)); err != nil {
-				return nil, err
-			}
+// fields returns the fields of an object or the items of a list up to the limit.
+func (b *tableBuilder) fields(of view.DataValue, hidden map[string]bool) (all []dataField) {
+	for v := range of.Values() {
+		if hidden[v.Name] {
 			continue
 		}
-		field := s.Field(name)
-		v, shown, err := r.value(field)
-		if err != nil {
-			return nil, err
+		f, shown := dataField{Label: cmp.Or(v.Title, inWords(v.Name)), Text: v.Text, Unit: v.Unit}, b.seen < maxValues
+		switch v.Kind {
+		case view.DataObject:
+			f.Fields = b.fields(v, nil)
+		case view.DataList:
+			f.Items = b.fields(v, nil)
+		case view.DataText, view.DataNumber, view.DataTrue, view.DataFalse, view.DataNone:
+			b.seen++
 		}
-		if v.Label = field.Title(); v.Label == "" {
-			v.Label = inWords(name)
+		if !shown {
+			continue
 		}
-		if shown {
-			all = append(all, v)
+		ours := map[view.DataKind]string{view.DataTrue: "data.yes", view.DataFalse: "data.no", view.DataNone: "data.none"}[v.Kind]
+		if v.Empty {
+			ours = "data.empty"
 		}
+		if ours != "" {
+			f.Text, f.Unit, f.Ours = b.message(ours), "", true
+		}
+		all = append(all, f)
 	}
-	_, err = r.dec.Token()
-	return all, err
-}
-
-// items reads the items of a list up to its closing bracket.
-func (r *dataReader) items(s verification.DataSchema) (all []dataField, err error) {
-	for r.dec.More() {
-		v, shown, err := r.value(s)
-		if err != nil {
-			return nil, err
-		}
-		if shown {
-			all = append(all, v)
-		}
-	}
-	_, err = r.dec.Token()
-	return all, err
-}
-
-// value reads a value. shown is false for one beyond the limit.
-func (r *dataReader) value(s verification.DataSchema) (v dataField, shown bool, err error) {
-	token, err := r.dec.Token()
-	if err != nil {
-		return v, false, err
-	}
-	shown = r.shown < maxValues
-	if _, nested := token.(json.Delim); !nested && shown {
-		r.shown++
-	} else if !nested {
-		r.more++
-	}
-	switch t := token.(type) {
-	case json.Delim:
-		if t == '{' {
-			v.Fields, err = r.fields(s, nil)
-		} else {
-			v.Items, err = r.items(s.Item())
-		}
-		if len(v.Fields) == 0 && len(v.Items) == 0 {
-			v.Text, v.Ours = r.message("data.empty"), true
-		}
-	case bool:
-		v.Text, v.Ours = r.message("data.no"), true
-		if t {
-			v.Text = r.message("data.yes")
-		}
-	case string:
-		v.Text, v.Unit = s.Choice(t), s.Unit()
-		if t == "" {
-			v.Text, v.Unit, v.Ours = r.message("data.empty"), "", true
-		}
-	case json.Number:
-		v.Text, v.Unit = verification.Digits(t), s.Unit()
-	default:
-		v.Text, v.Ours = r.message("data.none"), true
-	}
-	return v, shown, err
+	return all
 }
 
 // Scalars reports whether every item of a list is a single value.
 func (f dataField) Scalars() bool {
-	for _, i := range f.Items {
-		if len(i.Fields) > 0 || len(i.Items) > 0 {
-			return false
-		}
-	}
-	return len(f.Items) > 0
+	nested := func(i dataField) bool { return len(i.Fields)+len(i.Items) > 0 }
+	return len(f.Items) > 0 && !slices.ContainsFunc(f.Items, nested)
 }
 
 // inWords returns the name of a field as words: date_of_birth is Date of birth.

@@ -3,15 +3,12 @@
 package pdf
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // entry is one value of a step's data under its dotted key, which has the title of
@@ -24,130 +21,73 @@ type entry struct {
 // rowsOf flattens the data in its recorded order. It returns the first rows up to
 // limit, and how many more there are. Data that is not a JSON object is one row.
 func rowsOf(d verification.Data, s verification.DataSchema, limit int) (rows []entry, more int) {
-	if len(d) == 0 {
-		return nil, 0
+	f, data, key := flattener{limit: limit}, view.ReadData(d, s), ""
+	if data.Kind == view.DataText {
+		key = "data"
 	}
-	f := flattener{
-		dec:   jsontext.NewDecoder(bytes.NewReader(d), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
-		limit: limit,
-	}
-	if f.dec.PeekKind() != '{' || f.object("", s) != nil {
-		return []entry{{key: "data", value: string(d)}}, 0
-	}
+	f.value(key, data)
 	return f.rows, f.more
 }
 
 type flattener struct {
-	dec   *jsontext.Decoder
 	limit int
 	rows  []entry
 	more  int
 }
 
-func (f *flattener) add(rows ...entry) {
-	free := min(len(rows), f.limit-len(f.rows))
-	f.rows = append(f.rows, rows[:free]...)
-	f.more += len(rows) - free
+func (f *flattener) add(row entry) {
+	if len(f.rows) < f.limit {
+		f.rows = append(f.rows, row)
+	} else {
+		f.more++
+	}
 }
 
-func (f *flattener) value(key string, s verification.DataSchema) error {
-	switch f.dec.PeekKind() {
-	case '{':
-		return f.object(key, s)
-	case '[':
-		return f.list(key, s)
-	}
-	e, err := f.scalar(key, s)
-	if err == nil {
-		f.add(e)
-	}
-	return err
-}
-
-func (f *flattener) object(key string, s verification.DataSchema) error {
-	if _, err := f.dec.ReadToken(); err != nil {
-		return err
-	}
-	if f.dec.PeekKind() == '}' && key != "" {
-		f.add(entry{key, "empty object", true})
-	}
-	for f.dec.PeekKind() != '}' {
-		name, err := f.dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		field := s.Field(name.String())
-		if err := f.value(join(key, cmp.Or(field.Title(), name.String())), field); err != nil {
-			return err
-		}
-	}
-	_, err := f.dec.ReadToken()
-	return err
-}
-
-// list reads a list. A list of scalars is one row; any other has a row for each of
-// its values.
-func (f *flattener) list(key string, s verification.DataSchema) error {
-	if _, err := f.dec.ReadToken(); err != nil {
-		return err
-	}
-	var plain []entry // while the list has scalars only
-	nested, items := false, s.Item()
-	for i := 1; f.dec.PeekKind() != ']'; i++ {
-		item := fmt.Sprintf("%s#%d", key, i)
-		if kind := f.dec.PeekKind(); kind == '{' || kind == '[' {
-			f.add(plain...)
-			plain, nested = nil, true
-		}
-		if nested {
-			if err := f.value(item, items); err != nil {
-				return err
-			}
-			continue
-		}
-		e, err := f.scalar(item, items)
-		if err != nil {
-			return err
-		}
-		plain = append(plain, e)
-	}
-	if !nested {
-		f.add(together(key, plain))
-	}
-	_, err := f.dec.ReadToken()
-	return err
-}
-
-// together returns a list of scalars as one row.
-func together(key string, items []entry) entry {
-	if len(items) == 0 {
-		return entry{key, "empty list", true}
-	}
-	values := make([]string, len(items))
-	for i, e := range items {
-		values[i] = e.value
-	}
-	return entry{key: key, value: strings.Join(values, ", ")}
-}
-
-func (f *flattener) scalar(key string, s verification.DataSchema) (entry, error) {
-	token, err := f.dec.ReadToken()
+func (f *flattener) value(key string, v view.DataValue) {
 	switch {
-	case err != nil:
-		return entry{}, err
-	case token.Kind() == 'n':
-		return entry{key, "none", true}, nil
-	case token.String() == "":
-		return entry{key, "empty", true}, nil
+	case v.Kind == view.DataObject && (!v.Empty || key == ""):
+		for field := range v.Values() {
+			f.value(join(key, cmp.Or(field.Title, field.Name)), field)
+		}
+	case v.Kind == view.DataList && !v.Empty:
+		f.list(key, v)
+	default:
+		f.add(entryOf(key, v))
 	}
-	value := s.Choice(token.String())
-	if token.Kind() == '0' {
-		value = verification.Digits(json.Number(value))
+}
+
+// list adds a list. A list of scalars is one row; any other has a row for each of its
+// values.
+func (f *flattener) list(key string, v view.DataValue) {
+	rows, more := len(f.rows), f.more
+	var together strings.Builder // while the list has scalars only
+	i, scalars := 0, true
+	for item := range v.Values() {
+		i++
+		e := entryOf(fmt.Sprintf("%s#%d", key, i), item)
+		if scalars = scalars && item.Kind != view.DataObject && item.Kind != view.DataList; scalars {
+			together.WriteString(e.value + ", ")
+		}
+		f.value(e.key, item)
 	}
-	if unit := s.Unit(); unit != "" {
-		value += " " + unit
+	if scalars {
+		f.rows, f.more = f.rows[:rows], more
+		f.add(entry{key: key, value: strings.TrimSuffix(together.String(), ", ")})
 	}
-	return entry{key: key, value: value}, nil
+}
+
+func entryOf(key string, v view.DataValue) entry {
+	switch {
+	case v.Kind == view.DataNone:
+		return entry{key, "none", true}
+	case v.Empty && v.Kind == view.DataText:
+		return entry{key, "empty", true}
+	case v.Empty:
+		return entry{key, "empty " + string(v.Kind), true}
+	case v.Unit != "":
+		v.Text += " " + v.Unit
+	}
+	return entry{key: key, value: v.Text}
 }
 
 // join adds a name to a dotted key. A key that is beyond what is printed grows
