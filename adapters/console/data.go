@@ -59,12 +59,12 @@ func (b *tableBuilder) fields(of view.DataValue, hidden map[string]bool) (all []
 			continue
 		}
 		f, shown := dataField{Label: cmp.Or(v.Title, inWords(v.Name)), Text: v.Text, Unit: v.Unit}, b.seen < maxValues
-		switch v.Kind {
-		case view.DataObject:
+		switch {
+		case v.Kind == view.DataObject && !v.Empty:
 			f.Fields = b.fields(v, nil)
-		case view.DataList:
+		case v.Kind == view.DataList && !v.Empty:
 			f.Items = b.fields(v, nil)
-		case view.DataText, view.DataNumber, view.DataTrue, view.DataFalse, view.DataNone:
+		default:
 			b.seen++
 		}
 		if !shown {

@@ -78,6 +78,14 @@ func TestALargeObjectIsCutOff(t *testing.T) {
 	}
 }
 
+func TestEmptyObjectsAndListsCountTowardTheLimit(t *testing.T) {
+	list := strings.Repeat("{},[],", maxValues) + "{}"
+	got := tableOf(verification.Data(`{"list":[`+list+`]}`), nil, nil, func(key string) string { return key })
+	if len(got.Fields[0].Items) != maxValues || got.More != maxValues+1 {
+		t.Errorf("%d items and %d more, want %d and %d", len(got.Fields[0].Items), got.More, maxValues, maxValues+1)
+	}
+}
+
 func TestDataThatIsNotJSONIsShownAsItIs(t *testing.T) {
 	got := tableOf(verification.Data(`{"a":`), nil, nil, func(key string) string { return key })
 	if len(got.Fields) != 1 || got.Fields[0].Text != `{"a":` {
