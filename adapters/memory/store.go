@@ -9,6 +9,7 @@ package memory
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tidwall/btree"
 
@@ -27,6 +28,7 @@ type Store struct {
 	workflows  workflows
 	tenants    table[verification.TenantID, verification.Tenant]
 	accounts   table[string, verification.Account]
+	saves      atomic.Uint64 // of accounts
 	keys       idempotencyKeys
 	deliveries deliveries
 }

@@ -59,7 +59,8 @@ type Store struct {
 	listTexts map[listShape]listTexts
 	stale     string // the statement of stale rows
 
-	accounts *coalescer[string, verification.Account] // every request reads one
+	accounts     *coalescer[string, verification.Account] // each client's requests read one every second
+	accountSaves atomic.Uint64
 }
 
 var _ store.Store = (*Store)(nil)

@@ -44,8 +44,10 @@ func (g *Gate[C, V]) Check(ctx context.Context, key string, c C, check func() (V
 	proven := func() error {
 		if v, err = check(); err != nil {
 			g.proven.Delete(c)
+			return err
 		}
-		return err
+		g.proven.Put(c, v)
+		return nil
 	}
 	if _, ok := g.proven.Get(c); ok {
 		err = proven()

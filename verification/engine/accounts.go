@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
+	"time"
 
 	"github.com/verifyd/verifyd/internal/fair"
 	"github.com/verifyd/verifyd/verification"
@@ -20,30 +21,60 @@ type credential struct {
 	hash   [32]byte
 }
 
-// newCredentialGate returns the gate in front of the accounts. A proven credential is
-// looked up all the same.
-func newCredentialGate() *fair.Gate[credential, verification.Account] {
-	return fair.NewGate[credential, verification.Account](maxUnproven, 1,
+// maxAccountAge is how long requests may use an account as it was before another host
+// changed it.
+const maxAccountAge = time.Second
+
+// knownAccount is an account as it was read.
+type knownAccount struct {
+	verification.Account
+
+	read  time.Time // before the read
+	saves uint64    // the store's AccountSaves before the read
+}
+
+// newCredentialGate returns the gate in front of the accounts. It keeps the accounts of
+// proven credentials.
+func newCredentialGate() *fair.Gate[credential, knownAccount] {
+	return fair.NewGate[credential, knownAccount](maxUnproven, 1,
 		verification.Unavailable("account", "too many wrong credentials are being refused; try again"))
 }
 
 // Authenticate returns the account of a client id and its key.
 // ErrUnauthenticated is returned when either is wrong, and does not say which. The
 // caller checks whether the account is disabled, or not authorized for a surface.
+//
+// Authenticate reads the account of correct credentials at most once a second. So a change
+// that another host saved, such as a disabled account or a new key, may take effect on
+// this host up to one second later. A change through the engine's own Store takes effect
+// at once.
+//
 // Lookups are limited, except for credentials that were correct before.
 // ErrUnavailable is returned when a lookup has waited too long.
 func (e *Engine) Authenticate(ctx context.Context, clientID, apiKey string) (verification.Account, error) {
 	given := credential{client: clientID, hash: verification.HashAPIKey(apiKey)}
-	return e.credentials.Check(ctx, clientID, given, func() (verification.Account, error) {
-		a, err := e.ports.Store.Account(ctx, clientID)
-		// An unknown client is compared too, so that it takes as long.
-		right := subtle.ConstantTimeCompare(given.hash[:], a.KeyHash[:]) == 1
-		switch {
-		case err != nil && !errors.Is(err, verification.ErrNotFound):
-			return verification.Account{}, err
-		case err != nil || !right:
-			return verification.Account{}, &verification.Error{Kind: verification.ErrUnauthenticated, Subject: "account"}
+	known, err := e.credentials.Check(ctx, clientID, given, func() (knownAccount, error) { return e.account(ctx, given) })
+	return known.Account, err
+}
+
+// account returns the account of credentials. It reads wrong credentials every time, so that
+// an unknown client takes as long as a wrong key.
+func (e *Engine) account(ctx context.Context, given credential) (knownAccount, error) {
+	now := knownAccount{read: e.ports.Clock.Now(), saves: e.ports.Store.AccountSaves()}
+	if known, ok := e.credentials.Proven(given); ok && known.saves == now.saves {
+		if age := now.read.Sub(known.read); 0 <= age && age < maxAccountAge {
+			return known, nil
 		}
-		return a, nil
-	})
+	}
+	var err error
+	now.Account, err = e.ports.Store.Account(ctx, given.client)
+	// An unknown client is compared too, so that it takes as long.
+	right := subtle.ConstantTimeCompare(given.hash[:], now.KeyHash[:]) == 1
+	switch {
+	case err != nil && !errors.Is(err, verification.ErrNotFound):
+		return knownAccount{}, err
+	case err != nil || !right:
+		return knownAccount{}, &verification.Error{Kind: verification.ErrUnauthenticated, Subject: "account"}
+	}
+	return now, nil
 }

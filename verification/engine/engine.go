@@ -128,7 +128,7 @@ type Engine struct {
 	programs    *lru.Cache[programKey, verification.Program]
 	workflows   *lru.Cache[workflowKey, verification.Workflow]
 	runs        *lru.Cache[verification.RunRef, verification.Run]
-	credentials *fair.Gate[credential, verification.Account]
+	credentials *fair.Gate[credential, knownAccount]
 	watch       *watchers
 	lines       *limitedLog
 	heavy       *fair.Limiter                         // slots for work on large runs, and for calls of Decide that may take long

@@ -30,6 +30,7 @@ func idleRunner() (*runner, *mock.WorkQueueMock) {
 		store.WorkQueue
 		store.WorkflowStore
 		store.TenantStore
+		store.AccountCounter
 		store.TenantLister
 		store.IdempotencyStore
 		store.DeliveryStore
@@ -171,6 +172,7 @@ func TestTheLeaseOfARunThatWaitsIsNotRenewed(t *testing.T) {
 		store.RunStore
 		store.WorkflowStore
 		store.TenantStore
+		store.AccountCounter
 		store.TenantLister
 	}{RunStore: &mock.RunStoreMock{
 		AppendFunc: func(context.Context, verification.TenantID, verification.RunID, int, store.Commit) error {
