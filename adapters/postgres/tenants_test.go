@@ -7,12 +7,16 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 )
 
 func TestTenantsAreListedById(t *testing.T) {
@@ -135,5 +139,36 @@ func TestAnUnknownClientSelectsOneRowLikeAKnownOne(t *testing.T) {
 			}
 			return err
 		}))
+	}
+}
+
+func TestHostsSeeAChangedAccountInASecond(t *testing.T) {
+	url := pgtest.Database(t)
+	const key = "a key of at least twenty characters"
+	a := verification.Account{ClientID: "acme", Tenant: ours, KeyHash: verification.HashAPIKey(key)}
+	var stores [2]*postgres.Store
+	var kits [2]*enginetest.Kit
+	for n := range stores {
+		stores[n] = openAt(t, url, postgres.Options{})
+		kits[n] = enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Store = stores[n] })
+	}
+	disabled := func(host int) bool {
+		t.Helper()
+		got, err := kits[host].Engine.Authenticate(t.Context(), "acme", key)
+		must(t, err)
+		return got.Disabled
+	}
+	must(t, stores[0].SaveAccount(t.Context(), a))
+	if disabled(0) || disabled(1) {
+		t.Error("the account is disabled from the start")
+	}
+	a.Disabled = true
+	must(t, stores[0].SaveAccount(t.Context(), a))
+	if !disabled(0) {
+		t.Error("the host that disabled the account does not see it")
+	}
+	kits[1].Advance(time.Second)
+	if !disabled(1) {
+		t.Error("the other host does not see after a second that the account is disabled")
 	}
 }

@@ -104,6 +104,7 @@ type world struct {
 	server  server
 	clock   verification.Clock
 	env     map[string]string
+	rotated string // a key that was replaced
 	said    strings.Builder
 	secrets []string // in the order in which they came up
 }
