@@ -70,11 +70,12 @@ func TestASurfaceOpensOnlyItsRoutes(t *testing.T) {
 		verification.SurfaceSignals: {"POST /v1/signals/x/human_review_decision"},
 	}
 	for owned := range routes {
-		a.account("narrow", enginetest.Tenant, owned)
+		client := "only-" + string(owned)
+		a.account(client, enginetest.Tenant, owned)
 		for surface, of := range routes {
 			for _, route := range of {
 				method, path, _ := cut(route)
-				got := a.do(method, path, "", "client-id: narrow")
+				got := a.do(method, path, "", "client-id: "+client)
 				refused := string(got.Body) == `{"error":"service account not authorized for this surface"}`+"\n" && got.Status == 403
 				if refused != (surface != owned) {
 					t.Errorf("%s with surface %s = %d %s", route, owned, got.Status, got.Body)

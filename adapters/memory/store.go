@@ -9,7 +9,6 @@ package memory
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
 	"github.com/tidwall/btree"
 
@@ -28,7 +27,6 @@ type Store struct {
 	workflows  workflows
 	tenants    table[verification.TenantID, verification.Tenant]
 	accounts   table[string, verification.Account]
-	saves      atomic.Uint64 // of accounts
 	keys       idempotencyKeys
 	deliveries deliveries
 }

@@ -59,8 +59,7 @@ type Store struct {
 	listTexts map[listShape]listTexts
 	stale     string // the statement of stale rows
 
-	accounts     *coalescer[string, verification.Account] // each client's requests read one every second
-	accountSaves atomic.Uint64
+	accounts *coalescer[string, verification.Account] // each client's requests read one every second
 }
 
 var _ store.Store = (*Store)(nil)

@@ -119,7 +119,7 @@ func talkOfAccounts(w *world) {
 }
 
 // refusesRotated fails the test unless the key before the rotation is refused. The time must
-// be a second later: on PostgreSQL, verifyctl is not the host that authenticates.
+// be a second later: a host may use an account for as long as that.
 func (w *world) refusesRotated() {
 	w.t.Helper()
 	if _, err := w.kit.Engine.Authenticate(w.t.Context(), "acme-reader", w.rotated); !errors.Is(err, verification.ErrUnauthenticated) {

@@ -1164,65 +1164,6 @@ func (mock *TenantStoreMock) TenantCalls() []struct {
 	return calls
 }
 
-// Ensure, that AccountCounterMock does implement store.AccountCounter.
-// If this is not the case, regenerate this file with moq.
-var _ store.AccountCounter = &AccountCounterMock{}
-
-// AccountCounterMock is a mock implementation of store.AccountCounter.
-//
-//	func TestSomethingThatUsesAccountCounter(t *testing.T) {
-//
-//		// make and configure a mocked store.AccountCounter
-//		mockedAccountCounter := &AccountCounterMock{
-//			AccountSavesFunc: func() uint64 {
-//				panic("mock out the AccountSaves method")
-//			},
-//		}
-//
-//		// use mockedAccountCounter in code that requires store.AccountCounter
-//		// and then make assertions.
-//
-//	}
-type AccountCounterMock struct {
-	// AccountSavesFunc mocks the AccountSaves method.
-	AccountSavesFunc func() uint64
-
-	// calls tracks calls to the methods.
-	calls struct {
-		// AccountSaves holds details about calls to the AccountSaves method.
-		AccountSaves []struct {
-		}
-	}
-	lockAccountSaves sync.RWMutex
-}
-
-// AccountSaves calls AccountSavesFunc.
-func (mock *AccountCounterMock) AccountSaves() uint64 {
-	if mock.AccountSavesFunc == nil {
-		panic("AccountCounterMock.AccountSavesFunc: method is nil but AccountCounter.AccountSaves was just called")
-	}
-	callInfo := struct {
-	}{}
-	mock.lockAccountSaves.Lock()
-	mock.calls.AccountSaves = append(mock.calls.AccountSaves, callInfo)
-	mock.lockAccountSaves.Unlock()
-	return mock.AccountSavesFunc()
-}
-
-// AccountSavesCalls gets all the calls that were made to AccountSaves.
-// Check the length with:
-//
-//	len(mockedAccountCounter.AccountSavesCalls())
-func (mock *AccountCounterMock) AccountSavesCalls() []struct {
-} {
-	var calls []struct {
-	}
-	mock.lockAccountSaves.RLock()
-	calls = mock.calls.AccountSaves
-	mock.lockAccountSaves.RUnlock()
-	return calls
-}
-
 // Ensure, that TenantListerMock does implement store.TenantLister.
 // If this is not the case, regenerate this file with moq.
 var _ store.TenantLister = &TenantListerMock{}

@@ -21,16 +21,14 @@ type credential struct {
 	hash   [32]byte
 }
 
-// maxAccountAge is how long requests may use an account as it was before another host
-// changed it.
+// maxAccountAge is how long requests may use an account as it was before a change.
 const maxAccountAge = time.Second
 
 // knownAccount is an account as it was read.
 type knownAccount struct {
 	verification.Account
 
-	read  time.Time // before the read
-	saves uint64    // the store's AccountSaves before the read
+	read time.Time // before the read
 }
 
 // newCredentialGate returns the gate in front of the accounts. It keeps the accounts of
@@ -45,9 +43,7 @@ func newCredentialGate() *fair.Gate[credential, knownAccount] {
 // caller checks whether the account is disabled, or not authorized for a surface.
 //
 // Authenticate reads the account of correct credentials at most once a second. So a change
-// that another host saved, such as a disabled account or a new key, may take effect on
-// this host up to one second later. A change through the engine's own Store takes effect
-// at once.
+// of it, such as a disabled account or a new key, takes effect up to one second later.
 //
 // Lookups are limited, except for credentials that were correct before.
 // ErrUnavailable is returned when a lookup has waited too long.
@@ -60,8 +56,8 @@ func (e *Engine) Authenticate(ctx context.Context, clientID, apiKey string) (ver
 // account returns the account of credentials. It reads wrong credentials every time, so that
 // an unknown client takes as long as a wrong key.
 func (e *Engine) account(ctx context.Context, given credential) (knownAccount, error) {
-	now := knownAccount{read: e.ports.Clock.Now(), saves: e.ports.Store.AccountSaves()}
-	if known, ok := e.credentials.Proven(given); ok && known.saves == now.saves {
+	now := knownAccount{read: e.ports.Clock.Now()}
+	if known, ok := e.credentials.Proven(given); ok {
 		if age := now.read.Sub(known.read); 0 <= age && age < maxAccountAge {
 			return known, nil
 		}

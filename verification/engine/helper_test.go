@@ -24,7 +24,6 @@ type ports struct {
 	store.WorkQueue
 	store.WorkflowStore
 	store.TenantStore
-	store.AccountCounter
 	store.TenantLister
 	store.IdempotencyStore
 	store.DeliveryStore
@@ -34,7 +33,7 @@ type ports struct {
 
 // replace returns s, with other ports where change sets them.
 func replace(s store.Store, change func(*ports)) store.Store {
-	p := ports{s, s, s, s, s, s, s, s, s, s}
+	p := ports{s, s, s, s, s, s, s, s, s}
 	change(&p)
 	return p
 }

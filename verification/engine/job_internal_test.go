@@ -30,7 +30,6 @@ func idleRunner() (*runner, *mock.WorkQueueMock) {
 		store.WorkQueue
 		store.WorkflowStore
 		store.TenantStore
-		store.AccountCounter
 		store.TenantLister
 		store.IdempotencyStore
 		store.DeliveryStore
@@ -172,7 +171,6 @@ func TestTheLeaseOfARunThatWaitsIsNotRenewed(t *testing.T) {
 		store.RunStore
 		store.WorkflowStore
 		store.TenantStore
-		store.AccountCounter
 		store.TenantLister
 	}{RunStore: &mock.RunStoreMock{
 		AppendFunc: func(context.Context, verification.TenantID, verification.RunID, int, store.Commit) error {

@@ -18,7 +18,6 @@ type Store interface { //nolint:interfacebloat // the ports are small; this is a
 	RescreenStore
 	WorkflowStore
 	TenantStore
-	AccountCounter
 	TenantLister
 	IdempotencyStore
 	DeliveryStore
@@ -133,15 +132,6 @@ type TenantStore interface {
 	// SaveAccount creates or replaces an account. It returns ErrConflict if
 	// another tenant has that client id.
 	SaveAccount(ctx context.Context, a verification.Account) error
-}
-
-// AccountCounter counts changes of accounts, so that a host can use an account that it has
-// read for up to a second and still sees its own changes at once.
-type AccountCounter interface {
-	// AccountSaves returns a number that grows whenever SaveAccount is called on this
-	// value, before that call returns and after its account can be read. Changes by other
-	// hosts do not count.
-	AccountSaves() uint64
 }
 
 // TenantLister lists tenants and accounts, for operators and bootstrap files.

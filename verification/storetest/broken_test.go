@@ -31,7 +31,6 @@ type broken struct {
 	*mock.WorkQueueMock
 	*mock.WorkflowStoreMock
 	*mock.TenantStoreMock
-	*mock.AccountCounterMock
 	*mock.TenantListerMock
 	*mock.IdempotencyStoreMock
 	*mock.DeliveryStoreMock
@@ -62,7 +61,6 @@ func (s stores) broken(change breakage) *broken {
 		&mock.TenantStoreMock{
 			AccountFunc: s.Account, SaveAccountFunc: s.SaveAccount, LogoFunc: s.Logo, SaveTenantFunc: s.SaveTenant, TenantFunc: s.Tenant,
 		},
-		&mock.AccountCounterMock{AccountSavesFunc: s.AccountSaves},
 		&mock.TenantListerMock{TenantsFunc: s.Tenants, AccountsFunc: s.Accounts},
 		&mock.IdempotencyStoreMock{
 			ClaimIdempotencyKeyFunc: s.ClaimIdempotencyKey, IdempotencyRecordFunc: s.IdempotencyRecord,

@@ -54,7 +54,7 @@ func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 		{"runs", runnable && given.WorkQueue != nil && given.WorkflowStore != nil, runs()},
 		{"work", runnable && given.WorkQueue != nil, work()},
 		{"workflows", given.WorkflowStore != nil, workflows()},
-		{"tenants", given.TenantStore != nil && given.AccountCounter != nil && given.TenantLister != nil, tenants()},
+		{"tenants", given.TenantStore != nil && given.TenantLister != nil, tenants()},
 		{"idempotency keys", given.IdempotencyStore != nil, idempotency()},
 		{"documents", given.DocumentStore != nil, documents()},
 		{"deliveries", runnable && given.DeliveryStore != nil, deliveries()},
@@ -93,7 +93,6 @@ type Ports struct {
 	store.WorkQueue
 	store.WorkflowStore
 	store.TenantStore
-	store.AccountCounter
 	store.TenantLister
 	store.IdempotencyStore
 	store.DeliveryStore
@@ -104,7 +103,7 @@ type Ports struct {
 
 func portsOf(s store.Store) Ports {
 	return Ports{
-		RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, AccountCounter: s, TenantLister: s, IdempotencyStore: s, DeliveryStore: s,
+		RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, TenantLister: s, IdempotencyStore: s, DeliveryStore: s,
 		MeasureStore: s, RescreenStore: s,
 	}
 }

@@ -19,7 +19,6 @@ func tenants() []clause {
 		{"an unknown tenant is not found", "TenantStore.Tenant: or ErrNotFound", unknownTenant},
 		{"an account is returned as it was saved", "TenantStore.SaveAccount: creates or replaces an account", accountIsReturned},
 		{"an unknown account is not found", "TenantStore.Account: or ErrNotFound", unknownAccount},
-		{"saves of accounts are counted", "AccountCounter.AccountSaves: grows whenever SaveAccount is called", savesAreCounted},
 		{"tenants and accounts are listed in order", "TenantLister: in the order of their ids, in the order of their client ids", tenantsInOrder},
 		{"a client id belongs to one tenant", "TenantStore.SaveAccount: returns ErrConflict if another tenant has that client id", clientOfOneTenant},
 	}
@@ -173,18 +172,6 @@ func unknownAccount(t *trial) {
 	for _, client := range []string{"client-b", "client", "CLIENT-A", "client-a ", ""} {
 		_, err := t.store.Account(t.ctx, client)
 		t.refused("Account("+client+")", err, verification.ErrNotFound)
-	}
-}
-
-func savesAreCounted(t *trial) {
-	t.saveTenant(tenant(ours))
-	a := account("client-a", ours)
-	for range 3 { // also a save that changes nothing
-		before := t.store.AccountSaves()
-		t.saveAccount(a)
-		if after := t.store.AccountSaves(); after <= before {
-			t.failf("AccountSaves = %d after a save, want more than the %d before", after, before)
-		}
 	}
 }
 

@@ -319,12 +319,6 @@ func tenantBreaches() []breach {
 				return a, err
 			}
 		}},
-		{"saves of accounts are counted", "AccountSaves counts the accounts", func(b *broken, sound stores) {
-			b.AccountSavesFunc = func() uint64 {
-				all, _ := sound.Accounts(context.Background(), "a0000000-0000-7000-8000-000000000001")
-				return uint64(len(all))
-			}
-		}},
 		{"a client id belongs to one tenant", "SaveAccount hands it over", func(b *broken, sound stores) {
 			b.SaveAccountFunc = func(ctx context.Context, a verification.Account) error {
 				err := sound.SaveAccount(ctx, a)
