@@ -88,7 +88,7 @@ lint: ## Run the linter
 # only when that pin changes. They send no telemetry and look for no updates.
 LINTERS := $(BUILD)/openapilint
 
-lint-openapi: ## Run the linters of docs/openapi.yaml; they need Node.js
+lint-openapi: ## Run the linters of adapters/httpapi/openapi.yaml; they need Node.js
 	@command -v node >/dev/null && command -v npm >/dev/null || { \
 		echo 'make lint-openapi needs node (20.19 or newer) and npm: install Node.js.'; exit 1; }
 	@cmp -s internal/openapilint/package-lock.json $(LINTERS)/finished || { \
@@ -97,9 +97,9 @@ lint-openapi: ## Run the linters of docs/openapi.yaml; they need Node.js
 		npm ci --prefix $(LINTERS) --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error && \
 		cp $(LINTERS)/package-lock.json $(LINTERS)/finished; }
 	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(LINTERS)/node_modules/.bin/redocly lint \
-		--config internal/openapilint/redocly.yaml --format stylish docs/openapi.yaml
+		--config internal/openapilint/redocly.yaml --format stylish adapters/httpapi/openapi.yaml
 	@$(LINTERS)/node_modules/.bin/spectral lint --quiet --fail-severity hint \
-		--ruleset internal/openapilint/spectral.yaml docs/openapi.yaml
+		--ruleset internal/openapilint/spectral.yaml adapters/httpapi/openapi.yaml
 
 arch: ## Check the layout of the repository
 	$(GO) test -count=1 ./internal/arch

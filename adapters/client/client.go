@@ -5,7 +5,7 @@
 //	run, err := c.StartRun(ctx, workflow, client.StartRequest{ReferenceID: "person-1"})
 //	ended, err := c.WaitForRun(ctx, run.ID, client.Ended)
 //
-// Each operation of docs/openapi.yaml has a method with the same name. [Client.Runs] and
+// Each operation of adapters/httpapi/openapi.yaml has a method with the same name. [Client.Runs] and
 // [Client.Workflows] read whole lists, [Client.WaitForRun] polls, and [ReadWebhook] verifies what the
 // host sends.
 //

@@ -27,7 +27,7 @@ const (
 // signal that is not open), ErrConflict (409), ErrInFlight (409) and ErrKeyReused (422) for an
 // idempotency key, and ErrUnavailable (429, 502, 503, 504).
 type Error struct {
-	Operation string // of docs/openapi.yaml, such as startRun
+	Operation string // of adapters/httpapi/openapi.yaml, such as startRun
 	Status    int    // HTTP status
 	// Code tells errors of the same status apart, such as rate_limited; most errors have none.
 	Code string

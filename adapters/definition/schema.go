@@ -20,15 +20,15 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The copies in docs/ are for text editors that complete and check files.
+// Text editors use them to complete and check files.
 //
 //go:embed workflow.schema.json bootstrap.schema.json provider.schema.json
 var schemas embed.FS
 
 const (
-	workflowSchema  = "https://github.com/verifyd/verifyd/docs/workflow.schema.json"
-	bootstrapSchema = "https://github.com/verifyd/verifyd/docs/bootstrap.schema.json"
-	providerSchema  = "https://github.com/verifyd/verifyd/docs/provider.schema.json"
+	workflowSchema  = "https://github.com/verifyd/verifyd/adapters/definition/workflow.schema.json"
+	bootstrapSchema = "https://github.com/verifyd/verifyd/adapters/definition/bootstrap.schema.json"
+	providerSchema  = "https://github.com/verifyd/verifyd/adapters/definition/provider.schema.json"
 )
 
 // maxListed is the number of names that a message lists.

@@ -1,4 +1,4 @@
-// Tests of the OpenAPI document: it is the published one, and has every route.
+// Tests of the OpenAPI document: it is served, and has every route.
 
 package httpapi_test
 
@@ -8,11 +8,9 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/httpapi"
-	"github.com/verifyd/verifyd/internal/golden"
 )
 
-func TestThePublishedDocumentIsTheOneServed(t *testing.T) {
-	golden.Equal(t, "../../docs/openapi.yaml", httpapi.OpenAPI())
+func TestTheDocumentIsServed(t *testing.T) {
 	a := newAPI(t, setup{})
 	got := a.do(http.MethodGet, "/openapi.yaml", "", "client-id:", "x-api-key:")
 	if got.Status != http.StatusOK || string(got.Body) != string(httpapi.OpenAPI()) {
