@@ -101,6 +101,37 @@ func TestDatesAreThoseOfTheTenantsZone(t *testing.T) {
 	}
 }
 
+// TestDocumentsFollowTheTenantsZone has the end of the specimen passport of Doc
+// 9303 and the year of a company.
+func TestDocumentsFollowTheTenantsZone(t *testing.T) {
+	const company = "L17110MH2013PLC019786"
+	for _, tt := range []struct {
+		check, zone, start string
+		want               verification.CheckOutcome
+	}{
+		{"offline.mrz", "", "2012-04-15T23:59:59Z", verification.OutcomePassed},
+		{"offline.mrz", "", "2012-04-16T00:00:00Z", verification.OutcomeFailed},
+		{"offline.mrz", "Asia/Kolkata", "2012-04-15T18:29:59Z", verification.OutcomePassed},
+		{"offline.mrz", "Asia/Kolkata", "2012-04-15T18:30:00Z", verification.OutcomeFailed},
+		{"offline.mrz", "America/Los_Angeles", "2012-04-16T06:59:59Z", verification.OutcomePassed},
+		{"offline.mrz", "America/Los_Angeles", "2012-04-16T07:00:00Z", verification.OutcomeFailed},
+		{"offline.cin", "", "2012-12-31T23:59:59Z", verification.OutcomeFailed},
+		{"offline.cin", "", "2013-01-01T00:00:00Z", verification.OutcomePassed},
+		{"offline.cin", "Asia/Kolkata", "2012-12-31T18:29:59Z", verification.OutcomeFailed},
+		{"offline.cin", "Asia/Kolkata", "2012-12-31T18:30:00Z", verification.OutcomePassed},
+	} {
+		at, err := time.Parse(time.RFC3339, tt.start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := map[string]with{"offline.mrz": {"mrz": specimenTD3}, "offline.cin": {"number": company}}[tt.check]
+		r, err := checks[tt.check].Check(t.Context(), verification.CheckRequest{With: values, StartedAt: at, Zone: tt.zone})
+		if err != nil || r.Outcome != tt.want {
+			t.Errorf("%s at %s in %q = %v, %v, want %s", tt.check, tt.start, tt.zone, r, err, tt.want)
+		}
+	}
+}
+
 func TestAnUnknownZoneIsAnError(t *testing.T) {
 	_, err := checks["offline.age"].Check(t.Context(), verification.CheckRequest{
 		With: with{"birth_date": "1990-05-17", "min_years": 18.0}, StartedAt: started(), Zone: "Asia/Atlantis",
