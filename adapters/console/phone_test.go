@@ -3,10 +3,14 @@
 package console_test
 
 import (
+	"errors"
 	"testing"
+	"time"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 )
 
 func TestEveryPageIsInTheNavigationOfASmallPhone(t *testing.T) {
@@ -43,6 +47,35 @@ func TestFiltersLeaveRoomForTheList(t *testing.T) {
 		wide := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
 		wide.Go(d.server.URL + "/console" + path)
 		wide.See("#workflow")
+	}
+}
+
+// A table in a box that hides what is outside of it makes no page too wide: the table is
+// compared with its box. 720 pixels are a screen of 1440 at 200 %.
+func TestNoTableIsCutOff(t *testing.T) {
+	d := serve(t)
+	d.suspicious()
+	d.Notices.FailWith(errors.New("502 Bad Gateway"))
+	d.notified(2)
+	due := waiting("Account opening with a long name", "The customer is a politically exposed person.")
+	due.ReviewDueMinutes = 120
+	claimed := d.begin(d.Apply(due), "CUST-2026-00013")
+	if _, err := d.Engine.Claim(t.Context(), enginetest.Tenant, claimed, engine.ClaimRequest{By: "a", Name: "Lakshmi Venkataraman Iyer"}); err != nil {
+		t.Fatal(err)
+	}
+	d.answered(d.Apply(identity()), "case-1", "Asha Rao")
+	d.Advance(10 * time.Hour)
+	tab := d.tab(reviewer(verification.RoleAdmin), browser.Options{Wide: true})
+	for _, width := range []int{320, 641, 720, 820, 900, 961, 1024, 1440} {
+		tab.Emulate(browser.Options{Width: width})
+		for _, path := range []string{"/queue", "/runs", "/workflows", "/deliveries"} {
+			tab.Go(d.server.URL + "/console" + path)
+			tab.See("table")
+			const cut = `[...document.querySelectorAll("table")].filter((t) => t.scrollWidth > t.parentElement.clientWidth).map((t) => t.className + " " + t.scrollWidth + " in " + t.parentElement.clientWidth).join(", ")`
+			if found := browser.Eval[string](tab, cut); found != "" {
+				t.Errorf("%s at %d pixels: %s", path, width, found)
+			}
+		}
 	}
 }
 
