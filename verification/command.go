@@ -22,8 +22,9 @@ type RecordResult struct {
 	Dispatch  int
 	Outcome   CheckOutcome
 	Data      Data
-	Handle    string        // of a pending result
-	PollAfter time.Duration // of a pending result; 0 means the node's poll interval
+	Screening *ScreeningResult // nil if the check has screened nobody
+	Handle    string           // of a pending result
+	PollAfter time.Duration    // of a pending result; 0 means the node's poll interval
 }
 
 // RecordFailure records that a provider was called and returned no result. A

@@ -2,10 +2,7 @@
 
 package verification
 
-import (
-	"encoding/json"
-	"slices"
-)
+import "slices"
 
 // maxHits is the maximum number of hits that one event records.
 const maxHits = 10
@@ -32,18 +29,23 @@ func (d *decision) recordHits(c RecordHits) error {
 	return nil
 }
 
-// hitIDs returns the ids of the entries that the step is known to match: those in its
-// data, and those that were found later.
-func (s Step) hitIDs() []string {
-	var data struct {
-		Hits []struct {
-			ID string `json:"id"`
-		} `json:"hits"`
+// recorded returns what a run keeps of the result; nil if there is none.
+func (r *ScreeningResult) recorded() *Screening {
+	if r == nil {
+		return nil
 	}
-	_ = json.Unmarshal(s.Data, &data) // other data has no hits
+	s := &Screening{List: clean(r.List), ListVersion: clean(r.ListVersion)}
+	for _, h := range r.Hits {
+		s.Hits = append(s.Hits, clean(h.ID))
+	}
+	return s
+}
+
+// hitIDs returns the ids of the entries that the check or a later screening found.
+func (s Step) hitIDs() []string {
 	var ids []string
-	for _, h := range data.Hits {
-		ids = append(ids, h.ID)
+	if s.Screening != nil {
+		ids = slices.Clone(s.Screening.Hits)
 	}
 	for _, found := range s.Rescreened {
 		for _, h := range found.Hits {

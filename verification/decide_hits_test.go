@@ -11,7 +11,7 @@ import (
 )
 
 func TestOnlyHitsThatTheRunDoesNotKnowAreRecorded(t *testing.T) {
-	j := checked(t).result(verification.OutcomePassed, `{"hits":[{"id":"e-1"}],"analysis_ok":false}`).approve("seen")
+	j := checked(t).screened(verification.ScreeningResult{Hits: []verification.Hit{{ID: "e-\x001"}}})
 	for _, c := range []struct {
 		ids  []string
 		want []string // nil: nothing is recorded
@@ -41,6 +41,29 @@ func TestOnlyHitsThatTheRunDoesNotKnowAreRecorded(t *testing.T) {
 	}
 	if found := j.card("pan").Rescreened; len(found) != 2 || found[1].Hits[0].ID != "e-3" {
 		t.Errorf("the card has %+v, want both hits", found)
+	}
+}
+
+func TestHitsInTheDataOfACheckAreNotKnown(t *testing.T) {
+	j := checked(t).result(verification.OutcomePassed, `{"list":"sanctions","list_version":"v1","hits":[{"id":"e-1"}]}`).found("e-1")
+	if found := j.card("pan").Rescreened; len(found) != 1 {
+		t.Errorf("the card has %+v, want the hit: data is not a screening result", found)
+	}
+}
+
+func TestHitsOfAnEarlierVisitAreNotKnown(t *testing.T) {
+	j := begin(t, loop(), "").submit(`{"pan":"ABCDE1234F"}`).pass()
+	j.do(verification.RecordResult{
+		Node: "twin", Dispatch: 1, Outcome: verification.OutcomeFailed,
+		Screening: &verification.ScreeningResult{List: "sanctions", ListVersion: "v1", Hits: []verification.Hit{{ID: "e-1"}}},
+	})
+	if s, _ := j.run.Step("twin"); s.Screening == nil || s.Screening.ListVersion != "v1" || len(s.Screening.Hits) != 1 {
+		t.Fatalf("after the first visit the step has %+v, want its screening", s.Screening)
+	}
+	j.submit(`{"pan":"ABCDE1234F"}`).pass().noResult(true)
+	j.do(verification.RecordHits{Node: "twin", List: "sanctions", Hits: []verification.Hit{{ID: "e-1"}}})
+	if found := j.card("twin").Rescreened; len(found) != 1 {
+		t.Errorf("the card has %+v, want the hit: the last visit has no result", found)
 	}
 }
 

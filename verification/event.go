@@ -80,6 +80,15 @@ type ResultRecorded struct {
 	Node   NodeID `json:"node"`
 	Passed bool   `json:"passed"`
 	Data   Data   `json:"data,omitempty"`
+	// Screening is nil if the check has screened nobody.
+	Screening *Screening `json:"screening,omitempty"`
+}
+
+// Screening says which list a check has searched, and what it found.
+type Screening struct {
+	List        string   `json:"list"`
+	ListVersion string   `json:"list_version"`
+	Hits        []string `json:"hits,omitempty"` // the ids of the entries
 }
 
 // DispatchFailed records a dispatch without a result.
@@ -397,6 +406,10 @@ func (f ResultRecorded) appendJSON(b []byte) []byte {
 	b = strconv.AppendBool(append(b, `,"passed":`...), f.Passed)
 	if len(f.Data) > 0 {
 		b = append(append(b, `,"data":`...), f.Data...)
+	}
+	if f.Screening != nil {
+		raw, _ := plainJSON(f.Screening) // texts always encode
+		b = append(append(b, `,"screening":`...), raw...)
 	}
 	return append(b, '}')
 }

@@ -50,8 +50,10 @@ func facts() map[string]struct {
 			`{"node":"pan","cause":"timeout","poll_at":"2026-03-02T12:00:00Z"}`,
 		},
 		"result_recorded": {
-			verification.ResultRecorded{Node: "pan", Passed: true, Data: object},
-			`{"node":"pan","passed":true,"data":{"n":1}}`,
+			verification.ResultRecorded{Node: "pan", Passed: true, Data: object, Screening: &verification.Screening{
+				List: "sanctions", ListVersion: "ab", Hits: []string{"e-1"},
+			}},
+			`{"node":"pan","passed":true,"data":{"n":1},"screening":{"list":"sanctions","list_version":"ab","hits":["e-1"]}}`,
 		},
 		"dispatch_failed": {
 			verification.DispatchFailed{Node: "pan", Cause: "timeout", RetryAt: at},
@@ -289,6 +291,11 @@ func TestEventsAreEncodedAsEncodingJSONDoes(t *testing.T) {
 			verification.ResultRecorded{
 				Node: verification.NodeID(text.Draw(t, "node")), Passed: rapid.Bool().Draw(t, "passed"),
 				Data: data(t, rapid.SampledFrom([]string{``, `{}`, `{"a":"<"}`}).Draw(t, "data")),
+				Screening: rapid.Ptr(rapid.Custom(func(t *rapid.T) verification.Screening {
+					return verification.Screening{
+						List: text.Draw(t, "list"), ListVersion: text.Draw(t, "version"), Hits: rapid.SliceOf(text).Draw(t, "hits"),
+					}
+				}), true).Draw(t, "screening"),
 			},
 		} {
 			raw, err := verification.EncodeEvent(verification.Event{At: noon(), Fact: f})

@@ -226,6 +226,13 @@ func (j *journey) result(o verification.CheckOutcome, object string) *journey {
 	return j.do(verification.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: o, Data: data(j.t, object)})
 }
 
+// screened records that the outstanding check has screened somebody.
+func (j *journey) screened(r verification.ScreeningResult) *journey {
+	j.t.Helper()
+	w := j.run.Wait
+	return j.do(verification.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: verification.OutcomePassed, Screening: &r})
+}
+
 func (j *journey) pass() *journey { j.t.Helper(); return j.result(verification.OutcomePassed, "") }
 func (j *journey) fail() *journey { j.t.Helper(); return j.result(verification.OutcomeFailed, "") }
 

@@ -113,7 +113,8 @@ type Describer interface {
 }
 
 // Rescreener is a Provider that screens against lists, which change. It can screen
-// completed runs again.
+// completed runs again. It sets CheckResult.Screening: without it, the version that a run
+// was screened against is not known, and every hit counts as new.
 type Rescreener interface {
 	Provider
 	// ListVersions returns the version in use of each list, by name; empty for a list
@@ -123,7 +124,7 @@ type Rescreener interface {
 	ListVersions() map[string]string
 	// Rescreen screens the person or company of a check request again, against the
 	// version in use of a list. It changes nothing.
-	Rescreen(ctx context.Context, list string, r CheckRequest) (Rescreening, error)
+	Rescreen(ctx context.Context, list string, r CheckRequest) (ScreeningResult, error)
 }
 
 // ExpressionCompiler compiles the texts inside a definition. The text of an error

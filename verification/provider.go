@@ -46,8 +46,9 @@ type ProviderDescription struct {
 	Lists     []string
 }
 
-// Rescreening is the result of screening a completed run again.
-type Rescreening struct {
+// ScreeningResult is the result of screening a person or company against a list.
+type ScreeningResult struct {
+	List        string
 	ListVersion string // the version that was searched
 	Hits        []Hit  // the best first
 	// NotCompared says what of the person or company could not be compared with the list;
@@ -82,6 +83,10 @@ type CheckResult struct {
 	Outcome CheckOutcome
 	// Data becomes the step's data; it must encode to a JSON object.
 	Data map[string]any
+	// Screening is set by a Rescreener; nil if the check has screened nobody. The run keeps
+	// the list, its version and the ids of the hits, so that re-screening finds new hits
+	// only. Reports do not show it: what people read is in Data.
+	Screening *ScreeningResult
 	// Handle identifies a pending result to Poll.
 	Handle string
 	// PollAfter is the wait before the next poll; 0 means the node's poll

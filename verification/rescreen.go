@@ -34,17 +34,12 @@ func (r Run) ScreenedLists() []ScreenedList {
 }
 
 // ListVersion returns the version of the list s.Rescreen that the check was screened
-// against, as its data says; empty if its data names another list or no version.
+// against; empty if the version is not known or the check has searched another list.
 func (s Step) ListVersion() string {
-	var data struct {
-		List    string `json:"list"`
-		Version string `json:"list_version"`
-	}
-	_ = json.Unmarshal(s.Data, &data) // other data has no version
-	if data.List != s.Rescreen {
+	if s.Screening == nil || s.Screening.List != s.Rescreen {
 		return ""
 	}
-	return data.Version
+	return s.Screening.ListVersion
 }
 
 // RequestAgain returns the request of a check that the run has made. Its values are

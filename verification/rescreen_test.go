@@ -1,7 +1,6 @@
 package verification_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -26,8 +25,8 @@ func screening(checks ...verification.NodeID) verification.Definition {
 	return define(checks[0], all)
 }
 
-func answerOf(version string) string {
-	return fmt.Sprintf(`{"list":"sanctions","list_version":%q}`, version)
+func resultOf(list, version string) verification.ScreeningResult {
+	return verification.ScreeningResult{List: list, ListVersion: version}
 }
 
 // commitOf returns the commit of the events of a journey after the first n.
@@ -39,22 +38,21 @@ func commitOf(j *journey, n int) store.Commit {
 func TestTheCommitThatCompletesARunNamesItsLists(t *testing.T) {
 	for _, row := range []struct {
 		name    string
-		answers []string
+		results []verification.ScreeningResult
 		want    string // the version
 	}{
-		{"one version", []string{answerOf("v1"), answerOf("v1")}, "v1"},
-		{"two versions", []string{answerOf("v1"), answerOf("v2")}, ""},
-		{"no version", []string{"", answerOf("v2")}, ""},
-		{"the version of another list", []string{`{"list":"peps","list_version":"v1"}`, `{"list":"peps","list_version":"v1"}`}, ""},
-		{"data of another kind", []string{`{"list":1}`, `{"list":["sanctions"]}`}, ""},
+		{"one version", []verification.ScreeningResult{resultOf("sanctions", "v1"), resultOf("sanctions", "v1")}, "v1"},
+		{"two versions", []verification.ScreeningResult{resultOf("sanctions", "v1"), resultOf("sanctions", "v2")}, ""},
+		{"no version", []verification.ScreeningResult{{}, resultOf("sanctions", "v2")}, ""},
+		{"the version of another list", []verification.ScreeningResult{resultOf("peps", "v1"), resultOf("peps", "v1")}, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			j := begin(t, screening("a", "b"), "")
-			for i, answer := range row.answers {
+			for i, result := range row.results {
 				if got := commitOf(j, i).Screened; got != nil {
 					t.Errorf("before the end: %v, want no list", got)
 				}
-				j.result(verification.OutcomePassed, answer)
+				j.screened(result)
 			}
 			want := []verification.ScreenedList{{List: "sanctions", Version: row.want}}
 			if diff := cmp.Diff(want, commitOf(j, len(j.history)-2).Screened); diff != "" {
@@ -68,12 +66,20 @@ func TestTheCommitThatCompletesARunNamesItsLists(t *testing.T) {
 	}
 }
 
+func TestDataIsNoScreeningResult(t *testing.T) {
+	j := begin(t, screening("a"), "").result(verification.OutcomePassed, `{"list":"sanctions","list_version":"v1"}`)
+	want := []verification.ScreenedList{{List: "sanctions"}}
+	if diff := cmp.Diff(want, commitOf(j, 0).Screened); diff != "" {
+		t.Errorf("lists (-want +got):\n%s", diff)
+	}
+}
+
 func TestARunThatDoesNotCompleteOrDoesNotAskNamesNoList(t *testing.T) {
 	failed := begin(t, screening("a"), "").fail()
-	cancelled := begin(t, screening("a", "b"), "").result(verification.OutcomePassed, answerOf("v1")).cancel()
+	cancelled := begin(t, screening("a", "b"), "").screened(resultOf("sanctions", "v1")).cancel()
 	silent := screening("a")
 	edit("a", func(n *verification.Node) { n.Rescreen = nil })(&silent)
-	plain := begin(t, silent, "").result(verification.OutcomePassed, answerOf("v1"))
+	plain := begin(t, silent, "").screened(resultOf("sanctions", "v1"))
 	for name, j := range map[string]*journey{"failed": failed, "cancelled": cancelled, "without rescreen": plain} {
 		if got := commitOf(j, 0).Screened; j.run.Ended == "" || got != nil {
 			t.Errorf("%s: %s with the lists %v, want an end without lists", name, j.run.Ended, got)

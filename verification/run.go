@@ -81,6 +81,9 @@ type Step struct {
 	// Rescreen is the list whose changes lead to the re-screening of the completed run;
 	// empty for none.
 	Rescreen string
+	// Screening is what a check found on a list on its last visit; nil if it has screened
+	// nobody.
+	Screening *Screening
 	// Rescreened are the hits that later versions of a list had, oldest first.
 	Rescreened []HitsFound
 
@@ -389,7 +392,7 @@ func (r *Run) reach(s Step) {
 		r.withStep(s.Node, func(old *Step) {
 			old.failedBefore = old.failedBefore || old.Type == NodeCheck && old.Status == StepFailed
 			old.Visits++
-			old.Status, old.Data, old.CompletedAt = StepRunning, nil, time.Time{}
+			old.Status, old.Data, old.Screening, old.CompletedAt = StepRunning, nil, nil, time.Time{}
 			old.Reason, old.VisitedAt, old.reached, old.Dispatches = s.Reason, s.StartedAt, r.Seq, s.Dispatches
 		})
 		return
@@ -419,6 +422,7 @@ func (s *Step) answer(f ResultRecorded, at time.Time) {
 	}
 	recovered := s.Failures > s.overcome || f.Passed && s.failedBefore
 	s.finish(status, f.Data, at)
+	s.Screening = f.Screening
 	s.flags.recovered, s.overcome = recovered, s.Failures
 	s.Recovered, s.failedBefore = s.Recovered || recovered, s.failedBefore && !f.Passed
 }

@@ -17,6 +17,9 @@ func (r Run) Size() int {
 		receiptSize*len(r.receipts)
 	for _, s := range r.Steps {
 		n += stepOverhead + len(s.Data) + len(s.Reason) + len(s.Label) + len(s.Rescreened)*maxHits*receiptSize
+		if s.Screening != nil {
+			n += receiptSize * (1 + len(s.Screening.Hits))
+		}
 	}
 	n += receiptSize * len(r.Wait.Callbacks)
 	n += (len(r.Wait.Uploads) + len(r.Documents)) * stepOverhead

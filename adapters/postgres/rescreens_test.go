@@ -32,7 +32,8 @@ type screener struct {
 
 func (s *screener) Check(context.Context, verification.CheckRequest) (verification.CheckResult, error) {
 	return verification.CheckResult{
-		Outcome: verification.OutcomePassed, Data: map[string]any{"list": "sanctions", "list_version": s.ListVersions()["sanctions"]},
+		Outcome:   verification.OutcomePassed,
+		Screening: &verification.ScreeningResult{List: "sanctions", ListVersion: s.ListVersions()["sanctions"]},
 	}, nil
 }
 
@@ -42,11 +43,13 @@ func (s *screener) ListVersions() map[string]string {
 	return map[string]string{"sanctions": s.version}
 }
 
-func (s *screener) Rescreen(_ context.Context, _ string, r verification.CheckRequest) (verification.Rescreening, error) {
+func (s *screener) Rescreen(_ context.Context, _ string, r verification.CheckRequest) (verification.ScreeningResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = append(s.calls, r.Run)
-	return verification.Rescreening{ListVersion: s.version, Hits: []verification.Hit{{ID: "e-1", Name: "Ivan Testov", Score: 0.9}}}, nil
+	return verification.ScreeningResult{
+		List: "sanctions", ListVersion: s.version, Hits: []verification.Hit{{ID: "e-1", Name: "Ivan Testov", Score: 0.9}},
+	}, nil
 }
 
 func screeningEngine(t *testing.T, of *postgres.Store, s *screener) *engine.Engine {

@@ -60,7 +60,7 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 			return callResult{command: failed(err), entered: r.entered, lacking: lacking}
 		}
 		return callResult{command: verification.RecordResult{
-			Node: w.Node, Dispatch: w.Dispatch, Outcome: r.result.Outcome, Data: data,
+			Node: w.Node, Dispatch: w.Dispatch, Outcome: r.result.Outcome, Data: data, Screening: r.result.Screening,
 			Handle: r.result.Handle, PollAfter: r.result.PollAfter,
 		}, entered: r.entered}
 	}

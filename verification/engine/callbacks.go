@@ -113,5 +113,5 @@ func callbackCommand(w verification.Wait, r verification.CheckResult, c verifica
 	if err != nil {
 		return nil, fmt.Errorf("the provider's data cannot be saved: %w", err)
 	}
-	return verification.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: r.Outcome, Data: data}, nil
+	return verification.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: r.Outcome, Data: data, Screening: r.Screening}, nil
 }

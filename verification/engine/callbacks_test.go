@@ -38,7 +38,10 @@ func withCallbacks(t *testing.T) *enginetest.Kit {
 				case "forged":
 					return verification.CheckResult{}, verification.ErrUnauthenticated
 				case "passed":
-					return verification.CheckResult{Outcome: verification.OutcomePassed, Data: map[string]any{"by": "callback"}}, nil
+					return verification.CheckResult{
+						Outcome: verification.OutcomePassed, Data: map[string]any{"by": "callback"},
+						Screening: &verification.ScreeningResult{List: "sanctions", ListVersion: "v1"},
+					}, nil
 				}
 				return verification.CheckResult{Outcome: verification.OutcomePending}, nil
 			},
@@ -104,6 +107,14 @@ func TestACallbackMayCarryTheResult(t *testing.T) {
 	wantCheck(t, got, "a", verification.StepPassed)
 	if n := len(k.Provider.Calls("a")); n != 1 {
 		t.Errorf("calls = %d, want 1: nothing is left to poll", n)
+	}
+	history, err := k.Store.Load(t.Context(), enginetest.Tenant, run.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := verification.Fold(run.ID, history).Step("a")
+	if diff := cmp.Diff(&verification.Screening{List: "sanctions", ListVersion: "v1"}, a.Screening); diff != "" {
+		t.Errorf("screening (-want +got):\n%s", diff)
 	}
 }
 

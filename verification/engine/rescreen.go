@@ -303,8 +303,8 @@ func (e *Engine) rescreenRun(ctx context.Context, pass store.RescreenPass, ref v
 		switch {
 		case err != nil:
 			return flagged, fmt.Errorf("node %s: %w", step.Node, err)
-		case found.ListVersion != pass.Version:
-			return flagged, fmt.Errorf("node %s: the provider searched version %s", step.Node, found.ListVersion)
+		case found.List != pass.List || found.ListVersion != pass.Version:
+			return flagged, fmt.Errorf("node %s: the provider searched version %s of %s", step.Node, found.ListVersion, found.List)
 		}
 		if len(found.NotCompared) > 0 {
 			partly = errors.Join(partly, fmt.Errorf("node %s: not everything was compared with the list", step.Node))
@@ -324,17 +324,17 @@ func (e *Engine) rescreenRun(ctx context.Context, pass store.RescreenPass, ref v
 }
 
 // rescreenStep calls the provider of a check that the run has made.
-func (e *Engine) rescreenStep(ctx context.Context, s *session, step verification.Step) (verification.Rescreening, error) {
+func (e *Engine) rescreenStep(ctx context.Context, s *session, step verification.Step) (verification.ScreeningResult, error) {
 	n, _ := s.program.Node(step.Node)
 	p, _ := e.provider(s.ref.Tenant, n.Provider)
 	provider, ok := p.(verification.Rescreener)
 	if !ok {
-		return verification.Rescreening{}, fmt.Errorf("the provider %q does not screen against lists", n.Provider)
+		return verification.ScreeningResult{}, fmt.Errorf("the provider %q does not screen against lists", n.Provider)
 	}
-	found, entered, err := callWithin(ctx, e, n.Timeout(), func(ctx context.Context) (verification.Rescreening, error) {
+	found, entered, err := callWithin(ctx, e, n.Timeout(), func(ctx context.Context) (verification.ScreeningResult, error) {
 		r, err := s.program.RequestAgain(s.ref.Tenant, s.run, step.Node)
 		if err != nil {
-			return verification.Rescreening{}, err
+			return verification.ScreeningResult{}, err
 		}
 		return provider.Rescreen(ctx, step.Rescreen, r)
 	})

@@ -26,6 +26,7 @@ import (
 // screener is a provider that screens against the list "sanctions".
 type screener struct {
 	mu      sync.Mutex
+	list    string // in its results
 	version string
 	hits    []verification.Hit // of everybody
 	calls   map[verification.RunID]int
@@ -34,13 +35,14 @@ type screener struct {
 }
 
 func newScreener(version string) *screener {
-	return &screener{version: version, calls: map[verification.RunID]int{}}
+	return &screener{list: "sanctions", version: version, calls: map[verification.RunID]int{}}
 }
 
 func (s *screener) Check(context.Context, verification.CheckRequest) (verification.CheckResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return verification.CheckResult{Outcome: verification.OutcomePassed, Data: map[string]any{"list": "sanctions", "list_version": s.version}}, nil
+	result := &verification.ScreeningResult{List: s.list, ListVersion: s.version, Hits: s.hits}
+	return verification.CheckResult{Outcome: verification.OutcomePassed, Screening: result}, nil
 }
 
 func (s *screener) ListVersions() map[string]string {
@@ -49,16 +51,16 @@ func (s *screener) ListVersions() map[string]string {
 	return map[string]string{"sanctions": s.version}
 }
 
-func (s *screener) Rescreen(_ context.Context, _ string, r verification.CheckRequest) (verification.Rescreening, error) {
+func (s *screener) Rescreen(_ context.Context, _ string, r verification.CheckRequest) (verification.ScreeningResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.before != nil {
 		if err := s.before(r.Run); err != nil {
-			return verification.Rescreening{}, err
+			return verification.ScreeningResult{}, err
 		}
 	}
 	s.calls[r.Run]++
-	return verification.Rescreening{ListVersion: s.version, Hits: s.hits, NotCompared: s.partly}, nil
+	return verification.ScreeningResult{List: s.list, ListVersion: s.version, Hits: s.hits, NotCompared: s.partly}, nil
 }
 
 // change makes another version of the list the current one.
@@ -200,6 +202,32 @@ func TestARunWhoseWorkflowDoesNotAskIsNotScreenedAgain(t *testing.T) {
 	s.change("v2", "e-1")
 	k.Advance(time.Hour)
 	wantCalls(t, "of a workflow that does not ask", s, once())
+}
+
+func TestAHitOfTheCheckIsNotNew(t *testing.T) {
+	s := newScreener("v1")
+	var seen observed
+	k := enginetest.New(t, s.screens, seen.observe)
+	s.change("v1", "e-1")
+	run := start(k, screened())
+	s.change("v2", "e-1")
+	k.Advance(2 * time.Minute)
+	wantCalls(t, "after a change", s, once(run))
+	seen.wantRescreened(t, map[string]int{"clear": 1})
+}
+
+func TestAResultOfAnotherListIsAFailure(t *testing.T) {
+	s := newScreener("v1")
+	var seen observed
+	k := enginetest.New(t, s.screens, seen.observe)
+	run := start(k, screened())
+	s.list = "peps"
+	s.change("v2", "e-1")
+	k.Advance(2 * time.Minute)
+	seen.wantRescreened(t, map[string]int{"failed": 1})
+	if n := hitsOf(t, k.Store, run.ID); n != 0 {
+		t.Errorf("%d events of hits, want none: the provider searched another list", n)
+	}
 }
 
 func TestOnlyChecksThatAskAreScreenedAgain(t *testing.T) {

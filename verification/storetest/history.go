@@ -258,7 +258,9 @@ func everyFact() []verification.Fact {
 		verification.ResultPending{Node: "pan", Handle: oddText, PollAt: instant(time.Minute)},
 		verification.CallbackReceived{Node: "pan", Digest: "0f"},
 		verification.PollFailed{Node: "pan", Cause: oddText, PollAt: instant(2 * time.Minute)},
-		verification.ResultRecorded{Node: "pan", Passed: true, Data: data},
+		verification.ResultRecorded{Node: "pan", Passed: true, Data: data, Screening: &verification.Screening{
+			List: "sanctions", ListVersion: "ab", Hits: []string{oddText},
+		}},
 		verification.ResultRecorded{Node: "pan"},
 		verification.DispatchFailed{Node: "pan", Cause: oddText, RetryAt: instant(3 * time.Minute)},
 		verification.DispatchFailed{Node: "pan", Cause: oddText},

@@ -165,7 +165,7 @@ func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verifi
 	if len(hits) > 0 {
 		score = hits[0].Score
 	}
-	result := verification.CheckResult{Outcome: verification.OutcomePassed, Data: map[string]any{
+	result := verification.CheckResult{Outcome: verification.OutcomePassed, Screening: found.result(w.List, list), Data: map[string]any{
 		"list": w.List, "list_version": list.Version, "list_date": list.Date.Format(time.RFC3339), "list_entries": list.Entries,
 		"score": score, "hits": hits, "hits_total": len(found.hits),
 		"analysis_ok": len(hits)+len(found.doubts) == 0, "source_ok": !old,
@@ -192,6 +192,15 @@ type judged struct {
 	cleared []*match // of whom the check says that another birth date clears them
 	failed  bool     // one of the hits fails the check
 	doubts  []string // what could not be compared
+}
+
+// result returns what a search of a list with this name found.
+func (j judged) result(name string, l *List) *verification.ScreeningResult {
+	r := &verification.ScreeningResult{List: name, ListVersion: l.Version, NotCompared: j.doubts}
+	for _, h := range best(j.hits) {
+		r.Hits = append(r.Hits, verification.Hit{ID: h.ID, Name: h.Name, Score: h.Score, Reasons: h.Reasons})
+	}
+	return r
 }
 
 // search searches a list for whom a check screens, and judges what it finds.
@@ -245,20 +254,16 @@ func (p *Provider) ListVersions() map[string]string {
 }
 
 // Rescreen searches a list for the name in the check's `with`, by the same rules as Check.
-func (p *Provider) Rescreen(_ context.Context, list string, r verification.CheckRequest) (verification.Rescreening, error) {
+func (p *Provider) Rescreen(_ context.Context, list string, r verification.CheckRequest) (verification.ScreeningResult, error) {
 	w, err := p.read(r.With)
 	if err != nil {
-		return verification.Rescreening{}, err
+		return verification.ScreeningResult{}, err
 	}
-	l, _, result, err := p.search(w, list)
+	l, _, found, err := p.search(w, list)
 	if err != nil {
-		return verification.Rescreening{}, err
+		return verification.ScreeningResult{}, err
 	}
-	found := verification.Rescreening{ListVersion: l.Version, NotCompared: result.doubts}
-	for _, h := range best(result.hits) {
-		found.Hits = append(found.Hits, verification.Hit{ID: h.ID, Name: h.Name, Score: h.Score, Reasons: h.Reasons})
-	}
-	return found, nil
+	return *found.result(list, l), nil
 }
 
 func orNone(names []string) string {

@@ -76,6 +76,13 @@ func TestOutcomesOfScreening(t *testing.T) {
 			if r.Data["list_version"] != list.Version || r.Data["list_date"] != list.Date.Format(time.RFC3339) {
 				t.Errorf("data %v, want the version and the date of the list", r.Data)
 			}
+			known := verification.ScreeningResult{List: "fictional", ListVersion: list.Version}
+			for _, h := range hits {
+				known.Hits = append(known.Hits, verification.Hit{ID: h.ID, Name: h.Name, Score: h.Score, Reasons: h.Reasons})
+			}
+			if diff := cmp.Diff(&known, r.Screening); diff != "" {
+				t.Errorf("screening, compared with the data (-want +got):\n%s", diff)
+			}
 			fits(t, p, with, r.Data)
 		})
 	}
@@ -268,7 +275,7 @@ func TestRescreeningUsesTheValuesOfTheCheck(t *testing.T) {
 		found, err := p.Rescreen(t.Context(), "fictional", verification.CheckRequest{With: map[string]any{
 			"list": "fictional", "kind": "person", "name": tc.name, "review_at": tc.reviewAt,
 		}})
-		if err != nil || found.ListVersion != list.Version || len(found.Hits) != tc.hits {
+		if err != nil || found.List != "fictional" || found.ListVersion != list.Version || len(found.Hits) != tc.hits {
 			t.Errorf("%s from %v: %+v, %v; want %d hits of version %s", tc.name, tc.reviewAt, found, err, tc.hits, list.Version)
 		}
 		if tc.hits > 0 && (found.Hits[0].ID != "fictional-001" || len(found.Hits[0].Reasons) == 0) {
