@@ -15,7 +15,7 @@ func (d *decision) recordHits(c RecordHits) error {
 	case !reached || s.Type != NodeCheck:
 		return InvalidField("run", "node_id", "the run has made no check at this node")
 	}
-	known := s.hitIDs()
+	known := s.hitIDs(clean(c.List))
 	hits := make([]Hit, 0, min(len(c.Hits), maxHits))
 	for _, h := range c.Hits {
 		h.ID, h.Name = clean(h.ID), clean(h.Name)
@@ -41,13 +41,16 @@ func (r *ScreeningResult) recorded() *Screening {
 	return s
 }
 
-// hitIDs returns the ids of the entries that the check or a later screening found.
-func (s Step) hitIDs() []string {
+// hitIDs returns the ids of the entries of a list that the check or a later screening found.
+func (s Step) hitIDs(list string) []string {
 	var ids []string
-	if s.Screening != nil {
+	if s.Screening != nil && s.Screening.List == list {
 		ids = slices.Clone(s.Screening.Hits)
 	}
 	for _, found := range s.Rescreened {
+		if found.List != list {
+			continue
+		}
 		for _, h := range found.Hits {
 			ids = append(ids, h.ID)
 		}

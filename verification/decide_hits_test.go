@@ -11,7 +11,7 @@ import (
 )
 
 func TestOnlyHitsThatTheRunDoesNotKnowAreRecorded(t *testing.T) {
-	j := checked(t).screened(verification.ScreeningResult{Hits: []verification.Hit{{ID: "e-\x001"}}})
+	j := checked(t).screened(verification.ScreeningResult{List: "sanctions", Hits: []verification.Hit{{ID: "e-\x001"}}})
 	for _, c := range []struct {
 		ids  []string
 		want []string // nil: nothing is recorded
@@ -48,6 +48,21 @@ func TestHitsInTheDataOfACheckAreNotKnown(t *testing.T) {
 	j := checked(t).result(verification.OutcomePassed, `{"list":"sanctions","list_version":"v1","hits":[{"id":"e-1"}]}`).found("e-1")
 	if found := j.card("pan").Rescreened; len(found) != 1 {
 		t.Errorf("the card has %+v, want the hit: data is not a screening result", found)
+	}
+}
+
+// Two lists may use the same id for two entries.
+func TestHitsOfAnotherListAreNotKnown(t *testing.T) {
+	j := begin(t, loop(), "").submit(`{"pan":"ABCDE1234F"}`).pass()
+	j.do(verification.RecordResult{
+		Node: "twin", Dispatch: 1, Outcome: verification.OutcomePassed,
+		Screening: &verification.ScreeningResult{List: "peps", ListVersion: "v1", Hits: []verification.Hit{{ID: "e-1"}}},
+	})
+	for _, list := range []string{"peps", "sanctions", "sanctions", "un"} {
+		j.do(verification.RecordHits{Node: "twin", List: list, Hits: []verification.Hit{{ID: "e-1"}}})
+	}
+	if found := j.card("twin").Rescreened; len(found) != 2 || found[0].List != "sanctions" || found[1].List != "un" {
+		t.Errorf("the card has %+v, want one hit of sanctions and one of un", found)
 	}
 }
 
