@@ -18,7 +18,7 @@ func (d *decision) recordHits(c RecordHits) error {
 	known := s.hitIDs(clean(c.List))
 	hits := make([]Hit, 0, min(len(c.Hits), maxHits))
 	for _, h := range c.Hits {
-		h.ID, h.Name = clean(h.ID), clean(h.Name)
+		h = h.cleaned()
 		if len(hits) < maxHits && !slices.Contains(known, h.ID) {
 			known, hits = append(known, h.ID), append(hits, h)
 		}
@@ -35,17 +35,31 @@ func (r *ScreeningResult) recorded() *Screening {
 		return nil
 	}
 	s := &Screening{List: clean(r.List), ListVersion: clean(r.ListVersion)}
-	for _, h := range r.Hits {
-		s.Hits = append(s.Hits, clean(h.ID))
+	for _, h := range r.Hits[:min(len(r.Hits), maxHits)] {
+		s.Hits = append(s.Hits, h.cleaned())
 	}
 	return s
+}
+
+// cleaned returns the hit with texts that every store can keep.
+func (h Hit) cleaned() Hit {
+	h.ID, h.Name, h.Alias = clean(h.ID), clean(h.Name), clean(h.Alias)
+	for _, texts := range []*[]string{&h.BirthDates, &h.Countries, &h.Topics, &h.Reasons} {
+		*texts = slices.Clone(*texts)
+		for i, text := range *texts {
+			(*texts)[i] = clean(text)
+		}
+	}
+	return h
 }
 
 // hitIDs returns the ids of the entries of a list that the check or a later screening found.
 func (s Step) hitIDs(list string) []string {
 	var ids []string
 	if s.Screening != nil && s.Screening.List == list {
-		ids = slices.Clone(s.Screening.Hits)
+		for _, h := range s.Screening.Hits {
+			ids = append(ids, h.ID)
+		}
 	}
 	for _, found := range s.Rescreened {
 		if found.List != list {

@@ -86,9 +86,9 @@ type ResultRecorded struct {
 
 // Screening says which list a check has searched, and what it found.
 type Screening struct {
-	List        string   `json:"list"`
-	ListVersion string   `json:"list_version"`
-	Hits        []string `json:"hits,omitempty"` // the ids of the entries
+	List        string `json:"list"`
+	ListVersion string `json:"list_version"`
+	Hits        []Hit  `json:"hits,omitempty"`
 }
 
 // DispatchFailed records a dispatch without a result.
@@ -195,10 +195,15 @@ type HitsFound struct {
 
 // Hit is an entry of a list that is like a person or company.
 type Hit struct {
-	ID      string   `json:"id"`
-	Name    string   `json:"name"`
-	Score   float64  `json:"score"` // 0 to 1
-	Reasons []string `json:"reasons,omitempty"`
+	ID    string  `json:"id"`
+	Name  string  `json:"name"`
+	Score float64 `json:"score"` // 0 to 1
+	// Alias is the name of the entry that matched, if it is not Name.
+	Alias      string   `json:"alias,omitempty"`
+	BirthDates []string `json:"birth_dates,omitempty"`
+	Countries  []string `json:"countries,omitempty"`
+	Topics     []string `json:"topics,omitempty"` // why the entry is on the list
+	Reasons    []string `json:"reasons,omitempty"`
 }
 
 // Completed records that the run reached an end node.

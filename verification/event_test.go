@@ -51,9 +51,9 @@ func facts() map[string]struct {
 		},
 		"result_recorded": {
 			verification.ResultRecorded{Node: "pan", Passed: true, Data: object, Screening: &verification.Screening{
-				List: "sanctions", ListVersion: "ab", Hits: []string{"e-1"},
+				List: "sanctions", ListVersion: "ab", Hits: []verification.Hit{{ID: "e-1"}},
 			}},
-			`{"node":"pan","passed":true,"data":{"n":1},"screening":{"list":"sanctions","list_version":"ab","hits":["e-1"]}}`,
+			`{"node":"pan","passed":true,"data":{"n":1},"screening":{"list":"sanctions","list_version":"ab","hits":[{"id":"e-1","name":"","score":0}]}}`,
 		},
 		"dispatch_failed": {
 			verification.DispatchFailed{Node: "pan", Cause: "timeout", RetryAt: at},
@@ -293,7 +293,15 @@ func TestEventsAreEncodedAsEncodingJSONDoes(t *testing.T) {
 				Data: data(t, rapid.SampledFrom([]string{``, `{}`, `{"a":"<"}`}).Draw(t, "data")),
 				Screening: rapid.Ptr(rapid.Custom(func(t *rapid.T) verification.Screening {
 					return verification.Screening{
-						List: text.Draw(t, "list"), ListVersion: text.Draw(t, "version"), Hits: rapid.SliceOf(text).Draw(t, "hits"),
+						List: text.Draw(t, "list"), ListVersion: text.Draw(t, "version"),
+						Hits: rapid.SliceOf(rapid.Custom(func(t *rapid.T) verification.Hit {
+							return verification.Hit{
+								ID: text.Draw(t, "id"), Name: text.Draw(t, "name"), Score: rapid.Float64().Draw(t, "score"),
+								Alias: text.Draw(t, "alias"), BirthDates: rapid.SliceOf(text).Draw(t, "birth dates"),
+								Countries: rapid.SliceOf(text).Draw(t, "countries"), Topics: rapid.SliceOf(text).Draw(t, "topics"),
+								Reasons: rapid.SliceOf(text).Draw(t, "reasons"),
+							}
+						})).Draw(t, "hits"),
 					}
 				}), true).Draw(t, "screening"),
 			},

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// maxReviewFlags is how many flags of a run the queue shows.
-	maxReviewFlags = 5
+	// maxConcerns is how many concerns of a run the queue shows.
+	maxConcerns = 5
 	// maxReviewReason is how many characters of the reason of a flag the queue shows. The
 	// sentences of all causes fit; only the reason of a review step may be longer.
 	maxReviewReason = 600
@@ -24,10 +24,10 @@ type Review struct {
 	Since time.Time
 	// DueAt is Since plus the workflow's review_due_minutes; zero for none.
 	DueAt time.Time
-	// Flags are the first flags of the run, 5 at most, and MoreFlags counts the others. A
-	// reason with more than 600 characters is cut, and ends with an ellipsis.
-	Flags     []Flag
-	MoreFlags int
+	// Concerns are the first concerns of the run, 5 at most, and MoreConcerns counts the
+	// others. A sentence with more than 600 characters is cut, and ends with an ellipsis.
+	Concerns     []Concern
+	MoreConcerns int
 	// Causes are the causes of all flags and of the proposal, without repetition, in the
 	// order of Causes.
 	Causes []Cause
@@ -62,19 +62,18 @@ func (r Run) Review() (Review, bool) {
 		return Review{}, false
 	}
 	v := Review{
-		WorkflowName: r.Started.WorkflowName, Since: since, Flags: r.Flags(),
+		WorkflowName: r.Started.WorkflowName, Since: since, Concerns: r.Concerns(),
 		Proposed: r.Proposal.Decision, ProposedBy: r.Proposal.Person(),
 	}
 	if minutes := r.Started.ReviewDueMinutes; minutes > 0 {
 		v.DueAt = v.Since.Add(time.Duration(minutes) * time.Minute)
 	}
-	if n := len(v.Flags); n > maxReviewFlags {
-		v.Flags, v.MoreFlags = v.Flags[:maxReviewFlags], n-maxReviewFlags
+	if n := len(v.Concerns); n > maxConcerns {
+		v.Concerns, v.MoreConcerns = v.Concerns[:maxConcerns], n-maxConcerns
 	}
-	for i := range v.Flags {
-		v.Flags[i].Reason = shortened(v.Flags[i].Reason, maxReviewReason)
-		for k := range v.Flags[i].Sentences {
-			v.Flags[i].Sentences[k].Text = shortened(v.Flags[i].Sentences[k].Text, maxReviewReason)
+	for i := range v.Concerns {
+		for k := range v.Concerns[i].Sentences {
+			v.Concerns[i].Sentences[k].Text = shortened(v.Concerns[i].Sentences[k].Text, maxReviewReason)
 		}
 	}
 	for _, s := range r.Steps {

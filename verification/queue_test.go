@@ -18,12 +18,17 @@ func TestARunHasAReviewWhileItNeedsAVerdict(t *testing.T) {
 	start := verification.Started{
 		Workflow: "w", WorkflowName: "Onboarding", ReferenceID: "customer-1", ReviewDueMinutes: 30, RunTTLSeconds: 3600,
 	}
-	review := verification.Flag{NodeID: "review", Label: "Review", Reason: "The names differ."}
+	review := func(reason string) []verification.Concern {
+		return []verification.Concern{{NodeID: "review", Label: "Review", Kind: verification.ConcernReview, Sentences: []verification.Sentence{{Text: reason}}}}
+	}
 	asked := verification.ReviewAsked{Node: "review", Label: "Review", Reason: "The names differ."}
 	long := verification.ReviewAsked{Node: "review", Label: "Review", Reason: strings.Repeat("ä", 20_000)}
 	check := verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "p", Dispatch: 3, Visit: 1}
 	unsure := verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"source_ok":false}`)}
-	pan := verification.Flag{NodeID: "pan", Label: "PAN", Reason: verification.CauseSource.Sentence().String() + " " + verification.CauseDispatches.Sentence().String()}
+	pan := verification.Concern{
+		NodeID: "pan", Label: "PAN", Kind: verification.ConcernFlag,
+		Sentences: []verification.Sentence{verification.CauseSource.Sentence(), verification.CauseDispatches.Sentence()},
+	}
 	proposal := verification.VerdictProposed{Node: "review", Decision: verification.DecisionReject, By: "Asha", Identity: "asha@acme"}
 	verdict := verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove}
 	reviewed := func(change func(*verification.Review)) *verification.Review {
@@ -39,30 +44,32 @@ func TestARunHasAReviewWhileItNeedsAVerdict(t *testing.T) {
 		{"a run that waits for a result", []verification.Fact{start, check}, nil},
 		{"parked on a review step", []verification.Fact{start, asked}, reviewed(func(v *verification.Review) {
 			v.Since, v.DueAt = at(1), at(31)
-			v.Flags, v.Causes = []verification.Flag{review}, []verification.Cause{verification.CauseReviewStep}
+			v.Concerns, v.Causes = review("The names differ."), []verification.Cause{verification.CauseReviewStep}
 		})},
 		{"parked with a long reason", []verification.Fact{start, long}, reviewed(func(v *verification.Review) {
 			v.Since, v.DueAt = at(1), at(31)
-			v.Flags = []verification.Flag{{NodeID: "review", Label: "Review", Reason: strings.Repeat("ä", 599) + "…"}}
+			v.Concerns = review(strings.Repeat("ä", 599) + "…")
 			v.Causes = []verification.Cause{verification.CauseReviewStep}
 		})},
 		{"answered", []verification.Fact{start, asked, verdict, verification.Completed{Node: "done"}}, nil},
 		{"parked on a second one", []verification.Fact{start, asked, verdict, verification.ReviewAsked{Node: "second"}}, reviewed(func(v *verification.Review) {
 			v.Since, v.DueAt = at(3), at(33)
-			v.Flags = []verification.Flag{review, {NodeID: "second", Reason: verification.CauseReviewStep.Sentence().String()}}
+			v.Concerns = []verification.Concern{{
+				NodeID: "second", Kind: verification.ConcernReview, Sentences: []verification.Sentence{verification.CauseReviewStep.Sentence()},
+			}}
 			v.Causes = []verification.Cause{verification.CauseReviewStep}
 		})},
 		{"with a proposed verdict", []verification.Fact{start, asked, proposal}, reviewed(func(v *verification.Review) {
 			v.Since, v.DueAt = at(1), at(31)
-			v.Flags, v.Causes = []verification.Flag{review}, []verification.Cause{verification.CauseReviewStep, verification.CauseProposal}
+			v.Concerns, v.Causes = review("The names differ."), []verification.Cause{verification.CauseReviewStep, verification.CauseProposal}
 			v.Proposed, v.ProposedBy = verification.DecisionReject, verification.Person{Identity: "asha@acme", Name: "Asha"}
 		})},
 		{"with a proposal that was sent back", []verification.Fact{start, asked, proposal, verification.ProposalReturned{Node: "review"}}, reviewed(func(v *verification.Review) {
 			v.Since, v.DueAt = at(1), at(31)
-			v.Flags, v.Causes = []verification.Flag{review}, []verification.Cause{verification.CauseReviewStep}
+			v.Concerns, v.Causes = review("The names differ."), []verification.Cause{verification.CauseReviewStep}
 		})},
 		{"completed with a flagged step", []verification.Fact{start, check, unsure, verification.Completed{Node: "done"}}, reviewed(func(v *verification.Review) {
-			v.Since, v.DueAt, v.Flags = at(3), at(33), []verification.Flag{pan}
+			v.Since, v.DueAt, v.Concerns = at(3), at(33), []verification.Concern{pan}
 			v.Causes = []verification.Cause{verification.CauseSource, verification.CauseDispatches}
 		})},
 		{"failed with a flagged step", []verification.Fact{start, check, unsure, verification.Failed{Node: "pan"}}, nil},

@@ -162,7 +162,7 @@ func anyEvent(t *rapid.T) verification.Event {
 		verification.CallbackReceived{Node: node, Digest: "0f"},
 		verification.PollFailed{Node: node, PollAt: at},
 		verification.ResultRecorded{Node: node, Passed: n > 1, Data: object},
-		verification.ResultRecorded{Node: node, Screening: &verification.Screening{List: "sanctions", ListVersion: "v1", Hits: []string{"a"}}},
+		verification.ResultRecorded{Node: node, Screening: &verification.Screening{List: "sanctions", ListVersion: "v1", Hits: []verification.Hit{{ID: "a"}}}},
 		verification.DispatchFailed{Node: node, RetryAt: at},
 		verification.ResultUnavailable{Node: node, Data: object},
 		verification.CustomerAwaited{Node: node, Type: kind, Label: "Label", Signal: "signal"},

@@ -29,8 +29,10 @@ type Report struct {
 
 	// Flags, Decision, Notes, ResolvedAt, Proposal and Run.Outcome are zero in a printed
 	// report, see MakePrint.
-	Flags      []Flag
-	Decision   Decision // empty for none
+	Flags []Flag
+	// Concerns are what a reviewer should look at; only the pages of reviewers show them.
+	Concerns   []Concern `json:"-"`
+	Decision   Decision  // empty for none
 	Notes      string
 	ResolvedAt time.Time // zero for none
 	// Proposal is a verdict that a second reviewer must confirm; its Decision is empty
@@ -92,6 +94,9 @@ type Card struct {
 	Rescreened []HitsFound
 	// Sentences are the sentences of Reason, for readers of other languages.
 	Sentences []Sentence `json:"-"`
+	// Screening is what a check found on a list; nil if it has screened nobody. The API shows
+	// the data of the check instead.
+	Screening *Screening `json:"-"`
 	// DataSchema describes Data: as the providers of a check do, or with the labels of a
 	// form. Only printed reports and the pages of reviewers have it.
 	DataSchema DataSchema `json:"-"`
@@ -107,7 +112,7 @@ func MakeReport(id RunID, history []Event, now time.Time) Report {
 // has no completion time, and the fields that are never printed are zero.
 func MakePrint(id RunID, history []Event, now time.Time) Report {
 	r := makeReport(id, history, now, func(Run) Decision { return DecisionNone })
-	r.Flags, r.Notes, r.ResolvedAt, r.Proposal, r.Run.Outcome = nil, "", time.Time{}, Verdict{}, ""
+	r.Flags, r.Concerns, r.Notes, r.ResolvedAt, r.Proposal, r.Run.Outcome = nil, nil, "", time.Time{}, Verdict{}, ""
 	for i := range r.Cards {
 		c := &r.Cards[i]
 		if c.Rescreened = nil; c.Type != NodeReview {
@@ -145,6 +150,7 @@ func makeReport(id RunID, history []Event, now time.Time, decide func(Run) Decis
 		Proposal: r.Proposal,
 		Digest:   digest(history),
 	}
+	report.Concerns = r.Concerns()
 	report.Notes, report.ResolvedAt = r.resolution()
 	for _, s := range r.Steps {
 		ends := earlier[s.Node]
@@ -179,7 +185,7 @@ func (r Run) card(s Step, d Decision) Card {
 	c := Card{
 		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label,
 		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(),
-		Rescreened: s.Rescreened,
+		Rescreened: s.Rescreened, Screening: s.Screening,
 	}
 	c.Status, c.Sentences = r.cardStatus(s, d)
 	switch {

@@ -55,6 +55,10 @@ func TestReportDescribesTheWholeRun(t *testing.T) {
 			{NodeID: "details", Label: "Your details", Reason: "The customer's location was not shared or lies outside the allowed area."},
 			{NodeID: "review", Label: "Manual review", Reason: "The PAN did not pass."},
 		},
+		Concerns: []verification.Concern{
+			{NodeID: "pan", Label: "PAN", Kind: verification.ConcernFailed, Sentences: []verification.Sentence{{Key: "not_passed"}}},
+			{NodeID: "details", Label: "Your details", Kind: verification.ConcernFlag, Sentences: []verification.Sentence{verification.CauseLocation.Sentence()}},
+		},
 		Decision: verification.DecisionApprove, Notes: "fine", ResolvedAt: minute(3).Add(time.Second),
 	}
 	got := j.report()

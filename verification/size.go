@@ -18,7 +18,7 @@ func (r Run) Size() int {
 	for _, s := range r.Steps {
 		n += stepOverhead + len(s.Data) + len(s.Reason) + len(s.Label) + len(s.Rescreened)*maxHits*receiptSize
 		if s.Screening != nil {
-			n += receiptSize * (1 + len(s.Screening.Hits))
+			n += receiptSize * (1 + 3*len(s.Screening.Hits))
 		}
 	}
 	n += receiptSize * len(r.Wait.Callbacks)

@@ -4,6 +4,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,6 +24,7 @@ type queueFilter struct {
 	Workflow verification.WorkflowID
 	Cause    verification.Cause
 	Age      string // a duration of ages
+	Overdue  bool   // the due time has passed
 	Whose    string // whoseMine, whoseNobody or empty for all
 	Order    store.RunOrder
 	Page     int // from 1
@@ -57,6 +59,7 @@ func queueFilterOf(q url.Values) queueFilter {
 	if slices.Contains(ages(), q.Get("age")) {
 		f.Age = q.Get("age")
 	}
+	f.Overdue = q.Get("overdue") == "1"
 	if whose := q.Get("whose"); whose == whoseMine || whose == whoseNobody {
 		f.Whose = whose
 	}
@@ -86,6 +89,9 @@ func (f queueFilter) Query() string {
 	set("workflow", string(f.Workflow))
 	set("cause", string(f.Cause))
 	set("age", f.Age)
+	if f.Overdue {
+		set("overdue", "1")
+	}
 	set("whose", f.Whose)
 	if f.Order != store.OldestFirst {
 		set("order", string(f.Order))
@@ -136,19 +142,57 @@ func (f queueFilter) query(s session, now time.Time) store.RunQuery {
 	if f.Whose == whoseMine {
 		q.ClaimedBy = s.Identity
 	}
+	if f.Overdue {
+		q.DueBefore = now
+	}
 	return q
+}
+
+// queueTab is a part of the queue that has a name.
+type queueTab struct {
+	URL, Text string
+	Count     int
+	Current   bool
+}
+
+// tabs returns the parts of the queue with their sizes.
+func (c *console) tabs(ctx context.Context, s session, f queueFilter, now time.Time) (all []queueTab, err error) {
+	for _, tab := range []struct {
+		key string
+		queueFilter
+	}{
+		{"all", queueFilter{}},
+		{"mine", queueFilter{Whose: whoseMine}},
+		{"second", queueFilter{Cause: verification.CauseProposal}},
+		{"overdue", queueFilter{Overdue: true}},
+		{"declined", queueFilter{Cause: verification.CauseConsent}},
+	} {
+		q := tab.query(s, now)
+		q.Limit = 1
+		found, err := c.engine.Queue(ctx, s.Tenant, q)
+		if err != nil {
+			return nil, err
+		}
+		tab.Order = f.Order
+		of := f
+		of.Page, of.Back = 0, ""
+		all = append(all, queueTab{
+			URL: s.Base + "/queue" + tab.Query(), Text: s.say("queue.tab." + tab.key), Count: found.Total, Current: tab.queueFilter == of,
+		})
+	}
+	return all, nil
 }
 
 // queueView is the data of the page queue.
 type queueView struct {
 	Filter    queueFilter
+	Tabs      []queueTab
 	Workflows workflowChoice
 	Causes    []choice
 	Ages      []choice
 	Whose     []choice
 	Orders    []choice
 	Summary   string // how many runs match
-	Overdue   string // how many are late; empty for none
 	Rows      []queueRow
 	Pager     *web.Pager
 	Empty     web.Empty
@@ -161,7 +205,7 @@ type queueRow struct {
 	URL       string
 	Reference string
 	Workflow  string
-	Reasons   []queueReason
+	Reasons   []concernView
 	More      string // says how many reasons are left out
 	Since     age
 	Due       *web.Badge
@@ -170,9 +214,6 @@ type queueRow struct {
 	Claim     string     // who has it; empty for nobody
 	Mine      bool
 }
-
-// queueReason is why one step is flagged.
-type queueReason struct{ Step, Text string }
 
 // queuePage shows the queue.
 func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) error {
@@ -186,7 +227,7 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 	if last, yes := beyondLastPage(r, s, found); yes {
 		return c.redirect(w, last)
 	}
-	stats, err := c.engine.QueueStats(r.Context(), s.Tenant)
+	tabs, err := c.tabs(r.Context(), s, f, now)
 	if err != nil {
 		return err
 	}
@@ -194,12 +235,9 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 	if err != nil {
 		return err
 	}
-	view := queueView{Filter: f, Workflows: workflows, Events: s.Base + "/queue/events", Empty: s.emptyQueue(f)}
+	view := queueView{Filter: f, Tabs: tabs, Workflows: workflows, Events: s.Base + "/queue/events", Empty: s.emptyQueue(f)}
 	view.choices(s)
 	view.Summary = s.count("queue.total", found.Total)
-	if stats.Overdue > 0 {
-		view.Overdue = s.count("queue.overdue", stats.Overdue)
-	}
 	for _, run := range found.Data {
 		view.Rows = append(view.Rows, c.queueRow(s, run, f, now))
 	}
@@ -214,8 +252,8 @@ func (c *console) queueRow(s session, run verification.Summary, f queueFilter, n
 		ID: run.ID, URL: s.Base + "/runs/" + string(run.ID) + f.Query(), Reference: run.ReferenceID, Workflow: v.WorkflowName,
 		Since: s.ago(v.Since, now), Claim: v.Claim.Name, Mine: v.Claim.IsOf(s.Person()),
 	}
-	for _, flag := range v.Flags {
-		row.Reasons = append(row.Reasons, queueReason{flag.Label, s.sentences(flag.Sentences)})
+	for _, concern := range v.Concerns {
+		row.Reasons = append(row.Reasons, s.concernView(concern))
 	}
 	if v.Proposed != verification.DecisionNone {
 		key := "queue.proposed." + string(v.Proposed)
@@ -224,8 +262,8 @@ func (c *console) queueRow(s session, run verification.Summary, f queueFilter, n
 		}
 		row.Proposed = &web.Badge{Tone: web.Info, Icon: "person", Text: s.say(key)}
 	}
-	if v.MoreFlags > 0 {
-		row.More = s.count("queue.more", v.MoreFlags)
+	if v.MoreConcerns > 0 {
+		row.More = s.count("queue.more", v.MoreConcerns)
 	}
 	if !v.DueAt.IsZero() {
 		badge := s.dueBadge(v.Since, v.DueAt, now)

@@ -111,6 +111,9 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 		Badges: []web.Badge{s.statusBadge(report.Run.Status)}, Cards: c.cards(s, rec), Facts: s.runFacts(rec), Guide: s.guide(report),
 		Counts: s.say("run.counts", report.Summary.OK, report.Summary.NeedsReview, report.Summary.Failed),
 	}
+	if b, ok := outcomeBadge(report.Run.Outcome); ok {
+		v.Badges = append(v.Badges, b)
+	}
 	if report.Decision != verification.DecisionNone {
 		v.Badges = append(v.Badges, s.decisionBadge(report.Decision))
 	}
@@ -192,24 +195,33 @@ func (s session) runFacts(rec engine.RunRecord) []runFact {
 	if a := rec.Action; a != nil && a.Type == verification.ActionCustomerInput {
 		facts = append(facts, runFact{Label: s.say("run.waits"), Value: s.say("run.customer")})
 	}
-	if run.Outcome != "" {
-		facts = append(facts, runFact{Label: s.say("run.outcome"), Value: run.Outcome})
-	}
 	return append(facts, runFact{Label: s.say("run.id"), Value: string(run.ID), Mono: true})
 }
 
+// statusBadge has no tone for a run that is completed: its outcome and its decision have one.
 func (s session) statusBadge(status verification.Status) web.Badge {
 	b := web.Badge{Text: s.say("status." + string(status))}
 	switch status {
-	case verification.StatusCompleted:
-		b.Tone, b.Icon = web.Good, "tick"
 	case verification.StatusFailed, verification.StatusExpired:
 		b.Tone, b.Icon = web.Bad, "cross"
 	case verification.StatusInProgress:
 		b.Tone, b.Icon = web.Info, "hourglass"
-	case verification.StatusAbandoned, verification.StatusCancelled:
+	case verification.StatusCompleted, verification.StatusAbandoned, verification.StatusCancelled:
 	}
 	return b
+}
+
+// outcomeBadge returns the outcome of a run in the words of its workflow. Its tone is the tone
+// of the usual words; others have none. ok is false for a run without an outcome.
+func outcomeBadge(outcome string) (b web.Badge, ok bool) {
+	b.Text = outcome
+	switch strings.ToLower(outcome) {
+	case "approved", "accepted", "passed", "verified", "clear":
+		b.Tone, b.Icon = web.Good, "tick"
+	case "refused", "rejected", "failed", "denied", "blocked":
+		b.Tone, b.Icon = web.Bad, "cross"
+	}
+	return b, outcome != ""
 }
 
 func (s session) decisionBadge(d verification.Decision) web.Badge {

@@ -159,6 +159,8 @@ func (c *console) addRuns(r *http.Request, s session, v *runsView, q store.RunQu
 		if d := summary.DecisionAt(at); d != verification.DecisionNone {
 			b := s.decisionBadge(d)
 			row.Decision = &b
+		} else if b, ok := outcomeBadge(one.Outcome); ok {
+			row.Decision = &b
 		}
 		if one.Action != nil && one.Action.Type == verification.ActionCustomerInput {
 			row.Waiting = s.Message("runs.waiting.customer")

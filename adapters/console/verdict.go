@@ -28,7 +28,7 @@ type verdictPanel struct {
 	Changes []timelineLine // what happened while the form was open
 	Problem string         // of the notes
 
-	Flags    []flagView
+	Concerns []concernView
 	Needed   bool // the run needs a verdict
 	Form     bool // the person may decide now
 	Holder   string
@@ -49,13 +49,6 @@ type verdictPanel struct {
 	Position string // in the queue
 	Notes    string
 	MaxNotes int
-}
-
-// flagView is why a step is flagged.
-type flagView struct {
-	Node verification.NodeID
-	Step string
-	Text string
 }
 
 // keptVerdict is what a refused post contained, and why it was refused.
@@ -84,8 +77,8 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 	if rec.Review != nil {
 		p.Position = store.PositionOf(rec.Report.Run.ID, *rec.Review).String()
 	}
-	for _, flag := range rec.Report.Flags {
-		p.Flags = append(p.Flags, flagView{flag.NodeID, flag.Label, s.sentences(flag.Sentences)})
+	for _, concern := range rec.Report.Concerns {
+		p.Concerns = append(p.Concerns, s.concernView(concern))
 	}
 	if claim.HeldAt(rec.At) {
 		p.Holder, p.Mine = claim.Name, claim.IsOf(s.Person())

@@ -19,11 +19,11 @@ import (
 
 // shownReview is the JSON of the column "review".
 type shownReview struct {
-	WorkflowName string                `json:"workflow_name"`
-	Flags        []verification.Flag   `json:"flags"`
-	MoreFlags    int                   `json:"more_flags,omitempty"`
-	Proposed     verification.Decision `json:"proposed,omitempty"`
-	ProposedBy   verification.Person   `json:"proposed_by,omitzero"`
+	WorkflowName string                 `json:"workflow_name"`
+	Concerns     []verification.Concern `json:"concerns"`
+	MoreConcerns int                    `json:"more_concerns,omitempty"`
+	Proposed     verification.Decision  `json:"proposed,omitempty"`
+	ProposedBy   verification.Person    `json:"proposed_by,omitzero"`
 }
 
 // reviewArgs are the columns of the review of a run; null and empty if it has none.
@@ -43,7 +43,7 @@ func newReviewArgs(s verification.Summary) (r reviewArgs, err error) {
 		causes[i] = string(c)
 	}
 	r.causes = strings.Join(causes, ",")
-	raw, err := json.Marshal(shownReview{v.WorkflowName, v.Flags, v.MoreFlags, v.Proposed, v.ProposedBy})
+	raw, err := json.Marshal(shownReview{v.WorkflowName, v.Concerns, v.MoreConcerns, v.Proposed, v.ProposedBy})
 	r.shown = string(raw)
 	return r, err
 }
@@ -82,7 +82,7 @@ func (r queueRow) summary() (verification.Summary, error) {
 	}
 	v := verification.Review{
 		WorkflowName: shown.WorkflowName, Since: r.ReviewSince.UTC(), DueAt: utc(r.ReviewDue.Time),
-		Flags: shown.Flags, MoreFlags: shown.MoreFlags, Causes: r.Causes, Proposed: shown.Proposed, ProposedBy: shown.ProposedBy,
+		Concerns: shown.Concerns, MoreConcerns: shown.MoreConcerns, Causes: r.Causes, Proposed: shown.Proposed, ProposedBy: shown.ProposedBy,
 	}
 	if r.ClaimedBy.Valid {
 		v.Claim = verification.Claim{By: r.ClaimedBy.String, Name: r.Name.String, At: r.ClaimedAt.Time.UTC(), Until: r.Until.Time.UTC()}

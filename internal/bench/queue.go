@@ -20,7 +20,7 @@ func reviewValues(s verification.Summary) ([]any, error) {
 	if v == nil {
 		return []any{nil, nil, nil, []string{}, ""}, nil
 	}
-	shown, err := json.Marshal(map[string]any{"workflow_name": v.WorkflowName, "flags": v.Flags, "more_flags": v.MoreFlags})
+	shown, err := json.Marshal(map[string]any{"workflow_name": v.WorkflowName, "concerns": v.Concerns, "more_concerns": v.MoreConcerns})
 	due := pgtype.Timestamptz{Time: v.DueAt, Valid: true}
 	if v.DueAt.IsZero() {
 		due = pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}

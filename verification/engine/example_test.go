@@ -694,7 +694,7 @@ func ExampleEngine_Queue() {
 	}))
 	for _, run := range queue.Data {
 		v := run.Review
-		fmt.Println(run.ReferenceID, v.WorkflowName, v.Causes, v.Flags[0].Reason, v.DueAt.Sub(v.Since))
+		fmt.Println(run.ReferenceID, v.WorkflowName, v.Causes, v.Concerns[0].Sentences[0], v.DueAt.Sub(v.Since))
 	}
 	next := store.PositionOf(run, *queue.Data[0].Review)
 	rest := must(s.Queue(ctx, acme, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, After: &next}))
@@ -738,7 +738,7 @@ func ExampleEngine_Review() {
 	run := s.start(s.apply(journey), `{"sandbox":{"pan_verification":"fail"}}`)
 	s.consent(run)
 
-	fmt.Println(must(s.Review(ctx, acme, run)).Flags[0].NodeID)
+	fmt.Println(must(s.Review(ctx, acme, run)).Concerns[0].NodeID)
 	must(s.GiveVerdict(ctx, acme, run, engine.VerdictRequest{Decision: verification.DecisionApprove}))
 	_, err := s.Review(ctx, acme, run)
 	fmt.Println(errors.Is(err, verification.ErrNotFound))

@@ -132,12 +132,21 @@ func reviewIsListed(t *trial) {
 	s := limited(3600, 0)
 	s.ReviewDueMinutes, s.ReferenceID, s.WorkflowName = 45, oddText, oddText
 	h := begin(1, instant(0), s)
-	for n := range 7 { // more flags than a review shows
+	hit := verification.Hit{
+		ID: oddText, Name: oddText, Alias: oddText, Score: 0.993, BirthDates: []string{"1961"}, Countries: []string{"ru"},
+		Topics: []string{oddText}, Reasons: []string{oddText},
+	}
+	for n := range 7 { // more concerns than a review shows
 		node := verification.NodeID(fmt.Sprintf("check_%d", n))
 		h = h.then(tick,
 			verification.Dispatched{Node: node, Key: "k", Label: oddText, Provider: "sandbox", Dispatch: n + 1, Visit: 1},
-			verification.ResultRecorded{Node: node, Data: verification.Data(`{"source_ok":false,"consent_status":"declined"}`)})
+			verification.ResultRecorded{Node: node, Data: verification.Data(`{"source_ok":false,"consent_status":"declined","reason":"not_found","score":0.41}`)})
 	}
+	h = h.then(tick,
+		verification.Dispatched{Node: "screen", Key: "k", Label: oddText, Provider: "sandbox", Dispatch: 1, Visit: 1},
+		verification.ResultRecorded{Node: "screen", Screening: &verification.Screening{
+			List: oddText, ListVersion: oddText, Hits: []verification.Hit{hit, {ID: "e-2", Name: "b", Score: 0.5}},
+		}})
 	h = h.then(tick, verification.ReviewAsked{Node: "review", Label: oddText, Reason: oddText})
 	t.save(ours, h)
 	t.queues(reviewed([]history{h}), wholeQueue(instant(time.Minute)))

@@ -75,7 +75,7 @@ func reviewBreaches() []breach {
 		{"a review is listed as it was saved", "the number of further flags is lost", committing(func(c *store.Commit) {
 			if c.Summary.Review != nil {
 				v := *c.Summary.Review
-				v.MoreFlags, c.Summary.Review = 0, &v
+				v.MoreConcerns, c.Summary.Review = 0, &v
 			}
 		})},
 		{"the queue has exactly the runs that need a verdict at the time of the query", "expired runs stay", queueing(func(q query) { q.Now = time.Time{} }, nil)},

@@ -1,0 +1,70 @@
+// Why a run needs a verdict, in words: hits with their facts, failed checks with what they found.
+
+package console
+
+import (
+	"math"
+	"strings"
+
+	"github.com/verifyd/verifyd/internal/web"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// concernView is one thing that a reviewer should look at.
+type concernView struct {
+	Node  verification.NodeID
+	Step  string
+	Badge *web.Badge // in place of Step in the queue; nil for none
+	Text  string
+	Hit   bool // it is a hit of a list
+}
+
+// concernView returns a concern in the language of the reader.
+func (s session) concernView(c verification.Concern) concernView {
+	v := concernView{Node: c.NodeID, Step: c.Label, Text: s.sentences(c.Sentences)}
+	switch c.Kind {
+	case verification.ConcernHit:
+		v.Badge = &web.Badge{Tone: web.Bad, Icon: "flag", Text: s.say("concern.hit", percent(c.Hit.Score))}
+		v.Text, v.Hit = s.hitText(*c.Hit), true
+		if c.MoreHits > 0 {
+			v.Text += " " + s.count("queue.more", c.MoreHits)
+		}
+	case verification.ConcernFailed:
+		v.Badge = &web.Badge{Tone: web.Warning, Text: c.Label}
+		var found []string
+		if c.Finding != "" {
+			found = append(found, inWords(c.Finding))
+		}
+		if c.Score != nil {
+			found = append(found, s.score(*c.Score))
+		}
+		if len(found) > 0 {
+			v.Text = strings.Join(found, ", ")
+		}
+	case verification.ConcernFlag, verification.ConcernReview:
+	}
+	return v
+}
+
+// hitText returns who the entry of a hit is: name, birth date, countries.
+func (s session) hitText(h verification.Hit) string {
+	parts := []string{isolate(h.Name)}
+	if len(h.BirthDates) > 0 {
+		parts = append(parts, s.say("concern.born", isolate(h.BirthDates[0])))
+	}
+	if len(h.Countries) > 0 {
+		parts = append(parts, isolate(strings.ToUpper(strings.Join(h.Countries, ", "))))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// percent returns a score of 0 to 1 in percent.
+func percent(score float64) int { return int(math.Round(100 * score)) }
+
+// score returns a score in percent: it is given as 0 to 1, or as 0 to 100.
+func (s session) score(score float64) string {
+	if score <= 1 {
+		score *= 100
+	}
+	return s.say("concern.score", int(math.Round(score)))
+}

@@ -1,0 +1,123 @@
+// Concerns: what a reviewer should look at, with the facts that say what is wrong.
+
+package verification
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// ConcernKind says what a concern is about.
+type ConcernKind string
+
+// The kinds of concerns, the most urgent first.
+const (
+	ConcernHit    ConcernKind = "hit"    // an entry of a list is like the person or company
+	ConcernFailed ConcernKind = "failed" // a check did not pass, or gave no answer
+	ConcernFlag   ConcernKind = "flag"   // another cause flags the step
+	ConcernReview ConcernKind = "review" // the workflow asks for a review
+)
+
+// concernKinds returns the kinds in the order of concerns.
+func concernKinds() []ConcernKind {
+	return []ConcernKind{ConcernHit, ConcernFailed, ConcernFlag, ConcernReview}
+}
+
+// Concern is one thing that a reviewer should look at: a flagged step, or a check that did
+// not pass.
+type Concern struct {
+	NodeID NodeID      `json:"node_id"`
+	Label  string      `json:"label"`
+	Kind   ConcernKind `json:"kind"`
+	// Sentences are those of the flag, or say that the check did not pass or gave no answer.
+	Sentences []Sentence `json:"sentences,omitempty"`
+	// Hit is the best hit of a screening, and MoreHits counts the others; nil for none.
+	Hit      *Hit `json:"hit,omitempty"`
+	MoreHits int  `json:"more_hits,omitempty"`
+	// Finding is what the check says in one of the fields reason, status and result of its
+	// data, at most 100 characters; empty for none.
+	Finding string `json:"finding,omitempty"`
+	// Score is the field score of the data, such as 0.41 or 41; nil for none.
+	Score *float64 `json:"score,omitempty"`
+}
+
+// maxFinding is the maximum number of characters of a Finding.
+const maxFinding = 100
+
+// Concerns returns what a reviewer should look at: hits first, then failed checks, then
+// other flags, and the review step that the run is parked on; in each part in execution
+// order. A review step without a reason of its own is left out if there is anything else.
+func (r Run) Concerns() []Concern {
+	var all []Concern
+	for _, s := range r.Steps {
+		if c, yes := s.concern(); yes {
+			all = append(all, c)
+		}
+	}
+	kinds := concernKinds()
+	slices.SortStableFunc(all, func(a, b Concern) int {
+		return cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind))
+	})
+	others := slices.ContainsFunc(all, func(c Concern) bool { return c.Kind != ConcernReview })
+	return slices.DeleteFunc(all, func(c Concern) bool {
+		return others && c.Kind == ConcernReview && c.Sentences[0].Text == ""
+	})
+}
+
+// concern returns what a reviewer should look at in the step, and whether there is anything.
+func (s Step) concern() (c Concern, yes bool) {
+	c = Concern{NodeID: s.Node, Label: s.Label, Kind: ConcernFlag, Sentences: s.sentences()}
+	failed := s.Type == NodeCheck && s.Status == StepFailed
+	switch hits := s.hits(); {
+	case s.Type == NodeReview:
+		c.Kind = ConcernReview
+	case len(hits) > 0:
+		c.Kind, c.Hit, c.MoreHits = ConcernHit, &hits[0], len(hits)-1
+	case failed:
+		c.Kind = ConcernFailed
+		c.Finding, c.Score = findingOf(s.Data)
+		if len(c.Sentences) == 0 {
+			key := sentenceNotPassed
+			if s.unavailable {
+				key = sentenceNoAnswer
+			}
+			c.Sentences = []Sentence{{Key: key}}
+		}
+	}
+	return c, failed || s.flagged() && (s.Type != NodeReview || !s.finished())
+}
+
+// hits returns the hits of the step's screenings, the best first.
+func (s Step) hits() []Hit {
+	var all []Hit
+	if s.Screening != nil {
+		all = append(all, s.Screening.Hits...)
+	}
+	for _, found := range s.Rescreened {
+		all = append(all, found.Hits...)
+	}
+	slices.SortStableFunc(all, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
+	return all
+}
+
+// findingOf returns the fields of a check's data that say in short what it found.
+func findingOf(d Data) (finding string, score *float64) {
+	texts := map[string]string{}
+	d.eachField(func(name, value []byte) {
+		switch string(name) {
+		case "reason", "status", "result":
+			var text string
+			if json.Unmarshal(value, &text) == nil {
+				texts[string(name)] = strings.TrimSpace(text)
+			}
+		case "score":
+			var number float64
+			if json.Unmarshal(value, &number) == nil {
+				score = &number
+			}
+		}
+	})
+	return shortened(cmp.Or(texts["reason"], texts["status"], texts["result"]), maxFinding), score
+}
