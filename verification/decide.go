@@ -5,7 +5,6 @@ package verification
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -32,14 +31,17 @@ const (
 // the whole table.
 func Decide(p Program, r Run, c Command, now time.Time) ([]Event, Run, error) {
 	d := &decision{program: p, run: r, now: now.UTC().Truncate(time.Microsecond), today: now}
-	if e, overdue := r.expiry(now); overdue {
-		d.events = append(d.events, e)
-		d.run.evolve(e)
-	}
-	if err := d.decide(c); err != nil {
+	var err error
+	d.run.inPlace(func() {
+		if e, overdue := r.expiry(now); overdue {
+			d.events = append(d.events, e)
+			d.run.evolve(e)
+		}
+		err = d.decide(c)
+	})
+	if err != nil {
 		return nil, r, err
 	}
-	d.run.disown()
 	return d.events, d.run, nil
 }
 
@@ -94,9 +96,8 @@ func (d *decision) live() bool { return d.run.Ended == "" }
 
 // add appends a fact at the time of the decision and folds it.
 func (d *decision) add(f Fact) {
-	if !d.run.owns { // copied once for all events
-		d.run.own(1)
-		d.events = slices.Grow(d.events, 2) // most commands lead to two events
+	if len(d.events) == 0 {
+		d.events = make([]Event, 0, 2) // most commands lead to two events
 	}
 	e := Event{At: d.now, Fact: f}
 	d.events = append(d.events, e)

@@ -43,7 +43,7 @@ type Run struct {
 
 	receipts []SignalReceipt // oldest first
 
-	owns bool // nothing else refers to Steps, see own
+	steps ownership // of Steps
 }
 
 // SignalReceipt is the result of a signal with an idempotency key.
@@ -156,25 +156,15 @@ type Wait struct {
 // Fold returns the run of a history.
 func Fold(id RunID, history []Event) Run { return Run{ID: id}.EvolveAll(history) }
 
-// EvolveAll returns the run after the events. It copies the steps once instead
-// of once per event, which matters to runs of hundreds of steps.
+// EvolveAll returns the run after the events.
 func (r Run) EvolveAll(events []Event) Run {
-	r.own(0)
-	for _, e := range events {
-		r.evolve(e)
-	}
-	r.disown()
+	r.inPlace(func() {
+		for _, e := range events {
+			r.evolve(e)
+		}
+	})
 	return r
 }
-
-// own copies the steps, which evolve may then change in place, with room for more, until
-// disown.
-func (r *Run) own(room int) {
-	r.Steps = append(slices.Grow([]Step(nil), len(r.Steps)+room), r.Steps...)
-	r.owns = true
-}
-
-func (r *Run) disown() { r.owns = false }
 
 // Evolve returns the run after the event. It never fails: every event of a
 // history has happened.
@@ -311,14 +301,22 @@ func (r Run) Step(id NodeID) (Step, bool) {
 	return Step{}, false
 }
 
-// step returns the step of a node; nil if the run has not reached it.
+// step returns the step of a node, to be read; nil if the run has not reached it.
 func (r *Run) step(id NodeID) *Step {
-	for i := range r.Steps {
-		if r.Steps[i].Node == id {
-			return &r.Steps[i]
-		}
+	if i := r.index(id); i >= 0 {
+		return &r.Steps[i]
 	}
 	return nil
+}
+
+// index returns the position of the step of a node; -1 if the run has not reached it.
+func (r *Run) index(id NodeID) int {
+	for i := range r.Steps { // a Step is large: slices.IndexFunc would copy each one
+		if r.Steps[i].Node == id {
+			return i
+		}
+	}
+	return -1
 }
 
 // Receipt returns the result of the signal with this request id, and whether it
@@ -398,20 +396,13 @@ func (r *Run) reach(s Step) {
 		return
 	}
 	s.Visits, s.Status, s.VisitedAt, s.reached = 1, StepRunning, s.StartedAt, r.Seq
-	if r.owns {
-		r.Steps = append(r.Steps, s)
-	} else {
-		r.Steps = slices.Concat(r.Steps, []Step{s})
-	}
+	r.Steps = append(r.changeable(), s)
 }
 
-// withStep changes the step of a node, in a copy of the steps unless r owns them.
+// withStep changes the step of a node, if the run has reached it.
 func (r *Run) withStep(id NodeID, change func(*Step)) {
-	if !r.owns && r.step(id) != nil {
-		r.Steps = slices.Clone(r.Steps)
-	}
-	if s := r.step(id); s != nil {
-		change(s)
+	if i := r.index(id); i >= 0 {
+		change(&r.changeable()[i])
 	}
 }
 

@@ -28,15 +28,15 @@ type CardVisit struct {
 // long loop does not fill the memory.
 func foldVisits(id RunID, history []Event) (Run, map[NodeID][]Step) {
 	r, earlier := Run{ID: id}, map[NodeID][]Step{}
-	r.own(0)
-	for _, e := range history {
-		before, reached := r.Step(arrival(e.Fact))
-		r.evolve(e)
-		if reached && r.step(before.Node).Visits > before.Visits {
-			earlier[before.Node] = append(earlier[before.Node], before)
+	r.inPlace(func() {
+		for _, e := range history {
+			before, reached := r.Step(arrival(e.Fact))
+			r.evolve(e)
+			if reached && r.step(before.Node).Visits > before.Visits {
+				earlier[before.Node] = append(earlier[before.Node], before)
+			}
 		}
-	}
-	r.disown()
+	})
 	return r, earlier
 }
 
