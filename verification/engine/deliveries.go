@@ -47,7 +47,7 @@ func (e *Engine) Redeliver(ctx context.Context, t verification.TenantID, n verif
 		unmark()
 		return fmt.Errorf("queue the notice %s: %w", n.ID(), err)
 	}
-	e.runner.nudge(e.now())
+	e.runner.Nudge(e.now())
 	return nil
 }
 
@@ -91,7 +91,7 @@ func (e *Engine) queueNotice(ctx context.Context, ref verification.RunRef, run v
 	for attempt := 1; ; attempt++ { // at most maxAttempts
 		now := e.now()
 		c := store.Commit{
-			Summary: run.Summary(), Work: store.DueWork{{Kind: store.WorkAnnounce, Seq: n.Seq}: now}, Hold: e.runner.keeps(now, now),
+			Summary: run.Summary(), Work: store.DueWork{{Kind: store.WorkAnnounce, Seq: n.Seq}: now}, Hold: e.runner.Keeps(now, now),
 		}
 		err := e.store.Append(ctx, ref.Tenant, ref.Run, run.Seq, c)
 		if err == nil || attempt == maxAttempts || !errors.Is(err, verification.ErrConflict) {

@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/internal/uploadrate"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine/internal/runner"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/view"
 )
@@ -139,10 +140,11 @@ type Engine struct {
 	uploads     *uploadrate.Rates
 	rests       bool // expensive work is followed by a rest; never by a manual clock
 
-	runner   *runner // nil for an engine that drives nothing
-	external bool    // the engine works inside a transaction of its caller
-	begun    func()  // closes serving
-	serving  chan struct{}
+	runner      *runner.Runner // nil for an engine that drives nothing
+	rescreening *rescreening   // of the runner
+	external    bool           // the engine works inside a transaction of its caller
+	begun       func()         // closes serving
+	serving     chan struct{}
 }
 
 // The bounds of the caches, and of calls of Decide that may take long.
@@ -198,6 +200,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		e.heavy.Rest(heavyRests, 0, p.Clock)
 	}
 	if !o.Passive {
+		e.rescreening = newRescreening(p.Providers)
 		e.runner = newRunner(e)
 	}
 	return e, nil
@@ -216,7 +219,7 @@ func (e *Engine) Serve(ctx context.Context) {
 		<-ctx.Done()
 		return
 	}
-	e.runner.serve(ctx)
+	e.runner.Serve(ctx, e.begun)
 }
 
 // Serving returns a channel that is closed once Serve has begun.
@@ -225,16 +228,25 @@ func (e *Engine) Serving() <-chan struct{} { return e.serving }
 // Close starts no more work and waits for the work under way, including provider
 // calls and notices. When ctx ends, it cancels that work. It releases all other work
 // to other hosts.
-func (e *Engine) Close(ctx context.Context) error { return e.runner.close(ctx) }
+func (e *Engine) Close(ctx context.Context) error {
+	if e.runner == nil {
+		return nil
+	}
+	idle, err := e.runner.Close(ctx)
+	if err == nil && idle {
+		e.releaseLists(context.WithoutCancel(ctx))
+	}
+	return err
+}
 
 // Wake makes the engine query the queue now, because another host may have
 // added work. It reports whether this host takes work at all: false
 // if the engine is passive or closing.
 func (e *Engine) Wake() bool {
-	if e.runner == nil || e.runner.isClosing() {
+	if e.runner == nil || e.runner.Closing() {
 		return false
 	}
-	e.runner.nudge(e.now())
+	e.runner.Nudge(e.now())
 	return true
 }
 

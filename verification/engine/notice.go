@@ -11,89 +11,18 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine/internal/runner"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
 // errStopped is the error of attempts whose hosts stopped before they ended.
 var errStopped = errors.New("the hosts that sent the notice kept stopping")
 
-// announce sends the notices that were taken from the queue: one goroutine for each
-// workflow looks at the receiver and starts one for each notice.
-func (r *runner) announce(work []store.Work) {
-	type key struct {
-		tenant   verification.TenantID
-		workflow verification.WorkflowID
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	batches := map[key][]store.Work{}
-	for _, w := range work {
-		r.notices.add(w.Tenant)
-		k := key{w.Tenant, w.Workflow}
-		batches[k] = append(batches[k], w)
-	}
-	for k, batch := range batches {
-		r.begin()
-		go r.sendBatch(k.tenant, k.workflow, batch)
-	}
-}
-
-// sendBatch sends the notices of one workflow. Those whose receiver is paused or
-// busy are released to the queue.
-func (r *runner) sendBatch(t verification.TenantID, id verification.WorkflowID, batch []store.Work) {
-	deferred, at, err := r.dispatch(t, id, batch)
-	if len(deferred) > 0 {
-		r.e.opt.Observer.NoticeSent("deferred")
-		err = errors.Join(err, r.e.ports.Store.Release(r.base, deferred, at))
-	}
-	if err != nil && r.base.Err() == nil {
-		r.e.log.Error("notices not sent", "tenant", t, "workflow", id, "notices", len(batch), "error", err)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for range deferred {
-		r.removed(&r.notices, t)
-	}
-	r.nudge(at)
-	r.end()
-}
-
-// dispatch starts a goroutine for each notice that may be sent to the receiver now,
-// and returns the others with the time to attempt them.
-func (r *runner) dispatch(
-	t verification.TenantID, id verification.WorkflowID, batch []store.Work,
-) (deferred []store.Work, at time.Time, err error) {
-	now := r.e.now()
-	workflow, err := r.e.store.Workflow(r.base, t, id)
-	if err != nil {
-		return batch, now.Add(retryAfter), err
-	}
-	address := receiverAddress(workflow.LifecycleWebhookURL)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for n, w := range batch {
-		if !r.receivers.admit(address, t, now) {
-			deferred = batch[n:]
-			return deferred, r.receivers.deferUntil(address, now, len(deferred)), nil
-		}
-		r.begin()
-		go func() {
-			err := r.e.notify(r.base, w, workflow.LifecycleWebhookURL)
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.receivers.ended(address, t, err, r.e.now())
-			r.removed(&r.notices, t)
-			r.end()
-		}()
-	}
-	return nil, time.Time{}, nil
-}
-
 // notify makes one attempt, and schedules the next one if it fails. It returns the
 // error of the attempt.
 func (e *Engine) notify(ctx context.Context, w store.Work, url string) error {
 	result, err := e.attempt(ctx, w, url)
-	if err != nil && e.runner.base.Err() == nil {
+	if err != nil && ctx.Err() == nil {
 		e.log.Error("notice not sent", "run", w.Run, "tenant", w.Tenant, "error", err)
 	}
 	return result
@@ -111,7 +40,7 @@ func (e *Engine) attempt(ctx context.Context, w store.Work, url string) (result,
 	}
 	notice.URL = url
 	result = errStopped
-	if w.Lost < maxLost {
+	if w.Lost < runner.MaxLost {
 		result = e.ports.Notifier.Notify(ctx, notice)
 	}
 	switch {
@@ -121,7 +50,7 @@ func (e *Engine) attempt(ctx context.Context, w store.Work, url string) (result,
 		return nil, e.ports.Store.Finish(ctx, w)
 	case errors.Is(result, verification.ErrUnavailable):
 		return nil, result // our own store was unavailable: the attempt does not count
-	case e.runner.base.Err() != nil:
+	case ctx.Err() != nil:
 		return nil, result // the host stops: the attempt does not count
 	}
 	at, more := nextAttempt(result, w, e.now())
@@ -135,7 +64,7 @@ func (e *Engine) attempt(ctx context.Context, w store.Work, url string) (result,
 	if err := e.ports.Store.Postpone(ctx, w, at); err != nil {
 		return result, err
 	}
-	e.runner.nudge(at)
+	e.runner.Nudge(at)
 	return result, nil
 }
 

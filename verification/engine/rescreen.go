@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine/internal/runner"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -30,13 +31,11 @@ const (
 	rescreenAttempts = 3 // of a run that cannot be screened now
 )
 
-// rescreening is the re-screening on this host, one batch at a time. The runner's lock
-// guards busy and at; only the batch under way uses the rest.
+// rescreening is the re-screening on this host. Only the batch under way uses it, and Close
+// after the last one.
 type rescreening struct {
 	lists   []rescreenedList // by name
 	holder  string           // identifies this host; made when it is first needed
-	busy    bool             // a batch is under way
-	at      time.Time        // of the next batch
 	checkAt time.Time        // of the next check of the versions
 	passes  map[string]store.RescreenPass
 	// after has, by list, the tenant of the last run that was screened or attempted, so that
@@ -50,8 +49,8 @@ type rescreenedList struct {
 	provider verification.Rescreener
 }
 
-func newRescreening(providers map[string]verification.Provider) rescreening {
-	r := rescreening{after: map[string]verification.TenantID{}}
+func newRescreening(providers map[string]verification.Provider) *rescreening {
+	r := &rescreening{after: map[string]verification.TenantID{}}
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		if p, ok := providers[name].(verification.Rescreener); ok {
 			for list := range p.ListVersions() {
@@ -83,89 +82,64 @@ func (e *Engine) RescreenPasses(ctx context.Context) ([]store.RescreenPass, erro
 	return e.ports.Store.RescreenPasses(ctx)
 }
 
-// rescreen begins a batch of each list in a goroutine if that is due, and returns the
-// time of the next one.
-func (r *runner) rescreen(now time.Time) time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := &r.rescreening
-	if len(s.lists) == 0 || s.busy || r.closing {
-		return time.Time{}
-	}
-	if now.Before(s.at) {
-		return s.at
-	}
-	s.busy = true
-	r.begin()
-	go func() {
-		next := r.rescreenBatches(now)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		s.busy, s.at = false, next
-		r.nudge(next)
-		r.end()
-	}()
-	return time.Time{}
-}
-
 // rescreenBatches screens a batch of runs against each list, and returns the time of the
 // next batch.
-func (r *runner) rescreenBatches(began time.Time) (next time.Time) {
-	s := &r.rescreening
+func (e *Engine) rescreenBatches(began time.Time) (next time.Time) {
+	s := e.rescreening
 	if !began.Before(s.checkAt) {
 		s.checkAt = began.Add(rescreenInterval)
-		r.holdPasses(began)
+		e.holdPasses(began)
 	}
 	more := false
 	for _, l := range s.lists {
-		if !r.current(l, s.passes) {
+		if !l.current(s.passes) {
 			continue
 		}
-		n, err := r.rescreenList(l)
-		if err != nil && r.base.Err() == nil {
-			r.e.log.Error("completed runs cannot be screened again", "list", l.name, "error", err)
+		n, err := e.rescreenList(l)
+		if err != nil && e.runner.Context().Err() == nil {
+			e.log.Error("completed runs cannot be screened again", "list", l.name, "error", err)
 		}
 		more = more || n > 0
 	}
 	if !more {
 		return s.checkAt
 	}
-	now := r.e.now()
+	now := e.now()
 	return now.Add(min(max(rescreenRest, rescreenRests*now.Sub(began)), rescreenInterval))
 }
 
-// current reports whether this host has the version of the pass over a list.
-func (r *runner) current(l rescreenedList, passes map[string]store.RescreenPass) bool {
+// current reports whether this host has the version of the pass over the list.
+func (l rescreenedList) current(passes map[string]store.RescreenPass) bool {
 	version := l.provider.ListVersions()[l.name]
 	return version != "" && version == passes[l.name].Version
 }
 
 // holdPasses holds each list that no other host holds, and reads the passes over all lists.
 // A pass begins when the version of a list that this host holds has changed.
-func (r *runner) holdPasses(now time.Time) {
-	s := &r.rescreening
+func (e *Engine) holdPasses(now time.Time) {
+	s := e.rescreening
 	if s.holder == "" {
-		s.holder = r.e.ports.NewID()
+		s.holder = e.ports.NewID()
 	}
 	for _, l := range s.lists {
 		if version := l.provider.ListVersions()[l.name]; version != "" {
-			r.holdPass(l.name, version, now)
+			e.holdPass(l.name, version, now)
 		}
 	}
-	if err := r.readPasses(); err != nil && r.base.Err() == nil {
-		r.e.log.Error("the passes over lists cannot be read", "error", err)
+	if err := e.readPasses(); err != nil && e.runner.Context().Err() == nil {
+		e.log.Error("the passes over lists cannot be read", "error", err)
 	}
 }
 
 // holdPass holds a list, and logs the beginning and the end of a pass.
-func (r *runner) holdPass(list, version string, now time.Time) {
-	pass, err := r.e.ports.Store.HoldPass(r.base, store.RescreenPass{
-		List: list, Version: version, Holder: r.rescreening.holder, HeldUntil: now.Add(rescreenHold),
+func (e *Engine) holdPass(list, version string, now time.Time) {
+	pass, err := e.ports.Store.HoldPass(e.runner.Context(), store.RescreenPass{
+		List: list, Version: version, Holder: e.rescreening.holder, HeldUntil: now.Add(rescreenHold),
 	}, now)
-	log := r.e.log.With("list", list, "version", version)
+	log := e.log.With("list", list, "version", version)
 	switch {
 	case errors.Is(err, verification.ErrConflict): // another host holds the list
-	case err != nil && r.base.Err() == nil:
+	case err != nil && e.runner.Context().Err() == nil:
 		log.Error("the screening of completed runs cannot begin or end", "error", err)
 	case err != nil || pass.Runs == 0:
 	case pass.StartedAt.Equal(now):
@@ -176,28 +150,28 @@ func (r *runner) holdPass(list, version string, now time.Time) {
 }
 
 // readPasses reads the last pass over each list.
-func (r *runner) readPasses() error {
-	all, err := r.e.ports.Store.RescreenPasses(r.base)
+func (e *Engine) readPasses() error {
+	all, err := e.ports.Store.RescreenPasses(e.runner.Context())
 	passes := map[string]store.RescreenPass{}
 	for _, p := range all {
 		passes[p.List] = p
 	}
-	r.rescreening.passes = passes
+	e.rescreening.passes = passes
 	return err
 }
 
 // releaseLists ends the holds of this host, so that another host continues with the versions
 // that it has at its next check and not when the holds end. No batch is under way.
-func (r *runner) releaseLists(ctx context.Context) {
-	now := r.e.now()
-	for _, pass := range r.rescreening.passes {
-		if pass.Holder != r.rescreening.holder {
+func (e *Engine) releaseLists(ctx context.Context) {
+	now := e.now()
+	for _, pass := range e.rescreening.passes {
+		if pass.Holder != e.rescreening.holder {
 			continue
 		}
 		pass.HeldUntil = now
-		_, err := r.e.ports.Store.HoldPass(ctx, pass, now)
+		_, err := e.ports.Store.HoldPass(ctx, pass, now)
 		if err != nil && !errors.Is(err, verification.ErrConflict) { // another host holds the list
-			r.e.log.Warn("the screening lists are not released", "error", err)
+			e.log.Warn("the screening lists are not released", "error", err)
 			return
 		}
 	}
@@ -205,9 +179,9 @@ func (r *runner) releaseLists(ctx context.Context) {
 
 // rescreenList screens up to rescreenBatch runs against a list, one at a time, and returns
 // how many it has attempted.
-func (r *runner) rescreenList(l rescreenedList) (n int, err error) {
-	ctx, queue, s := r.base, r.e.ports.Store, &r.rescreening
-	began := r.e.now()
+func (e *Engine) rescreenList(l rescreenedList) (n int, err error) {
+	ctx, queue, s := e.runner.Context(), e.ports.Store, e.rescreening
+	began := e.now()
 	work, _, err := queue.Take(ctx, store.TakeRequest{
 		Kind: store.RescreenWork(l.name), Now: began, Lease: rescreenLease,
 		Max: rescreenBatch, MaxPerTenant: rescreenBatch, After: s.after[l.name],
@@ -216,20 +190,20 @@ func (r *runner) rescreenList(l rescreenedList) (n int, err error) {
 		return 0, err
 	}
 	if p := s.passes[l.name]; len(work) == 0 && p.EndedAt.IsZero() && p.Holder == s.holder {
-		r.holdPass(l.name, p.Version, began)
-		return 0, r.readPasses()
+		e.holdPass(l.name, p.Version, began)
+		return 0, e.readPasses()
 	}
 	// A pass over another version may have begun before the work was taken. If one begins
 	// from now on, it replaces the work, and the leases of this host no longer count.
-	if err := r.readPasses(); err != nil {
+	if err := e.readPasses(); err != nil {
 		return 0, errors.Join(err, queue.Release(ctx, work, began))
 	}
 	for i, w := range work {
-		if r.isClosing() || r.e.now().Sub(began) > rescreenTime || !r.current(l, s.passes) {
-			return i, errors.Join(err, queue.Release(ctx, work[i:], r.e.now()))
+		if e.runner.Closing() || e.now().Sub(began) > rescreenTime || !l.current(s.passes) {
+			return i, errors.Join(err, queue.Release(ctx, work[i:], e.now()))
 		}
 		s.after[l.name] = w.Tenant
-		failed := r.rescreenWork(ctx, l, w)
+		failed := e.rescreenWork(ctx, l, w)
 		if ctx.Err() != nil {
 			return i, errors.Join(err, failed)
 		}
@@ -243,29 +217,29 @@ func (r *runner) rescreenList(l rescreenedList) (n int, err error) {
 // rescreenWork screens a run again, and removes the work. A run that cannot be screened is
 // logged: at once or, if the failure is temporary, after rescreenAttempts. Before that, err
 // is the failure.
-func (r *runner) rescreenWork(ctx context.Context, l rescreenedList, w store.Work) (err error) {
-	pass, queue := r.rescreening.passes[l.name], r.e.ports.Store
+func (e *Engine) rescreenWork(ctx context.Context, l rescreenedList, w store.Work) (err error) {
+	pass, queue := e.rescreening.passes[l.name], e.ports.Store
 	flagged, failed := false, errStoppedScreening
-	if w.Lost < maxLost {
-		flagged, failed = r.e.rescreenRun(ctx, pass, w.RunRef)
+	if w.Lost < runner.MaxLost {
+		flagged, failed = e.rescreenRun(ctx, pass, w.RunRef)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return failed
-	case !r.current(l, r.rescreening.passes): // the next check begins another pass
-		return queue.Release(ctx, []store.Work{w}, r.e.now())
+	case !l.current(e.rescreening.passes): // the next check begins another pass
+		return queue.Release(ctx, []store.Work{w}, e.now())
 	case temporary(failed) && w.Attempt+1 < rescreenAttempts:
-		return errors.Join(failed, queue.Postpone(ctx, w, r.e.now().Add(rescreenInterval)))
+		return errors.Join(failed, queue.Postpone(ctx, w, e.now().Add(rescreenInterval)))
 	}
 	outcome := "clear"
 	switch {
 	case failed != nil:
 		outcome = "failed"
-		r.e.log.Error("run not screened again", "list", pass.List, "run", w.Run, "tenant", w.Tenant, "error", failed)
+		e.log.Error("run not screened again", "list", pass.List, "run", w.Run, "tenant", w.Tenant, "error", failed)
 	case flagged:
 		outcome = "flagged"
 	}
-	r.e.opt.Observer.RunRescreened(pass.List, outcome)
+	e.opt.Observer.RunRescreened(pass.List, outcome)
 	return queue.Finish(ctx, w)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine/internal/runner"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -229,20 +230,27 @@ func (e *Engine) append(ctx context.Context, s *session, after verification.Run,
 		_, err := e.save(ctx, s, after, events, lease{held: true, young: true})
 		return err
 	}
-	var reserved *job
+	var reserved *runner.Job
 	ends := after.Ended != "" && s.run.Ended == ""
-	if drivable(after.Task(e.now())) && !e.runner.leaveNext(s.ref, after) {
-		reserved = e.runner.reserve(s.ref)
+	if drivable(after.Task(e.now())) && !e.leaveNext(s.ref, after) {
+		reserved = e.runner.Reserve(s.ref)
 	}
 	if _, err := e.save(ctx, s, after, events, lease{held: reserved != nil}); err != nil {
-		e.runner.cancelReservation(reserved)
+		e.runner.CancelReservation(reserved)
 		return err
 	}
 	if ends {
-		e.runner.interrupt(s.ref)
+		e.runner.Interrupt(s.ref)
 	}
 	if reserved != nil {
-		e.runner.submit(reserved, after, s.program)
+		j := &job{session: session{ref: s.ref}}
+		if after.Size() <= maxCachedRun { // a larger one is read again when a worker is free
+			j.run, j.program = after, s.program
+		}
+		e.runner.Submit(reserved, func(r *runner.Job) {
+			j.Job = r
+			e.drive(j, callResult{})
+		})
 	}
 	return nil
 }
@@ -281,13 +289,13 @@ func (e *Engine) save(
 		}
 		announced = len(further)
 		if after.Ended != "" {
-			c.Hold = e.runner.keeps(now, now)
+			c.Hold = e.runner.Keeps(now, now)
 		}
 	}
 	advance := store.WorkKey{Kind: store.WorkAdvance}
 	switch task := after.Task(now); {
 	case task.Kind == verification.TaskWait:
-		c.Work[advance], c.Hold = task.At, e.runner.keeps(task.At, now)
+		c.Work[advance], c.Hold = task.At, e.runner.Keeps(task.At, now)
 	case drivable(task) && l.held && e.lacks(s.ref.Tenant, after.Wait) == nil:
 		c.Work[advance], c.Hold = now.Add(e.opt.Lease), store.Leased
 		if l.young && announced == 0 && before.Summary() == c.Summary {
@@ -311,7 +319,9 @@ func (e *Engine) save(
 	if atRest(after) {
 		e.watch.wake(s.ref)
 	}
-	e.runner.appended(c)
+	for _, at := range c.Work { // the loop wakes up for it
+		e.runner.Nudge(at)
+	}
 	return historyOnly, nil
 }
 

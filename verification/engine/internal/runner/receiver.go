@@ -1,6 +1,6 @@
 // Receivers: the servers that notices are sent to, and a circuit breaker for each.
 
-package engine
+package runner
 
 import (
 	"maps"

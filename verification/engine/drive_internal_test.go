@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/internal/fair"
+	"github.com/verifyd/verifyd/internal/lru"
+	"github.com/verifyd/verifyd/internal/mock"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+// idleEngine returns an engine without a store, whose loop does not run.
+func idleEngine() *Engine {
+	e := &Engine{activity: noop{}, opt: Options{Workers: 1, Calls: 4, Lease: time.Minute}, rescreening: newRescreening(nil)}
+	e.ports.Clock = &mock.ClockMock{NowFunc: func() time.Time { return time.Unix(0, 0) }}
+	e.heavy = fair.NewLimiter(1, 1)
+	e.runner = newRunner(e)
+	return e
+}
+
+func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
+	now, free := time.Unix(0, 0), func() {}
+	var rest time.Duration
+	e := idleEngine()
+	e.ports.Clock = &mock.ClockMock{
+		NowFunc: func() time.Time { return now },
+		AfterFuncFunc: func(d time.Duration, f func()) func() bool {
+			rest, free = d, f
+			return nil
+		},
+	}
+	e.rests, e.loads, e.runs = true, fair.NewLimiter(2, 1), newRunCache(1<<20)
+	e.large = lru.New[verification.RunRef](8, 1, func(bool) int { return 1 })
+	ref := verification.RunRef{Tenant: "t", Run: "r"}
+	for _, large := range []bool{false, true} {
+		release, err := e.acquireLoad(t.Context(), ref, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now = now.Add(10 * time.Millisecond); large {
+			e.large.Put(ref, true)
+		}
+		release()
+		next, ok := e.loads.TryAcquireN("t", 1)
+		if ok == large {
+			t.Errorf("after the read of a run (large: %t), the slot is free: %t", large, ok)
+		}
+		if ok {
+			next()
+		}
+	}
+	if want := 30 * time.Millisecond; rest != want {
+		t.Errorf("the slot rests for %s after a read of 10 ms, want %s", rest, want)
+	}
+	free()
+	next, ok := e.loads.TryAcquireN("t", 1)
+	if !ok {
+		t.Fatal("the slot is not free after its rest")
+	}
+	next()
+	e.large.Delete(ref)
+	release, err := e.acquireLoad(t.Context(), ref, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(10 * time.Second) // the store did not respond for some time
+	e.large.Put(ref, true)
+	release()
+	if rest != maxLoadRest {
+		t.Errorf("the slot rests for %s after a read of 10 s, want %s", rest, maxLoadRest)
+	}
+}
+
+func TestARunThatWaitsHasNoLease(t *testing.T) {
+	e := idleEngine()
+	e.store = struct {
+		store.RunStore
+		store.WorkflowStore
+		store.TenantStore
+		store.TenantLister
+	}{RunStore: &mock.RunStoreMock{
+		AppendFunc: func(context.Context, verification.TenantID, verification.RunID, int, store.Commit) error {
+			return nil
+		},
+	}}
+	ref := verification.RunRef{Tenant: "t", Run: "r"}
+	j := &job{Job: e.runner.Reserve(ref), session: session{ref: ref}}
+	j.LeaseBegan(time.Unix(0, 1))
+	if err := e.waitUntil(j, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if j.HasLease() {
+		t.Error("the run has a lease, whose renewal would delay it")
+	}
+}
+
+func TestAWatchThatEndedLeavesNothing(t *testing.T) {
+	var w watchers
+	ref := verification.RunRef{Tenant: "t", Run: "r"}
+	_, endFirst := w.add(ref)
+	second, endSecond := w.add(ref)
+	endFirst()
+	w.wake(ref)
+	if len(second) != 1 {
+		t.Error("the second watch was not woken")
+	}
+	if endSecond(); len(w.runs) != 0 {
+		t.Errorf("watched = %v, want none", w.runs)
+	}
+}

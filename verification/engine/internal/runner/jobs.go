@@ -1,0 +1,203 @@
+// Jobs: the runs that this host drives, or has reserved capacity for.
+
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+// How many leases of a run may end in a row without an append.
+const (
+	// MaxLost is the number after which the run is ended: it probably stops its hosts.
+	MaxLost = 5
+	// maxLostEnding is the number after which ending it is attempted only once in each
+	// endingLease: that seems to stop hosts, too.
+	maxLostEnding = 2 * MaxLost
+	endingLease   = time.Hour
+)
+
+// Job is a run that is driven on this host, or will be.
+type Job struct {
+	// Ref identifies the run. Work is what was taken from the queue; nil if the run was
+	// submitted. Both never change.
+	Ref  verification.RunRef
+	Work *store.Work
+	lease
+
+	// The lock of the runner guards these; the goroutine that drives the run also reads ctx
+	// without it.
+	active  bool // it has its goroutine
+	queued  bool // it waits for a call slot
+	changed bool // the run changed while it was driven
+	ctx     context.Context
+	cancel  context.CancelFunc
+	entered int // calls of Enter for interruptions
+}
+
+// Context returns the context of provider calls of this pass, for the goroutine that
+// drives the run. It ends when the run ends.
+func (j *Job) Context() context.Context { return j.ctx }
+
+// Reserve reserves capacity for a run that is about to be driven, and returns nil
+// when this host has none. A run that has a job already shares it.
+func (r *Runner) Reserve(ref verification.RunRef) *Job {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if j := r.jobs[ref]; j != nil {
+		return j
+	}
+	if r.closing || !r.advances.accepts(ref.Tenant) {
+		return nil
+	}
+	return r.addLocked(ref, nil)
+}
+
+// addLocked adds a job.
+func (r *Runner) addLocked(ref verification.RunRef, w *store.Work) *Job {
+	j := &Job{Ref: ref, Work: w, lease: lease{every: r.Lease / renewals}}
+	r.jobs[ref] = j
+	r.advances.add(ref.Tenant)
+	return j
+}
+
+// dropLocked removes a job.
+func (r *Runner) dropLocked(j *Job) {
+	delete(r.jobs, j.Ref)
+	r.removedLocked(&r.advances, j.Ref.Tenant)
+}
+
+// CancelReservation frees reserved capacity that is not needed.
+func (r *Runner) CancelReservation(j *Job) {
+	if j == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case j.active || r.jobs[j.Ref] != j:
+	case j.changed && !r.closing: // it was taken from the queue since
+		j.changed = false
+		r.activateLocked(j, r.Handler.Drive)
+	default:
+		if j.changed {
+			r.handover = append(r.handover, j.Ref)
+		}
+		r.dropLocked(j)
+	}
+}
+
+// Submit calls drive in a goroutine for a run that capacity was reserved for. If the run is
+// driven already, its goroutine makes another pass instead.
+func (r *Runner) Submit(j *Job, drive func(*Job)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.jobs[j.Ref] != j { // it was dropped since
+		if current := r.jobs[j.Ref]; current != nil {
+			j = current
+		} else {
+			j = r.addLocked(j.Ref, nil)
+		}
+	}
+	if j.active {
+		j.changed = true
+		return
+	}
+	r.activateLocked(j, drive)
+}
+
+// activateLocked starts the goroutine of a job, and has its lease renewed before it ends.
+func (r *Runner) activateLocked(j *Job, drive func(*Job)) {
+	j.active = true
+	now := r.now()
+	j.LeaseBegan(now)
+	r.Nudge(now.Add(r.Lease / renewals))
+	j.ctx, j.cancel = context.WithCancel(r.base)
+	r.beginLocked()
+	go drive(j)
+}
+
+// Driven ends one pass over a run; released says that another host will continue it. more
+// reports whether the run changed during the pass and needs another one; otherwise the job
+// is over.
+func (r *Runner) Driven(j *Job, released bool) (more bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for ; j.entered > 0; j.entered-- {
+		r.Activity.Leave()
+	}
+	j.cancel()
+	if j.changed && !released && r.base.Err() == nil {
+		j.changed = false
+		j.LeaseBegan(r.Clock.Now().Add(-r.Lease / renewals)) // the next append renews the lease
+		j.ctx, j.cancel = context.WithCancel(r.base)
+		return true
+	}
+	if released || r.base.Err() != nil {
+		r.handover = append(r.handover, j.Ref)
+	}
+	r.dropLocked(j)
+	r.endLocked()
+	return false
+}
+
+// Interrupt cancels the provider call of a run that has ended.
+func (r *Runner) Interrupt(ref verification.RunRef) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if j := r.jobs[ref]; j != nil && j.active && j.ctx.Err() == nil {
+		r.Activity.Enter()
+		j.entered++
+		j.changed = true
+		j.cancel()
+	}
+}
+
+// accept drives the runs that were taken from the queue. A run that has a job is
+// driven already: its goroutine makes another pass. The leases of runs that could not even
+// be ended are extended first, so that the next attempt to end them comes later.
+func (r *Runner) accept(ctx context.Context, work []store.Work) error {
+	var extended []verification.RunRef
+	for _, w := range work {
+		if w.Lost > 0 {
+			r.Log.Warn("run taken over from a host that stopped; a provider may be called twice for one dispatch",
+				"run", w.Run, "tenant", w.Tenant, "lost_leases", w.Lost)
+		}
+		if w.Lost >= maxLostEnding {
+			extended = append(extended, w.RunRef)
+			r.Log.Error("run could not be driven or ended", "run", w.Run, "tenant", w.Tenant, "lost_leases", w.Lost)
+		}
+	}
+	until := r.now().Add(endingLease)
+	var err error
+	if len(extended) > 0 {
+		err = r.Queue.Renew(ctx, extended, until)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range work {
+		j := r.jobs[w.RunRef]
+		switch {
+		case j != nil:
+			j.changed = true
+			continue
+		case err != nil && w.Lost >= maxLostEnding:
+			continue
+		}
+		j = r.addLocked(w.RunRef, &w)
+		r.activateLocked(j, r.Handler.Drive)
+		if w.Lost >= maxLostEnding {
+			j.LeaseBegan(until.Add(-r.Lease)) // a renewal would shorten the lease
+		}
+	}
+	return err
+}

@@ -1,0 +1,146 @@
+// Slots: workers, and calls of providers, of each provider and of all together.
+
+package runner
+
+import (
+	"context"
+
+	"github.com/verifyd/verifyd/internal/fair"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// slots are the limits of the work that a host does at once. They need no lock of the runner.
+type slots struct {
+	workers   *fair.Limiter // held while the engine works on a run
+	calls     *fair.Limiter // held while a provider is called
+	providers map[providerKey]providerSlots
+}
+
+// providerKey identifies a provider. The tenant is empty for one of all tenants.
+type providerKey struct {
+	tenant verification.TenantID
+	name   string
+}
+
+// providerSlots are the limits of one provider.
+type providerSlots struct {
+	*fair.Limiter
+	waitTurn func(context.Context) error // nil for a provider without a rate
+}
+
+func newSlots(c Config) slots {
+	s := slots{
+		workers:   fair.NewLimiter(c.Workers, max(1, c.Workers*3/4)),
+		calls:     fair.NewLimiter(c.Calls, max(1, c.Calls/tenantShare)),
+		providers: map[providerKey]providerSlots{},
+	}
+	s.calls.OnWait(c.Activity.Leave, c.Activity.Enter)
+	for name, p := range c.Providers {
+		s.providers[providerKey{name: name}] = newProviderSlots(c, "", p)
+	}
+	for t, own := range c.TenantProviders {
+		for name, p := range own {
+			s.providers[providerKey{t, name}] = newProviderSlots(c, t, p)
+		}
+	}
+	return s
+}
+
+// newProviderSlots returns the limits of a provider of a tenant, or of all: its own if it
+// has any, and a share of all calls. One tenant may use a quarter of the calls to a provider
+// that it shares with others, or three quarters of a limit of the provider's own, at least
+// one.
+func newProviderSlots(c Config, owner verification.TenantID, p verification.Provider) (s providerSlots) {
+	n := max(1, c.Calls/providerShare)
+	perTenant := max(1, n/tenantShare)
+	if l, ok := p.(verification.CallLimiter); ok {
+		n = min(n, max(1, l.MaxCalls()))
+		perTenant, s.waitTurn = max(1, n*3/4), l.WaitTurn
+	}
+	if owner != "" {
+		perTenant = n
+	}
+	s.Limiter = fair.NewLimiter(n, perTenant)
+	s.OnWait(c.Activity.Leave, c.Activity.Enter)
+	return s
+}
+
+// of returns the limits of a provider of a tenant; ok is false for an unknown one, whose
+// call fails.
+func (s slots) of(t verification.TenantID, provider string) (p providerSlots, ok bool) {
+	if p, ok = s.providers[providerKey{t, provider}]; ok {
+		return p, true
+	}
+	p, ok = s.providers[providerKey{name: provider}]
+	return p, ok
+}
+
+// AcquireWorker waits for a worker slot, which is held while the engine works on a run.
+func (r *Runner) AcquireWorker(ctx context.Context, t verification.TenantID) (release func(), err error) {
+	return r.slots.workers.Acquire(ctx, string(t))
+}
+
+// TryCall acquires n slots for a call of a provider without waiting.
+func (r *Runner) TryCall(t verification.TenantID, provider string, n int) (release func(), ok bool) {
+	if r.Closing() {
+		return nil, false
+	}
+	ofProvider := func() {}
+	if s, known := r.slots.of(t, provider); known {
+		if s.waitTurn != nil {
+			return nil, false
+		}
+		if ofProvider, ok = s.TryAcquireN(string(t), n); !ok {
+			return nil, false
+		}
+	}
+	all, ok := r.slots.calls.TryAcquireN(string(t), n)
+	if !ok {
+		ofProvider()
+		return nil, false
+	}
+	return func() { all(); ofProvider() }, true
+}
+
+// AcquireCall waits for n slots for a call of a provider. It returns ErrHandOver when the
+// host stops, and another error when the run ends.
+func (r *Runner) AcquireCall(j *Job, provider string, n int) (release func(), err error) {
+	r.mu.Lock()
+	if r.closing {
+		r.mu.Unlock()
+		return nil, ErrHandOver
+	}
+	j.queued = true
+	ctx := j.ctx
+	r.mu.Unlock()
+	release, err = r.slots.acquire(ctx, j.Ref.Tenant, provider, n)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	j.queued = false
+	if err != nil && r.closing {
+		return nil, ErrHandOver
+	}
+	return release, err
+}
+
+// acquire waits for slots of the provider, then for its turn, then for slots of all calls.
+func (s slots) acquire(ctx context.Context, t verification.TenantID, provider string, n int) (release func(), err error) {
+	ofProvider := func() {}
+	if p, known := s.of(t, provider); known {
+		if ofProvider, err = p.AcquireN(ctx, string(t), n); err != nil {
+			return nil, err
+		}
+		if p.waitTurn != nil {
+			if err := p.waitTurn(ctx); err != nil {
+				ofProvider()
+				return nil, err
+			}
+		}
+	}
+	all, err := s.calls.AcquireN(ctx, string(t), n)
+	if err != nil {
+		ofProvider()
+		return nil, err
+	}
+	return func() { all(); ofProvider() }, nil
+}
