@@ -1,4 +1,4 @@
-// One call of a provider: limited in time, and safe when the provider panics.
+// One call of a provider: its request, and the command that its result becomes.
 
 package engine
 
@@ -7,19 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
-	"sync/atomic"
-	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine/internal/runner"
 )
-
-// errTimeout ends a call that took longer than its node allows.
-var errTimeout = errors.New("the provider did not respond in time")
 
 // call calls the provider of the check that the run waits for, and turns the result
 // into a command. A call that was interrupted before it began has no command. late and
-// here are the results of callHere.
+// here are as in runner.CallHere.
 func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKind, late func(callResult)) (o callResult, here bool) {
 	w := s.run.Wait
 	n, _ := s.program.Node(w.Node)
@@ -42,29 +37,29 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 	p, _ := e.provider(s.ref.Tenant, w.Provider)
 	call := providerCall(p, w, kind, request)
 	began := e.ports.Clock.Now()
-	command := func(r response[verification.CheckResult]) callResult {
-		data, err := verification.NewData(r.result.Data)
+	command := func(r runner.Response[verification.CheckResult]) callResult {
+		data, err := verification.NewData(r.Result.Data)
 		if err != nil {
 			err = verification.Permanent(fmt.Errorf("the provider's data cannot be saved: %w", err))
 		}
-		if _, polled := p.(verification.Poller); err == nil && !polled && r.result.Outcome == verification.OutcomePending {
+		if _, polled := p.(verification.Poller); err == nil && !polled && r.Result.Outcome == verification.OutcomePending {
 			err = verification.Permanent(fmt.Errorf("the provider %q returned a pending result and cannot be polled", w.Provider))
 		}
-		err = cmp.Or(r.err, err)
+		err = cmp.Or(r.Err, err)
 		lacking := verification.LackingOf(err)
 		if lacking != nil {
 			err = verification.Permanent(err)
 		}
-		e.opt.Observer.ProviderCalled(w.Provider, observedOutcome(r.result.Outcome, err), e.ports.Clock.Now().Sub(began))
+		e.opt.Observer.ProviderCalled(w.Provider, observedOutcome(r.Result.Outcome, err), e.ports.Clock.Now().Sub(began))
 		if err != nil {
-			return callResult{command: failed(err), entered: r.entered, lacking: lacking}
+			return callResult{command: failed(err), entered: r.Entered, lacking: lacking}
 		}
 		return callResult{command: verification.RecordResult{
-			Node: w.Node, Dispatch: w.Dispatch, Outcome: r.result.Outcome, Data: data, Screening: r.result.Screening,
-			Handle: r.result.Handle, PollAfter: r.result.PollAfter,
-		}, entered: r.entered}
+			Node: w.Node, Dispatch: w.Dispatch, Outcome: r.Result.Outcome, Data: data, Screening: r.Result.Screening,
+			Handle: r.Result.Handle, PollAfter: r.Result.PollAfter,
+		}, entered: r.Entered}
 	}
-	r, here := callHere(ctx, e, n.Timeout(), call, func(r response[verification.CheckResult]) { late(command(r)) })
+	r, here := runner.CallHere(ctx, e.timing(n), call, func(r runner.Response[verification.CheckResult]) { late(command(r)) })
 	if !here {
 		return callResult{}, false
 	}
@@ -114,66 +109,7 @@ func providerCall(
 	}
 }
 
-// response is the result of a call. entered says that the timeout called Enter: Leave
-// must follow once the result is saved.
-type response[T any] struct {
-	result  T
-	entered bool
-	err     error
-}
-
-// callHere makes a call in this goroutine, which costs less than one of its own. If the
-// timeout passes or ctx ends before the call returns, callHere calls late with the error
-// in another goroutine, which continues in place of this one. here is false then, once
-// the call returns.
-func callHere[T any](
-	ctx context.Context, e *Engine, timeout time.Duration, call func(context.Context) (T, error), late func(response[T]),
-) (r response[T], here bool) {
-	var over atomic.Bool // set by the first of the call, the timeout and the end of ctx
-	limited, cancel := context.WithCancelCause(ctx)
-	stopTimer := e.ports.Clock.AfterFunc(timeout, func() {
-		if over.CompareAndSwap(false, true) {
-			e.activity.Enter()
-			cancel(errTimeout)
-			go late(response[T]{entered: true, err: errTimeout})
-		}
-	})
-	stopWatch := context.AfterFunc(ctx, func() {
-		if over.CompareAndSwap(false, true) {
-			stopTimer()
-			late(response[T]{err: context.Cause(ctx)})
-		}
-	})
-	r.result, r.err = recovered(limited, call)
-	stopWatch()
-	if !over.CompareAndSwap(false, true) {
-		return response[T]{}, false
-	}
-	stopTimer()
-	cancel(nil)
-	return r, true
-}
-
-// callWithin is callHere for a caller that waits: it returns after the timeout even if
-// the provider ignores its context.
-func callWithin[T any](ctx context.Context, e *Engine, timeout time.Duration, call func(context.Context) (T, error)) (T, bool, error) {
-	responses := make(chan response[T], 1)
-	respond := func(r response[T]) { responses <- r }
-	go func() {
-		if r, here := callHere(ctx, e, timeout, call, respond); here {
-			respond(r)
-		}
-	}()
-	r := <-responses
-	return r.result, r.entered, r.err
-}
-
-// recovered makes a call, and turns a panic of the provider into an error.
-func recovered[T any](ctx context.Context, call func(context.Context) (T, error)) (r T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the provider panicked: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return call(ctx)
+// timing limits a call of a provider to the timeout of its node.
+func (e *Engine) timing(n verification.Node) runner.Timing {
+	return runner.Timing{Clock: e.ports.Clock, Activity: e.activity, Timeout: n.Timeout()}
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine/internal/runner"
 )
 
 // CallbackPath is the path of callback URLs below Options.PublicURL; the token
@@ -84,16 +85,16 @@ func (e *Engine) readCallback(
 	}
 	n, _ := s.program.Node(s.run.Wait.Node)
 	handle := s.run.Wait.Handle
-	result, entered, err := callWithin(ctx, e, n.Timeout(), func(ctx context.Context) (verification.CheckResult, error) {
+	r := runner.CallWithin(ctx, e.timing(n), func(ctx context.Context) (verification.CheckResult, error) {
 		return p.ReceiveCallback(ctx, verification.PollRequest{CheckRequest: request, Handle: handle}, c)
 	})
-	if entered {
+	if r.Entered {
 		e.activity.Leave()
 	}
-	if err != nil {
-		e.refused(s, slog.LevelWarn, err.Error())
+	if r.Err != nil {
+		e.refused(s, slog.LevelWarn, r.Err.Error())
 	}
-	return result, err
+	return r.Result, r.Err
 }
 
 // refused logs that a callback was not carried out.

@@ -251,7 +251,7 @@ const slotBytes = 128 << 10
 
 // callWithSlots waits for slots, calls the provider of the run, and turns the result into a
 // command. A large run is not kept in memory while it waits. here is false if another
-// goroutine continues with the result, see callHere.
+// goroutine continues with the result, see runner.CallHere.
 func (e *Engine) callWithSlots(j *job, kind verification.TaskKind) (o callResult, here bool) {
 	size, provider := j.run.Size(), j.run.Wait.Provider
 	slots := 1 + size/slotBytes

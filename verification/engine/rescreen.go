@@ -248,7 +248,7 @@ var errStoppedScreening = errors.New("the hosts that screened the run kept stopp
 
 // temporary reports whether a run that was not screened may be screened later.
 func temporary(err error) bool {
-	return errors.Is(err, verification.ErrUnavailable) || errors.Is(err, errTimeout) || errors.Is(err, context.DeadlineExceeded)
+	return errors.Is(err, verification.ErrUnavailable) || errors.Is(err, runner.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // rescreenRun screens the people and companies of the checks of a run against the version
@@ -305,15 +305,15 @@ func (e *Engine) rescreenStep(ctx context.Context, s *session, step verification
 	if !ok {
 		return verification.ScreeningResult{}, fmt.Errorf("the provider %q does not screen against lists", n.Provider)
 	}
-	found, entered, err := callWithin(ctx, e, n.Timeout(), func(ctx context.Context) (verification.ScreeningResult, error) {
+	found := runner.CallWithin(ctx, e.timing(n), func(ctx context.Context) (verification.ScreeningResult, error) {
 		r, err := s.program.RequestAgain(s.ref.Tenant, s.run, step.Node)
 		if err != nil {
 			return verification.ScreeningResult{}, err
 		}
 		return provider.Rescreen(ctx, step.Rescreen, r)
 	})
-	if entered {
+	if found.Entered {
 		e.activity.Leave()
 	}
-	return found, err
+	return found.Result, found.Err
 }

@@ -15,7 +15,7 @@ type batch struct {
 func (r *Runner) rescreen(now time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.Rescreens || r.batch.busy || r.closing {
+	if !r.cfg.Rescreens || r.batch.busy || r.closing {
 		return time.Time{}
 	}
 	if now.Before(r.batch.at) {
@@ -24,7 +24,7 @@ func (r *Runner) rescreen(now time.Time) time.Time {
 	r.batch.busy = true
 	r.beginLocked()
 	go func() {
-		next := r.Handler.Rescreen(now)
+		next := r.cfg.Handler.Rescreen(now)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.batch.busy, r.batch.at = false, next

@@ -12,8 +12,8 @@ func (r *Runner) expire(work []store.Work) {
 		r.expiries.add(w.Tenant)
 		r.beginLocked()
 		go func() {
-			if err := r.Handler.Expire(r.base, w); err != nil && r.base.Err() == nil {
-				r.Log.Error("expiry not recorded", "run", w.Run, "tenant", w.Tenant, "error", err)
+			if err := r.cfg.Handler.Expire(r.base, w); err != nil && r.base.Err() == nil {
+				r.cfg.Log.Error("expiry not recorded", "run", w.Run, "tenant", w.Tenant, "error", err)
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()

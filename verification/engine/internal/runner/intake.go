@@ -84,7 +84,7 @@ func (i *intake) request(now time.Time, lease time.Duration) (req store.TakeRequ
 // again.
 func (r *Runner) take(ctx context.Context, i *intake, now time.Time) (next time.Time, err error) {
 	r.mu.Lock()
-	req, ok := i.request(now, r.Lease)
+	req, ok := i.request(now, r.cfg.Lease)
 	ok = ok && !r.closing
 	if i.kind == store.WorkAdvance {
 		req.ExceptRuns = r.left.current(now)
@@ -93,7 +93,7 @@ func (r *Runner) take(ctx context.Context, i *intake, now time.Time) (next time.
 	if !ok {
 		return time.Time{}, nil
 	}
-	work, next, err := r.Queue.Take(ctx, req)
+	work, next, err := r.cfg.Queue.Take(ctx, req)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -61,7 +61,7 @@ func (r *Runner) Reserve(ref verification.RunRef) *Job {
 
 // addLocked adds a job.
 func (r *Runner) addLocked(ref verification.RunRef, w *store.Work) *Job {
-	j := &Job{Ref: ref, Work: w, lease: lease{every: r.Lease / renewals}}
+	j := &Job{Ref: ref, Work: w, lease: lease{every: r.cfg.Lease / renewals}}
 	r.jobs[ref] = j
 	r.advances.add(ref.Tenant)
 	return j
@@ -84,7 +84,7 @@ func (r *Runner) CancelReservation(j *Job) {
 	case j.active || r.jobs[j.Ref] != j:
 	case j.changed && !r.closing: // it was taken from the queue since
 		j.changed = false
-		r.activateLocked(j, r.Handler.Drive)
+		r.activateLocked(j, r.cfg.Handler.Drive)
 	default:
 		if j.changed {
 			r.handover = append(r.handover, j.Ref)
@@ -117,7 +117,7 @@ func (r *Runner) activateLocked(j *Job, drive func(*Job)) {
 	j.active = true
 	now := r.now()
 	j.LeaseBegan(now)
-	r.Nudge(now.Add(r.Lease / renewals))
+	r.Nudge(now.Add(r.cfg.Lease / renewals))
 	j.ctx, j.cancel = context.WithCancel(r.base)
 	r.beginLocked()
 	go drive(j)
@@ -130,12 +130,12 @@ func (r *Runner) Driven(j *Job, released bool) (more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for ; j.entered > 0; j.entered-- {
-		r.Activity.Leave()
+		r.cfg.Activity.Leave()
 	}
 	j.cancel()
 	if j.changed && !released && r.base.Err() == nil {
 		j.changed = false
-		j.LeaseBegan(r.Clock.Now().Add(-r.Lease / renewals)) // the next append renews the lease
+		j.LeaseBegan(r.cfg.Clock.Now().Add(-r.cfg.Lease / renewals)) // the next append renews the lease
 		j.ctx, j.cancel = context.WithCancel(r.base)
 		return true
 	}
@@ -155,7 +155,7 @@ func (r *Runner) Interrupt(ref verification.RunRef) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if j := r.jobs[ref]; j != nil && j.active && j.ctx.Err() == nil {
-		r.Activity.Enter()
+		r.cfg.Activity.Enter()
 		j.entered++
 		j.changed = true
 		j.cancel()
@@ -169,18 +169,18 @@ func (r *Runner) accept(ctx context.Context, work []store.Work) error {
 	var extended []verification.RunRef
 	for _, w := range work {
 		if w.Lost > 0 {
-			r.Log.Warn("run taken over from a host that stopped; a provider may be called twice for one dispatch",
+			r.cfg.Log.Warn("run taken over from a host that stopped; a provider may be called twice for one dispatch",
 				"run", w.Run, "tenant", w.Tenant, "lost_leases", w.Lost)
 		}
 		if w.Lost >= maxLostEnding {
 			extended = append(extended, w.RunRef)
-			r.Log.Error("run could not be driven or ended", "run", w.Run, "tenant", w.Tenant, "lost_leases", w.Lost)
+			r.cfg.Log.Error("run could not be driven or ended", "run", w.Run, "tenant", w.Tenant, "lost_leases", w.Lost)
 		}
 	}
 	until := r.now().Add(endingLease)
 	var err error
 	if len(extended) > 0 {
-		err = r.Queue.Renew(ctx, extended, until)
+		err = r.cfg.Queue.Renew(ctx, extended, until)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -194,9 +194,9 @@ func (r *Runner) accept(ctx context.Context, work []store.Work) error {
 			continue
 		}
 		j = r.addLocked(w.RunRef, &w)
-		r.activateLocked(j, r.Handler.Drive)
+		r.activateLocked(j, r.cfg.Handler.Drive)
 		if w.Lost >= maxLostEnding {
-			j.LeaseBegan(until.Add(-r.Lease)) // a renewal would shorten the lease
+			j.LeaseBegan(until.Add(-r.cfg.Lease)) // a renewal would shorten the lease
 		}
 	}
 	return err

@@ -43,7 +43,7 @@ func (l *lease) LeaseIsYoung(now time.Time) bool {
 // renewLeases renews the leases of the runs that are driven here, and returns the time to
 // do so again.
 func (r *Runner) renewLeases(ctx context.Context, now time.Time) (next time.Time, err error) {
-	every := r.Lease / renewals
+	every := r.cfg.Lease / renewals
 	r.mu.Lock()
 	jobs := make([]*Job, 0, len(r.jobs))
 	for _, j := range r.jobs {
@@ -65,7 +65,7 @@ func (r *Runner) renewLeases(ctx context.Context, now time.Time) (next time.Time
 		}
 	}
 	if len(held) > 0 {
-		err = r.Queue.Renew(ctx, held, now.Add(r.Lease))
+		err = r.cfg.Queue.Renew(ctx, held, now.Add(r.cfg.Lease))
 	}
 	return now.Add(every), err
 }

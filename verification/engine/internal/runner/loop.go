@@ -123,7 +123,7 @@ func (r *Runner) round() (next time.Time) {
 	do := func(what string, f func() (time.Time, error)) {
 		at, err := f()
 		if err != nil && !errors.Is(err, context.Canceled) {
-			r.Log.Error("the queue cannot be served", "step", what, "error", err)
+			r.cfg.Log.Error("the queue cannot be served", "step", what, "error", err)
 			at = now.Add(retryAfter)
 		}
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
@@ -133,8 +133,8 @@ func (r *Runner) round() (next time.Time) {
 	do("take runs", func() (time.Time, error) { return r.take(ctx, &r.advances, now) })
 	do("take notices", func() (time.Time, error) { return r.take(ctx, &r.notices, now) })
 	do("take expiries", func() (time.Time, error) { return r.take(ctx, &r.expiries, now) })
-	if r.QueueInterval != 0 {
-		do("poll", func() (time.Time, error) { return now.Add(r.QueueInterval), nil })
+	if r.cfg.QueueInterval != 0 {
+		do("poll", func() (time.Time, error) { return now.Add(r.cfg.QueueInterval), nil })
 	}
 	do("screen runs again", func() (time.Time, error) { return r.rescreen(now), nil })
 	do("renew leases", func() (time.Time, error) { return r.renewLeases(ctx, now) })

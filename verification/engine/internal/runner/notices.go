@@ -36,11 +36,11 @@ func (r *Runner) announce(work []store.Work) {
 func (r *Runner) sendBatch(t verification.TenantID, id verification.WorkflowID, batch []store.Work) {
 	deferred, at, err := r.dispatch(t, id, batch)
 	if len(deferred) > 0 {
-		r.Deferred()
-		err = errors.Join(err, r.Queue.Release(r.base, deferred, at))
+		r.cfg.Deferred()
+		err = errors.Join(err, r.cfg.Queue.Release(r.base, deferred, at))
 	}
 	if err != nil && r.base.Err() == nil {
-		r.Log.Error("notices not sent", "tenant", t, "workflow", id, "notices", len(batch), "error", err)
+		r.cfg.Log.Error("notices not sent", "tenant", t, "workflow", id, "notices", len(batch), "error", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,7 +57,7 @@ func (r *Runner) dispatch(
 	t verification.TenantID, id verification.WorkflowID, batch []store.Work,
 ) (deferred []store.Work, at time.Time, err error) {
 	now := r.now()
-	webhook, err := r.Handler.Webhook(r.base, t, id)
+	webhook, err := r.cfg.Handler.Webhook(r.base, t, id)
 	if err != nil {
 		return batch, now.Add(retryAfter), err
 	}
@@ -71,7 +71,7 @@ func (r *Runner) dispatch(
 		}
 		r.beginLocked()
 		go func() {
-			err := r.Handler.Notify(r.base, w, webhook)
+			err := r.cfg.Handler.Notify(r.base, w, webhook)
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.receivers.ended(address, t, err, r.now())

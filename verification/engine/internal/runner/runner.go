@@ -1,11 +1,11 @@
 // Package runner takes due work from the queue and runs it in goroutines, within limits
-// that tenants share. It holds the leases of the runs that this host drives. What the work
-// is, the engine knows: see Handler.
+// that tenants share. It holds the leases of the runs that this host drives. The engine
+// knows what the work is: see Handler.
 //
-// One lock, Runner.mu, guards what goroutines share; nothing outside this package can hold
-// it. A method whose name ends in Locked needs the lock; any other method must be called
-// without it. The timer of the loop and each lease have locks of their own: the lock of a
-// timer may be taken while mu is held, and mu is never taken while a timer is locked.
+// One lock, Runner.mu, guards what goroutines share, and no other package can hold it. A
+// method whose name ends in Locked needs the lock; every other method of Runner must be
+// called without it. The timer of the loop and each lease have a lock of their own. The
+// order is lease, Runner.mu, timer: a goroutine that holds one of them takes none before it.
 package runner
 
 import (
@@ -71,7 +71,7 @@ type Config struct {
 // Runner owns the goroutines, timers and leases of an engine. A nil Runner is the runner of
 // an engine that drives no runs: its work stays in the queue for other hosts.
 type Runner struct {
-	Config
+	cfg   Config
 	timer timer
 	slots slots
 
@@ -97,7 +97,7 @@ type Runner struct {
 func New(c Config) *Runner {
 	jobs := c.Workers*jobsPerWorker + c.Calls
 	r := &Runner{
-		Config:    c,
+		cfg:       c,
 		slots:     newSlots(c),
 		jobs:      map[verification.RunRef]*Job{},
 		advances:  newIntake(store.WorkAdvance, jobs, max(1, jobs/tenantShare)),
@@ -118,13 +118,13 @@ func (r *Runner) Context() context.Context { return r.base }
 // beginLocked counts a goroutine that starts; endLocked must follow.
 func (r *Runner) beginLocked() {
 	r.active++
-	r.Activity.Enter()
+	r.cfg.Activity.Enter()
 }
 
 // endLocked counts a goroutine that ends.
 func (r *Runner) endLocked() {
 	r.active--
-	r.Activity.Leave()
+	r.cfg.Activity.Leave()
 	r.idle.Broadcast()
 }
 
@@ -148,7 +148,7 @@ func (r *Runner) Close(ctx context.Context) (idle bool, err error) {
 	for i, ref := range remaining {
 		work[i] = store.Work{Kind: store.WorkAdvance, RunRef: ref}
 	}
-	return idle, r.Queue.Release(context.WithoutCancel(ctx), work, r.now())
+	return idle, r.cfg.Queue.Release(context.WithoutCancel(ctx), work, r.now())
 }
 
 // stop starts no more work, and waits for the work under way until ctx ends. It returns the
@@ -188,7 +188,7 @@ func (r *Runner) Keeps(at, now time.Time) store.Hold {
 }
 
 // now returns the current time as histories keep it: in UTC, to the microsecond.
-func (r *Runner) now() time.Time { return r.Clock.Now().UTC().Truncate(time.Microsecond) }
+func (r *Runner) now() time.Time { return r.cfg.Clock.Now().UTC().Truncate(time.Microsecond) }
 
 // ErrHandOver stops the driving of a run that another host will continue.
 var ErrHandOver = errors.New("the host stops")

@@ -107,12 +107,12 @@ func TestALeaseThatEndedIsNotRenewed(t *testing.T) {
 	r, queue := idleRunner()
 	j := r.Reserve(verification.RunRef{Tenant: "t", Run: "r"})
 	j.LeaseBegan(time.Unix(0, 1))
-	now := time.Unix(0, 1).Add(r.Lease)
+	now := time.Unix(0, 1).Add(r.cfg.Lease)
 	if _, err := r.renewLeases(t.Context(), now); err != nil || len(queue.RenewCalls()) != 1 {
 		t.Fatalf("%d renewals while the run is driven, %v; want 1", len(queue.RenewCalls()), err)
 	}
 	j.LeaseEnded()
-	if _, err := r.renewLeases(t.Context(), now.Add(r.Lease)); err != nil || len(queue.RenewCalls()) != 1 {
+	if _, err := r.renewLeases(t.Context(), now.Add(r.cfg.Lease)); err != nil || len(queue.RenewCalls()) != 1 {
 		t.Errorf("%d renewals, %v; want none once the lease has ended", len(queue.RenewCalls()), err)
 	}
 }
