@@ -15,7 +15,7 @@ import (
 // errNoProgress is returned when a step changed nothing, which the rules exclude.
 var errNoProgress = errors.New("the run made no progress")
 
-// job is a run that this host drives, as the goroutine sees it that does so.
+// job is a run that this host drives, with what belongs to the goroutine that drives it.
 type job struct {
 	*runner.Job
 	session
@@ -72,7 +72,7 @@ func (e *Engine) workOn(j *job, o callResult) (verification.TaskKind, error) {
 	if o.entered {
 		defer e.activity.Leave()
 	}
-	if o.err == nil && o.lacking != nil && e.leaves(j) {
+	if o.err == nil && o.lacking != nil && e.waitsForOthers(j) {
 		o.err = o.lacking
 	}
 	if o.err != nil {
@@ -154,7 +154,7 @@ func (e *Engine) step(ctx context.Context, j *job, c verification.Command) (veri
 				c = verification.Abort{Node: w.Node, Cause: "the hosts that drove the run kept stopping before they saved anything"}
 			case lacking == nil:
 				return task.Kind, nil
-			case e.leaves(j):
+			case e.waitsForOthers(j):
 				return verification.TaskNone, lacking
 			default:
 				c = verification.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: true, Cause: lacking.Error()}

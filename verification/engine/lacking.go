@@ -44,9 +44,9 @@ func (j *job) leftAt(now time.Time) time.Time {
 	return now
 }
 
-// leaves reports whether a run whose next step this host cannot carry out still waits for
+// waitsForOthers reports whether a run whose next step this host cannot carry out still waits for
 // another host.
-func (e *Engine) leaves(j *job) bool {
+func (e *Engine) waitsForOthers(j *job) bool {
 	now := e.now()
 	return now.Sub(j.leftAt(now)) < e.opt.ProviderWait
 }

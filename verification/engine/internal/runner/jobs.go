@@ -23,7 +23,7 @@ const (
 // Job is a run that is driven on this host, or will be.
 type Job struct {
 	// Ref identifies the run. Work is what was taken from the queue; nil if the run was
-	// submitted. Both never change.
+	// submitted. Neither changes.
 	Ref  verification.RunRef
 	Work *store.Work
 	lease

@@ -69,7 +69,8 @@ type Config struct {
 }
 
 // Runner owns the goroutines, timers and leases of an engine. A nil Runner is the runner of
-// an engine that drives no runs: its work stays in the queue for other hosts.
+// an engine that drives no runs: its work stays in the queue for other hosts. Reserve,
+// CancelReservation, Interrupt, Keeps, Leaves and Nudge accept it.
 type Runner struct {
 	cfg   Config
 	timer timer
