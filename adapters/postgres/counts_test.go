@@ -16,6 +16,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
@@ -170,7 +171,7 @@ func TestCountsStayExactUnderConcurrentWriters(t *testing.T) {
 	done.Wait()
 	close(stop)
 	<-maintenance
-	off, err := stores[0].CheckCounts(t.Context())
+	off, err := pgadmin.Of(stores[0]).CheckCounts(t.Context())
 	if err != nil || len(off) > 0 {
 		t.Fatalf("counts that differ from counting: %v, %v", off, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
 
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -47,7 +48,7 @@ func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d ver
 		return notStorable("delivery")
 	}
 	err := s.querier().exec(ctx, string(t), s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id, run_id, seq) DO UPDATE").String())
-	return translate("save the delivery of notice "+d.Ref().ID(), err)
+	return pgerror.Translate("save the delivery of notice "+d.Ref().ID(), err)
 }
 
 // Delivery returns the delivery of a notice, or ErrNotFound.
@@ -61,7 +62,7 @@ func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n verific
 		err = verification.NotFound("delivery")
 	}
 	if err != nil {
-		return verification.Delivery{}, translate("load the delivery of notice "+n.ID(), err)
+		return verification.Delivery{}, pgerror.Translate("load the delivery of notice "+n.ID(), err)
 	}
 	return r.delivery(), nil
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"io/fs"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -66,15 +65,6 @@ func MeasureStatement(t verification.TenantID, q view.MeasureQuery) Statement {
 // MaxPrefixed is how many rows of a search are counted one by one.
 const MaxPrefixed = maxPrefixed
 
-// MigrateFrom migrates by other files.
-func MigrateFrom(ctx context.Context, url string, files fs.FS) error {
-	_, err := migrate(ctx, url, files)
-	return err
-}
-
-// MigrationFiles are the embedded ones.
-func MigrationFiles() fs.FS { return migrations }
-
 // DeepOffset is the offset from which a list is deep.
 const DeepOffset = deepOffset
 
@@ -95,9 +85,6 @@ func (s *Store) Tenanted(ctx context.Context, t verification.TenantID, statement
 		return err
 	})
 }
-
-// Translate returns err as an error of the ports.
-func Translate(err error) error { return translate("try", err) }
 
 // SelectAccount is the statement that finds an account.
 const SelectAccount = selectAccount

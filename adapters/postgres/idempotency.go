@@ -8,6 +8,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -72,7 +73,7 @@ func (s *Store) IdempotencyRecord(
 		err = verification.NotFound("idempotency key")
 	}
 	if err != nil {
-		return store.IdempotencyRecord{}, translate("find idempotency key", err)
+		return store.IdempotencyRecord{}, pgerror.Translate("find idempotency key", err)
 	}
 	return r.record(), nil
 }
@@ -93,7 +94,7 @@ func (s *Store) ClaimIdempotencyKey(
 ) (store.IdempotencyRecord, error) {
 	stored, err := s.claimOrFind(ctx, t, r)
 	if err != nil {
-		return store.IdempotencyRecord{}, translate("claim idempotency key", err)
+		return store.IdempotencyRecord{}, pgerror.Translate("claim idempotency key", err)
 	}
 	return stored.record(), nil
 }
@@ -114,7 +115,7 @@ func (s *Store) claimOrFind(ctx context.Context, t verification.TenantID, r stor
 			return stored, err
 		}
 	}
-	return idempotencyRow{}, errUnavailable("idempotency key", "the idempotency key is in use; try again", nil)
+	return idempotencyRow{}, pgerror.Unavailable("idempotency key", "the idempotency key is in use; try again", nil)
 }
 
 // SettleIdempotencyKey marks the record with this ID as settled.
@@ -125,7 +126,7 @@ func (s *Store) SettleIdempotencyKey(ctx context.Context, t verification.TenantI
 		err = s.querier().exec(ctx, string(t), s.db.NewUpdate().Model(row).Column("settled", "result", "decision").
 			WherePK().Where("id = ?", r.ID).String())
 	}
-	return translate("settle idempotency key", err)
+	return pgerror.Translate("settle idempotency key", err)
 }
 
 // ReleaseIdempotencyKey removes the record with this ID unless it is settled.
@@ -134,7 +135,7 @@ func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.Tenant
 	if err == nil {
 		err = s.querier().exec(ctx, string(t), s.db.NewDelete().Model(row).WherePK().Where("id = ?", r.ID).Where("NOT settled").String())
 	}
-	return translate("release idempotency key", err)
+	return pgerror.Translate("release idempotency key", err)
 }
 
 // forgetKeys removes the records of every tenant that were claimed at a time or
@@ -153,7 +154,7 @@ func (s *Store) forgetKeys(ctx context.Context, before time.Time, limit int) (n 
 			return err
 		})
 		if err != nil {
-			return n, translate("remove idempotency keys", err)
+			return n, pgerror.Translate("remove idempotency keys", err)
 		}
 	}
 	return n, ctx.Err()

@@ -13,6 +13,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/internal/fair"
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -139,7 +140,7 @@ func readPage[R, T any](
 	}
 	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) error { return s.readBatch(ctx, t, statements...) })
 	if err != nil {
-		return store.Page[T]{PageQuery: q}, translate(doing, err)
+		return store.Page[T]{PageQuery: q}, pgerror.Translate(doing, err)
 	}
 	return p, nil
 }
@@ -164,10 +165,10 @@ func (s *Store) limited(ctx context.Context, f func(statement, lock string) erro
 	millis := func(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
 	err := f(millis(s.opt.ListTimeout), millis(shorter))
 	switch {
-	case code(err) == codeCanceled && slow.Err() != nil:
-		return errUnavailable("list", "the list takes too long; try a smaller offset, or a filter", err)
-	case code(err) == codeNotLocked:
-		return errUnavailable("database", "the database does not answer", err)
+	case pgerror.Code(err) == pgerror.Canceled && slow.Err() != nil:
+		return pgerror.Unavailable("list", "the list takes too long; try a smaller offset, or a filter", err)
+	case pgerror.Code(err) == pgerror.NotLocked:
+		return pgerror.Unavailable("database", "the database does not answer", err)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
 
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -26,7 +27,7 @@ const (
 )
 
 // errTooManyStale is returned if there are more than maxStale stale rows.
-var errTooManyStale = errUnavailable("list", "too many runs have just changed their status", nil)
+var errTooManyStale = pgerror.Unavailable("list", "too many runs have just changed their status", nil)
 
 // runRow is a row of verifyd.runs.
 type runRow struct {
@@ -111,7 +112,7 @@ func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQu
 			}
 		}
 	})
-	return p, translate("list runs", err)
+	return p, pgerror.Translate("list runs", err)
 }
 
 func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
 
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -29,7 +30,7 @@ const (
 func (s *Store) Maintain(ctx context.Context, now time.Time) error {
 	var errs []error
 	tenants, err := s.tenantsWith(ctx, "SELECT 1 FROM verifyd.runs r WHERE r.tenant_id = t.tenant_id AND r.status_until < ?", now.Add(-refreshAfter))
-	errs = append(errs, translate("find tenants with stale rows", err))
+	errs = append(errs, pgerror.Translate("find tenants with stale rows", err))
 	for _, t := range tenants {
 		_, err := s.refresh(ctx, t, now.Add(-refreshAfter))
 		errs = append(errs, err)
@@ -59,7 +60,7 @@ func (s *Store) refresh(ctx context.Context, t verification.TenantID, now time.T
 			})
 			n += len(rows)
 			if err != nil {
-				return n, translate("refresh stale rows", err)
+				return n, pgerror.Translate("refresh stale rows", err)
 			}
 			if len(rows) < maxRefresh {
 				break
@@ -134,7 +135,7 @@ func (s *Store) foldCounts(ctx context.Context) error {
 			return tx.NewRaw(foldRunCounts, maxFoldedCounts).Scan(ctx, &folded)
 		})
 		if err != nil || folded < maxFoldedCounts {
-			return translate("add up the counters of runs", err)
+			return pgerror.Translate("add up the counters of runs", err)
 		}
 	}
 	return nil
@@ -143,5 +144,5 @@ func (s *Store) foldCounts(ctx context.Context) error {
 // forgetClaims removes claims that ended before a time.
 func (s *Store) forgetClaims(ctx context.Context, ended time.Time) error {
 	err := s.querier().exec(ctx, everyTenant, "DELETE FROM verifyd.claims WHERE until < $1", ended)
-	return translate("remove claims that are over", err)
+	return pgerror.Translate("remove claims that are over", err)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/view"
 )
@@ -118,7 +119,7 @@ func addUp(sums map[sumKey]int, tenant, measures string) error {
 // that fails alone, and not because the database is slow or gone, is broken.
 func (s *Store) foldMeasures(ctx context.Context, tenants string) error {
 	if some, err := s.hasLog(ctx, tenants); err != nil || !some {
-		return translate("add up measures", err)
+		return pgerror.Translate("add up measures", err)
 	}
 	limit := maxFold
 	for range maxFolds {
@@ -128,13 +129,13 @@ func (s *Store) foldMeasures(ctx context.Context, tenants string) error {
 			return nil
 		case err == nil:
 			limit = min(2*limit, maxFold)
-		case ctx.Err() != nil, len(rows) == 0, limit == 1 && (unavailable(err) || overloaded(err)):
-			return translate("add up measures", err)
+		case ctx.Err() != nil, len(rows) == 0, limit == 1 && (pgerror.IsUnavailable(err) || pgerror.IsOverloaded(err)):
+			return pgerror.Translate("add up measures", err)
 		case limit > 1:
 			limit = max(1, limit/10)
 		default:
 			if err := s.leaveRow(ctx, rows[0], err); err != nil {
-				return translate("leave a row of measures", err)
+				return pgerror.Translate("leave a row of measures", err)
 			}
 		}
 	}
@@ -266,7 +267,7 @@ func (s *Store) Measures(ctx context.Context, t verification.TenantID, q view.Me
 		})
 	})
 	if err != nil {
-		return nil, translate("read measures", err)
+		return nil, pgerror.Translate("read measures", err)
 	}
 	return all, nil
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
+	"github.com/verifyd/verifyd/internal/pgerror"
+	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -83,7 +85,7 @@ func (s *Store) Join(o MembershipOptions) (*Membership, error) {
 		return nil, fmt.Errorf("register job workers: %w", err)
 	}
 	c, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{
-		Schema:                      schema,
+		Schema:                      pgschema.Name,
 		Queues:                      map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 16}},
 		Workers:                     workers,
 		PeriodicJobs:                []*river.PeriodicJob{every(maintainInterval, maintainJob{})},
@@ -201,7 +203,7 @@ func (m *Membership) Serve(ctx context.Context) error {
 }
 
 func (m *Membership) start(ctx context.Context) error {
-	return translate("join the hosts", m.client.Start(ctx))
+	return pgerror.Translate("join the hosts", m.client.Start(ctx))
 }
 
 // onlyWarnings drops the messages of River below warnings.

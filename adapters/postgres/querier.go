@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
+
+	"github.com/verifyd/verifyd/internal/pgerror"
 )
 
 // querier sends statements to the pool or to a transaction.
@@ -56,7 +58,7 @@ func (q querier) hotBatch(ctx context.Context, tenants string, queue func(*pgx.B
 func (q querier) send(ctx context.Context, setUp, tenants string, queue func(*pgx.Batch) error) error {
 	if q.timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, q.timeout, errTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, q.timeout, pgerror.ErrTimeout)
 		defer cancel()
 	}
 	var b pgx.Batch

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -139,7 +140,7 @@ func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Wor
 	})
 	switch {
 	case err != nil:
-		return nil, time.Time{}, translate("take work", err)
+		return nil, time.Time{}, pgerror.Translate("take work", err)
 	case more:
 		return work, r.Now, nil
 	case at.Valid:
@@ -225,7 +226,7 @@ func (s *Store) Postpone(ctx context.Context, w store.Work, at time.Time) error 
 		all := []wakeup{newWakeup(w.Kind, w.RunRef, at)}
 		return s.wakeups.enqueue(ctx, tx, all, map[verification.RunRef]bool{w.RunRef: true})
 	})
-	return translate("postpone work", err)
+	return pgerror.Translate("postpone work", err)
 }
 
 // Release ends leases: the pieces that still have their lease are due again at the given
@@ -268,7 +269,7 @@ func (s *Store) Release(ctx context.Context, work []store.Work, at time.Time) er
 	for _, n := range locked {
 		err = errors.Join(err, s.querier().execHot(ctx, everyTenant, releaseOne, tenants[n-1], runs[n-1], kinds[n-1], leases[n-1], at, left[n-1], seqs[n-1]))
 	}
-	return translate("release work", err)
+	return pgerror.Translate("release work", err)
 }
 
 // changeWork sends a statement about pieces of work that may be gone.
@@ -276,5 +277,5 @@ func (s *Store) changeWork(ctx context.Context, doing, tenants, statement string
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return translate(doing, s.querier().execHot(ctx, tenants, statement, args...))
+	return pgerror.Translate(doing, s.querier().execHot(ctx, tenants, statement, args...))
 }

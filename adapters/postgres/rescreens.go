@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
 
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -112,7 +113,7 @@ func (s *Store) HoldPass(ctx context.Context, p store.RescreenPass, now time.Tim
 		err = store.ListHeld()
 	}
 	if err != nil {
-		return store.RescreenPass{}, translate("hold the list "+p.List, err)
+		return store.RescreenPass{}, pgerror.Translate("hold the list "+p.List, err)
 	}
 	return r.pass(), nil
 }
@@ -143,5 +144,5 @@ func (s *Store) queuePass(ctx context.Context, args passArguments) (r passRow, e
 // RescreenPasses returns the last pass over each list.
 func (s *Store) RescreenPasses(ctx context.Context) ([]store.RescreenPass, error) {
 	all, err := selectAll(ctx, s.querier(), noTenant, s.db.NewSelect().Model((*passRow)(nil)).Order("list").String(), passRow.pass)
-	return all, translate("list the passes of re-screening", err)
+	return all, pgerror.Translate("list the passes of re-screening", err)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
 
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -122,7 +123,7 @@ func (s *Store) queue(ctx context.Context, t verification.TenantID, q store.RunQ
 			return nil
 		})
 	})
-	return p, translate("list the review queue", err)
+	return p, pgerror.Translate("list the review queue", err)
 }
 
 // queuePage selects the rows of a page.
@@ -244,5 +245,5 @@ func (s *Store) Claim(
 	case err == nil && !stored:
 		return held, verification.ClaimHeld()
 	}
-	return held, translate("claim run "+string(id), err)
+	return held, pgerror.Translate("claim run "+string(id), err)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -47,7 +48,7 @@ func load(ctx context.Context, q querier, t verification.TenantID, id verificati
 	if err == nil && !found {
 		err = verification.NotFound("run")
 	}
-	return events, translate("load run "+string(id), err)
+	return events, pgerror.Translate("load run "+string(id), err)
 }
 
 // Append adds to a run whose history has seq events, all or nothing, or returns
@@ -59,7 +60,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	}
 	p, err := newPendingAppend(t, id, seq, c)
 	if err != nil {
-		return translate("append to run "+string(id), err)
+		return pgerror.Translate("append to run "+string(id), err)
 	}
 	if len(c.Events) > 0 {
 		return s.writers.append(ctx, p)
@@ -71,7 +72,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	} else {
 		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.appendOne(ctx, querier{to: tx}, tx, p) })
 	}
-	return translate("append to run "+string(id), err)
+	return pgerror.Translate("append to run "+string(id), err)
 }
 
 // lockRun serializes an append without events with other appends to its run.
@@ -94,17 +95,6 @@ func (s *Store) appendOne(ctx context.Context, q querier, tx pgx.Tx, p *pendingA
 		return store.HistoryChanged()
 	}
 	return s.wakeups.enqueue(ctx, tx, s.wakeups.ofAppends([]*pendingAppend{p}), appended)
-}
-
-// RunTenants returns the saved tenants that have a run with this id. There is normally at
-// most one, but the database does not enforce it. RunTenants looks the run up in each tenant, so its cost grows with the number of tenants,
-// not of runs.
-func (s *Store) RunTenants(ctx context.Context, id verification.RunID) (tenants []verification.TenantID, err error) {
-	if !areUUIDs(id) {
-		return nil, nil
-	}
-	tenants, err = s.tenantsWith(ctx, "SELECT 1 FROM verifyd.runs r WHERE r.tenant_id = t.tenant_id AND r.id = ?", id)
-	return tenants, translate("find the tenant of run "+string(id), err)
 }
 
 // tenantsWith returns the saved tenants for which a query has a row.

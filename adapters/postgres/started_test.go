@@ -10,6 +10,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
@@ -55,7 +56,7 @@ func TestTotalsBetweenStartTimesAreExact(t *testing.T) {
 	for n := range runs {
 		appendTo(s, n, min(lengths[n], len(histories[n])), 4)
 	}
-	if off, err := s.CheckCounts(t.Context()); err != nil || len(off) > 0 {
+	if off, err := pgadmin.Of(s).CheckCounts(t.Context()); err != nil || len(off) > 0 {
 		t.Errorf("counts that differ from counting: %v, %v", off, err)
 	}
 	anyTime := func() time.Time {

@@ -18,6 +18,8 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/verifyd/verifyd/internal/pgerror"
+	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -77,7 +79,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSchema(ctx, config.ConnConfig); err != nil {
+	if err := pgschema.Check(ctx, config.ConnConfig); err != nil {
 		return nil, err
 	}
 	config.AfterConnect = prepare
@@ -107,7 +109,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 func configure(url string, o Options) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, badAddress(err)
+		return nil, pgerror.BadAddress(err)
 	}
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
@@ -141,13 +143,13 @@ func (s *Store) Ping(ctx context.Context) error {
 	defer cancel()
 	conn, err := s.pool.Acquire(ctx)
 	if stat := s.pool.Stat(); err != nil && stat.TotalConns() == stat.MaxConns() {
-		return errUnavailable("database", fmt.Sprintf("no database connection is free, all %d are in use", stat.MaxConns()), err)
+		return pgerror.Unavailable("database", fmt.Sprintf("no database connection is free, all %d are in use", stat.MaxConns()), err)
 	}
 	if err != nil {
-		return translate("reach the database", err)
+		return pgerror.Translate("reach the database", err)
 	}
 	defer conn.Release()
-	return translate("reach the database", conn.Ping(ctx))
+	return pgerror.Translate("reach the database", conn.Ping(ctx))
 }
 
 // Close waits for pending appends and closes the connections.
@@ -163,9 +165,12 @@ func (s *Store) Close() {
 // Pool returns the pool of connections, for other tables of the same database.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
+// WaitingAppends returns how many appends wait for a writer on this host.
+func (s *Store) WaitingAppends() int { return s.writers.waitingAppends() }
+
 // withTimeout bounds one call by QueryTimeout.
 func (s *Store) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, s.opt.QueryTimeout, errTimeout)
+	return context.WithTimeoutCause(ctx, s.opt.QueryTimeout, pgerror.ErrTimeout)
 }
 
 // The values of verifyd.tenant that are no list of tenants.

@@ -4,6 +4,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"os"
 	"strings"
@@ -58,6 +59,13 @@ func connect(tb testing.TB, url string) *pgx.Conn {
 	return conn
 }
 
+// execute executes a statement as the role of the tests.
+func execute(t *testing.T, url, statement string) {
+	t.Helper()
+	_, err := connect(t, url).Exec(t.Context(), statement)
+	must(t, err)
+}
+
 // fresh is an empty store.
 func fresh(tb testing.TB) *postgres.Store {
 	tb.Helper()
@@ -68,6 +76,39 @@ func TestStoreKeepsTheContract(t *testing.T) {
 	url := pgtest.Database(t)
 	s, empty := openAt(t, url, postgres.Options{}), emptier(t, url)
 	storetest.All(t, func(t *testing.T) store.Store { empty(t); return s })
+}
+
+func TestOpenRefusesAnUnsuitableDatabase(t *testing.T) {
+	for name, tt := range map[string]struct {
+		url  string
+		kind error
+	}{
+		"an older schema": {pgtest.Empty(t), verification.ErrConflict},
+		"no server":       {"postgres://verifyd@127.0.0.1:1/none", verification.ErrUnavailable},
+		"another scheme":  {"mysql://x:secret@y/z", verification.ErrInvalid},
+	} {
+		_, err := postgres.Open(t.Context(), tt.url, postgres.Options{})
+		if !errors.Is(err, tt.kind) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: Open = %v, want %v", name, err, tt.kind)
+		}
+	}
+}
+
+func TestPingReportsThatAllConnectionsAreInUse(t *testing.T) {
+	s := openAt(t, pgtest.Database(t), postgres.Options{MaxConns: 2, SingleHost: true})
+	one, err := s.Pool().Acquire(t.Context())
+	must(t, err)
+	defer one.Release()
+	other, err := s.Pool().Acquire(t.Context())
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err = s.Ping(ctx)
+	if !errors.Is(err, verification.ErrUnavailable) || !strings.Contains(err.Error(), "all 2 are in use") {
+		t.Errorf("Ping = %v, want ErrUnavailable that names the connections", err)
+	}
+	other.Release()
+	must(t, s.Ping(t.Context()))
 }
 
 func TestTwoStoresOnOneDatabaseKeepTheContract(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -99,7 +100,7 @@ func loadTenant(ctx context.Context, q querier, id verification.TenantID) (verif
 		err = verification.NotFound("tenant")
 	}
 	if err != nil {
-		return verification.Tenant{}, translate("load tenant "+string(id), err)
+		return verification.Tenant{}, pgerror.Translate("load tenant "+string(id), err)
 	}
 	return r.tenant(), nil
 }
@@ -115,7 +116,7 @@ func (s *Store) Logo(ctx context.Context, id verification.TenantID) (verificatio
 		err = verification.NotFound("logo")
 	}
 	if err != nil {
-		return verification.Logo{}, translate("load the logo of tenant "+string(id), err)
+		return verification.Logo{}, pgerror.Translate("load the logo of tenant "+string(id), err)
 	}
 	return verification.Logo{Name: r.Logo, Content: r.LogoContent}, nil
 }
@@ -124,7 +125,7 @@ func (s *Store) Logo(ctx context.Context, id verification.TenantID) (verificatio
 func (s *Store) Tenants(ctx context.Context) ([]verification.Tenant, error) {
 	all, err := selectAll(ctx, s.querier(), everyTenant,
 		s.db.NewSelect().Model((*tenantRow)(nil)).OrderExpr("tenant_id").String(), tenantRow.tenant)
-	return all, translate("list tenants", err)
+	return all, pgerror.Translate("list tenants", err)
 }
 
 // SaveTenant creates or replaces a tenant.
@@ -145,7 +146,7 @@ func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
 		save.ExcludeColumn("logo_content")
 	}
 	err := s.querier().exec(ctx, string(t.ID), save.String())
-	return translate("save tenant "+string(t.ID), err)
+	return pgerror.Translate("save tenant "+string(t.ID), err)
 }
 
 // Account returns the account of a client id, or ErrNotFound. It searches
@@ -163,7 +164,7 @@ func (s *Store) loadAccount(ctx context.Context, clientID string) (verification.
 		err = verification.NotFound("account")
 	}
 	if err != nil {
-		return verification.Account{}, translate("load account", err)
+		return verification.Account{}, pgerror.Translate("load account", err)
 	}
 	return r.account(), nil
 }
@@ -175,7 +176,7 @@ func (s *Store) Accounts(ctx context.Context, t verification.TenantID) ([]verifi
 	}
 	all, err := selectAll(ctx, s.querier(), string(t),
 		s.db.NewSelect().Model((*accountRow)(nil)).Where("tenant_id = ?", t).OrderExpr("client_id").String(), accountRow.account)
-	return all, translate("list accounts", err)
+	return all, pgerror.Translate("list accounts", err)
 }
 
 // SaveAccount creates or replaces an account, or returns ErrConflict when another
@@ -199,5 +200,5 @@ func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
 		}
 		return verification.Conflict("account", "another tenant has that client id")
 	})
-	return translate("save account "+a.ClientID, err)
+	return pgerror.Translate("save account "+a.ClientID, err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
+	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -47,7 +48,7 @@ type wakeups struct{ client *jobClient }
 
 func newWakeups(pool *pgxpool.Pool) (wakeups, error) {
 	c, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
-		Schema: schema, FetchCooldown: cooldown, Logger: slog.New(slog.DiscardHandler),
+		Schema: pgschema.Name, FetchCooldown: cooldown, Logger: slog.New(slog.DiscardHandler),
 	})
 	return wakeups{c}, err
 }

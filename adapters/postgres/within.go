@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -65,7 +66,7 @@ func (t *Tx) Append(ctx context.Context, tenant verification.TenantID, id verifi
 	if err == nil {
 		err = t.store.appendOne(ctx, t.querier(), t.tx, p)
 	}
-	return translate("append to run "+string(id), err)
+	return pgerror.Translate("append to run "+string(id), err)
 }
 
 // Workflow returns one workflow, or ErrNotFound.

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -74,7 +75,7 @@ func loadWorkflow(ctx context.Context, q querier, t verification.TenantID, id ve
 		err = verification.NotFound("workflow")
 	}
 	if err != nil {
-		return verification.Workflow{}, translate("load workflow "+string(id), err)
+		return verification.Workflow{}, pgerror.Translate("load workflow "+string(id), err)
 	}
 	return r.workflow(), nil
 }
@@ -105,7 +106,7 @@ func loadVersion(
 		err = json.Unmarshal([]byte(r.Definition), &v.Definition)
 	}
 	if err != nil {
-		return verification.Version{}, translate("load version "+hash+" of workflow "+string(id), err)
+		return verification.Version{}, pgerror.Translate("load version "+hash+" of workflow "+string(id), err)
 	}
 	return v, nil
 }
@@ -150,7 +151,7 @@ func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w ver
 	if added != nil {
 		definition, err := encodeDefinition(added.Definition)
 		if err != nil {
-			return translate("encode version "+added.Hash, err)
+			return pgerror.Translate("encode version "+added.Hash, err)
 		}
 		v = &versionRow{
 			TenantID: t, WorkflowID: w.ID, Hash: added.Hash, Number: added.Number,
@@ -166,11 +167,11 @@ func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w ver
 	})
 	if err == nil && w.Revision > 1 {
 		if err = s.awaitAppends(ctx, appending+exceptCallers); errors.Is(err, errAppending) {
-			err = errUnavailable("workflow",
+			err = pgerror.Unavailable("workflow",
 				"the workflow has changed, but a change of a run that began before is not saved yet; read the workflow before you try again", err)
 		}
 	}
-	return translate("save workflow "+string(w.ID), err)
+	return pgerror.Translate("save workflow "+string(w.ID), err)
 }
 
 // appending selects the transactions that have inserted events. A transaction locks the table

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -178,7 +179,7 @@ func (s *Store) commit(group []*queuedAppend) {
 		pending[i] = p.pendingAppend
 	}
 	appended, err := s.commitTogether(pending)
-	if err != nil && len(group) > 1 && code(err) != "" && !unavailable(err) {
+	if err != nil && len(group) > 1 && pgerror.Code(err) != "" && !pgerror.IsUnavailable(err) {
 		// One append failed, or two groups conflicted: commit each alone, so
 		// that no append fails because of another.
 		for _, p := range group {
@@ -191,7 +192,7 @@ func (s *Store) commit(group []*queuedAppend) {
 		case isAppendConflict(err):
 			p.result <- store.HistoryChanged()
 		case err != nil:
-			p.result <- translate("append to run "+string(p.ref.Run), err)
+			p.result <- pgerror.Translate("append to run "+string(p.ref.Run), err)
 		case !appended[p.ref]:
 			p.result <- store.HistoryChanged()
 		default:

@@ -14,6 +14,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/internal/bootstrap"
+	"github.com/verifyd/verifyd/internal/pgadmin"
+	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
@@ -21,8 +23,7 @@ import (
 
 // operations are the methods of a database that only operators need.
 type operations interface {
-	token.KeyStore
-	Health(ctx context.Context, now func() time.Time) (postgres.Health, error)
+	Health(ctx context.Context, now func() time.Time) (pgadmin.Health, error)
 	CheckCounts(ctx context.Context) ([]string, error)
 	bootstrap.Ledger
 	RunTenants(ctx context.Context, id verification.RunID) ([]verification.TenantID, error)
@@ -30,6 +31,7 @@ type operations interface {
 
 type database struct {
 	store.Store
+	token.KeyStore
 	operations
 	close func()
 }
@@ -37,9 +39,9 @@ type database struct {
 // server opens and migrates databases.
 type server struct {
 	open        func(ctx context.Context, url string) (*database, error)
-	migrate     func(ctx context.Context, url string) ([]postgres.Migration, error)
-	migrateDown func(ctx context.Context, url string, force bool) (postgres.Migration, error)
-	migrations  func(ctx context.Context, url string) ([]postgres.Migration, error)
+	migrate     func(ctx context.Context, url string) ([]pgschema.Migration, error)
+	migrateDown func(ctx context.Context, url string, force bool) (pgschema.Migration, error)
+	migrations  func(ctx context.Context, url string) ([]pgschema.Migration, error)
 }
 
 // postgresServer opens PostgreSQL with few connections: a command makes one call at
@@ -51,9 +53,9 @@ func postgresServer() server {
 			if err != nil {
 				return nil, err
 			}
-			return &database{Store: s, operations: s, close: s.Close}, nil
+			return &database{Store: s, KeyStore: s, operations: pgadmin.Of(s), close: s.Close}, nil
 		},
-		migrate: postgres.Migrate, migrateDown: postgres.MigrateDown, migrations: postgres.Migrations,
+		migrate: pgschema.Up, migrateDown: pgschema.Down, migrations: pgschema.All,
 	}
 }
 

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/internal/pgadmin"
+	"github.com/verifyd/verifyd/internal/pgerror"
+	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -84,7 +86,7 @@ func (s *session) examine(ctx context.Context, url string, counts bool) []findin
 			healthWarn, "the role of the hosts bypasses row-level security", "use a role without SUPERUSER and BYPASSRLS"),
 		skew(h), connections(h),
 		judged("work", h.LateWork == 0, "no work is late", healthFail,
-			fmt.Sprintf("%d late by more than %s, the oldest by %s", h.LateWork, postgres.LateAfter, s.clock.Now().Sub(h.OldestDue).Round(time.Second)),
+			fmt.Sprintf("%d late by more than %s, the oldest by %s", h.LateWork, pgadmin.LateAfter, s.clock.Now().Sub(h.OldestDue).Round(time.Second)),
 			"check that hosts with the role worker run and are not saturated (VERIFYD_WORKERS), and read their logs"),
 		judged("leases", h.RepeatedlyLost == 0, "no work has lost two leases in a row",
 			healthWarn, fmt.Sprintf("%d runs or notices lost two leases or more in a row", h.RepeatedlyLost),
@@ -151,15 +153,15 @@ func (f finding) row() []string {
 // unreachable says why the database could not be examined. An error with which the
 // database answered is no problem of the connection.
 func unreachable(err error) finding {
-	if postgres.Answered(err) {
-		return failed("database", postgres.Explain(err).Error(),
+	if pgerror.Answered(err) {
+		return failed("database", pgerror.Explain(err).Error(),
 			"the connection works: compare the version of this verifyctl with the versions of the hosts (verifyctl host list), and check the privileges of the role")
 	}
-	return failed("connection", postgres.Explain(err).Error(), "check that the server runs, and check address, role and password")
+	return failed("connection", pgerror.Explain(err).Error(), "check that the server runs, and check address, role and password")
 }
 
-func migrated(steps []postgres.Migration) finding {
-	if other := slices.DeleteFunc(slices.Clone(steps), func(m postgres.Migration) bool { return !m.Differs }); len(other) > 0 {
+func migrated(steps []pgschema.Migration) finding {
+	if other := slices.DeleteFunc(slices.Clone(steps), func(m pgschema.Migration) bool { return !m.Differs }); len(other) > 0 {
 		return failed("migrations", "another build of verifyd made this database: it has another content of "+strings.Join(mapSlice(other, nameOf), ", "),
 			"use the build that made it, or an empty database")
 	}
@@ -171,13 +173,13 @@ func migrated(steps []postgres.Migration) finding {
 }
 
 // alive reports whether hosts answer requests and drive runs.
-func alive(all []postgres.Host) finding {
-	living := slices.DeleteFunc(slices.Clone(all), func(h postgres.Host) bool { return !h.Alive })
+func alive(all []pgadmin.Host) finding {
+	living := slices.DeleteFunc(slices.Clone(all), func(h pgadmin.Host) bool { return !h.Alive })
 	has := func(role string) bool {
-		return slices.ContainsFunc(living, func(h postgres.Host) bool { return slices.Contains(h.Roles, role) })
+		return slices.ContainsFunc(living, func(h pgadmin.Host) bool { return slices.Contains(h.Roles, role) })
 	}
 	message := fmt.Sprintf("%d alive", len(living))
-	late := slices.DeleteFunc(slices.Clone(living), func(h postgres.Host) bool { return h.SeenAgo < lateHeartbeat.Seconds() })
+	late := slices.DeleteFunc(slices.Clone(living), func(h pgadmin.Host) bool { return h.SeenAgo < lateHeartbeat.Seconds() })
 	for _, h := range late {
 		message += fmt.Sprintf(", %s last seen %s", labelOf(h), seenAgo(h))
 	}
@@ -201,7 +203,7 @@ func alive(all []postgres.Host) finding {
 // lateHeartbeat is the age of a heartbeat at which the next two are late.
 const lateHeartbeat = 25 * time.Second
 
-func labelOf(h postgres.Host) string {
+func labelOf(h pgadmin.Host) string {
 	if h.Address == "" {
 		return h.Name
 	}
@@ -210,7 +212,7 @@ func labelOf(h postgres.Host) string {
 
 // hostDifferences compares the live hosts with each other, and their clocks with the clock of
 // the database.
-func hostDifferences(all []postgres.Host) (found []finding) {
+func hostDifferences(all []pgadmin.Host) (found []finding) {
 	const check = "differences"
 	var compared []cli.ComparedHost
 	for _, h := range all {
@@ -252,7 +254,7 @@ const (
 	failSkew = 10 * time.Second
 )
 
-func skew(h postgres.Health) finding {
+func skew(h pgadmin.Health) finding {
 	by := h.ClockSkew.Abs().Round(time.Millisecond)
 	const advice = "synchronize the clocks of the hosts and of the database"
 	direction := "ahead of"
@@ -269,7 +271,7 @@ func skew(h postgres.Health) finding {
 	return ok("clock", "less than a second apart")
 }
 
-func connections(h postgres.Health) finding {
+func connections(h pgadmin.Health) finding {
 	message := fmt.Sprintf("%d of %d are in use", h.Connections, h.MaxConnections)
 	const advice = "lower VERIFYD_DATABASE_CONNS of the hosts, or raise max_connections of the server"
 	switch used := 100 * h.Connections; {
@@ -305,11 +307,11 @@ func rescreening(passes []store.RescreenPass, now time.Time) finding {
 }
 
 // bootstrap compares the database and the live hosts with the newest bootstrap file.
-func (s *session) bootstrap(ctx context.Context, db *database, hosts []postgres.Host) (all []finding) {
+func (s *session) bootstrap(ctx context.Context, db *database, hosts []pgadmin.Host) (all []finding) {
 	const check = "bootstrap"
 	applied, err := db.AppliedFiles(ctx)
 	if err != nil {
-		return []finding{failed(check, postgres.Explain(err).Error(), "retry")}
+		return []finding{failed(check, pgerror.Explain(err).Error(), "retry")}
 	}
 	if len(applied) == 0 {
 		return []finding{ok(check, "no bootstrap file was applied")}
@@ -333,7 +335,7 @@ func (s *session) bootstrap(ctx context.Context, db *database, hosts []postgres.
 		all = append(all, warning(check, fmt.Sprintf("%ss that the newest file does not list (%d): %s", u.Kind, len(u.Names), u), unlistedAdvice(u.Kind)))
 	}
 	if err != nil {
-		all = append(all, warning(check, "what the newest file does not list is not known in full: "+postgres.Explain(err).Error(), "retry"))
+		all = append(all, warning(check, "what the newest file does not list is not known in full: "+pgerror.Explain(err).Error(), "retry"))
 	}
 	if len(all) == 0 {
 		return []finding{ok(check, "the newest file lists all that the database knows")}
@@ -356,7 +358,7 @@ func unlistedAdvice(k bootstrap.Kind) string {
 func totals(ctx context.Context, db *database) []finding {
 	differences, err := db.CheckCounts(ctx)
 	if err != nil {
-		return []finding{failed("counts", postgres.Explain(err).Error(), "retry")}
+		return []finding{failed("counts", pgerror.Explain(err).Error(), "retry")}
 	}
 	if len(differences) == 0 {
 		return []finding{ok("counts", "all are correct")}

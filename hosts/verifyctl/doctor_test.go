@@ -16,17 +16,19 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/internal/pgadmin"
+	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
 // sound is a database without problems.
-func sound() postgres.Health {
-	return postgres.Health{ServerVersion: "15.18", Connections: 20, MaxConnections: 100, PendingDeliveries: 2}
+func sound() pgadmin.Health {
+	return pgadmin.Health{ServerVersion: "15.18", Connections: 20, MaxConnections: 100, PendingDeliveries: 2}
 }
 
 // differing gives a host an address and facts.
-func differing(h postgres.Host, address, key string, ahead time.Duration) postgres.Host {
+func differing(h pgadmin.Host, address, key string, ahead time.Duration) pgadmin.Host {
 	h.Address = address
 	h.Facts = cli.HostFacts{Providers: map[string]string{"registry": key}, Keys: []string{key}, PublicURL: "https://id.example", ClockAhead: ahead}.String()
 	return h
@@ -37,13 +39,15 @@ func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 	r := newRemembered()
 	w.server = r.server()
 	began := enginetest.Began()
-	host := func(name string, alive bool, roles ...string) postgres.Host {
-		return postgres.Host{
-			ID: "00000000-0000-7000-8000-00000000000" + name, Name: name, Roles: roles, Version: "v1.2.3",
-			StartedAt: began, SeenAt: began.Add(time.Minute), Alive: alive,
+	host := func(name string, alive bool, roles ...string) pgadmin.Host {
+		return pgadmin.Host{
+			Host: postgres.Host{
+				ID: "00000000-0000-7000-8000-00000000000" + name, Name: name, Roles: roles, Version: "v1.2.3", StartedAt: began,
+			},
+			SeenAt: began.Add(time.Minute), Alive: alive,
 		}
 	}
-	for _, hosts := range [][]postgres.Host{
+	for _, hosts := range [][]pgadmin.Host{
 		nil,
 		{host("1", false, "api", "worker")},
 		{host("1", true, "api"), host("2", false, "worker")},
@@ -57,23 +61,23 @@ func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 	w.ctl("host list --json")
 	killed := host("2", true, "api", "worker")
 	killed.SeenAgo = 40
-	r.hosts = []postgres.Host{differing(host("1", true, "api", "worker"), "10.0.0.1:8080", "k1", 3*time.Second), differing(killed, "10.0.0.2:8080", "k2", -2*time.Hour)}
+	r.hosts = []pgadmin.Host{differing(host("1", true, "api", "worker"), "10.0.0.1:8080", "k1", 3*time.Second), differing(killed, "10.0.0.2:8080", "k2", -2*time.Hour)}
 	w.ctl("doctor")
 	w.ctl("host list")
-	r.hosts = []postgres.Host{differing(host("1", true, "api", "worker"), "10.0.0.1:8080", "k1", 0), differing(host("2", true, "worker"), "10.0.0.2:8080", "k1", time.Second)}
+	r.hosts = []pgadmin.Host{differing(host("1", true, "api", "worker"), "10.0.0.1:8080", "k1", 0), differing(host("2", true, "worker"), "10.0.0.2:8080", "k1", time.Second)}
 	w.ctl("doctor")
-	r.hosts = []postgres.Host{host("1", true, "api", "worker")}
-	for _, change := range []func(*postgres.Health){
-		func(*postgres.Health) {},
-		func(h *postgres.Health) { h.BypassesRLS = true },
-		func(h *postgres.Health) { h.ClockSkew = -1500 * time.Millisecond },
-		func(h *postgres.Health) { h.ClockSkew = 11 * time.Second },
-		func(h *postgres.Health) { h.Connections = 80 },
-		func(h *postgres.Health) { h.Connections = 95 },
-		func(h *postgres.Health) { h.LateWork, h.OldestDue = 3, began.Add(-90*time.Second) },
-		func(h *postgres.Health) { h.RepeatedlyLost = 2 },
-		func(h *postgres.Health) { h.OverdueRuns = 4 },
-		func(h *postgres.Health) { h.FailedDeliveries = 5 },
+	r.hosts = []pgadmin.Host{host("1", true, "api", "worker")}
+	for _, change := range []func(*pgadmin.Health){
+		func(*pgadmin.Health) {},
+		func(h *pgadmin.Health) { h.BypassesRLS = true },
+		func(h *pgadmin.Health) { h.ClockSkew = -1500 * time.Millisecond },
+		func(h *pgadmin.Health) { h.ClockSkew = 11 * time.Second },
+		func(h *pgadmin.Health) { h.Connections = 80 },
+		func(h *pgadmin.Health) { h.Connections = 95 },
+		func(h *pgadmin.Health) { h.LateWork, h.OldestDue = 3, began.Add(-90*time.Second) },
+		func(h *pgadmin.Health) { h.RepeatedlyLost = 2 },
+		func(h *pgadmin.Health) { h.OverdueRuns = 4 },
+		func(h *pgadmin.Health) { h.FailedDeliveries = 5 },
 	} {
 		r.health = sound()
 		change(&r.health)
@@ -112,11 +116,11 @@ func TestTheDoctorPrintsWhatItCouldExamine(t *testing.T) {
 		Cause: errors.New("failed to connect to `user=v database=v`:\n\tdial tcp 127.0.0.1:1: connection refused"),
 	}
 	w.server = r.server()
-	w.server.migrations = func(context.Context, string) ([]postgres.Migration, error) { return nil, gone }
+	w.server.migrations = func(context.Context, string) ([]pgschema.Migration, error) { return nil, gone }
 	w.ctl("doctor")
 	w.server = r.server()
-	w.server.migrations = func(context.Context, string) ([]postgres.Migration, error) {
-		return []postgres.Migration{{Version: 1, Name: "runs", AppliedAt: enginetest.Began()}, {Version: 2, Name: "more"}, {Version: 3, Name: "most"}}, nil
+	w.server.migrations = func(context.Context, string) ([]pgschema.Migration, error) {
+		return []pgschema.Migration{{Version: 1, Name: "runs", AppliedAt: enginetest.Began()}, {Version: 2, Name: "more"}, {Version: 3, Name: "most"}}, nil
 	}
 	w.ctl("doctor")
 	w.server = r.server()

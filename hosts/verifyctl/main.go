@@ -16,8 +16,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/verifyd/verifyd/adapters/clock"
-	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -161,7 +161,7 @@ func fail(stderr io.Writer, err error) int {
 // that has it.
 func operatorError(err error) error {
 	if expected, ok := errors.AsType[*verification.Error](err); ok && errors.Is(expected.Kind, verification.ErrUnavailable) && expected.Cause != nil {
-		return postgres.Explain(err)
+		return pgerror.Explain(err)
 	}
 	return err
 }

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
-	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -48,7 +48,7 @@ func (c migrateDown) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	applied := slices.DeleteFunc(all, func(m postgres.Migration) bool { return m.AppliedAt.IsZero() })
+	applied := slices.DeleteFunc(all, func(m pgschema.Migration) bool { return m.AppliedAt.IsZero() })
 	switch {
 	case len(applied) == 0:
 		return verification.Conflict("migrations", "no migration is applied")
@@ -82,7 +82,7 @@ func (c migrateStatus) Run(ctx context.Context, s *session) error {
 	return nil
 }
 
-func (f databaseFlag) migrations(ctx context.Context, s *session) (url string, all []postgres.Migration, err error) {
+func (f databaseFlag) migrations(ctx context.Context, s *session) (url string, all []pgschema.Migration, err error) {
 	if url, err = f.url(); err == nil {
 		all, err = s.server.migrations(ctx, url)
 		err = cli.DatabaseError(err)
@@ -96,17 +96,17 @@ type migrationJSON struct {
 	AppliedAt apitypes.Timestamp `json:"applied_at"`
 }
 
-func newMigrationJSON(m postgres.Migration) migrationJSON {
+func newMigrationJSON(m pgschema.Migration) migrationJSON {
 	return migrationJSON{Version: m.Version, Name: m.Name, AppliedAt: apitypes.Timestamp{Time: m.AppliedAt}}
 }
 
-func (s *session) printMigrations(list []postgres.Migration, asJSON bool) error {
+func (s *session) printMigrations(list []pgschema.Migration, asJSON bool) error {
 	return printList(s, asJSON, mapSlice(list, newMigrationJSON), "VERSION NAME APPLIED_AT")
 }
 
 // missing returns the migrations that are not applied.
-func missing(all []postgres.Migration) []postgres.Migration {
-	return slices.DeleteFunc(slices.Clone(all), func(m postgres.Migration) bool { return !m.AppliedAt.IsZero() })
+func missing(all []pgschema.Migration) []pgschema.Migration {
+	return slices.DeleteFunc(slices.Clone(all), func(m pgschema.Migration) bool { return !m.AppliedAt.IsZero() })
 }
 
-func nameOf(m postgres.Migration) string { return fmt.Sprintf("%d (%s)", m.Version, m.Name) }
+func nameOf(m pgschema.Migration) string { return fmt.Sprintf("%d (%s)", m.Version, m.Name) }

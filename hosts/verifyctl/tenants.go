@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
-	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -70,7 +70,7 @@ type hostJSON struct {
 // seen is how long ago something was seen, such as "40 s ago".
 type seen string
 
-func seenAgo(h postgres.Host) seen {
+func seenAgo(h pgadmin.Host) seen {
 	return seen(fmt.Sprintf("%.0f s ago", max(0, h.SeenAgo)))
 }
 
@@ -81,7 +81,7 @@ func (c hostList) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		convert := func(h postgres.Host) hostJSON {
+		convert := func(h pgadmin.Host) hostJSON {
 			return hostJSON{
 				ID: h.ID, Name: h.Name, Address: h.Address, Alive: h.Alive, LastSeen: seenAgo(h), Roles: append([]string{}, h.Roles...), Version: h.Version,
 				StartedAt: apitypes.Timestamp{Time: h.StartedAt}, SeenAt: apitypes.Timestamp{Time: h.SeenAt},

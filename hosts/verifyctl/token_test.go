@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/internal/pgadmin"
 )
 
 func TestATokenOfANewKeyIsValidForItsTTL(t *testing.T) {
@@ -114,7 +115,7 @@ func TestATokenOfAKeyThatNoHostHasIsWarnedOf(t *testing.T) {
 		t.Helper()
 		r.hosts = nil
 		for _, f := range facts {
-			r.hosts = append(r.hosts, postgres.Host{ID: "00000000-0000-7000-8000-000000000001", Alive: true, Facts: f.String()})
+			r.hosts = append(r.hosts, pgadmin.Host{Host: postgres.Host{ID: "00000000-0000-7000-8000-000000000001", Facts: f.String()}, Alive: true})
 		}
 		before := w.said.Len()
 		w.ctl("token issue --tenant Acme --reviewer asha")

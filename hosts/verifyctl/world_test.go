@@ -19,6 +19,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgadmin"
+	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -33,11 +35,11 @@ type remembered struct {
 
 	mu     sync.Mutex
 	keys   []byte
-	health postgres.Health
+	health pgadmin.Health
 	counts []string
-	hosts  []postgres.Host
-	files  []postgres.AppliedFile // the newest first
-	broken error                  // what Health and CheckCounts answer
+	hosts  []pgadmin.Host
+	files  []pgadmin.AppliedFile // the newest first
+	broken error                 // what Health and CheckCounts answer
 }
 
 func newRemembered() *remembered {
@@ -53,18 +55,18 @@ func (r *remembered) SigningKeys(_ context.Context, fresh func() ([]byte, error)
 	return r.keys, err
 }
 
-func (r *remembered) Health(context.Context, func() time.Time) (postgres.Health, error) {
+func (r *remembered) Health(context.Context, func() time.Time) (pgadmin.Health, error) {
 	return r.health, r.broken
 }
 
-func (r *remembered) Hosts(context.Context) ([]postgres.Host, error) { return r.hosts, nil }
+func (r *remembered) Hosts(context.Context) ([]pgadmin.Host, error) { return r.hosts, nil }
 
-func (r *remembered) AppliedFiles(context.Context) ([]postgres.AppliedFile, error) {
+func (r *remembered) AppliedFiles(context.Context) ([]pgadmin.AppliedFile, error) {
 	return r.files, nil
 }
 
-func (r *remembered) SaveAppliedFile(_ context.Context, f postgres.AppliedFile) error {
-	r.files = append([]postgres.AppliedFile{f}, slices.DeleteFunc(r.files, func(g postgres.AppliedFile) bool { return g.Hash == f.Hash })...)
+func (r *remembered) SaveAppliedFile(_ context.Context, f pgadmin.AppliedFile) error {
+	r.files = append([]pgadmin.AppliedFile{f}, slices.DeleteFunc(r.files, func(g pgadmin.AppliedFile) bool { return g.Hash == f.Hash })...)
 	return nil
 }
 
@@ -82,17 +84,17 @@ func (r *remembered) CheckCounts(context.Context) ([]string, error) { return r.c
 
 // server opens the store in memory, whose schema is always current.
 func (r *remembered) server() server {
-	steps := func(context.Context, string) ([]postgres.Migration, error) {
-		return []postgres.Migration{{Version: 1, Name: "runs", AppliedAt: enginetest.Began()}}, nil
+	steps := func(context.Context, string) ([]pgschema.Migration, error) {
+		return []pgschema.Migration{{Version: 1, Name: "runs", AppliedAt: enginetest.Began()}}, nil
 	}
 	return server{
 		open: func(context.Context, string) (*database, error) {
-			return &database{Store: r, operations: r, close: func() {}}, nil
+			return &database{Store: r, KeyStore: r, operations: r, close: func() {}}, nil
 		},
 		migrations: steps,
-		migrate:    func(context.Context, string) ([]postgres.Migration, error) { return nil, nil },
-		migrateDown: func(context.Context, string, bool) (postgres.Migration, error) {
-			return postgres.Migration{}, errors.New("no migration can be reverted here")
+		migrate:    func(context.Context, string) ([]pgschema.Migration, error) { return nil, nil },
+		migrateDown: func(context.Context, string, bool) (pgschema.Migration, error) {
+			return pgschema.Migration{}, errors.New("no migration can be reverted here")
 		},
 	}
 }
@@ -194,10 +196,10 @@ func bare(stdout, stderr *bytes.Buffer) session {
 		clock: clock.System{},
 		server: server{
 			open:       func(context.Context, string) (*database, error) { return nil, unreached() },
-			migrate:    func(context.Context, string) ([]postgres.Migration, error) { return nil, unreached() },
-			migrations: func(context.Context, string) ([]postgres.Migration, error) { return nil, unreached() },
-			migrateDown: func(context.Context, string, bool) (postgres.Migration, error) {
-				return postgres.Migration{}, unreached()
+			migrate:    func(context.Context, string) ([]pgschema.Migration, error) { return nil, unreached() },
+			migrations: func(context.Context, string) ([]pgschema.Migration, error) { return nil, unreached() },
+			migrateDown: func(context.Context, string, bool) (pgschema.Migration, error) {
+				return pgschema.Migration{}, unreached()
 			},
 		},
 	}

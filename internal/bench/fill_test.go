@@ -16,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/bench"
+	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
@@ -47,7 +48,7 @@ func TestTheCountsOfAFilledDatabaseAreExact(t *testing.T) {
 		bench.FillOptions{Tenant: tenant, Runs: 2_500, Now: noon()},
 		bench.Remaking(bench.FillOptions{Tenant: tenant, Runs: 500, Now: noon(), Seed: 1}),
 		bench.FillOptions{Tenant: neighbour, Runs: 40, Now: noon()})
-	if off, err := s.CheckCounts(t.Context()); err != nil || len(off) > 0 {
+	if off, err := pgadmin.Of(s).CheckCounts(t.Context()); err != nil || len(off) > 0 {
 		t.Errorf("counts that differ from counting: %v, %v", off, err)
 	}
 	all := everyRun(t, s, tenant, noon())
@@ -151,7 +152,7 @@ func TestADatabaseIsFilledBesideAHostThatHasCounted(t *testing.T) {
 	if err := bench.Fill(t.Context(), s, bench.FillOptions{Tenant: tenant, Runs: 10, Now: noon()}); err != nil {
 		t.Fatalf("fill beside a host: %v", err)
 	}
-	if off, err := s.CheckCounts(t.Context()); err != nil || len(off) > 0 {
+	if off, err := pgadmin.Of(s).CheckCounts(t.Context()); err != nil || len(off) > 0 {
 		t.Errorf("counts that differ from counting: %v, %v", off, err)
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/adapters/definition"
-	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification"
 )
 
 // Ledger records the files that were applied to a database, and who runs with them.
 type Ledger interface {
-	AppliedFiles(ctx context.Context) ([]postgres.AppliedFile, error)
-	SaveAppliedFile(ctx context.Context, f postgres.AppliedFile) error
-	Hosts(ctx context.Context) ([]postgres.Host, error)
+	AppliedFiles(ctx context.Context) ([]pgadmin.AppliedFile, error)
+	SaveAppliedFile(ctx context.Context, f pgadmin.AppliedFile) error
+	Hosts(ctx context.Context) ([]pgadmin.Host, error)
 }
 
 // Hash identifies what a file says: two files with the same content have the same hash,
@@ -62,15 +62,15 @@ func Hash(b definition.Bootstrap) (string, error) {
 // Newer returns the file that replaced the one with this hash: it was applied later, and
 // a live host runs with it. Otherwise the result is the zero AppliedFile: then the file
 // is new, or the newest, or all hosts went back to it.
-func Newer(ctx context.Context, l Ledger, hash string) (postgres.AppliedFile, error) {
+func Newer(ctx context.Context, l Ledger, hash string) (pgadmin.AppliedFile, error) {
 	applied, err := l.AppliedFiles(ctx)
 	if err != nil || len(applied) == 0 || applied[0].Hash == hash ||
-		!slices.ContainsFunc(applied, func(f postgres.AppliedFile) bool { return f.Hash == hash }) {
-		return postgres.AppliedFile{}, err
+		!slices.ContainsFunc(applied, func(f pgadmin.AppliedFile) bool { return f.Hash == hash }) {
+		return pgadmin.AppliedFile{}, err
 	}
 	hosts, err := l.Hosts(ctx)
-	if err != nil || !slices.ContainsFunc(hosts, func(h postgres.Host) bool { return h.Alive && h.Bootstrap == applied[0].Hash }) {
-		return postgres.AppliedFile{}, err
+	if err != nil || !slices.ContainsFunc(hosts, func(h pgadmin.Host) bool { return h.Alive && h.Bootstrap == applied[0].Hash }) {
+		return pgadmin.AppliedFile{}, err
 	}
 	return applied[0], nil
 }
@@ -81,5 +81,5 @@ func Record(ctx context.Context, l Ledger, hash string, n Names) error {
 	if err != nil {
 		return fmt.Errorf("encode the names of the bootstrap file: %w", err)
 	}
-	return l.SaveAppliedFile(ctx, postgres.AppliedFile{Hash: hash, Names: string(raw)})
+	return l.SaveAppliedFile(ctx, pgadmin.AppliedFile{Hash: hash, Names: string(raw)})
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgerror"
 )
 
 // Variable returns the environment variable of a flag.
@@ -36,5 +36,5 @@ func DatabaseError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", Setting("database-url"), postgres.Explain(err))
+	return fmt.Errorf("%s: %w", Setting("database-url"), pgerror.Explain(err))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -174,7 +175,7 @@ func (a *inspection) counts(ctx context.Context, database string) error {
 		return err
 	}
 	defer store.Close()
-	differences, err := store.CheckCounts(ctx)
+	differences, err := pgadmin.Of(store).CheckCounts(ctx)
 	a.problems = append(a.problems, differences...)
 	a.counters = "exact"
 	if len(differences) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	boot "github.com/verifyd/verifyd/internal/bootstrap"
+	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -48,7 +49,7 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Provide
 		if h.me.Bootstrap, err = boot.Hash(b); err != nil {
 			return err
 		}
-		newer, err := boot.Newer(ctx, db, h.me.Bootstrap)
+		newer, err := boot.Newer(ctx, pgadmin.Of(db), h.me.Bootstrap)
 		if err != nil {
 			return err
 		}
@@ -94,7 +95,7 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Provide
 		return err
 	}
 	h.closing = append(h.closing, func() { h.leave(db) })
-	return boot.Record(ctx, db, h.me.Bootstrap, boot.NamesOf(b, p))
+	return boot.Record(ctx, pgadmin.Of(db), h.me.Bootstrap, boot.NamesOf(b, p))
 }
 
 // unlistedTimeout bounds the search for what the bootstrap file does not list.

@@ -22,6 +22,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/hosts/verifyd/server"
 	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgtest"
 )
 
@@ -198,7 +199,7 @@ func factsOf(t *testing.T, url string, n int) (all []cli.ComparedHost) {
 	tick, timeout := time.NewTicker(10*time.Millisecond), time.After(time.Minute)
 	defer tick.Stop()
 	for {
-		hosts, err := operator.Hosts(t.Context())
+		hosts, err := pgadmin.Of(operator).Hosts(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
@@ -37,7 +38,7 @@ func databaseGauges(s *postgres.Store, now func() time.Time) gauges {
 	line := prometheus.NewDesc("verifyd_appends_waiting", "Appends that wait for a writer on this host.", nil, nil)
 	lateness := prometheus.NewDesc("verifyd_work_lateness_seconds", "How long the oldest due work of all hosts has been waiting.", nil, nil)
 	return func(ctx context.Context, set func(d *prometheus.Desc, value float64, labels ...string)) {
-		seen, err := s.Gauges(ctx, now())
+		seen, err := pgadmin.Of(s).Gauges(ctx, now())
 		set(connections, float64(seen.Connections), "open")
 		set(connections, float64(seen.Busy), "busy")
 		set(connections, float64(seen.MaxConnections), "max")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -37,7 +38,7 @@ func (h *host) heartbeat(ctx context.Context, db *postgres.Store, now func() tim
 		bounded(func(ctx context.Context) error {
 			facts := h.facts(ctx)
 			if h.skew != nil {
-				behind, err := db.ClockSkew(ctx, now)
+				behind, err := pgadmin.Of(db).ClockSkew(ctx, now)
 				if err != nil {
 					return err
 				}

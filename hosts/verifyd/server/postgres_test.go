@@ -20,6 +20,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgtest"
 
 	"github.com/verifyd/verifyd/hosts/verifyd/server"
@@ -134,7 +135,7 @@ func TestAHostIsListedUntilItStops(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		for {
-			hosts, err := operator.Hosts(ctx)
+			hosts, err := pgadmin.Of(operator).Hosts(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,6 @@
 // Tests of connection errors.
 
-package postgres_test
+package pgerror_test
 
 import (
 	"net/url"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgerror"
+	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/internal/pgtest"
 )
 
@@ -50,12 +52,12 @@ func TestExplainNamesTheCauseOfAnOutageOnce(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			u := *good
 			tt.spoil(&u)
-			_, migrating := postgres.Migrations(t.Context(), u.String())
+			_, migrating := pgschema.All(t.Context(), u.String())
 			_, opening := postgres.Open(t.Context(), u.String(), postgres.Options{})
 			for call, err := range map[string]error{"Migrations": migrating, "Open": opening} {
 				if err == nil {
 					t.Errorf("%s succeeded", call)
-				} else if got := postgres.Explain(err).Error(); got != tt.want {
+				} else if got := pgerror.Explain(err).Error(); got != tt.want {
 					t.Errorf("%s: %s\nwant %s", call, got, tt.want)
 				}
 			}

@@ -1,6 +1,6 @@
 // Tests of the errors after which a client should retry.
 
-package postgres_test
+package pgerror_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -30,15 +30,15 @@ func TestTemporaryErrorsAreUnavailable(t *testing.T) {
 		"42601": false, // syntax error
 		"XX000": false, // internal error
 	} {
-		err := postgres.Translate(fmt.Errorf("append: %w", &pgconn.PgError{Code: code}))
+		err := pgerror.Translate("try", fmt.Errorf("append: %w", &pgconn.PgError{Code: code}))
 		if got := errors.Is(err, verification.ErrUnavailable); got != want {
 			t.Errorf("SQLSTATE %s is unavailable: %t, want %t: %v", code, got, want, err)
 		}
 	}
-	if err := postgres.Translate(fmt.Errorf("append: %w", pgconn.ErrConnClosed)); !errors.Is(err, verification.ErrUnavailable) {
+	if err := pgerror.Translate("try", fmt.Errorf("append: %w", pgconn.ErrConnClosed)); !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("a closed connection is %v, want ErrUnavailable", err)
 	}
-	if err := postgres.Translate(errors.New("the conn closed the deal")); errors.Is(err, verification.ErrUnavailable) {
+	if err := pgerror.Translate("try", errors.New("the conn closed the deal")); errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("an error is unavailable by its text: %v", err)
 	}
 }

@@ -1,15 +1,12 @@
-package postgres_test
+package pgadmin_test
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
@@ -17,7 +14,7 @@ import (
 
 func TestHealthOfAnEmptyDatabase(t *testing.T) {
 	s := fresh(t)
-	h, err := s.Health(t.Context(), time.Now)
+	h, err := pgadmin.Of(s).Health(t.Context(), time.Now)
 	must(t, err)
 	if h.ServerVersion == "" || h.Connections < 1 || h.MaxConnections < h.Connections || h.BypassesRLS {
 		t.Errorf("Health() = %+v, want a server with connections and an ordinary role", h)
@@ -54,13 +51,13 @@ func TestHealthCountsLateWorkOfEveryTenant(t *testing.T) {
 		overdue, expired int64
 	}{
 		{0, 0, 0},
-		{postgres.LateAfter, 0, 0},
-		{postgres.LateAfter + time.Microsecond, 3, 0},
-		{postgres.LateAfter + time.Minute, 3, 0},
-		{postgres.LateAfter + time.Minute + time.Microsecond, 3, 1},
-		{postgres.LateAfter + 2*time.Hour, 3, 2},
+		{pgadmin.LateAfter, 0, 0},
+		{pgadmin.LateAfter + time.Microsecond, 3, 0},
+		{pgadmin.LateAfter + time.Minute, 3, 0},
+		{pgadmin.LateAfter + time.Minute + time.Microsecond, 3, 1},
+		{pgadmin.LateAfter + 2*time.Hour, 3, 2},
 	} {
-		h, err := s.Health(t.Context(), func() time.Time { return noon().Add(c.after) })
+		h, err := pgadmin.Of(s).Health(t.Context(), func() time.Time { return noon().Add(c.after) })
 		must(t, err)
 		if h.LateWork != c.overdue || h.OverdueRuns != c.expired || h.OldestDue.IsZero() != (c.overdue == 0) {
 			t.Errorf("Health(start+%s): overdue %d since %s, expired %d, want %d and %d",
@@ -78,7 +75,7 @@ func TestHealthCountsLateWorkOfEveryTenant(t *testing.T) {
 func TestHealthMeasuresTheClockSkew(t *testing.T) {
 	s := fresh(t)
 	for _, ahead := range []time.Duration{time.Hour, -time.Hour} {
-		h, err := s.Health(t.Context(), func() time.Time { return time.Now().Add(-ahead) })
+		h, err := pgadmin.Of(s).Health(t.Context(), func() time.Time { return time.Now().Add(-ahead) })
 		must(t, err)
 		if (h.ClockSkew - ahead).Abs() > 5*time.Second {
 			t.Errorf("ClockSkew = %s with a clock that is %s behind", h.ClockSkew, ahead)
@@ -90,7 +87,7 @@ func TestHealthReportsARoleThatBypassesRowLevelSecurity(t *testing.T) {
 	s, err := postgres.Open(t.Context(), pgtest.Admin(t, pgtest.Database(t)), postgres.Options{})
 	must(t, err)
 	defer s.Close()
-	h, err := s.Health(t.Context(), time.Now)
+	h, err := pgadmin.Of(s).Health(t.Context(), time.Now)
 	if err != nil || !h.BypassesRLS {
 		t.Errorf("Health() of a superuser = %+v, %v", h, err)
 	}
@@ -100,52 +97,11 @@ func TestHealthUnderACancelledContext(t *testing.T) {
 	s := fresh(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if h, err := s.Health(ctx, time.Now); err == nil || h != (postgres.Health{}) {
+	if h, err := pgadmin.Of(s).Health(ctx, time.Now); err == nil || h != (pgadmin.Health{}) {
 		t.Errorf("Health() = %+v, %v, want an error alone", h, err)
 	}
-	if _, err := s.CheckCounts(ctx); err == nil {
+	if _, err := pgadmin.Of(s).CheckCounts(ctx); err == nil {
 		t.Error("CheckCounts() succeeded, want an error")
-	}
-}
-
-func TestPingReportsThatAllConnectionsAreInUse(t *testing.T) {
-	s := openAt(t, pgtest.Database(t), postgres.Options{MaxConns: 2, SingleHost: true})
-	one, err := s.Pool().Acquire(t.Context())
-	must(t, err)
-	defer one.Release()
-	other, err := s.Pool().Acquire(t.Context())
-	must(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	err = s.Ping(ctx)
-	if !errors.Is(err, verification.ErrUnavailable) || !strings.Contains(err.Error(), "all 2 are in use") {
-		t.Errorf("Ping = %v, want ErrUnavailable that names the connections", err)
-	}
-	other.Release()
-	must(t, s.Ping(t.Context()))
-}
-
-func TestCheckCountsReportsWrongCounters(t *testing.T) {
-	s := fresh(t)
-	begin(t, s, tenantNumber(1), runNumber(1), verification.Summary{})
-	begin(t, s, tenantNumber(1), runNumber(2), verification.Summary{})
-	begin(t, s, tenantNumber(2), runNumber(3), verification.Summary{Ended: verification.StatusFailed, CompletedAt: noon()})
-	if lines, err := s.CheckCounts(t.Context()); err != nil || len(lines) != 0 {
-		t.Errorf("CheckCounts() = %q, %v, want none", lines, err)
-	}
-	must(t, named(t, s, "all", func(ctx context.Context, tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, "UPDATE verifyd.run_counts SET runs = runs + 40 WHERE tenant_id = $1", string(tenantNumber(1)))
-		if err == nil {
-			_, err = tx.Exec(ctx, "DELETE FROM verifyd.run_counts WHERE tenant_id = $1", string(tenantNumber(2)))
-		}
-		return err
-	}))
-	lines, err := s.CheckCounts(t.Context())
-	must(t, err)
-	if len(lines) != 4 || !strings.Contains(lines[0], string(tenantNumber(1))) || !strings.Contains(lines[0], "in_progress") ||
-		!strings.Contains(lines[1], string(tenantNumber(2))) || !strings.HasSuffix(lines[1], "the counter is 0, but there are 1 runs") ||
-		!strings.HasSuffix(lines[2], "started on 2026-03-01: the counter is 42, but there are 2 runs") {
-		t.Errorf("CheckCounts() = %q, want a line for each tenant, and one for each of their days", lines)
 	}
 }
 
@@ -157,10 +113,33 @@ func TestHealthCountsWorkThatKeepsLosingItsLeases(t *testing.T) {
 			Kind: store.WorkAdvance, Now: noon().Add(time.Duration(n) * time.Minute), Lease: time.Second, Max: 1, MaxPerTenant: 1,
 		})
 		must(t, err)
-		h, err := s.Health(t.Context(), noon)
+		h, err := pgadmin.Of(s).Health(t.Context(), noon)
 		must(t, err)
 		if (h.RepeatedlyLost == 1) != (n >= 2) {
 			t.Errorf("after %d lost leases, RepeatedlyLost = %d, want 1 from the second on", n, h.RepeatedlyLost)
 		}
+	}
+}
+
+func TestGaugesTellHowLateTheOldestWorkIs(t *testing.T) {
+	s := fresh(t)
+	for _, want := range []time.Duration{0, time.Minute} {
+		g, err := pgadmin.Of(s).Gauges(t.Context(), noon().Add(time.Minute))
+		must(t, err)
+		if g.Lateness != want || g.Waiting != 0 || g.Connections < 1 || g.MaxConnections < g.Connections {
+			t.Errorf("Gauges() = %+v, want a lateness of %s", g, want)
+		}
+		if want == 0 {
+			begin(t, s, tenantNumber(1), runNumber(1), verification.Summary{})
+		}
+	}
+}
+
+func TestGaugesOfAHostOutliveItsDatabase(t *testing.T) {
+	s := fresh(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if g, err := pgadmin.Of(s).Gauges(ctx, noon()); err == nil || g.MaxConnections == 0 {
+		t.Errorf("Gauges() = %+v, %v, want the state of the host and an error", g, err)
 	}
 }

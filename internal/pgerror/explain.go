@@ -1,6 +1,6 @@
 // Connection errors, for operators.
 
-package postgres
+package pgerror
 
 import (
 	"cmp"
@@ -39,7 +39,7 @@ func Answered(err error) bool {
 	if errors.As(err, &expected) && !errors.Is(expected.Kind, verification.ErrUnavailable) {
 		return false
 	}
-	return !errors.As(err, &connecting) && !unavailable(err) && code(err) != ""
+	return !errors.As(err, &connecting) && !IsUnavailable(err) && Code(err) != ""
 }
 
 // refusals returns the distinct errors of the attempts of a connection.

@@ -1,10 +1,12 @@
 // Tests of migrations.
 
-package postgres_test
+package pgschema_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -14,9 +16,28 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/verification"
 )
+
+func TestMain(m *testing.M) {
+	os.Exit(pgtest.Main(m, func(ctx context.Context, url string) error {
+		_, err := pgschema.Up(ctx, url)
+		return err
+	}))
+}
+
+// open opens a store that is closed at the end of the test.
+func open(t *testing.T, url string) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), url, postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
 
 // schemaOf describes the schema without the tables of River.
 func schemaOf(t *testing.T, url string) string {
@@ -50,29 +71,29 @@ SELECT line FROM (
 
 func TestTheSchemaGoesUpAndDownAndUp(t *testing.T) {
 	url := pgtest.Empty(t)
-	all, err := postgres.Migrations(t.Context(), url)
+	all, err := pgschema.All(t.Context(), url)
 	if err != nil || len(all) == 0 || !all[0].AppliedAt.IsZero() {
-		t.Fatalf("Migrations of an empty database = %+v, %v", all, err)
+		t.Fatalf("All of an empty database = %+v, %v", all, err)
 	}
-	applied, err := postgres.Migrate(t.Context(), url)
+	applied, err := pgschema.Up(t.Context(), url)
 	if err != nil || len(applied) != len(all) || applied[0].Name != all[0].Name || applied[0].AppliedAt.IsZero() {
-		t.Fatalf("Migrate = %+v, %v; want %+v", applied, err, all)
+		t.Fatalf("Up = %+v, %v; want %+v", applied, err, all)
 	}
 	first := schemaOf(t, url)
 	golden.Equal(t, "testdata/schema.txt", []byte(first))
-	if again, err := postgres.Migrate(t.Context(), url); err != nil || len(again) != 0 {
-		t.Errorf("Migrate again = %+v, %v; want nothing to do", again, err)
+	if again, err := pgschema.Up(t.Context(), url); err != nil || len(again) != 0 {
+		t.Errorf("Up again = %+v, %v; want nothing to do", again, err)
 	}
-	openAt(t, url, postgres.Options{}).Close()
+	open(t, url).Close()
 	for i := len(all) - 1; i >= 0; i-- {
-		if undone, err := postgres.MigrateDown(t.Context(), url, false); err != nil || undone.Name != all[i].Name {
-			t.Fatalf("MigrateDown = %+v, %v; want %s", undone, err, all[i].Name)
+		if undone, err := pgschema.Down(t.Context(), url, false); err != nil || undone.Name != all[i].Name {
+			t.Fatalf("Down = %+v, %v; want %s", undone, err, all[i].Name)
 		}
 	}
-	if _, err := postgres.MigrateDown(t.Context(), url, false); !errors.Is(err, verification.ErrConflict) {
-		t.Errorf("MigrateDown of an empty database = %v, want a conflict: there is nothing to revert", err)
+	if _, err := pgschema.Down(t.Context(), url, false); !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("Down of an empty database = %v, want a conflict: there is nothing to revert", err)
 	}
-	if _, err := postgres.Migrate(t.Context(), url); err != nil {
+	if _, err := pgschema.Up(t.Context(), url); err != nil {
 		t.Fatal(err)
 	}
 	if second := schemaOf(t, url); second != first {
@@ -84,12 +105,12 @@ func TestTheSchemaGoesUpAndDownAndUp(t *testing.T) {
 func ownFiles(t *testing.T) fstest.MapFS {
 	t.Helper()
 	files := fstest.MapFS{}
-	ours, err := fs.ReadDir(postgres.MigrationFiles(), "migrations")
+	ours, err := fs.ReadDir(pgschema.Files(), "migrations")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range ours {
-		raw, err := fs.ReadFile(postgres.MigrationFiles(), "migrations/"+f.Name())
+		raw, err := fs.ReadFile(pgschema.Files(), "migrations/"+f.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,21 +125,21 @@ func TestADatabaseOfAnotherBuildIsRefused(t *testing.T) {
 		edited[name] = &fstest.MapFile{Data: append([]byte("-- An earlier text.\n"), f.Data...)}
 	}
 	changed, unrecorded := pgtest.Empty(t), pgtest.Database(t)
-	if err := postgres.MigrateFrom(t.Context(), changed, edited); err != nil {
+	if err := pgschema.UpFrom(t.Context(), changed, edited); err != nil {
 		t.Fatal(err)
 	}
 	execute(t, unrecorded, "DROP TABLE verifyd.migration_files")
 	for name, url := range map[string]string{"an edited migration": changed, "a build that recorded none": unrecorded} {
 		before := schemaOf(t, url)
-		_, migrating := postgres.Migrate(t.Context(), url)
+		_, migrating := pgschema.Up(t.Context(), url)
 		_, opening := postgres.Open(t.Context(), url, postgres.Options{})
 		for _, err := range []error{migrating, opening} {
 			if !errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), "another build of verifyd made it: its migration 1 (runs)") {
 				t.Errorf("%s: %v, want a conflict that says so", name, err)
 			}
 		}
-		if all, err := postgres.Migrations(t.Context(), url); err != nil || !all[0].Differs {
-			t.Errorf("%s: Migrations = %+v, %v; want that the first differs", name, all, err)
+		if all, err := pgschema.All(t.Context(), url); err != nil || !all[0].Differs {
+			t.Errorf("%s: All = %+v, %v; want that the first differs", name, all, err)
 		}
 		if after := schemaOf(t, url); after != before {
 			t.Errorf("%s: the refusal changed the schema:\n%s", name, after)
@@ -145,30 +166,30 @@ func TestAMigrationThatWasBegunCanBeReplaced(t *testing.T) {
 	for name := range broken {
 		broken[name] = &fstest.MapFile{Data: []byte("-- +goose Up\nALTER TABLE verifyd.nothing ADD n int;\n")}
 	}
-	if err := postgres.MigrateFrom(t.Context(), url, broken); err == nil {
+	if err := pgschema.UpFrom(t.Context(), url, broken); err == nil {
 		t.Fatal("a migration that cannot be applied = nil")
 	}
-	if _, err := postgres.Migrate(t.Context(), url); err != nil {
-		t.Errorf("Migrate after another build failed to = %v", err)
+	if _, err := pgschema.Up(t.Context(), url); err != nil {
+		t.Errorf("Up after another build failed to = %v", err)
 	}
 }
 
-func TestMigrateDownIsRefusedBesideLiveHosts(t *testing.T) {
+func TestDownIsRefusedBesideLiveHosts(t *testing.T) {
 	url := pgtest.Database(t)
-	s := openAt(t, url, postgres.Options{})
+	s := open(t, url)
 	defer s.Close()
 	if err := s.SaveHost(t.Context(), postgres.Host{ID: "00000000-0000-7000-8000-000000000001", Name: "one"}); err != nil {
 		t.Fatal(err)
 	}
 	before := schemaOf(t, url)
-	if _, err := postgres.MigrateDown(t.Context(), url, false); !errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), "1 hosts are alive") {
-		t.Errorf("MigrateDown beside a host = %v, want a conflict", err)
+	if _, err := pgschema.Down(t.Context(), url, false); !errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), "1 hosts are alive") {
+		t.Errorf("Down beside a host = %v, want a conflict", err)
 	}
 	if after := schemaOf(t, url); after != before {
 		t.Errorf("the refusal changed the schema:\n%s", after)
 	}
-	if _, err := postgres.MigrateDown(t.Context(), url, true); err != nil {
-		t.Errorf("MigrateDown with force = %v", err)
+	if _, err := pgschema.Down(t.Context(), url, true); err != nil {
+		t.Errorf("Down with force = %v", err)
 	}
 	// The host that is still there is unavailable, and not broken.
 	if _, err := s.Account(t.Context(), "acme"); !errors.Is(err, verification.ErrUnavailable) || !strings.Contains(err.Error(), "the tables of verifyd are gone") {
@@ -181,17 +202,17 @@ func TestAMigrationThatFailsLeavesNothing(t *testing.T) {
 	before := schemaOf(t, url)
 	files := ownFiles(t)
 	files["migrations/99998_bad.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nCREATE TABLE verifyd.half (n int);\nALTER TABLE verifyd.nothing ADD n int;\n")}
-	if err := postgres.MigrateFrom(t.Context(), url, files); err == nil || !strings.Contains(err.Error(), "nothing") {
+	if err := pgschema.UpFrom(t.Context(), url, files); err == nil || !strings.Contains(err.Error(), "nothing") {
 		t.Errorf("a migration that cannot be = %v", err)
 	}
 	if after := schemaOf(t, url); after != before {
 		t.Errorf("the migration that failed left:\n%s", after)
 	}
 	files["migrations/99998_bad.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nCREATE TABLE verifyd.later (n int);\n")}
-	if err := postgres.MigrateFrom(t.Context(), url, files); err != nil {
+	if err := pgschema.UpFrom(t.Context(), url, files); err != nil {
 		t.Fatal(err)
 	}
-	openAt(t, url, postgres.Options{}).Close() // a newer schema is accepted
+	open(t, url).Close() // a newer schema is accepted
 }
 
 func TestHostsThatMigrateTogetherMigrateOnce(t *testing.T) {
@@ -201,7 +222,7 @@ func TestHostsThatMigrateTogetherMigrateOnce(t *testing.T) {
 	applied := 0
 	for range 4 {
 		done.Go(func() {
-			steps, err := postgres.Migrate(t.Context(), url)
+			steps, err := pgschema.Up(t.Context(), url)
 			if err != nil {
 				t.Error(err)
 			}
@@ -215,21 +236,5 @@ func TestHostsThatMigrateTogetherMigrateOnce(t *testing.T) {
 	done.Wait()
 	if applied != 1 {
 		t.Errorf("%d hosts applied migrations, want one", applied)
-	}
-}
-
-func TestOpenRefusesAnUnsuitableDatabase(t *testing.T) {
-	for name, tt := range map[string]struct {
-		url  string
-		kind error
-	}{
-		"an older schema": {pgtest.Empty(t), verification.ErrConflict},
-		"no server":       {"postgres://verifyd@127.0.0.1:1/none", verification.ErrUnavailable},
-		"another scheme":  {"mysql://x:secret@y/z", verification.ErrInvalid},
-	} {
-		_, err := postgres.Open(t.Context(), tt.url, postgres.Options{})
-		if !errors.Is(err, tt.kind) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: Open = %v, want %v", name, err, tt.kind)
-		}
 	}
 }

@@ -1,0 +1,10 @@
+package pgerror_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/verifyd/verifyd/internal/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m, nil)) }
