@@ -700,7 +700,7 @@ func ExampleEngine_Queue() {
 	rest := must(s.Queue(ctx, acme, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, After: &next}))
 	fmt.Println(rest.Total, len(rest.Data))
 	// Output:
-	// person-1 Onboarding [review_step] The workflow asks for a manual review. 4h0m0s
+	// person-1 Onboarding [review_step] The check did not pass. 4h0m0s
 	// 1 0
 }
 
@@ -743,7 +743,7 @@ func ExampleEngine_Review() {
 	_, err := s.Review(ctx, acme, run)
 	fmt.Println(errors.Is(err, verification.ErrNotFound))
 	// Output:
-	// review
+	// pan
 	// true
 }
 
