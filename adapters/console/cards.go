@@ -24,6 +24,55 @@ type cardView struct {
 	// were, and Hidden how many are left out; both are empty for none.
 	Visits          []visitView
 	Visited, Hidden string
+	Line            string // the first values in one line
+	Hits            []hitView
+	AllValues       string // the title of the values below the hits
+
+	of     verification.NodeType
+	status verification.CardStatus
+}
+
+// hitView is an entry of a list that is like the person or company of a check.
+type hitView struct {
+	Name    string
+	Percent int
+	Alias   string // the name that matched, if it is not Name
+	Facts   []runFact
+	Reasons []string
+}
+
+// hits returns the hits of a card: of its check, and of later versions of the list.
+func (s session) hits(card verification.Card) (all []hitView) {
+	var found []verification.Hit
+	if card.Screening != nil {
+		found = append(found, card.Screening.Hits...)
+	}
+	for _, later := range card.Rescreened {
+		found = append(found, later.Hits...)
+	}
+	for _, h := range found {
+		v := hitView{Name: h.Name, Percent: percent(h.Score), Alias: h.Alias, Reasons: h.Reasons}
+		for _, fact := range []struct {
+			key    string
+			values []string
+		}{{"hit.born", h.BirthDates}, {"hit.countries", h.Countries}, {"hit.topics", h.Topics}} {
+			if value := strings.Join(fact.values, ", "); value != "" {
+				if fact.key == "hit.countries" {
+					value = strings.ToUpper(value)
+				}
+				v.Facts = append(v.Facts, runFact{Label: s.say(fact.key), Value: value})
+			}
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// withoutHits leaves out the sentences that say no more than that there are hits.
+func withoutHits(all []verification.Sentence) []verification.Sentence {
+	return slices.DeleteFunc(slices.Clone(all), func(one verification.Sentence) bool {
+		return one.Key == string(verification.CauseAnalysis) || one.Key == string(verification.CauseRescreened)
+	})
 }
 
 // cardData is what a step recorded on one visit.
@@ -62,7 +111,13 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 		if !card.CompletedAt.IsZero() {
 			v.At = s.At(card.CompletedAt)
 		}
+		v.of, v.status = card.Type, card.Status
 		v.cardData = s.cardData(rec, card, card.Data)
+		v.Line, v.Hits = v.Table.line(), s.hits(card)
+		v.AllValues = s.say("card.values")
+		if len(v.Hits) > 0 && v.Reason != "" {
+			v.Reason = strings.TrimSpace(s.count("card.hits", len(v.Hits)) + ". " + s.sentences(withoutHits(card.Sentences)))
+		}
 		for _, visit := range slices.Backward(card.Visits) {
 			title := s.say("card.visit", visit.Number)
 			data := s.cardData(rec, card, visit.Data)
@@ -107,6 +162,9 @@ func (s session) cardData(rec engine.RunRecord, card verification.Card, data ver
 			}
 			v.Documents = append(v.Documents, s.documentView(rec.Report.Run.ID, d, label))
 		}
+	}
+	if card.Screening != nil {
+		hidden["hits"] = true
 	}
 	v.Table = tableOf(data, verification.MergeSchemas(form.DataSchema(s.Lang()), card.DataSchema), hidden, s.Message)
 	if v.Table.More > 0 {

@@ -97,3 +97,20 @@ func inWords(name string) string {
 	}
 	return string(unicode.ToUpper(first)) + words[size:]
 }
+
+// maxLine is how many values a line shows.
+const maxLine = 3
+
+// line returns the first plain values in one line.
+func (t dataTable) line() string {
+	var parts []string
+	for _, f := range t.Fields {
+		if len(parts) == maxLine {
+			break
+		}
+		if f.Text != "" && len(f.Fields)+len(f.Items) == 0 {
+			parts = append(parts, f.Label+": "+f.Text)
+		}
+	}
+	return strings.Join(parts, " · ")
+}

@@ -168,7 +168,7 @@ func (c *console) tabs(ctx context.Context, s session, f queueFilter, now time.T
 		{"declined", queueFilter{Cause: verification.CauseConsent}},
 	} {
 		q := tab.query(s, now)
-		q.Limit = 1
+		q.PageQuery = store.PageQuery{Limit: 1} // the total is what counts
 		found, err := c.engine.Queue(ctx, s.Tenant, q)
 		if err != nil {
 			return nil, err

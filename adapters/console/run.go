@@ -26,10 +26,13 @@ type runView struct {
 	BackText  string
 	Facts     []runFact
 	Guide     []guideRow
-	Error     string // why the run failed or expired; empty if it did not
-	Counts    string // of the cards
-	Cards     []cardView
-	Images    bool // there are two images to compare
+	Error     string     // why the run failed or expired; empty if it did not
+	Counts    string     // of the cards
+	Problems  []cardView // the steps that are flagged or did not pass
+	Given     []cardView // what the customer sent
+	Passed    []cardView // all other steps
+	Over      bool       // the run needs no verdict: its history is open
+	Images    bool       // there are two images to compare
 	Branches  []branchView
 	Graph     *graphView // with the path of the run
 	Timeline  []timelineLine
@@ -108,7 +111,7 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 	report := rec.Report
 	v := runView{
 		ID: report.Run.ID, Reference: report.Run.ReferenceID, Back: s.Base + f.list() + "#run-" + string(report.Run.ID), BackText: s.say("run.back." + strings.Trim(s.path, "/")),
-		Badges: []web.Badge{s.statusBadge(report.Run.Status)}, Cards: c.cards(s, rec), Facts: s.runFacts(rec), Guide: s.guide(report),
+		Badges: []web.Badge{s.statusBadge(report.Run.Status)}, Over: rec.Review == nil, Facts: s.runFacts(rec), Guide: s.guide(report),
 		Counts: s.say("run.counts", report.Summary.OK, report.Summary.NeedsReview, report.Summary.Failed),
 	}
 	if b, ok := outcomeBadge(report.Run.Outcome); ok {
@@ -127,8 +130,10 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 		v.PDF = s.Base + "/runs/" + string(v.ID) + "/report.pdf"
 	}
 	v.Graph = s.runGraph(rec.Definition, rec.History)
+	cards := c.cards(s, rec)
+	v.sort(cards)
 	images := 0
-	for _, card := range v.Cards {
+	for _, card := range cards {
 		for _, d := range card.allDocuments() {
 			if d.Image {
 				images++
@@ -146,6 +151,22 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 		}
 	}
 	return v
+}
+
+// sort puts each card in its part of the page. The card of a review has no data: it is left
+// out until it has a verdict.
+func (v *runView) sort(cards []cardView) {
+	for _, card := range cards {
+		switch {
+		case card.of == verification.NodeReview && card.status == verification.CardNeedsReview:
+		case card.of != verification.NodeReview && card.status != verification.CardOK:
+			v.Problems = append(v.Problems, card)
+		case card.of == verification.NodeCustomerInput:
+			v.Given = append(v.Given, card)
+		default:
+			v.Passed = append(v.Passed, card)
+		}
+	}
 }
 
 // timelineOf returns the timeline of a record, with the labels of its definition where

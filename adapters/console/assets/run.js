@@ -53,3 +53,13 @@ if (form && mine) {
 }
 
 document.querySelector("[autofocus]")?.focus();
+
+// A link to a step that passed opens its line.
+function openTarget() {
+  const target = document.getElementById(location.hash.slice(1));
+  if (target?.matches("details.line")) {
+    target.open = true;
+  }
+}
+addEventListener("hashchange", openTarget);
+openTarget();
