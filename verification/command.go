@@ -89,8 +89,14 @@ type Upload struct {
 // one person (see Person.MayBe), and sends it back with the other.
 type GiveVerdict struct {
 	Decision Decision // approve or reject
-	Notes    string   // at most 10,000 characters
-	By       string   // the reviewer's name
+	// Reason is the code of a RejectReason of the workflow, for a rejection; empty for none.
+	Reason string
+	Notes  string // at most 10,000 characters
+	// Justified requires the reason and the notes that the workflow asks for. The console
+	// sets it. It is false for an API client: the signal of the API has no reason, and a
+	// verdict without one is valid there.
+	Justified bool
+	By        string // the reviewer's name
 	// Identity identifies the reviewer; empty for an API client, that is, with an
 	// API key. A verdict that needs two reviewers requires it.
 	Identity string

@@ -2,7 +2,11 @@
 
 package verification
 
-import "unicode/utf8"
+import (
+	"cmp"
+	"strings"
+	"unicode/utf8"
+)
 
 // MaxNotes is the maximum length of the notes of a verdict, in characters.
 const MaxNotes = 10000
@@ -48,6 +52,9 @@ func (d *decision) verdict(c GiveVerdict) error {
 	if err := ValidateNotes(c.Notes); err != nil {
 		return err
 	}
+	if err := d.checkReason(c); err != nil {
+		return err
+	}
 	if err := d.checkClaim(c.Claim, Person{Identity: clean(c.Identity), Name: clean(c.By)}); err != nil {
 		return err
 	}
@@ -59,7 +66,16 @@ func (d *decision) verdict(c GiveVerdict) error {
 		return notOpen(ReviewSignal)
 	}
 	given := VerdictRecorded{
-		Node: w.Node, Decision: c.Decision, Notes: c.Notes, By: clean(c.By), Identity: clean(c.Identity), Request: c.Request,
+		Node: w.Node, Decision: c.Decision, Reason: c.Reason, Notes: c.Notes,
+		By: clean(c.By), Identity: clean(c.Identity), Request: c.Request,
+	}
+	if p := d.run.Proposal; d.run.Started.FourEyes && p.Decision == given.Decision {
+		given.Reason, given.Notes = cmp.Or(given.Reason, p.Reason), cmp.Or(given.Notes, p.Notes)
+	}
+	if c.Justified {
+		if err := d.program.Version.Definition.checkJustified(given); err != nil {
+			return err
+		}
 	}
 	if d.run.Started.FourEyes {
 		confirmed, err := d.confirm(given)
@@ -80,9 +96,40 @@ func (d *decision) verdict(c GiveVerdict) error {
 	return nil
 }
 
+// checkReason returns ErrInvalid unless the reason of a verdict is empty or, for a
+// rejection, the code of a reject reason of the workflow.
+func (d *decision) checkReason(c GiveVerdict) error {
+	def := d.program.Version.Definition
+	_, known := def.RejectReason(c.Reason)
+	switch {
+	case c.Reason == "" || known && c.Decision == DecisionReject:
+		return nil
+	case known:
+		return InvalidField("signal", "payload.reason", "is only for a rejection")
+	}
+	return InvalidField("signal", "payload.reason", "must be the code of a reject reason of the workflow")
+}
+
+// checkJustified returns ErrInvalid unless a verdict has the reason and the notes that the
+// workflow asks its reviewers for.
+func (d Definition) checkJustified(v VerdictRecorded) error {
+	reject := v.Decision == DecisionReject
+	var problems []FieldError
+	if reject && v.Reason == "" && len(d.RejectReasons) > 0 {
+		problems = append(problems, FieldError{Name: "payload.reason", Message: "is required for a rejection"})
+	}
+	if strings.TrimSpace(v.Notes) == "" && (d.Notes == NotesRequired || d.Notes == NotesOnReject && reject) {
+		problems = append(problems, FieldError{Name: "payload.notes", Message: "is required"})
+	}
+	if len(problems) > 0 {
+		return &Error{Kind: ErrInvalid, Subject: "signal", Fields: problems}
+	}
+	return nil
+}
+
 // confirm decides a verdict that needs two reviewers. It returns the verdict to record,
 // or nil if it was proposed or the proposal was sent back. Reviewers who may be one person
-// are not two. A confirmation without notes has the notes of the proposal.
+// are not two.
 func (d *decision) confirm(given VerdictRecorded) (*VerdictRecorded, error) {
 	proposed, who := d.run.Proposal, Person{Identity: given.Identity, Name: given.By}
 	switch {
@@ -98,8 +145,6 @@ func (d *decision) confirm(given VerdictRecorded) (*VerdictRecorded, error) {
 		return nil, nil //nolint:nilnil // nothing is recorded
 	case proposed.Person().MayBe(who):
 		return nil, ErrMayBeProposer
-	case given.Notes == "":
-		given.Notes = proposed.Notes
 	}
 	return &given, nil
 }

@@ -32,6 +32,11 @@ type Definition struct {
 	// FourEyes says that a verdict needs two reviewers: one proposes it, another one
 	// confirms it.
 	FourEyes bool `json:"four_eyes,omitempty"`
+	// RejectReasons are what a reviewer chooses from when rejecting a run; none if reviewers
+	// give no reason.
+	RejectReasons []RejectReason `json:"reject_reasons,omitempty"`
+	// Notes says when reviewers must write notes; empty means NotesOptional.
+	Notes NotesRule `json:"notes,omitempty"`
 	// LifecycleWebhookURL is set on the workflow if it has none.
 	LifecycleWebhookURL string `json:"lifecycle_webhook_url,omitempty"`
 	// Notify are the events, beside the end of a run, of which the client is notified at

@@ -42,7 +42,7 @@ func endNode() verification.Node { return verification.Node{Type: verification.N
 // desk asks for consent and for one check, and if the input says so
 // review or two.
 func desk() verification.Definition {
-	return define("consent", nodes{
+	d := define("consent", nodes{
 		"consent": consentNode("pan"),
 		"pan":     checkNode("PAN", "gate"),
 		"gate":    branchNode("review wanted", "review", "done"),
@@ -51,6 +51,8 @@ func desk() verification.Definition {
 		"again":   reviewNode("Second look", "done"),
 		"done":    endNode(),
 	})
+	d.RejectReasons = reasons()
+	return d
 }
 
 // fourEyes is the desk where a verdict needs two reviewers.

@@ -158,7 +158,9 @@ type VerdictRecorded struct {
 	// Node is the review step that was answered; empty if the run was over.
 	Node     NodeID   `json:"node,omitempty"`
 	Decision Decision `json:"decision"`
-	Notes    string   `json:"notes,omitempty"`
+	// Reason is the code of the reject reason; empty for none. The API never shows it.
+	Reason string `json:"reason,omitempty"`
+	Notes  string `json:"notes,omitempty"`
 	// By is the name of the reviewer; the API never shows it.
 	By string `json:"by,omitempty"`
 	// Identity identifies the reviewer; empty if an API client gave the verdict. The API never shows it.
@@ -177,6 +179,7 @@ type ProposalReturned struct {
 	Node NodeID `json:"node,omitempty"`
 	// Decision is the verdict that the reviewer gave instead; empty for none.
 	Decision Decision `json:"decision,omitempty"`
+	Reason   string   `json:"reason,omitempty"` // as in VerdictRecorded
 	Notes    string   `json:"notes,omitempty"`
 	By       string   `json:"by,omitempty"`       // as in VerdictRecorded
 	Identity string   `json:"identity,omitempty"` // as in VerdictRecorded

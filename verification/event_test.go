@@ -86,8 +86,8 @@ func facts() map[string]struct {
 			`{"node":"review","decision":"approve","notes":"fine","by":"asha","identity":"verifyd#asha","request":"r"}`,
 		},
 		"verdict_proposed": {
-			verification.VerdictProposed{Node: "review", Decision: verification.DecisionReject, Notes: "no", By: "asha", Identity: "verifyd#asha", Request: "r"},
-			`{"node":"review","decision":"reject","notes":"no","by":"asha","identity":"verifyd#asha","request":"r"}`,
+			verification.VerdictProposed{Node: "review", Decision: verification.DecisionReject, Reason: "other", Notes: "no", By: "asha", Identity: "verifyd#asha", Request: "r"},
+			`{"node":"review","decision":"reject","reason":"other","notes":"no","by":"asha","identity":"verifyd#asha","request":"r"}`,
 		},
 		"proposal_returned": {
 			verification.ProposalReturned{Node: "review", Decision: verification.DecisionApprove, Notes: "why?", By: "ravi", Identity: "verifyd#ravi", Request: "r"},

@@ -76,6 +76,11 @@ func TestMeasuresOfAHistory(t *testing.T) {
 			[]verification.Fact{start, check("pan", 1), unsure, verification.Completed{Node: "done"}, approve(""), approve("")},
 			"started, transition :pan v3, dispatch_time 40:registry, transition pan:done v3, ended completed, verdict approve, verdict_time 40, verdict approve",
 		},
+		{
+			"a rejection with a reason",
+			[]verification.Fact{start, asked, verification.VerdictRecorded{Node: "review", Decision: verification.DecisionReject, Reason: "other"}, verification.Completed{Node: "done"}},
+			"started, transition :review v3, verdict reject, verdict_reason other, verdict_time 40, transition review:done:reject v3, ended completed",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var history []verification.Event

@@ -27,6 +27,7 @@ func consistent(t tester, j *journey) {
 	historyFolds(t, j)
 	movesFollowRoutes(t, j)
 	measuresAddUp(t, j)
+	reasonsAreOfTheWorkflow(t, j)
 	sentencesSayTheReason(t, j)
 }
 
@@ -50,15 +51,19 @@ func measuresAddUp(t tester, j *journey) {
 		}
 	}
 	equal(t, "the measured transitions", moves, verification.Transitions("", j.history))
-	facts := map[string]int{}
+	facts, reasoned := map[string]int{}, 0
 	for _, e := range j.history {
 		facts[e.Kind()]++
+		if f, ok := e.Fact.(verification.VerdictRecorded); ok && f.Reason != "" {
+			reasoned++
+		}
 	}
 	for name, n := range map[view.MeasureName]int{
 		view.MeasureStarted:        facts["started"],
 		view.MeasureDispatchTime:   facts["result_recorded"],
 		view.MeasureDispatchFailed: facts["dispatch_failed"],
 		view.MeasureVerdict:        facts["verdict_recorded"],
+		view.MeasureVerdictReason:  reasoned,
 		view.MeasureEnded:          facts["completed"] + facts["failed"] + facts["expired"] + facts["cancelled"],
 	} {
 		if count[name] != n {

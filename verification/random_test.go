@@ -83,6 +83,8 @@ func payloads(signal string) []string {
 func verdictCommand(t *rapid.T) verification.Command {
 	who := anyone(t)
 	return verification.GiveVerdict{
+		Reason:    rapid.SampledFrom([]string{"", "", "wrong_name", "other", "lost"}).Draw(t, "reason"),
+		Justified: rapid.Bool().Draw(t, "justified"),
 		Decision: rapid.SampledFrom([]verification.Decision{
 			verification.DecisionApprove, verification.DecisionReject, verification.DecisionReview,
 		}).Draw(t, "verdict"),
@@ -171,9 +173,9 @@ func anyEvent(t *rapid.T) verification.Event {
 		verification.CustomerSubmitted{Node: node, Data: object},
 		verification.BranchTaken{Node: node, Next: node, Values: object},
 		verification.ReviewAsked{Node: node, Label: "Label"},
-		verification.VerdictRecorded{Node: node, Decision: decision},
-		verification.VerdictProposed{Node: node, Decision: decision, Identity: "asha"},
-		verification.ProposalReturned{Node: node, Decision: decision, Identity: "ravi"},
+		verification.VerdictRecorded{Node: node, Decision: decision, Reason: "other"},
+		verification.VerdictProposed{Node: node, Decision: decision, Reason: "other", Identity: "asha"},
+		verification.ProposalReturned{Node: node, Decision: decision, Reason: "other", Identity: "ravi"},
 		verification.HitsFound{Node: node, List: "sanctions", Hits: []verification.Hit{{ID: "a", Score: 0.9}}},
 		verification.Completed{Node: node},
 		verification.Failed{Node: node},

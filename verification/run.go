@@ -101,6 +101,8 @@ type Verdict struct {
 	// Node is the review step that was answered; empty if the run was over.
 	Node     NodeID
 	Decision Decision
+	// Reason is the code of the reject reason; empty for none.
+	Reason   string `json:",omitempty"`
 	Notes    string
 	By       string // the name of the reviewer
 	Identity string // identifies the reviewer; empty for an API client
@@ -229,7 +231,7 @@ func (r *Run) evolve(e Event) {
 		r.judged(f, e.At)
 		r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision})
 	case VerdictProposed:
-		r.Proposal = Verdict{Node: f.Node, Decision: f.Decision, Notes: f.Notes, By: f.By, Identity: f.Identity, At: e.At}
+		r.Proposal = verdictOf(VerdictRecorded(f), e.At)
 		r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision, Proposed: true})
 	case ProposalReturned:
 		r.Proposal = Verdict{}
@@ -351,8 +353,13 @@ func (r *Run) dispatched(f Dispatched, at time.Time) {
 	r.reach(Step{Node: f.Node, Type: NodeCheck, Key: f.Key, Label: f.Label, StartedAt: at, Dispatches: f.Dispatch, Rescreen: f.Rescreen})
 }
 
+// verdictOf returns the verdict of an event.
+func verdictOf(f VerdictRecorded, at time.Time) Verdict {
+	return Verdict{Node: f.Node, Decision: f.Decision, Reason: f.Reason, Notes: f.Notes, By: f.By, Identity: f.Identity, At: at}
+}
+
 func (r *Run) judged(f VerdictRecorded, at time.Time) {
-	r.Verdict = Verdict{Node: f.Node, Decision: f.Decision, Notes: f.Notes, By: f.By, Identity: f.Identity, At: at}
+	r.Verdict = verdictOf(f, at)
 	r.Proposal = Verdict{}
 	if f.Node == "" {
 		return

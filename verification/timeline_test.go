@@ -34,7 +34,7 @@ func TestTheTimelineOfEveryRecordedHistory(t *testing.T) {
 			if e.Count > 1 {
 				fmt.Fprintf(&b, " x%d until %s", e.Count, e.Until.Format("15:04:05"))
 			}
-			for _, text := range []string{e.Label, e.Provider, e.Field, e.Workflow, e.When, e.ToLabel, e.Values.String(), e.By, said(e)} {
+			for _, text := range []string{e.Label, e.Provider, e.Field, e.Workflow, e.When, e.ToLabel, e.Values.String(), e.By, e.Reason, said(e)} {
 				if text != "" {
 					fmt.Fprintf(&b, " | %s", text)
 				}

@@ -32,7 +32,7 @@ const (
 )
 
 // maxListed is the number of names that a message lists.
-const maxListed = 16
+const maxListed = 24
 
 type form struct {
 	root  *jsonschema.Schema

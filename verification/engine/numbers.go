@@ -36,8 +36,10 @@ type Numbers struct {
 	Steps []StepNumbers
 	// TimeToVerdict is from when a run began to need a verdict until it was given.
 	TimeToVerdict DurationNumbers
-	Providers     []ProviderNumbers // by name
-	Queue         QueueNumbers
+	// Reasons counts the rejections with a reason, by the code of the reject reason.
+	Reasons   map[string]int
+	Providers []ProviderNumbers // by name
+	Queue     QueueNumbers
 }
 
 // DayNumbers are the numbers of one day.
@@ -117,7 +119,7 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 		Names: []view.MeasureName{
 			view.MeasureStarted, view.MeasureEnded, view.MeasureVerdict, view.MeasureVerdictTime,
 		},
-		Totals: []view.MeasureName{view.MeasureDispatchFailed, view.MeasureDispatchTime},
+		Totals: []view.MeasureName{view.MeasureVerdictReason, view.MeasureDispatchFailed, view.MeasureDispatchTime},
 	}
 	if q.Workflow != "" {
 		wanted.Totals = append(wanted.Totals, view.MeasureTransition, view.MeasureStopped)
@@ -128,7 +130,8 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 	}
 	n := Numbers{
 		Zone: cmp.Or(tenant.Zone, "UTC"), Days: dayNumbers(wanted, found),
-		TimeToVerdict: timeToVerdict(found, 0, int(q.Last-q.First)+1), Providers: providerNumbers(found),
+		TimeToVerdict: timeToVerdict(found, 0, int(q.Last-q.First)+1),
+		Reasons:       reasonNumbers(found), Providers: providerNumbers(found),
 	}
 	if q.Workflow != "" {
 		if n.Steps, err = e.stepNumbers(ctx, t, q.Workflow, found); err != nil {
@@ -163,7 +166,7 @@ func dayNumbers(q view.MeasureQuery, found []view.MeasureCounts) []DayNumbers {
 				} else {
 					day.Rejected += m.Counts[i]
 				}
-			case view.MeasureTransition, view.MeasureStopped, view.MeasureVerdictTime,
+			case view.MeasureTransition, view.MeasureStopped, view.MeasureVerdictTime, view.MeasureVerdictReason,
 				view.MeasureDispatchFailed, view.MeasureDispatchTime:
 			}
 		}
@@ -194,6 +197,16 @@ func sum(counts []int) (n int) {
 	return n
 }
 
+func reasonNumbers(found []view.MeasureCounts) map[string]int {
+	reasons := map[string]int{}
+	for _, m := range found {
+		if m.Name == view.MeasureVerdictReason {
+			reasons[m.Key] += sum(m.Counts)
+		}
+	}
+	return reasons
+}
+
 func providerNumbers(found []view.MeasureCounts) []ProviderNumbers {
 	failures, results := map[string]int{}, map[string]view.DurationCounts{}
 	at := func(name string) view.DurationCounts {
@@ -211,7 +224,7 @@ func providerNumbers(found []view.MeasureCounts) []ProviderNumbers {
 			at(m.Key)
 			failures[m.Key] += sum(m.Counts)
 		case view.MeasureStarted, view.MeasureEnded, view.MeasureTransition, view.MeasureStopped,
-			view.MeasureVerdict, view.MeasureVerdictTime:
+			view.MeasureVerdict, view.MeasureVerdictTime, view.MeasureVerdictReason:
 		}
 	}
 	var all []ProviderNumbers
@@ -245,7 +258,7 @@ func (e *Engine) stepNumbers(
 			at(move.From).Left += n
 		case view.MeasureStopped:
 			at(verification.NodeID(m.Key)).Stopped += sum(m.Counts)
-		case view.MeasureStarted, view.MeasureEnded, view.MeasureVerdict, view.MeasureVerdictTime,
+		case view.MeasureStarted, view.MeasureEnded, view.MeasureVerdict, view.MeasureVerdictTime, view.MeasureVerdictReason,
 			view.MeasureDispatchFailed, view.MeasureDispatchTime:
 		}
 	}

@@ -11,7 +11,12 @@ import (
 // VerdictRequest is a reviewer's verdict on a run.
 type VerdictRequest struct {
 	Decision verification.Decision // approve or reject
-	Notes    string
+	// Reason is the code of a reject reason of the workflow; empty for none.
+	Reason string
+	Notes  string
+	// Justified requires the reason and the notes that the workflow asks its reviewers for.
+	// The console sets it; see verification.GiveVerdict.
+	Justified bool
 	// By names the reviewer; it is kept in the history, and the API does not show it.
 	By string
 	// Identity identifies the reviewer within the tenant; empty for a program. It is
@@ -56,7 +61,7 @@ type SignalResult struct {
 // Seq, are ErrConflict.
 func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
 	fingerprint := signalFingerprint{
-		Run: id, Signal: verification.ReviewSignal, Decision: v.Decision, Notes: v.Notes, Identity: v.Identity,
+		Run: id, Signal: verification.ReviewSignal, Decision: v.Decision, Reason: v.Reason, Notes: v.Notes, Identity: v.Identity,
 	}
 	return e.once(ctx, t, v.IdempotencyKey, fingerprint, func(request string) (SignalResult, error) {
 		s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
@@ -65,7 +70,8 @@ func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id ve
 			return SignalResult{}, err
 		}
 		before, err := e.command(ctx, s, verification.GiveVerdict{
-			Decision: v.Decision, Notes: v.Notes, By: v.By, Identity: v.Identity, Seq: v.Seq, Claim: claim, Request: request,
+			Decision: v.Decision, Reason: v.Reason, Notes: v.Notes, Justified: v.Justified,
+			By: v.By, Identity: v.Identity, Seq: v.Seq, Claim: claim, Request: request,
 		})
 		if err != nil {
 			return SignalResult{}, err
@@ -115,6 +121,7 @@ type signalFingerprint struct {
 	Run      verification.RunID
 	Signal   string
 	Decision verification.Decision `json:",omitempty"`
+	Reason   string                `json:",omitempty"`
 	Notes    string                `json:",omitempty"`
 	Identity string                `json:",omitempty"` // of the reviewer
 	Payload  verification.Data     `json:",omitempty"`

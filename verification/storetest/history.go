@@ -158,11 +158,15 @@ func asked(node verification.NodeID) verification.Fact {
 
 // verdict decides a review step; without a node, a run that has ended.
 func verdict(node verification.NodeID, d verification.Decision) verification.Fact {
-	return verification.VerdictRecorded{Node: node, Decision: d, Notes: "Seen.", By: "reviewer-7"}
+	v := verification.VerdictRecorded{Node: node, Decision: d, Notes: "Seen.", By: "reviewer-7"}
+	if d == verification.DecisionReject {
+		v.Reason = "wrong_name"
+	}
+	return v
 }
 
 func proposed(node verification.NodeID) verification.Fact {
-	return verification.VerdictProposed{Node: node, Decision: verification.DecisionReject, Notes: oddText, By: oddText, Identity: oddText}
+	return verification.VerdictProposed{Node: node, Decision: verification.DecisionReject, Reason: "wrong_name", Notes: oddText, By: oddText, Identity: oddText}
 }
 
 func completed() verification.Fact { return verification.Completed{Node: "done", Outcome: "done"} }
@@ -278,13 +282,13 @@ func everyFact() []verification.Fact {
 		verification.BranchTaken{Node: "risk", Next: "done"},
 		verification.ReviewAsked{Node: "review", Label: oddText, Reason: oddText},
 		verification.VerdictProposed{
-			Node: "review", Decision: verification.DecisionReject, Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
+			Node: "review", Decision: verification.DecisionReject, Reason: "wrong_name", Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
 		},
 		verification.ProposalReturned{
-			Node: "review", Decision: verification.DecisionApprove, Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
+			Node: "review", Decision: verification.DecisionApprove, Reason: "wrong_name", Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
 		},
 		verification.VerdictRecorded{
-			Node: "review", Decision: verification.DecisionReject, Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
+			Node: "review", Decision: verification.DecisionReject, Reason: "wrong_name", Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
 		},
 		verification.VerdictRecorded{Decision: verification.DecisionApprove},
 		verification.HitsFound{Node: "pan", List: "sanctions", ListVersion: "ab", Hits: []verification.Hit{

@@ -28,7 +28,7 @@ func measures() []clause {
 func measureNames() []view.MeasureName {
 	return []view.MeasureName{
 		view.MeasureStarted, view.MeasureEnded, view.MeasureTransition, view.MeasureStopped,
-		view.MeasureVerdict, view.MeasureVerdictTime, view.MeasureDispatchFailed, view.MeasureDispatchTime,
+		view.MeasureVerdict, view.MeasureVerdictTime, view.MeasureVerdictReason, view.MeasureDispatchFailed, view.MeasureDispatchTime,
 	}
 }
 

@@ -53,7 +53,11 @@ func version(n int) verification.Version {
 		Number: n, Hash: fmt.Sprintf("hash-%d", n), CreatedAt: instant(time.Duration(n) * tick),
 		Definition: verification.Definition{
 			Workflow: "onboarding", ID: onboarding, Name: oddText, Description: oddText,
-			RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, ReviewDueMinutes: 240, FourEyes: true, LifecycleWebhookURL: "https://app.example/hooks", Notify: verification.NoticeEvents(),
+			RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, ReviewDueMinutes: 240, FourEyes: true,
+			RejectReasons: []verification.RejectReason{
+				{Code: "wrong_name", Label: oddText, LabelIn: translated, CustomerText: oddText, CustomerTextIn: translated}, {Code: "other", Label: "Other"},
+			},
+			Notes: verification.NotesOnReject, LifecycleWebhookURL: "https://app.example/hooks", Notify: verification.NoticeEvents(),
 			Publish: &publish, Retired: true, InputSchema: data, Start: "consent",
 			Nodes: map[verification.NodeID]verification.Node{
 				"consent": {Type: verification.NodeConsent, Label: oddText, Next: "details", Signal: "agreed", Text: oddText, LabelIn: translated, TextIn: translated, OnDeclined: "done"},

@@ -57,6 +57,8 @@ const (
 	// is a duration bucket.
 	MeasureVerdict     MeasureName = "verdict"
 	MeasureVerdictTime MeasureName = "verdict_time"
+	// MeasureVerdictReason counts the rejections with a reason; the key is its code.
+	MeasureVerdictReason MeasureName = "verdict_reason"
 	// MeasureDispatchFailed counts dispatches without a result; the key is the
 	// provider. MeasureDispatchTime counts those with a result, by the time from the
 	// dispatch to the result; the key is a duration bucket, ":" and the provider.
@@ -155,6 +157,9 @@ func (m *measuring) measure(event int) {
 		m.count(MeasureDispatchFailed, m.provider)
 	case verification.VerdictRecorded:
 		m.count(MeasureVerdict, string(f.Decision))
+		if f.Reason != "" {
+			m.count(MeasureVerdictReason, f.Reason)
+		}
 		if since, needed := m.before.EvolveAll(m.events[:event]).InReview(); needed {
 			m.count(MeasureVerdictTime, durationKey(e.At.Sub(since)))
 		}

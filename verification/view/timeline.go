@@ -35,6 +35,7 @@ type TimelineEntry struct {
 	// more than once, and why the run expired.
 	Sentences []verification.Sentence
 	By        string              // the reviewer; may be empty
+	Reason    string              // of a verdict or a returned proposal: the code of the reject reason; may be empty
 	Next      time.Time           // of the next dispatch or poll; zero for none
 	When      string              // of a branch: the condition that held; empty for else
 	To        verification.NodeID // of a branch
@@ -175,15 +176,15 @@ func (t *timeline) entry(f verification.Fact) TimelineEntry {
 		if f.Decision == verification.DecisionReject {
 			kind = TimelineRejected
 		}
-		return TimelineEntry{Kind: kind, Node: f.Node, Text: f.Notes, By: f.By}
+		return TimelineEntry{Kind: kind, Node: f.Node, Text: f.Notes, By: f.By, Reason: f.Reason}
 	case verification.VerdictProposed:
 		kind := TimelineProposedApproval
 		if f.Decision == verification.DecisionReject {
 			kind = TimelineProposedRejection
 		}
-		return TimelineEntry{Kind: kind, Node: f.Node, Text: f.Notes, By: f.By}
+		return TimelineEntry{Kind: kind, Node: f.Node, Text: f.Notes, By: f.By, Reason: f.Reason}
 	case verification.ProposalReturned:
-		return TimelineEntry{Kind: TimelineSentBack, Node: f.Node, Text: f.Notes, By: f.By}
+		return TimelineEntry{Kind: TimelineSentBack, Node: f.Node, Text: f.Notes, By: f.By, Reason: f.Reason}
 	case verification.HitsFound:
 		var names []string
 		for _, h := range f.Hits {

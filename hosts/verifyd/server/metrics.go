@@ -102,7 +102,7 @@ func (m *metrics) Counted(found []view.Measure) {
 			m.ended.WithLabelValues(status, outcome).Add(float64(f.Count))
 		case view.MeasureVerdictTime:
 			m.verdicts.Observe(f.Duration().Seconds())
-		case view.MeasureTransition, view.MeasureStopped, view.MeasureVerdict,
+		case view.MeasureTransition, view.MeasureStopped, view.MeasureVerdict, view.MeasureVerdictReason,
 			view.MeasureDispatchFailed, view.MeasureDispatchTime:
 		}
 	}

@@ -1,0 +1,63 @@
+// Tests that the API never shows the reason of a rejection.
+
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+func TestTheReasonOfARejectionIsNeverShown(t *testing.T) {
+	const code, label, told = "reason_code", "The label of the reason", "What the customer is told"
+	digest := regexp.MustCompile(`"digest":"[0-9a-f]+"`) // of the history, which has the reason
+	rejected := func(reason string) (bodies map[string]string) {
+		a := newAPI(t, setup{})
+		d := journey()
+		d.FourEyes, d.Notes = true, verification.NotesRequired
+		d.RejectReasons = []verification.RejectReason{{Code: code, Label: label, CustomerText: told}}
+		d.LifecycleWebhookURL, d.Notify = "https://app.example/hook", verification.NoticeEvents()
+		w := a.Apply(d).ID
+		id := a.Start(w, engine.StartRequest{ReferenceID: "person-1"}).ID
+		a.Submit(id, "consent_submitted", map[string]any{"consent_status": "success"})
+		a.Submit(id, "details_submitted", map[string]any{"pan": "ABCDE1234F"})
+		bodies = map[string]string{}
+		read := func(when string) {
+			for _, path := range []string{"/v1/runs", "/v1/runs/" + string(id), "/v1/runs/" + string(id) + "?view=report", "/v1/workflows", "/v1/workflows/" + string(w)} {
+				bodies[when+path] = digest.ReplaceAllString(string(a.do(http.MethodGet, path, "").Body), "")
+			}
+		}
+		for _, who := range []string{"asha", "ravi"} {
+			_, err := a.Engine.GiveVerdict(t.Context(), enginetest.Tenant, id, engine.VerdictRequest{
+				Decision: verification.DecisionReject, Reason: reason, Notes: "No.", By: who, Identity: who,
+			})
+			must(t, err)
+			a.Settle()
+			read(who)
+		}
+		bodies["notices"] = fmt.Sprintf("%+v", a.Notices.All())
+		return bodies
+	}
+	with, without := rejected(code), rejected("")
+	if diff := cmp.Diff(without, with); diff != "" {
+		t.Errorf("responses with a reason (-without +with):\n%s", diff)
+	}
+	if notices := with["notices"]; !strings.Contains(notices, "run.reviewed") || !strings.Contains(notices, "Decision:reject") {
+		t.Errorf("the run is not rejected: notices %s", notices)
+	}
+	for from, body := range with {
+		for _, hidden := range []string{code, label, told} {
+			if strings.Contains(body, hidden) {
+				t.Errorf("%s shows %q: %s", from, hidden, body)
+			}
+		}
+	}
+}

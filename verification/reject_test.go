@@ -1,0 +1,194 @@
+// Tests of reject reasons, and of the notes that a workflow requires.
+
+package verification_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// reasons are the reject reasons of the desk.
+func reasons() []verification.RejectReason {
+	return []verification.RejectReason{
+		{
+			Code: "wrong_name", Label: "The name does not match", CustomerText: "Your name could not be confirmed.",
+			CustomerTextIn: verification.Translations{"en": "Your name could not be confirmed.", "hi": "नाम की पुष्टि नहीं हुई।"},
+		},
+		{Code: "other", Label: "Other"},
+	}
+}
+
+func TestEveryProblemOfRejectReasons(t *testing.T) {
+	type def = verification.Definition
+	with := func(change func(r *verification.RejectReason)) func(*def) {
+		return func(d *def) {
+			d.RejectReasons = reasons()
+			change(&d.RejectReasons[0])
+		}
+	}
+	const code = "must be a lower-case letter followed by letters, digits or _, at most 64 characters"
+	type reason = verification.RejectReason
+	eachProblem(t, []invalid{
+		{"no code", with(func(r *reason) { r.Code = "" }), "reject_reasons[0].code", "is required"},
+		{"a code in capitals", with(func(r *reason) { r.Code = "Name" }), "reject_reasons[0].code", code},
+		{"a code of 65 characters", with(func(r *reason) { r.Code = strings.Repeat("c", 65) }), "reject_reasons[0].code", code},
+		{"a code twice", with(func(r *reason) { r.Code = "other" }), "reject_reasons[1].code", "is there twice"},
+		{"no label", with(func(r *reason) { r.Label = "" }), "reject_reasons[0].label", "is required"},
+		{"a long label", with(func(r *reason) { r.Label = strings.Repeat("ä", 201) }), "reject_reasons[0].label", "must be at most 200 characters"},
+		{
+			"a label in no language", with(func(r *reason) { r.LabelIn = verification.Translations{"e": "x"} }),
+			"reject_reasons[0].label.e", "a language must be a tag such as en or pt-BR",
+		},
+		{
+			"a long text for the customer", with(func(r *reason) { r.CustomerText = strings.Repeat("x", 2001) }),
+			"reject_reasons[0].customer_text", "must be at most 2000 characters",
+		},
+		{
+			"a text for the customer that is empty in a language", with(func(r *reason) { r.CustomerTextIn["hi"] = "" }),
+			"reject_reasons[0].customer_text.hi", "is required",
+		},
+		{"51 reasons", func(d *def) {
+			for i := range 51 {
+				d.RejectReasons = append(d.RejectReasons, reason{Code: fmt.Sprintf("c%d", i), Label: "Other"})
+			}
+		}, "reject_reasons", "must be at most 50"},
+		{"notes on rejection", func(d *def) { d.Notes = "on_rejct" }, "notes", "must be one of optional, on_reject, required; did you mean on_reject?"},
+	})
+}
+
+func TestRejectReasonsKeepTheirTextsInJSON(t *testing.T) {
+	for _, want := range append(reasons(), verification.RejectReason{
+		Code: "a", Label: "<A>", LabelIn: verification.Translations{"en": "<A>", "fr": "A"},
+	}) {
+		raw, err := json.Marshal(want)
+		var got verification.RejectReason
+		if err != nil || json.Unmarshal(raw, &got) != nil {
+			t.Fatalf("%s, %v", raw, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", raw, diff)
+		}
+	}
+	if got := reasons()[0].In("hi"); got.CustomerText != "नाम की पुष्टि नहीं हुई।" || got.Label != "The name does not match" {
+		t.Errorf("in Hindi the reason is %+v", got)
+	}
+}
+
+func TestReasonAndNotesOfAVerdict(t *testing.T) {
+	const approve, reject = verification.DecisionApprove, verification.DecisionReject
+	type give = verification.GiveVerdict
+	const noReason, noNotes = "payload.reason is required for a rejection", "payload.notes is required"
+	for _, c := range []struct {
+		name    string
+		reasons bool // the workflow has reject reasons
+		notes   verification.NotesRule
+		give    give
+		want    string // the problems; empty for none
+	}{
+		{"an API client rejects without a reason", true, "required", give{Decision: reject}, ""},
+		{"an API client rejects with a reason", true, "", give{Decision: reject, Reason: "other"}, ""},
+		{"a reviewer rejects with a reason", true, "", give{Decision: reject, Reason: "other", Justified: true}, ""},
+		{"a reviewer rejects without a reason", true, "", give{Decision: reject, Justified: true}, noReason},
+		{"a reviewer rejects where there are no reasons", false, "", give{Decision: reject, Justified: true}, ""},
+		{"a reviewer approves without a reason", true, "on_reject", give{Decision: approve, Justified: true}, ""},
+		{"an approval with a reason", true, "", give{Decision: approve, Reason: "other"}, "payload.reason is only for a rejection"},
+		{
+			"a reason that there is not", true, "",
+			give{Decision: reject, Reason: "oter", Notes: "x"},
+			"payload.reason must be the code of a reject reason of the workflow",
+		},
+		{
+			"a reason where there are none", false, "",
+			give{Decision: reject, Reason: "other"},
+			"payload.reason must be the code of a reject reason of the workflow",
+		},
+		{"a rejection without the notes that it needs", true, "on_reject", give{Decision: reject, Reason: "other", Justified: true}, noNotes},
+		{"a rejection with the notes that it needs", true, "on_reject", give{Decision: reject, Reason: "other", Notes: "x", Justified: true}, ""},
+		{"neither a reason nor notes", true, "on_reject", give{Decision: reject, Notes: " \n", Justified: true}, noReason + ", " + noNotes},
+		{"an approval without the notes that it needs", false, "required", give{Decision: approve, Justified: true}, noNotes},
+		{"notes are optional", false, "optional", give{Decision: reject, Justified: true}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := desk()
+			d.RejectReasons, d.Notes = nil, c.notes
+			if c.reasons {
+				d.RejectReasons = reasons()
+			}
+			j := begin(t, d, wantsOne).submit(consents).pass()
+			_, err := j.try(c.give)
+			var problems []string
+			if err != nil {
+				for _, f := range fieldsOf(t, err) {
+					problems = append(problems, f.Name+" "+f.Message)
+				}
+			}
+			if got := strings.Join(problems, ", "); got != c.want {
+				t.Fatalf("problems = %q, want %q", got, c.want)
+			}
+			if err != nil {
+				return
+			}
+			if got := j.do(c.give).run.Verdict; got.Reason != c.give.Reason || got.Notes != c.give.Notes {
+				t.Errorf("the verdict has the reason %q and the notes %q", got.Reason, got.Notes)
+			}
+		})
+	}
+}
+
+func TestAConfirmationKeepsTheReasonOfTheProposal(t *testing.T) {
+	const approve, reject = verification.DecisionApprove, verification.DecisionReject
+	justified := func(who string, d verification.Decision, reason, notes string) verification.GiveVerdict {
+		v := verdictBy(who, d)
+		v.Reason, v.Notes, v.Justified = reason, notes, true
+		return v
+	}
+	d := fourEyes()
+	d.Notes = verification.NotesRequired
+	proposed := begin(t, d, wantsOne).submit(consents).pass().do(justified("asha", reject, "wrong_name", "Another name."))
+	if got := proposed.run.Proposal.Reason; got != "wrong_name" {
+		t.Errorf("the proposal has the reason %q", got)
+	}
+	confirmed := proposed.fork().do(justified("ravi", reject, "", ""))
+	if got := confirmed.run.Verdict; got.Reason != "wrong_name" || got.Notes != "Another name." {
+		t.Errorf("the verdict has the reason %q and the notes %q, want those of the proposal", got.Reason, got.Notes)
+	}
+	other := proposed.fork().do(justified("ravi", reject, "other", ""))
+	if got := other.run.Verdict.Reason; got != "other" {
+		t.Errorf("the verdict has the reason %q, want that of the confirmation", got)
+	}
+	if _, err := proposed.try(justified("ravi", approve, "", "")); err == nil {
+		t.Error("a reviewer sends a proposal back without the notes that the workflow requires")
+	}
+	approval := begin(t, d, wantsOne).submit(consents).pass().do(justified("asha", approve, "", "Fine."))
+	returned := approval.do(justified("ravi", reject, "other", "Not fine.")).history
+	if f, ok := returned[len(returned)-1].Fact.(verification.ProposalReturned); !ok || f.Reason != "other" {
+		t.Errorf("the proposal was sent back with %+v", returned[len(returned)-1].Fact)
+	}
+}
+
+// reasonsAreOfTheWorkflow: a verdict has a reason only if it rejects, and one that the workflow has.
+func reasonsAreOfTheWorkflow(t tester, j *journey) {
+	t.Helper()
+	def := j.program.Version.Definition
+	if def.Nodes == nil {
+		return // a recorded history
+	}
+	for _, e := range j.history {
+		var v verification.VerdictRecorded
+		switch f := e.Fact.(type) {
+		case verification.VerdictRecorded:
+			v = f
+		case verification.VerdictProposed:
+			v = verification.VerdictRecorded(f)
+		}
+		if _, known := def.RejectReason(v.Reason); v.Reason != "" && (!known || v.Decision != verification.DecisionReject) {
+			t.Errorf("a verdict %s has the reason %q", v.Decision, v.Reason)
+		}
+	}
+}
