@@ -19,6 +19,7 @@ type Program struct {
 	templates  map[NodeID]Template
 	patterns   map[NodeID]map[string]Pattern
 	input      Schema
+	facts      Values // of the expressions of `subject` and `compare`; nil if there are none
 	warnings   []FieldError
 }
 
@@ -130,7 +131,8 @@ func (v *validator) texts(ctx context.Context, l ExpressionCompiler, p *Program)
 			return err
 		}
 	}
-	return nil
+	v.facts(ctx, l, p)
+	return ctx.Err()
 }
 
 func (v *validator) conditions(ctx context.Context, id NodeID, n Node, l ExpressionCompiler, p *Program) {

@@ -32,6 +32,10 @@ type Definition struct {
 	// FourEyes says that a verdict needs two reviewers: one proposes it, another one
 	// confirms it.
 	FourEyes bool `json:"four_eyes,omitempty"`
+	// Subject says whom runs are about, and Compare which values must agree. Without them,
+	// package view looks for well-known fields, and for fields with the same name.
+	Subject *SubjectFields `json:"subject,omitempty"`
+	Compare []Comparison   `json:"compare,omitempty"`
 	// RejectReasons are what a reviewer chooses from when rejecting a run; none if reviewers
 	// give no reason.
 	RejectReasons []RejectReason `json:"reject_reasons,omitempty"`

@@ -76,6 +76,21 @@ type Template interface {
 	Render(s Scope) (map[string]any, error)
 }
 
+// Values are compiled expressions of any type.
+type Values interface {
+	// Evaluate returns the plain JSON value of each expression; nil if a value that it reads
+	// is missing, if it cannot be evaluated, or if its value is too large. The cost of all
+	// expressions together is bounded.
+	Evaluate(s Scope) []any
+	// Reads returns the paths that an expression reads, such as "steps.pan.data.name".
+	Reads(i int) []string
+	// Types returns the JSON types that the value of an expression may have; nil if they are
+	// not known.
+	Types(i int) []string
+	// Findings returns what was found in an expression that cannot be meant.
+	Findings(i int) []Finding
+}
+
 // Pattern is a compiled regular expression.
 type Pattern interface {
 	// MatchString reports whether s has a match.

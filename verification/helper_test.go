@@ -57,6 +57,55 @@ func (l language) Condition(text string, d verification.Declarations) (verificat
 	return named(l.conditions, text)
 }
 
+func (l language) Values(texts []string, d verification.Declarations) (verification.Values, []error) {
+	v, problems := values{}, make([]error, len(texts))
+	for i, text := range texts {
+		step, field, _ := strings.Cut(strings.TrimPrefix(text, "steps."), ".data.")
+		problem := error(nil)
+		if _, ok := d.Steps[verification.NodeID(step)]; !ok && !strings.HasPrefix(text, "input.") {
+			problem = fmt.Errorf("there is no step %s", step)
+		}
+		v, problems[i] = append(v, value{verification.NodeID(step), field, text}), problem
+	}
+	return v, problems
+}
+
+// values are paths such as steps.details.data.name or input.name.
+type values []value
+
+type value struct {
+	step        verification.NodeID
+	field, text string
+}
+
+func (v values) Evaluate(s verification.Scope) []any {
+	all := make([]any, len(v))
+	for i, p := range v {
+		if name, ok := strings.CutPrefix(p.text, "input."); ok {
+			all[i] = s.Input.Map()[name]
+		}
+		for _, step := range s.Steps {
+			if step.Node == p.step {
+				all[i] = step.Data.Map()[p.field]
+			}
+		}
+	}
+	return all
+}
+
+func (v values) Reads(i int) []string                  { return []string{v[i].text} }
+func (v values) Findings(i int) []verification.Finding { return nil }
+
+func (v values) Types(i int) []string {
+	if v[i].field == "place" || v[i].field == "photo" {
+		return []string{"object"}
+	}
+	if v[i].field == "pan" {
+		return []string{"string"}
+	}
+	return nil
+}
+
 func (l language) Template(object verification.Data, _ verification.Declarations) (verification.Template, error) {
 	return named(l.templates, object.String())
 }

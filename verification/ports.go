@@ -128,7 +128,7 @@ type Rescreener interface {
 }
 
 // ExpressionCompiler compiles the texts inside a definition. The text of an error
-// is one plain sentence. An error of Condition, Template and Schema may be a *TextError,
+// is one plain sentence. An error of Condition, Template, Values and Schema may be a *TextError,
 // which has the position of the problem, or join several errors (errors.Join).
 type ExpressionCompiler interface {
 	// Condition compiles a branch condition, which must be a boolean or of a type
@@ -137,6 +137,9 @@ type ExpressionCompiler interface {
 	// Template compiles an object whose strings may hold ${...}. Where its values, or
 	// the types of their expressions, are known, they must be valid against d.With.
 	Template(object Data, d Declarations) (Template, error)
+	// Values compiles expressions of any type. problems[i] is what is wrong with texts[i],
+	// or nil; the value of such an expression is nil.
+	Values(texts []string, d Declarations) (v Values, problems []error)
 	// Pattern compiles an RE2 expression.
 	Pattern(text string) (Pattern, error)
 	// Schema compiles a JSON Schema. It resolves no references to files or hosts, and

@@ -37,7 +37,8 @@ const (
 // Size estimates the memory of the program, in bytes.
 func (p Program) Size() int {
 	d := p.Version.Definition
-	return programOverhead + d.expressions()*expressionSize + len(d.InputSchema)*schemaFactor
+	facts, _ := d.factTexts()
+	return programOverhead + (d.expressions()+len(facts))*expressionSize + len(d.InputSchema)*schemaFactor
 }
 
 // expressions returns the number of conditions and ${...} in a definition.

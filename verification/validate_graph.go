@@ -124,7 +124,7 @@ func components(nodes []NodeID, next map[NodeID][]NodeID) (found [][]NodeID) {
 
 // declarations returns what expressions at a node may read: the steps on some
 // path from the start to it. If some edge leads nowhere, all steps count, so that
-// no false problem is reported. The first declarations do without the descriptions of
+// no false problem is reported. Without a node, an expression may read all steps. The first declarations do without the descriptions of
 // providers; others follow if there are any.
 func (v *validator) declarations(at NodeID) []Declarations {
 	d := Declarations{Input: v.def.InputSchema, Steps: map[NodeID]StepDeclaration{}, Inspect: v.inspects}
@@ -132,7 +132,7 @@ func (v *validator) declarations(at NodeID) []Declarations {
 	for id, n := range v.def.Nodes {
 		if n.IsStep() {
 			d.Steps[id] = StepDeclaration{
-				Type: n.Type, Key: n.Key, Fields: n.Fields, Optional: n.Optional, MayPrecede: v.incomplete || before[id],
+				Type: n.Type, Key: n.Key, Fields: n.Fields, Optional: n.Optional, MayPrecede: at == "" || v.incomplete || before[id],
 			}
 		}
 	}

@@ -129,6 +129,10 @@ func (lenient) Condition(string, verification.Declarations) (verification.Condit
 func (lenient) Template(verification.Data, verification.Declarations) (verification.Template, error) {
 	return nil, nil
 }
+
+func (lenient) Values(texts []string, _ verification.Declarations) (verification.Values, []error) {
+	return nil, make([]error, len(texts))
+}
 func (lenient) Pattern(string) (verification.Pattern, error)          { return nil, nil }
 func (lenient) Schema(verification.Data) (verification.Schema, error) { return nil, nil }
 

@@ -144,6 +144,33 @@ func TestTheSchemaAndTheRulesReserveTheSameFieldNames(t *testing.T) {
 	}
 }
 
+func TestTheSchemaAndTheReaderRefuseFields(t *testing.T) {
+	const good = "{workflow: w, name: W, start: a, nodes: {a: {type: end}}, %s}"
+	s := schema(t)
+	for fields, accepted := range map[string]bool{
+		"subject: {name: input.name, birth_date: input.dob, number: input.pan, portrait: input.photo}": true,
+		"compare: [{fact: Name, of: [input.name, input.other]}]":                                       true,
+		"reject_reasons: [{code: a, label: A, customer_text: {en: A}}], notes: on_reject":              true,
+		"subject: {names: input.name}":                               false,
+		"subject: {name: 1}":                                        false,
+		"subject: input.name":                                       false,
+		"compare: {fact: Name, of: [a, b]}":                         false,
+		"compare: [{fact: Name, of: a}]":                            false,
+		"compare: [{fact: Name, of: [a, b], to: c}]":                false,
+		"reject_reasons: [a]":                                       false,
+		"reject_reasons: [{code: a, label: A, text: A}]":            false,
+		"reject_reasons: [{code: a, label: 1}]":                     false,
+		"reject_reasons: [{code: a, label: A, customer_text: [A]}]": false,
+		"notes: sometimes":                                          false,
+	} {
+		raw := fmt.Appendf(nil, good, fields)
+		_, err := definition.ReadWorkflow("w.yaml", raw)
+		if schema, reader := s.Validate(plain(t, raw)) == nil, err == nil; schema != accepted || reader != accepted {
+			t.Errorf("%s: the schema accepts it: %t, the reader: %t, want %t", fields, schema, reader, accepted)
+		}
+	}
+}
+
 // A file with several problems would be refused for any one of them.
 func TestTheSchemaAndTheReaderRefuseEachProblemAlone(t *testing.T) {
 	const good = "{workflow: w, name: W, start: a, nodes: {a: {type: end}, %s}}"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // RunRecord is a run as a reviewer sees it: its report and its whole history.
@@ -22,7 +23,16 @@ type RunRecord struct {
 	Definition verification.Definition // of the version that the run executed
 	Documents  []verification.Document // that accepted answers name
 	FourEyes   bool                    // a verdict needs two reviewers: see Report.Proposal
-	At         time.Time               // when it was read
+	// Verdict is the newest verdict with its reason; its Decision is empty if there is none,
+	// or if hits were found since.
+	Verdict verification.Verdict
+	Subject view.Subject
+	Facts   view.Facts
+	// Input is what the run was started with, and InputSchema describes it.
+	Input       verification.Data
+	InputSchema verification.DataSchema
+	Asked       []view.Asked // what the checks were asked, in execution order
+	At          time.Time    // when it was read
 }
 
 // RunRecord returns the record of one run, or ErrNotFound.
@@ -34,12 +44,28 @@ func (e *Engine) RunRecord(ctx context.Context, t verification.TenantID, id veri
 	r := RunRecord{
 		Report: h.report, Action: h.run.Summary().View(h.at).Action,
 		Seq: h.run.Seq, History: h.events, Documents: h.run.Documents, At: h.at,
-		FourEyes: h.run.Started.FourEyes,
+		FourEyes: h.run.Started.FourEyes, Verdict: h.run.Verdict, Input: h.run.Started.Input,
 	}
 	if summary := h.run.Summary(); summary.DecisionAt(h.at) == verification.DecisionReview {
 		r.Review = summary.Review
 	}
 	program, err := e.describeCards(ctx, t, r.Report)
+	if err != nil {
+		return r, err
+	}
 	r.Definition = program.Version.Definition
-	return r, err
+	r.InputSchema = r.Definition.InputSchema.Map()
+	r.Asked = view.AskedOf(program, h.run, t)
+	for i, a := range r.Asked {
+		p, _ := e.provider(t, r.Definition.Nodes[a.Node].Provider)
+		if with := verification.Describe(p).With; a.With != nil && with != nil {
+			r.Asked[i].Schema = with.Map()
+		}
+	}
+	schemas := map[verification.NodeID]verification.DataSchema{}
+	for _, c := range r.Report.Cards {
+		schemas[c.NodeID] = c.DataSchema
+	}
+	r.Subject, r.Facts = view.SubjectOf(program, h.run), view.FactsOf(program, h.run, schemas, r.Asked)
+	return r, nil
 }

@@ -54,6 +54,10 @@ func version(n int) verification.Version {
 		Definition: verification.Definition{
 			Workflow: "onboarding", ID: onboarding, Name: oddText, Description: oddText,
 			RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, ReviewDueMinutes: 240, FourEyes: true,
+			Subject: &verification.SubjectFields{
+				Name: "steps.details.data.z", BirthDate: "steps.details.data.d", Number: "input.number", Portrait: "steps.details.data.i",
+			},
+			Compare: []verification.Comparison{{Fact: oddText, Of: []string{"steps.details.data.z", "input.name"}}},
 			RejectReasons: []verification.RejectReason{
 				{Code: "wrong_name", Label: oddText, LabelIn: translated, CustomerText: oddText, CustomerTextIn: translated}, {Code: "other", Label: "Other"},
 			},

@@ -1,0 +1,74 @@
+// Tests of the record of a run.
+
+package engine_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/view"
+)
+
+func TestTheRecordSaysWhomARunIsAbout(t *testing.T) {
+	k := enginetest.New(t)
+	d := verification.Definition{
+		Workflow: "record", Name: "Record", Start: "pan",
+		InputSchema: verification.Data(`{"type":"object","properties":{"name":{"type":"string","title":"Full name"},"born":{"type":"string"}}}`),
+		Subject:     &verification.SubjectFields{Name: "input.name", BirthDate: "input.born"},
+		Compare:     []verification.Comparison{{Fact: "Name", Of: []string{"input.name", "steps.pan.data.holder", "steps.pan.data.lost"}}},
+		Notes:       verification.NotesRequired, RejectReasons: []verification.RejectReason{{Code: "wrong_name", Label: "Wrong name"}},
+		Nodes: map[verification.NodeID]verification.Node{
+			"pan": {
+				Type: verification.NodeCheck, Provider: "script", Label: "PAN", Next: "review",
+				With: verification.Data(`{"name":"${input.name}","place":{"country":"IN"}}`),
+			},
+			"review": {Type: verification.NodeReview, Next: "done"},
+			"done":   {Type: verification.NodeEnd},
+		},
+	}
+	k.Provider.On("pan", enginetest.Pass(map[string]any{"holder": "Asha Roy"}))
+	run := k.Start(k.Apply(d).ID, engine.StartRequest{ReferenceID: "person-1", Input: verification.Data(`{"name":"Asha Rao"}`)}).ID
+	verdict := engine.VerdictRequest{Decision: verification.DecisionReject, Justified: true}
+	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, verdict); !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("a verdict without a reason: %v, want it to be invalid", err)
+	}
+	verdict.Reason, verdict.Notes = "wrong_name", "Another person."
+	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, verdict); err != nil {
+		t.Fatal(err)
+	}
+	k.Settle()
+	r, err := k.Engine.RunRecord(t.Context(), enginetest.Tenant, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(view.Subject{Name: "Asha Rao"}, r.Subject); diff != "" {
+		t.Errorf("subject (-want +got):\n%s", diff)
+	}
+	facts := view.Facts{
+		Sources: []view.FactSource{{Kind: view.SourceInput}, {Kind: view.SourceCheck, Node: "pan", Label: "PAN"}, {Kind: view.SourceCheck, Node: "pan", Label: "PAN"}},
+		Rows: []view.FactRow{{Fact: "Name", Differs: true, Cells: []view.FactCell{
+			{Source: 0, Path: "input.name", Text: "Asha Rao"},
+			{Source: 1, Node: "pan", Path: "steps.pan.data.holder", Text: "Asha Roy", Differs: true, Marks: []view.Range{{From: 6, To: 8}}},
+			{Source: 2, Node: "pan", Path: "steps.pan.data.lost"},
+		}}},
+	}
+	if diff := cmp.Diff(facts, r.Facts); diff != "" {
+		t.Errorf("facts (-want +got):\n%s", diff)
+	}
+	asked := []view.Asked{{Node: "pan", Key: "pan", Label: "PAN", With: verification.Data(`{"name":"Asha Rao","place":{"country":"IN"}}`)}}
+	if diff := cmp.Diff(asked, r.Asked); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	if got := r.InputSchema.Field("name").Title(); got != "Full name" || r.Input.String() != `{"name":"Asha Rao"}` || r.Verdict.Reason != "wrong_name" {
+		t.Errorf("the input is %s with the title %q; the verdict is %+v", r.Input, got, r.Verdict)
+	}
+	n, err := k.Engine.Numbers(t.Context(), enginetest.Tenant, engine.NumbersQuery{Days: 1})
+	if err != nil || n.Reasons["wrong_name"] != 1 {
+		t.Errorf("rejections by reason = %v, %v", n.Reasons, err)
+	}
+}

@@ -1,0 +1,121 @@
+// Subject: whom a run is about, and what its checks were asked.
+
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Subject is whom a run is about. A field that is not given is empty.
+type Subject struct {
+	Name, BirthDate, Number string
+	Portrait                string // the id of a document of the run that is an image
+}
+
+// SubjectOf returns the subject of a run: as `subject` of the workflow says or, without it,
+// by well-known fields of the customer's answers and of the input. It never fails.
+func SubjectOf(p verification.Program, r verification.Run) Subject {
+	def := p.Version.Definition
+	if def.Subject != nil {
+		v := p.FactValues(r)
+		return Subject{
+			Name: textOf(v.Name.Value), BirthDate: textOf(v.BirthDate.Value), Number: textOf(v.Number.Value),
+			Portrait: portrait(r, v.Portrait.Value),
+		}
+	}
+	claims := claimed(p, r, nil)
+	first := func(keys ...string) string {
+		for _, c := range claims {
+			for _, key := range keys {
+				if i := slices.IndexFunc(c.fields, func(f field) bool { return f.key == key }); i >= 0 {
+					return c.fields[i].text
+				}
+			}
+		}
+		return ""
+	}
+	return Subject{
+		Name: first("name", "full_name", "customer_name"), BirthDate: first("dob", "birth_date", "date_of_birth"),
+		Number: first("pan", "number", "id_number"), Portrait: anyPortrait(def, r),
+	}
+}
+
+// anyPortrait returns the image of a well-known field, or else one of the front camera.
+func anyPortrait(def verification.Definition, r verification.Run) string {
+	front := ""
+	for _, s := range r.Steps {
+		values := s.Data.Map()
+		for _, name := range []string{"photo", "selfie", "portrait"} {
+			if f, ok := def.Nodes[s.Node].Fields.ByName(name); ok && f.Type == verification.FieldImage {
+				if id := portrait(r, values[name]); id != "" {
+					return id
+				}
+			}
+		}
+		for _, f := range def.Nodes[s.Node].Fields {
+			if f.Type == verification.FieldImage && f.Camera == verification.CameraFront && front == "" {
+				front = portrait(r, values[f.Name])
+			}
+		}
+	}
+	return front
+}
+
+// portrait returns the id of the image that an answer names; empty if it is no image of the run.
+func portrait(r verification.Run, answer any) string {
+	id, _ := answer.(string)
+	if object, ok := answer.(map[string]any); ok {
+		id, _ = object["document_id"].(string)
+	}
+	for _, d := range r.Documents {
+		if id != "" && d.ID == id && strings.HasPrefix(d.MediaType, "image/") {
+			return id
+		}
+	}
+	return ""
+}
+
+// Asked is what a check of a run was asked.
+type Asked struct {
+	Node  verification.NodeID
+	Key   string
+	Label string
+	// With is the `with` of the check with the values of the run, as they are now: the steps
+	// before the check may have been visited again since. It is nil if the check has no
+	// `with`, or if it cannot be rendered.
+	With verification.Data
+	// TooLarge says that With is left out because of its size.
+	TooLarge bool
+	// Schema describes With; the caller fills it in.
+	Schema verification.DataSchema
+}
+
+// The bounds of what checks were asked.
+const (
+	maxAsked      = 100
+	maxAskedBytes = 16 << 10 // of one check
+)
+
+// AskedOf returns what the checks of a run were asked, in execution order: of the first 100
+// checks at most. It never fails.
+func AskedOf(p verification.Program, r verification.Run, t verification.TenantID) (all []Asked) {
+	for _, s := range r.Steps {
+		if s.Type != verification.NodeCheck || s.Dispatches == 0 || len(all) == maxAsked {
+			continue
+		}
+		a := Asked{Node: s.Node, Key: s.Key, Label: s.Label}
+		if request, err := p.RequestAgain(t, r, s.Node); err == nil {
+			if with, err := verification.NewData(request.With); err == nil {
+				a.With = with
+			}
+		}
+		if len(a.With) > maxAskedBytes {
+			a.With, a.TooLarge = nil, true
+		}
+		all = append(all, a)
+	}
+	return all
+}
