@@ -129,6 +129,10 @@ func TestFactsWithoutACompare(t *testing.T) {
 	for _, c := range []struct{ name, input, answers, registry, card, want string }{
 		{"nothing has the same key", "", answers, `{"status":"active"}`, "", ""},
 		{
+			"the registry has the family name first", "", `{"name":"Meera Nair"}`, `{"name":"NAIR MEERA"}`, "",
+			"Full name: customer details=Meera Nair; check registry=NAIR MEERA;",
+		},
+		{
 			"the registry agrees, ignoring case, space and composition", "", `{"name":"Meera  Naír"}`, `{"name":" meera nai\u0301r "}`, "",
 			"Full name: customer details=Meera  Naír; check registry=meera naír;",
 		},

@@ -27,6 +27,8 @@ type cardView struct {
 	Line            string // the first values in one line
 	Hits            []hitView
 	AllValues       string // the title of the values below the hits
+	Asked           dataTable
+	AskedTitle      string
 
 	of     verification.NodeType
 	status verification.CardStatus
@@ -103,6 +105,7 @@ type documentView struct {
 
 // cards returns the cards of a run.
 func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
+	asked := askedOf(rec)
 	for _, card := range rec.Report.Cards {
 		v := cardView{
 			Node: card.NodeID, Label: card.Label, Type: s.say("type." + string(card.Type)), Badge: s.cardBadge(card.Status),
@@ -114,7 +117,10 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 		v.of, v.status = card.Type, card.Status
 		v.cardData = s.cardData(rec, card, card.Data)
 		v.Line, v.Hits = v.Table.line(), s.hits(card)
-		v.AllValues = s.say("card.values")
+		v.AllValues, v.AskedTitle = s.say("card.values"), s.say("card.asked")
+		if a, ok := asked[card.NodeID]; ok {
+			v.Asked = tableOf(a.With, a.Schema, nil, s.Message)
+		}
 		if len(v.Hits) > 0 && v.Reason != "" {
 			v.Reason = strings.TrimSpace(s.count("card.hits", len(v.Hits)) + ". " + s.sentences(withoutHits(card.Sentences)))
 		}

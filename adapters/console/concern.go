@@ -17,11 +17,14 @@ type concernView struct {
 	Badge *web.Badge // in place of Step in the queue; nil for none
 	Text  string
 	Hit   bool // it is a hit of a list
+	// Linked says that the page of the run shows the step: a review step without a verdict
+	// has nothing to show.
+	Linked bool
 }
 
 // concernView returns a concern in the language of the reader.
 func (s session) concernView(c verification.Concern) concernView {
-	v := concernView{Node: c.NodeID, Step: c.Label, Text: s.sentences(c.Sentences)}
+	v := concernView{Node: c.NodeID, Step: c.Label, Text: s.sentences(c.Sentences), Linked: c.Kind != verification.ConcernReview}
 	switch c.Kind {
 	case verification.ConcernHit:
 		v.Badge = &web.Badge{Tone: web.Bad, Icon: "flag", Text: s.say("concern.hit", percent(c.Hit.Score))}

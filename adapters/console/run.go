@@ -26,8 +26,11 @@ type runView struct {
 	BackText  string
 	Facts     []runFact
 	Guide     []guideRow
-	Error     string     // why the run failed or expired; empty if it did not
-	Counts    string     // of the cards
+	Error     string // why the run failed or expired; empty if it did not
+	Counts    string // of the cards
+	Subject   subjectView
+	Differing *factsView // what the sources of the run say; nil for nothing
+	Input     dataTable  // what the run was started with
 	Problems  []cardView // the steps that are flagged or did not pass
 	Given     []cardView // what the customer sent
 	Passed    []cardView // all other steps
@@ -111,7 +114,7 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 	report := rec.Report
 	v := runView{
 		ID: report.Run.ID, Reference: report.Run.ReferenceID, Back: s.Base + f.list() + "#run-" + string(report.Run.ID), BackText: s.say("run.back." + strings.Trim(s.path, "/")),
-		Badges: []web.Badge{s.statusBadge(report.Run.Status)}, Over: rec.Review == nil, Facts: s.runFacts(rec), Guide: s.guide(report),
+		Badges: []web.Badge{s.statusBadge(report.Run.Status)}, Over: rec.Review == nil, Subject: s.subjectView(rec), Differing: s.factsView(rec.Facts), Input: tableOf(rec.Input, rec.InputSchema, nil, s.Message), Facts: s.runFacts(rec), Guide: s.guide(report),
 		Counts: s.say("run.counts", report.Summary.OK, report.Summary.NeedsReview, report.Summary.Failed),
 	}
 	if b, ok := outcomeBadge(report.Run.Outcome); ok {
@@ -200,10 +203,14 @@ func pathTitles(d verification.Data) verification.DataSchema {
 // runFacts returns what the head of the page says about a run.
 func (s session) runFacts(rec engine.RunRecord) []runFact {
 	run, workflow := rec.Report.Run, rec.Report.Workflow
-	facts := []runFact{
+	var facts []runFact
+	if rec.Subject.Name != "" {
+		facts = []runFact{{Label: s.say("run.reference"), Value: run.ReferenceID}}
+	}
+	facts = append(facts, []runFact{
 		{Label: s.say("run.workflow"), Value: s.say("run.version", isolate(workflow.Name), workflow.Version)},
 		{Label: s.say("run.started"), Value: s.At(run.StartedAt).Text + " " + s.Zone.String()},
-	}
+	}...)
 	if !run.CompletedAt.IsZero() {
 		facts = append(facts, runFact{Label: s.say("run.ended"), Value: s.At(run.CompletedAt).Text + " " + s.Zone.String()})
 	}

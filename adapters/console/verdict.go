@@ -3,6 +3,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -49,12 +50,16 @@ type verdictPanel struct {
 	Position string // in the queue
 	Notes    string
 	MaxNotes int
+
+	Reasons   []choice // of a rejection; none if the workflow names none
+	NotesRule string   // says when notes are required
 }
 
 // keptVerdict is what a refused post contained, and why it was refused.
 type keptVerdict struct {
 	Notes   string
-	Seq     int // of the run that the form showed; 0 for none
+	Reason  string // the code of a rejection
+	Seq     int    // of the run that the form showed; 0 for none
 	Note    *web.Note
 	Changed bool // the page says so if a person has changed the run since the form was shown
 	Problem string
@@ -71,6 +76,7 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 		Verdicts: s.verdictsOf(entries, rec.At), Note: kept.Note, Notes: kept.Notes, Problem: kept.Problem,
 		Seq: rec.Seq, MaxNotes: verification.MaxNotes, FourEyes: rec.FourEyes,
 	}
+	p.Reasons, p.NotesRule = s.reasons(rec.Definition, kept.Reason), s.say("verdict.notes."+string(cmp.Or(rec.Definition.Notes, verification.NotesOptional)))
 	if !over && s.May(verification.RoleReviewer) {
 		p.Cancel = at + "/cancel" + f.Query()
 	}
@@ -113,6 +119,14 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 	return p
 }
 
+// reasons returns the reasons for a rejection, in the language of the reader.
+func (s session) reasons(d verification.Definition, chosen string) (all []choice) {
+	for _, r := range d.RejectReasons {
+		all = append(all, choice{Value: r.Code, Text: r.In(s.Lang()).Label, Chosen: r.Code == chosen})
+	}
+	return all
+}
+
 // decisive reports whether a line of the timeline is a verdict, a change of a proposal,
 // or the cancellation or expiry of the run.
 func decisive(k view.TimelineKind) bool {
@@ -147,7 +161,7 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 	if err != nil {
 		return err
 	}
-	kept := keptVerdict{Notes: notesOf(r)}
+	kept := keptVerdict{Notes: notesOf(r), Reason: r.PostForm.Get("reason")}
 	if kept.Seq, err = strconv.Atoi(r.PostForm.Get("seq")); err != nil || kept.Seq < 1 {
 		kept.Seq = noSeq
 	}
@@ -170,7 +184,7 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say(refusalOf(err))}
 		return c.showRun(w, r, s, http.StatusConflict, kept)
 	case errors.Is(err, verification.ErrInvalid):
-		kept.Problem = s.say("verdict.invalid", verification.MaxNotes)
+		kept.Problem = s.problemOf(err)
 		return c.showRun(w, r, s, http.StatusUnprocessableEntity, kept)
 	}
 	return err
@@ -191,6 +205,21 @@ func refusalOf(err error) string {
 	return "verdict.changed"
 }
 
+// problemOf says what is wrong with a verdict.
+func (s session) problemOf(err error) string {
+	if e, ok := errors.AsType[*verification.Error](err); ok {
+		for _, field := range e.Fields {
+			switch {
+			case field.Name == "payload.reason":
+				return s.say("verdict.problem.reason")
+			case field.Name == "payload.notes" && field.Message == "is required":
+				return s.say("verdict.problem.notes")
+			}
+		}
+	}
+	return s.say("verdict.invalid", verification.MaxNotes)
+}
+
 // notesOf returns the notes of a form, with the line breaks that a person typed.
 func notesOf(r *http.Request) string {
 	return strings.ReplaceAll(r.PostForm.Get("notes"), "\r\n", "\n")
@@ -208,8 +237,12 @@ func (c *console) decide(ctx context.Context, s session, id verification.RunID, 
 			Notes: kept.Notes, By: s.Name, Identity: s.Identity, Seq: kept.Seq,
 		})
 	}
+	reason := kept.Reason
+	if decision != string(verification.DecisionReject) {
+		reason = ""
+	}
 	result, err := c.engine.GiveVerdict(ctx, s.Tenant, id, engine.VerdictRequest{
-		Decision: verification.Decision(decision), Notes: kept.Notes, By: s.Name, Identity: s.Identity, Seq: kept.Seq,
+		Decision: verification.Decision(decision), Reason: reason, Justified: true, Notes: kept.Notes, By: s.Name, Identity: s.Identity, Seq: kept.Seq,
 	})
 	switch result.Result {
 	case engine.SignalVerdictProposed:

@@ -28,7 +28,7 @@ func normal(s string) string {
 func agree(a, b any) bool {
 	for _, x := range items(a) {
 		for _, y := range items(b) {
-			if x == y || sameDate(x, y) {
+			if x == y || sameWords(x, y) || sameDate(x, y) {
 				return true
 			}
 		}
@@ -48,6 +48,12 @@ func items(v any) (all []string) {
 		}
 	}
 	return all
+}
+
+// sameWords reports whether two texts in normal form have the same words, in any order:
+// registries put the family name first.
+func sameWords(a, b string) bool {
+	return len(a) == len(b) && len(a) <= maxFactText && slices.Equal(slices.Sorted(strings.FieldsSeq(a)), slices.Sorted(strings.FieldsSeq(b)))
 }
 
 func sameDate(a, b string) bool {

@@ -75,8 +75,8 @@ type FactCell struct {
 	// Text is the value, in NFC; it is cut after 500 characters. It is empty if the value is
 	// not given, and then never differs.
 	Text string
-	// Differs says that the value differs from the first one that is given, ignoring case and
-	// space. A date is compared as a date, and a list agrees with each of its items.
+	// Differs says that the value differs from the first one that is given, ignoring case,
+	// space and the order of words. A date is compared as a date, and a list agrees with each of its items.
 	Differs bool
 	// Marks are the characters of Text that differ, in order. There may be none, such as
 	// where a word is missing.

@@ -1,0 +1,137 @@
+// Whom a run is about, and what its sources say about them, side by side.
+
+package console
+
+import (
+	"slices"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/view"
+)
+
+// subjectView is whom a run is about.
+type subjectView struct {
+	Name     string
+	Portrait *documentView // nil for none
+	Facts    []runFact
+}
+
+// subjectView returns whom a run is about. Its Name is empty if the run does not say it.
+func (s session) subjectView(rec engine.RunRecord) (v subjectView) {
+	v.Name = rec.Subject.Name
+	for _, fact := range []struct{ key, value string }{
+		{"subject.born", rec.Subject.BirthDate}, {"subject.number", rec.Subject.Number},
+	} {
+		if fact.value != "" {
+			v.Facts = append(v.Facts, runFact{Label: s.say(fact.key), Value: fact.value})
+		}
+	}
+	if i := slices.IndexFunc(rec.Documents, func(d verification.Document) bool { return d.ID == rec.Subject.Portrait }); i >= 0 {
+		portrait := s.documentView(rec.Report.Run.ID, rec.Documents[i], s.say("subject.portrait"))
+		v.Portrait = &portrait
+	}
+	return v
+}
+
+// factsView is a table of facts by source.
+type factsView struct {
+	Title   string
+	Summary string // how many facts differ
+	Sources []string
+	Rows    []factRowView
+}
+
+type factRowView struct {
+	Fact    string
+	Differs bool
+	Cells   []factCellView
+}
+
+type factCellView struct {
+	Source  string
+	Given   bool
+	Differs bool
+	Parts   []factPart
+}
+
+// factPart is a part of a value, which differs from the first value or does not.
+type factPart struct {
+	Text string
+	Mark bool
+}
+
+// factsView returns the facts that more than one source has; nil if there are none. Facts
+// that differ come first.
+func (s session) factsView(f view.Facts) *factsView {
+	if len(f.Rows) == 0 {
+		return nil
+	}
+	v := &factsView{Title: s.say("facts.same")}
+	for _, source := range f.Sources {
+		v.Sources = append(v.Sources, s.sourceName(source))
+	}
+	differing := 0
+	for _, row := range f.Rows {
+		r := factRowView{Fact: row.Fact, Differs: row.Differs}
+		for source := range f.Sources {
+			cell, _ := row.Cell(source)
+			r.Cells = append(r.Cells, factCellView{
+				Source: v.Sources[source], Given: cell.Text != "", Differs: cell.Differs, Parts: partsOf(cell),
+			})
+		}
+		if row.Differs {
+			differing++
+		}
+		v.Rows = append(v.Rows, r)
+	}
+	slices.SortStableFunc(v.Rows, func(a, b factRowView) int {
+		switch {
+		case a.Differs == b.Differs:
+			return 0
+		case a.Differs:
+			return -1
+		}
+		return 1
+	})
+	if differing > 0 {
+		v.Title, v.Summary = s.say("facts.differ"), s.count("facts.count", differing)
+	}
+	return v
+}
+
+// sourceName returns the title of the column of a source.
+func (s session) sourceName(f view.FactSource) string {
+	switch f.Kind {
+	case view.SourceCustomer, view.SourceInput, view.SourceRun:
+		return s.say("facts.source." + string(f.Kind))
+	case view.SourceCheck, view.SourceDocument:
+	}
+	return f.Label
+}
+
+// partsOf splits the text of a cell at its marks.
+func partsOf(c view.FactCell) (parts []factPart) {
+	text, at := []rune(c.Text), 0
+	add := func(to int, mark bool) {
+		if to = min(to, len(text)); to > at {
+			parts = append(parts, factPart{string(text[at:to]), mark})
+			at = to
+		}
+	}
+	for _, mark := range c.Marks {
+		add(mark.From, false)
+		add(mark.To, true)
+	}
+	add(len(text), false)
+	return parts
+}
+
+// askedOf returns what each check was asked, by node.
+func askedOf(rec engine.RunRecord) map[verification.NodeID]view.Asked {
+	all := map[verification.NodeID]view.Asked{}
+	for _, a := range rec.Asked {
+		all[a.Node] = a
+	}
+	return all
+}
