@@ -160,3 +160,15 @@ func TestARefusedAnswerHasNoLinkThatLosesIt(t *testing.T) {
 		t.Error("a link to another language would lose the answers")
 	}
 }
+
+func TestTheLanguagesAreAtTheTop(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "success"))
+	for name, page := range map[string]response{"a form": c.get(), "a refused form": c.post()} {
+		top := between(page.body, `<header class="top">`, "</header>")
+		if !strings.Contains(top, "?lang=hi") || !strings.Contains(top, `<svg class="icon"`) {
+			t.Errorf("the top of %s is %s, want a globe and the other language", name, top)
+		}
+	}
+}

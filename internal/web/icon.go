@@ -86,6 +86,8 @@ func icon(name string) (template.HTML, error) {
 		lines = `<path class="mirror" d="M14.5 5.5L8 12l6.5 6.5"/>`
 	case "next":
 		lines = `<path class="mirror" d="M9.5 5.5L16 12l-6.5 6.5"/>`
+	case "globe":
+		lines = `<circle cx="12" cy="12" r="9"/><path d="M3 12h18M12 3c3.3 3 3.3 15 0 18M12 3c-3.3 3-3.3 15 0 18"/>`
 	case "external":
 		lines = `<path d="M13.5 4.5h6v6M19.5 4.5L11 13M18 14v5.5H4.5V6H10"/>`
 	default:
