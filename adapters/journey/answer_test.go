@@ -28,17 +28,24 @@ func TestProblemsAreShownAtTheirFieldsAndAnswersStay(t *testing.T) {
 	wants(t, page, http.StatusUnprocessableEntity,
 		"<title>Error: Your details", `role="alert"`, "autofocus", `value="Asha &lt;b&gt;Rao&lt;/b&gt;"`, `value="abcde"`, `value="1,23"`, "\nab\nc</textarea>")
 	for field, text := range map[string]string{
-		"pan": "This does not have the right form.", "dob": "Please give a full date", "age": "with a point for decimals",
-		"email": "Please write an email address", "phone": "Please write a phone number", "work": "Please choose one of the options",
-		"terms": "Please tick this box",
+		"pan": "“PAN” does not have the right form.", "dob": "“Date of birth” must be a full date", "age": "with a point for decimals",
+		"email": "Please write “Email” as an email address", "phone": "Please write “Phone” as a phone number", "work": "Please choose one of the options for “What you do”",
+		"terms": "Please tick “I have read the terms”",
 	} {
 		if problem := between(page.body, `id="f-`+field+`-error">`, "</p>"); !strings.Contains(problem, text) {
 			t.Errorf("the problem of %s is %q, want %q", field, problem, text)
 		}
-		if !regexp.MustCompile(`id="f-` + field + `"[^>]*aria-describedby="[^"]*f-` + field + `-error"[^>]* aria-invalid="true"`).MatchString(page.body) {
+		input := field
+		if field == "dob" {
+			input = "dob-day" // the first of three
+		}
+		if !regexp.MustCompile(`id="f-` + input + `"[^>]*aria-describedby="[^"]*f-` + field + `-error"[^>]* aria-invalid="true"`).MatchString(page.body) {
 			t.Errorf("%s has no aria-describedby for its problem", field)
 		}
-		if !strings.Contains(page.body, `<li><a href="#f-`+field+`" dir="auto">`) {
+		if !strings.Contains(page.body, `<li><a href="#f-`+input+`" dir="auto">`+between(page.body, `id="f-`+field+`-error"><span class="hidden">Error:</span> `, "</p>")) && field != "age" {
+			t.Errorf("the summary repeats the label of %s", field)
+		}
+		if !strings.Contains(page.body, `<li><a href="#f-`+input+`" dir="auto">`) {
 			t.Errorf("%s is not in the summary", field)
 		}
 	}
@@ -140,7 +147,7 @@ func TestAWholeNumberFieldTakesWholeNumbers(t *testing.T) {
 	s := serve(t)
 	c := s.begin(numbers(true), "")
 	onward(t, c.post("consent", "success"))
-	wants(t, c.post(append(details(), "f.age", "36.5")...), http.StatusUnprocessableEntity, "Please write a whole number", `inputmode="numeric"`)
+	wants(t, c.post(append(details(), "f.age", "36.5")...), http.StatusUnprocessableEntity, "Please write “Age” as a whole number", `inputmode="numeric"`)
 	onward(t, c.post(append(details(), "f.age", "36.0")...))
 	if got := s.data(c, "details"); !strings.Contains(got, `"age":36,`) {
 		t.Errorf("details = %s, want the age 36", got)

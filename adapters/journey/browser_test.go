@@ -66,7 +66,9 @@ func TestAJourneyOnAPhone(t *testing.T) {
 				t.Errorf("name = %q after a problem, want it kept", name)
 			}
 			tab.Set("#f-pan", "ABCDE1234F")
-			tab.Set("#f-dob", "1990-04-01")
+			tab.Set("#f-dob-day", "1")
+			tab.Set("#f-dob-month", "4")
+			tab.Set("#f-dob-year", "1990")
 			tab.Press("#f-terms")
 			tab.Press(onto)
 			tab.See("#f-front")

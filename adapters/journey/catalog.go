@@ -3,6 +3,7 @@
 package journey
 
 import (
+	"cmp"
 	"embed"
 	"regexp"
 	"strings"
@@ -64,7 +65,8 @@ func (c catalog) fileProblem(field verification.InputField, problems []verificat
 }
 
 // translation returns the text for an English message, or "". The key is the
-// message with # for its number or date, and may end with the type of the field.
+// message with # for its number or date, and may end with the type of the field. In the
+// text, %s stands for the label of the field.
 func (c catalog) translation(field verification.InputField, message string) string {
 	number := regexp.MustCompile(`\d{4}-\d\d-\d\d|-?\d+(\.\d+)?(e[+-]?\d+)?`).FindString(message)
 	key := "problem: " + message
@@ -75,5 +77,19 @@ func (c catalog) translation(field verification.InputField, message string) stri
 	if text == "" {
 		text = c.Message(key)
 	}
-	return strings.ReplaceAll(text, "#", number)
+	text = strings.ReplaceAll(text, "#", number)
+	return strings.ReplaceAll(text, "%s", c.shortLabel(field))
+}
+
+// maxShortLabel is the maximum length of a label in a sentence, in characters: the label of
+// a checkbox may be a paragraph.
+const maxShortLabel = 60
+
+// shortLabel returns the label of a field for a sentence.
+func (c catalog) shortLabel(field verification.InputField) string {
+	label := []rune(cmp.Or(field.In(c.Lang()).Label, field.Name))
+	if len(label) > maxShortLabel {
+		return strings.TrimSpace(string(label[:maxShortLabel])) + "…"
+	}
+	return string(label)
 }

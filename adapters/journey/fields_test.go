@@ -39,9 +39,9 @@ func TestOptionsOfFieldsReachThePage(t *testing.T) {
 	for _, want := range []struct{ input, attribute, value string }{
 		{"f.pan", "autocomplete", "off"},
 		{"f.pan", "autocapitalize", "characters"},
-		{"f.born", "autocomplete", "bday"},
-		{"f.born", "min", "1900-01-01"},
-		{"f.born", "max", year},
+		{"f.born.day", "autocomplete", "bday-day"},
+		{"f.born.month", "autocomplete", "bday-month"},
+		{"f.born.year", "autocomplete", "bday-year"},
 		{"f.selfie", "capture", "user"},
 		{"f.card", "capture", "environment"},
 		{"f.misspelt", "accept", "image/jpeg"},
@@ -51,7 +51,7 @@ func TestOptionsOfFieldsReachThePage(t *testing.T) {
 		}
 	}
 	refused := c.post("f.pan", "abc", "f.born", s.Clock.Now().Format("2006-01-02"))
-	for _, want := range []string{"A PAN has ten characters.", "This must not be after " + year + "."} {
+	for _, want := range []string{"A PAN has ten characters.", "“Date of birth” must not be after " + year + "."} {
 		if refused.status != http.StatusUnprocessableEntity || !strings.Contains(refused.body, want) {
 			t.Errorf("the page of a wrong answer = %d without %q", refused.status, want)
 		}
@@ -99,4 +99,26 @@ func TestTextsOfAWorkflowAreInTheLanguageOfThePage(t *testing.T) {
 	shows(c.post("f.pan", "y"), "दस अक्षर।")
 	c.language = "en"
 	shows(c.post("f.pan", "y"), "Number", "Ten.", "Own", "Ten characters.", "We check.")
+}
+
+// The three inputs of a date are one answer, also in other digits and without leading zeros.
+func TestADateHasThreeParts(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	onward(t, c.post("consent", "success"))
+	parts := func(day, month, year string) []string {
+		return append(details(), "f.dob", "", "f.dob.day", day, "f.dob.month", month, "f.dob.year", year)
+	}
+	for _, bad := range [][3]string{{"1", "", "1990"}, {"", "4", ""}, {"31", "2", "1990"}, {"1", "4", "90"}, {"1-", "4", "1990"}, {`"><b>`, "4", "1990"}, {"001", "4", "1990"}} {
+		page := c.post(parts(bad[0], bad[1], bad[2])...)
+		wants(t, page, http.StatusUnprocessableEntity, "“Date of birth” must be a full date", `href="#f-dob-day"`, `name="f.dob.month" value="`+bad[1]+`"`, `name="f.dob.year" value="`+bad[2]+`"`)
+		if strings.Contains(page.body, "<b>") {
+			t.Errorf("the page interprets %q", bad[0])
+		}
+	}
+	wants(t, c.post(parts("", "", "")...), http.StatusUnprocessableEntity, "Please give the day, month and year for “Date of birth”.")
+	onward(t, c.post(parts("१", "4", "1990")...))
+	if got := s.data(c, "details"); !strings.Contains(got, `"dob":"1990-04-01"`) {
+		t.Errorf("details = %s, want the date", got)
+	}
 }

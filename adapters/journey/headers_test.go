@@ -135,7 +135,7 @@ func TestTheCustomerMayChangeTheLanguage(t *testing.T) {
 	if to := a.header.Get("Location"); !strings.HasSuffix(to, "?lang=hi") {
 		t.Errorf("Location = %q, want the language kept", to)
 	}
-	wants(t, c.postTo(c.wait(), "f.name", "आशा"), http.StatusUnprocessableEntity, "कृपया इसे भरें।", `value="आशा"`, "त्रुटि:")
+	wants(t, c.postTo(c.wait(), "f.name", "आशा"), http.StatusUnprocessableEntity, "कृपया “PAN” भरें।", `value="आशा"`, "त्रुटि:")
 	c.link = link + "?lang=fr"
 	wants(t, c.get(), http.StatusOK, `<html lang="en" dir="ltr">`)
 }

@@ -90,6 +90,7 @@ func (s *site) open(w http.ResponseWriter, r *http.Request) (visitor, engine.Jou
 		return v, engine.Journey{}, errNotFound
 	}
 	j, err := s.engine.OpenJourney(r.Context(), v.token)
+	v.tenant = j.Tenant
 	if id := j.Run.ID; id != "" {
 		v.log = v.log.With("run", id)
 		if l, ok := w.(RunLogger); ok {

@@ -26,7 +26,7 @@ func TestTheCustomerGoesFromTheLinkToTheEnd(t *testing.T) {
 	wants(t, page, http.StatusOK, "Acme Bank", "Step 1 of 3", "Your consent", "We keep:", "I agree", "I do not agree")
 	onward(t, c.post("consent", "success"))
 	page = c.get()
-	wants(t, page, http.StatusOK, "Step 2 of 3", "Full name", "Ten characters, such as ABCDE1234F", `type="date"`, `type="tel"`, `inputmode="decimal"`, "I am employed")
+	wants(t, page, http.StatusOK, "Step 2 of 3", "Full name", "Ten characters, such as ABCDE1234F", `autocomplete="bday-month"`, `type="tel"`, `inputmode="decimal"`, "I am employed")
 	onward(t, c.post(details()...))
 	wants(t, c.get(), http.StatusOK, "Step 3 of 3", "So that we know it is you.", `capture="environment"`, `accept="image/jpeg,application/pdf"`, "This step is optional")
 	onward(t, c.send([]file{{"front", "pass.jpg", picture(t, 90)}, {"selfie", "me.jpg", picture(t, 200)}},
@@ -440,4 +440,27 @@ func between(s, from, to string) string {
 	_, s, _ = strings.Cut(s, from)
 	s, _, _ = strings.Cut(s, to)
 	return s
+}
+
+func TestAPageWithoutAWayOnSaysWhomToAsk(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	if err := s.Store.SaveTenant(t.Context(), branded(t, "")); err != nil {
+		t.Fatal(err)
+	}
+	const phone, help = `<a class="button quiet" href="tel:&#43;912298765432">`, `<a class="button quiet" href="https://acme.example/help" target="_blank"`
+	if page := c.get(); strings.Contains(page.body, phone) || strings.Contains(page.body, help) {
+		t.Error("a page with a way on offers the phone as a button")
+	}
+	gone, err := enginetest.Links{}.SignLink(verification.Link{RunRef: verification.RunRef{Tenant: enginetest.Tenant, Run: "0191f3c0-0000-7000-8000-0000000000ff"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(t, c.do(http.MethodGet, c.server.URL+"/journey/"+gone, "", nil), http.StatusNotFound, "This link does not work", phone, help, `alt="Acme Bank"`)
+	wrong := c.do(http.MethodGet, strings.Replace(c.link, "/journey/", "/journey/x", 1), "", nil)
+	if wants(t, wrong, http.StatusNotFound, "This link does not work"); strings.Contains(wrong.body, "Acme") {
+		t.Error("a wrong link names a tenant")
+	}
+	expire(c)
+	wants(t, c.get(), http.StatusGone, "This link has expired", phone, help)
 }

@@ -40,7 +40,8 @@ func readPages() (pages, error) {
 // visitor is the reader of a page: the language, and where the page is.
 type visitor struct {
 	catalog
-	log    *slog.Logger // with the request id and, once the link is open, the run
+	log    *slog.Logger        // with the request id and, once the link is open, the run
+	tenant verification.Tenant // zero where none is known
 	token  string
 	chosen string // the language that was chosen on the page; may be empty
 	base   string // the relative path from the page to where the handler is mounted
@@ -114,7 +115,6 @@ func (p page) Switches() []web.LanguageLink {
 // page is the data of a template. The templates call its methods.
 type page struct {
 	visitor
-	tenant verification.Tenant // zero where no run is known
 
 	Title       string // a key, or a text of the workflow if TitleIsText is set
 	TitleIsText bool
@@ -135,12 +135,13 @@ type page struct {
 	State     string    // of a wait page; see stateOf
 	Live      bool      // the run is not over
 	Retry     bool      // offers to load the page again
+	Stuck     bool      // the customer can only ask for help
 	Step      *stepView
 	Consents  []engine.JourneyConsent // that the customer has given
 }
 
 func newPage(v visitor, j engine.Journey) page {
-	return page{visitor: v, tenant: j.Tenant, Live: !j.Run.Status.Terminal(), Consents: consentsIn(v.Lang(), j.Consents)}
+	return page{visitor: v, Live: !j.Run.Status.Terminal(), Consents: consentsIn(v.Lang(), j.Consents)}
 }
 
 // consentsIn returns consents in a language, as far as they have texts in it.
@@ -190,6 +191,30 @@ func (p page) Links() []link {
 		all = append(all, link{text, template.URL("tel:" + strings.NewReplacer(" ", "", "(", "", ")", "").Replace(l.Phone)), false}) //nolint:gosec // G203: a phone number
 	}
 	return all
+}
+
+// contact is a way to reach the tenant, shown as a button.
+type contact struct {
+	link
+
+	Icon string
+}
+
+// Contacts returns the ways to reach the tenant on a page without a way on: an expired or
+// cancelled run, and a link that does not work. Other pages have none.
+func (p page) Contacts() (ways []contact) {
+	if !p.Stuck {
+		return nil
+	}
+	for _, l := range p.Links() {
+		switch {
+		case !l.Page:
+			ways = append(ways, contact{l, "phone"})
+		case string(l.URL) == p.tenant.Links.Help:
+			ways = append(ways, contact{l, "external"})
+		}
+	}
+	return ways
 }
 
 // Tenant returns the tenant's name, or "" if no tenant is known.
@@ -264,8 +289,9 @@ func endPage(v visitor, j engine.Journey) page {
 	switch {
 	case j.Run.Status == verification.StatusExpired:
 		p.Title, p.Text, p.Closing, p.Icon = "expired.title", "expired.text", "", "hourglass"
+		p.Stuck = true
 	case j.Run.Status == verification.StatusCancelled:
-		p.Title, p.Icon = "cancelled.title", "cross"
+		p.Title, p.Icon, p.Stuck = "cancelled.title", "cross", true
 	case j.Declined && j.Checked:
 		p.Title = "declined.title"
 	case j.Declined:
@@ -305,6 +331,7 @@ func noticePage(v visitor, status int) page {
 	switch status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		p.Title, p.Text, p.Icon, p.Tone, p.Retry = "notfound.title", "notfound.text", "broken-link", web.Neutral, false
+		p.Stuck = true
 	case http.StatusServiceUnavailable:
 		p.Title, p.Text, p.Icon, p.Tone = "busy.title", "busy.text", "refresh", web.Neutral
 	case http.StatusForbidden:

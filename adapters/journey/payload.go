@@ -72,11 +72,28 @@ func valueOf(field verification.InputField, f form, c catalog) (value any, given
 			return json.Number(whole), true
 		}
 		return n, true
-	case verification.FieldPhone, verification.FieldDate:
+	case verification.FieldPhone:
 		text = asciiDigits(text)
+	case verification.FieldDate:
+		text = dateOf(field.Name, f)
 	case verification.FieldText, verification.FieldTextarea, verification.FieldSelect, verification.FieldEmail:
 	}
 	return text, text != ""
+}
+
+// dateOf returns a date of three parts, or of one, as YYYY-MM-DD. It is empty if no part is
+// given; if only some are, it is no date.
+func dateOf(field string, f form) string {
+	name := inputName(field)
+	part := func(of string, digits int) string {
+		text := asciiDigits(f.values[name+"."+of])
+		return strings.Repeat("0", max(0, digits-len(text))*min(1, len(text))) + text
+	}
+	year, month, day := asciiDigits(f.values[name+".year"]), part("month", 2), part("day", 2)
+	if year+month+day == "" {
+		return asciiDigits(f.values[name])
+	}
+	return year + "-" + month + "-" + day
 }
 
 func locationOf(l location) (value any, given bool) {

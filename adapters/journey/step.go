@@ -37,6 +37,8 @@ type fieldView struct {
 	Checked bool
 	Options []optionView
 
+	Parts []datePart // of a date
+
 	InputType string
 	InputMode string
 	AutoFill  string // the value of autocomplete
@@ -66,7 +68,11 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 		w := viewOf(field.In(p.Lang()), f)
 		p.Step.Upload = p.Step.Upload || field.Upload()
 		if w.Error != "" {
-			p.Step.Problems = append(p.Step.Problems, web.Problem{Target: w.ID, Label: w.Label, Text: w.Error})
+			problem := web.Problem{Target: w.Target(), Label: w.Label, Text: w.Error}
+			if strings.Contains(w.Error, v.shortLabel(field)) {
+				problem.Label = "" // the sentence names the field
+			}
+			p.Step.Problems = append(p.Step.Problems, problem)
 		}
 		p.Step.Fields = append(p.Step.Fields, w)
 	}
@@ -93,7 +99,7 @@ func viewOf(field verification.InputField, f form) fieldView {
 			w.InputMode = "numeric"
 		}
 	case verification.FieldDate:
-		w.InputType = "date"
+		w.Parts = dateParts(field, f)
 	case verification.FieldCheckbox:
 		w.Checked = w.Value != ""
 	case verification.FieldSelect:
@@ -111,6 +117,52 @@ func viewOf(field verification.InputField, f form) fieldView {
 		w.AutoFill = field.AutoComplete
 	}
 	return w
+}
+
+// datePart is one of the three inputs of a date.
+type datePart struct {
+	Name     string // day, month or year
+	Label    string // the key of its label
+	Value    string
+	AutoFill string
+	Length   int
+}
+
+// dateParts returns the inputs of a date, in the order in which the languages of the pages
+// write it. The browser fills in a birth date.
+func dateParts(field verification.InputField, f form) []datePart {
+	parts := []datePart{
+		{Name: "day", Label: "date.day", Length: 2}, {Name: "month", Label: "date.month", Length: 2}, {Name: "year", Label: "date.year", Length: 4},
+	}
+	birth := field.AutoComplete == "bday" || field.AutoComplete == "" && birthDate(field.Name)
+	name := inputName(field.Name)
+	year, rest, _ := strings.Cut(f.values[name], "-") // an answer in one piece
+	month, day, _ := strings.Cut(rest, "-")
+	whole := map[string]string{"day": day, "month": month, "year": year}
+	for i, part := range parts {
+		parts[i].Value = cmp.Or(f.values[name+"."+part.Name], whole[part.Name])
+		if birth {
+			parts[i].AutoFill = "bday-" + part.Name
+		}
+	}
+	return parts
+}
+
+// birthDate reports whether a date field with this name is a birth date.
+func birthDate(name string) bool {
+	switch name {
+	case "dob", "birth_date", "birthdate", "birthday", "date_of_birth", "bday":
+		return true
+	}
+	return false
+}
+
+// Target returns the id of the element that a link to the field leads to.
+func (w fieldView) Target() string {
+	if w.Type == verification.FieldDate {
+		return w.ID + "-day"
+	}
+	return w.ID
 }
 
 // autoComplete returns the autocomplete token for a common field name, or "".

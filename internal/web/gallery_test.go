@@ -66,7 +66,7 @@ func serveGallery(t *testing.T) *httptest.Server {
 }
 
 func icons() []string {
-	return strings.Fields("tick cross stop warning info clock hourglass broken-link cloud shield lock person people document image camera upload download place search filter eye zoom-in zoom-out rotate refresh compare flag branch chart inbox send sign-out menu down previous next external globe")
+	return strings.Fields("tick cross stop warning info clock hourglass broken-link cloud shield lock person people document image camera upload download place search filter eye zoom-in zoom-out rotate refresh compare flag branch chart inbox send sign-out menu down previous next external globe phone")
 }
 
 func TestTheGalleryIsAccessible(t *testing.T) {

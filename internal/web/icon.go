@@ -86,6 +86,8 @@ func icon(name string) (template.HTML, error) {
 		lines = `<path class="mirror" d="M14.5 5.5L8 12l6.5 6.5"/>`
 	case "next":
 		lines = `<path class="mirror" d="M9.5 5.5L16 12l-6.5 6.5"/>`
+	case "phone":
+		lines = `<path d="M5 4h4l1.5 5-2.2 1.6a12 12 0 0 0 5.1 5.1l1.6-2.2 5 1.5v4c0 .8-.7 1.5-1.5 1.5C11 20 4 13 3.5 5.5 3.5 4.7 4.2 4 5 4z"/>`
 	case "globe":
 		lines = `<circle cx="12" cy="12" r="9"/><path d="M3 12h18M12 3c3.3 3 3.3 15 0 18M12 3c-3.3 3-3.3 15 0 18"/>`
 	case "external":

@@ -62,8 +62,9 @@ type JourneyConsent struct {
 
 // OpenJourney returns the journey of a link, and records that the customer has
 // opened it. Every link of a run leads to the step that is open now, whichever step it
-// was made for. ErrNotFound is returned for a token that Ports.Links did not sign. With
-// any other error, the journey has only the id of its run.
+// was made for. ErrNotFound is returned for a token that Ports.Links did not sign, and for
+// a run that is gone: then the journey has the tenant of the link. With any other error,
+// the journey has only the id of its run.
 func (e *Engine) OpenJourney(ctx context.Context, token string) (Journey, error) {
 	link, err := e.ports.Links.OpenLink(token)
 	if err != nil {
@@ -81,8 +82,12 @@ func (e *Engine) OpenJourney(ctx context.Context, token string) (Journey, error)
 	if err == nil {
 		j, err = e.journey(s, tenant)
 	}
+	if errors.Is(err, verification.ErrNotFound) {
+		// The page of a link whose run is gone says whom to ask; without the tenant it is plain.
+		tenant, _ = e.store.Tenant(ctx, link.Tenant)
+	}
 	if err != nil {
-		return Journey{Run: verification.RunView{ID: link.Run}}, err
+		return Journey{Run: verification.RunView{ID: link.Run}, Tenant: tenant}, err
 	}
 	return j, nil
 }

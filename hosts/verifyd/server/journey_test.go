@@ -94,7 +94,9 @@ func consentAndDetails(t *testing.T, tab *browser.Tab, link string) {
 	tab.See("#f-name")
 	tab.Fill("#f-name", "Asha Rao")
 	tab.Fill("#f-pan", "abcpr1234f")
-	tab.Set("#f-dob", "1990-04-01")
+	tab.Set("#f-dob-day", "1")
+	tab.Set("#f-dob-month", "4")
+	tab.Set("#f-dob-year", "1990")
 	tab.Choose("#f-photo", selfie(t))
 }
 
