@@ -3,6 +3,7 @@
 package journey
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -34,8 +35,8 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 	if err == nil && f.wait() != j.Step.WaitNumber {
 		err = &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}
 	}
-	mark, translate := "", f.values["do"] == "language" // see page.Switches
-	if err == nil && !translate {
+	mark, translate, ahead := "", f.values["do"] == "language", f.values["do"] == "upload" // see page.Switches and writeUploads
+	if err == nil && !translate && !ahead {
 		mark, err = s.deliver(r, v, j, &f)
 	}
 	switch {
@@ -45,6 +46,8 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 		s.redirect(w, v, markMoved)
 	case err != nil:
 		s.refuse(w, v, err)
+	case ahead:
+		writeUploads(w, f)
 	case f.failed():
 		s.write(w, http.StatusUnprocessableEntity, "step", stepPage(v, j, f))
 	case translate:
@@ -52,6 +55,14 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.redirect(w, v, mark)
 	}
+}
+
+// writeUploads writes what became of the files of a post, for the script of the page: it
+// sends them ahead of the answer, to show how far they are and to repeat what was cut off.
+// The answer then names them, as after a refused post.
+func writeUploads(w http.ResponseWriter, f form) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"files": f.uploads, "problems": f.problems}) // the customer may have gone away
 }
 
 // redirect redirects the browser to the link, with a mark in its query unless

@@ -36,7 +36,10 @@ type form struct {
 }
 
 // upload is a file that was accepted.
-type upload struct{ ID, Name string }
+type upload struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
 
 // location is a location field as the page sends it.
 type location struct {

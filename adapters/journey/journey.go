@@ -4,8 +4,8 @@
 // consent, a form, a wait page, or the end of the run. An answer is a form post
 // that names its wait, followed by a redirect, so that a reload, a second tab,
 // the back button and a double click are harmless. The pages work without
-// JavaScript. With it they share a location, follow the checks without a reload,
-// and refuse a large file before it is sent.
+// JavaScript. With it they share a location, follow the checks without a reload, check
+// photos, and send files with progress and again after a broken connection.
 //
 // The engine decides which step is open and whether an answer is valid. The
 // templates are in page, styles and scripts in assets, texts in messages. See

@@ -202,6 +202,12 @@ func kinds() []kind {
 	stay := func(tab *browser.Tab) {
 		browser.Eval[bool](tab, `document.querySelector("a[data-leave]").href = "#", true`)
 	}
+	shoot := func(tab *browser.Tab) {
+		tab.Press("[data-open]")
+		tab.See("[data-shoot]:focus")
+		tab.Press("[data-shoot]")
+		tab.See("[data-judge] [data-use]:focus")
+	}
 	press := func(tab *browser.Tab) { tab.Press(onto); tab.See(".problems") }
 	return []kind{
 		{"consent", first, nil},
@@ -216,12 +222,12 @@ func kinds() []kind {
 		{"uploads", third, nil},
 		{"uploads with problems", third, press},
 		{"uploads chosen", third, func(tab *browser.Tab) {
-			tab.Press("[data-open]")
-			tab.See("[data-use]:focus")
+			shoot(tab)
 			tab.Press("[data-use]")
-			tab.See("[data-preview]:not([hidden]) canvas")
+			tab.See("[data-open]:focus")
 		}},
-		{"camera", third, func(tab *browser.Tab) { tab.Press("[data-open]"); tab.See("[data-use]:focus") }},
+		{"camera", third, func(tab *browser.Tab) { tab.Press("[data-open]"); tab.See("[data-shoot]:focus") }},
+		{"photo taken", third, shoot},
 		{"moved", func(c *customer) { second(c); c.link += "?moved" }, nil},
 		{"waiting", func(c *customer) {
 			c.Provider.On("pan_verification", enginetest.Flake())

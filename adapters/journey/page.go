@@ -132,7 +132,7 @@ type page struct {
 	Reference string    // the client's name for the run; may be empty
 	Due       time.Time // when a verdict is due; may be zero
 	Late      bool      // Due has passed
-	State     string    // of a wait page; see stateOf
+	State     string    // of a page that follows the run; see stateOf
 	Live      bool      // the run is not over
 	Retry     bool      // offers to load the page again
 	Stuck     bool      // the customer can only ask for help

@@ -5,6 +5,7 @@ package journey
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -22,8 +23,11 @@ type stepView struct {
 	Optional   bool
 	Upload     bool // the form sends files
 	Failed     bool
-	Fields     []fieldView
-	Problems   []web.Problem // in the order of the page
+	// Place is the field of a step that has only a location; nil for any other step.
+	Place    *fieldView
+	Phone    template.HTML // a QR code of the link, if a phone takes better photos; may be empty
+	Fields   []fieldView
+	Problems []web.Problem // in the order of the page
 }
 
 // fieldView is an input and its current answer.
@@ -76,10 +80,24 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 		}
 		p.Step.Fields = append(p.Step.Fields, w)
 	}
+	if fields := p.Step.Fields; len(fields) == 1 && fields[0].Type == verification.FieldLocation {
+		p.Step.Place = &fields[0]
+	}
+	if slices.ContainsFunc(p.Step.Fields, fieldView.Photo) && j.Run.Action != nil {
+		p.Step.Phone, p.State = qrCode(j.Run.Action.URL+v.Query(), v.Message("phone.code")), stateOf(j)
+	}
 	if f.general != "" {
 		p.Step.Problems = append(p.Step.Problems, web.Problem{Text: f.general})
 	}
 	return p
+}
+
+// Denying returns the key of the sentence that says how to go on without a location.
+func (s *stepView) Denying() string {
+	if s.Place != nil {
+		return "location.press"
+	}
+	return "location.tick"
 }
 
 func viewOf(field verification.InputField, f form) fieldView {

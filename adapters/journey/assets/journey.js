@@ -9,10 +9,16 @@ for (const form of document.querySelectorAll("form[data-busy]")) {
       event.preventDefault();
       return;
     }
-    const bad = form.querySelector("input[type=file][data-refused]");
+    const bad = form.querySelector("input[type=file][data-refused], [data-judge]:not([hidden]) [data-use]");
     if (bad) {
       event.preventDefault();
       bad.focus();
+      return;
+    }
+    const offline = form.querySelector("[data-offline]");
+    if (offline) offline.textContent = navigator.onLine ? "" : offline.dataset.offline;
+    if (offline?.textContent) {
+      event.preventDefault();
       return;
     }
     form.dataset.sent = "yes";
@@ -20,17 +26,198 @@ for (const form of document.querySelectorAll("form[data-busy]")) {
     button.dataset.text = button.textContent;
     button.textContent = form.dataset.busy;
     button.setAttribute("aria-disabled", "true");
+    if (form.querySelector("[data-sending]") && !button.name && chosenFiles(form).length > 0) {
+      event.preventDefault();
+      sendFiles(form);
+    }
   });
 }
-addEventListener("pageshow", () => {
-  for (const form of document.querySelectorAll("form[data-sent]")) {
-    delete form.dataset.sent;
-    for (const button of form.querySelectorAll("button[data-text]")) {
-      button.textContent = button.dataset.text;
-      button.removeAttribute("aria-disabled");
+
+// release lets a form be sent again.
+function release(form) {
+  delete form.dataset.sent;
+  for (const button of form.querySelectorAll("button[data-text]")) {
+    button.textContent = button.dataset.text;
+    button.removeAttribute("aria-disabled");
+    delete button.dataset.text;
+  }
+  const box = form.querySelector("[data-sending]");
+  if (!box) return;
+  box.hidden = true;
+  for (const input of form.querySelectorAll("input[type=file]:disabled")) input.disabled = false;
+  for (const buttons of form.querySelectorAll(":scope > .buttons")) buttons.hidden = false;
+}
+addEventListener("pageshow", () => document.querySelectorAll("form[data-sent]").forEach(release));
+
+// chosenFiles returns the inputs of a form that have a file.
+function chosenFiles(form) {
+  return [...form.querySelectorAll("input[type=file]")].filter((input) => input.files.length > 0);
+}
+
+// sendFiles sends the files of a form ahead of it, and then the form, which names them. It
+// shows how far they are. If the connection breaks off, the page stays as it is, and the
+// customer can try again; the page also does so by itself when the browser is online again.
+function sendFiles(form) {
+  const box = form.querySelector("[data-sending]");
+  const bar = box.querySelector("progress");
+  const status = box.querySelector("[role=status]");
+  const retry = box.querySelector("[data-retry]");
+  const buttons = form.querySelector(":scope > .buttons");
+  const stalled = 30000; // milliseconds without progress
+  const inputs = chosenFiles(form);
+  const data = new FormData();
+  data.append("wait", form.elements.wait.value);
+  data.append("do", "upload");
+  for (const input of inputs) data.append(input.name, input.files[0]);
+
+  const again = () => {
+    removeEventListener("online", again);
+    sendFiles(form);
+  };
+  const request = new XMLHttpRequest();
+  let timer;
+  const watch = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => request.abort(), stalled);
+  };
+  const broken = () => {
+    clearTimeout(timer);
+    status.textContent = status.dataset.broken;
+    retry.hidden = false;
+    retry.onclick = again;
+    retry.focus();
+    addEventListener("online", again);
+  };
+  const done = () => {
+    clearTimeout(timer);
+    if (request.status !== 200) {
+      broken();
+      return;
+    }
+    if (!request.getResponseHeader("Content-Type").startsWith("application/json")) {
+      location.replace(request.responseURL); // the step is over
+      return;
+    }
+    const answer = JSON.parse(request.responseText);
+    let refused;
+    for (const input of inputs) {
+      const field = input.name.slice(2);
+      const file = answer.files[field];
+      if (file && !answer.problems[field]) {
+        keep(form, input, file);
+      } else {
+        refused ??= input;
+        tellProblem(input, answer.problems[field] || "");
+      }
+    }
+    if (refused) {
+      release(form);
+      refused.focus();
+      return;
+    }
+    form.submit();
+  };
+
+  box.hidden = false;
+  buttons.hidden = true;
+  retry.hidden = true;
+  bar.value = 0;
+  status.textContent = status.dataset.percent.replace("#", "0");
+  request.upload.addEventListener("progress", (event) => {
+    watch();
+    if (!event.lengthComputable) return;
+    const percent = Math.floor((100 * event.loaded) / event.total);
+    bar.value = percent;
+    const told = status.dataset.percent.replace("#", 10 * Math.floor(percent / 10)); // a screen reader reads each change
+    if (status.textContent !== told) status.textContent = told;
+  });
+  request.addEventListener("load", done);
+  request.addEventListener("error", broken);
+  request.addEventListener("abort", broken);
+  request.open("POST", location.href);
+  request.send(data);
+  watch();
+}
+
+// keep replaces the chosen file of an input by the one that was uploaded.
+function keep(form, input, file) {
+  for (const [part, value] of Object.entries({ id: file.id, name: file.name })) {
+    const name = `${input.name}.${part}`;
+    let hidden = form.elements.namedItem(name);
+    if (!hidden) {
+      hidden = document.createElement("input");
+      hidden.type = "hidden";
+      hidden.name = name;
+      form.append(hidden);
+    }
+    hidden.value = value;
+  }
+  const drop = form.elements.namedItem(`${input.name}.drop`);
+  if (drop) drop.checked = false;
+  input.disabled = true; // its file is not sent twice
+}
+
+// tellProblem shows the problem of an upload field, or takes it away if text is empty.
+function tellProblem(input, text) {
+  const id = input.id + "-large";
+  const replaced = [id, input.id + "-error"];
+  const others = (input.getAttribute("aria-describedby") || "").split(" ").filter((name) => name && !replaced.includes(name));
+  for (const old of replaced) document.getElementById(old)?.remove();
+  input.closest(".field").classList.toggle("invalid", text !== "");
+  if (text) {
+    const error = document.createElement("p");
+    error.id = id;
+    error.className = "error";
+    error.setAttribute("role", "alert");
+    error.textContent = text;
+    input.closest("[data-upload]").before(error);
+    others.push(id);
+    input.dataset.refused = "yes";
+    input.setAttribute("aria-invalid", "true");
+  } else {
+    delete input.dataset.refused;
+    input.removeAttribute("aria-invalid");
+  }
+  input.setAttribute("aria-describedby", others.join(" "));
+}
+
+// The check of a photo. It is a hint: a person decides whether the photo is used.
+const smallestSide = 600; // pixels
+const leastSharpness = 25; // the variance of the Laplacian of a picture of 480 pixels
+
+// doubtOf returns what is wrong with a picture: small, blurred, or nothing.
+function doubtOf(picture) {
+  if (Math.min(picture.width, picture.height) < smallestSide) return "small";
+  return sharpness(picture) < leastSharpness ? "blurred" : "";
+}
+
+// sharpness returns the variance of the Laplacian: edges of a sharp picture are steep.
+function sharpness(picture) {
+  const part = 480 / Math.max(picture.width, picture.height);
+  const width = Math.max(3, Math.round(picture.width * part));
+  const height = Math.max(3, Math.round(picture.height * part));
+  const sheet = document.createElement("canvas");
+  sheet.width = width;
+  sheet.height = height;
+  const pen = sheet.getContext("2d", { willReadFrequently: true });
+  pen.drawImage(picture, 0, 0, width, height);
+  const { data } = pen.getImageData(0, 0, width, height);
+  const grey = new Float32Array(width * height);
+  for (let i = 0; i < grey.length; i++) grey[i] = 0.299 * data[4 * i] + 0.587 * data[4 * i + 1] + 0.114 * data[4 * i + 2];
+  let sum = 0;
+  let squares = 0;
+  let count = 0;
+  for (let y = 1; y < height - 1; y++) {
+    for (let x = 1; x < width - 1; x++) {
+      const i = y * width + x;
+      const edge = grey[i - 1] + grey[i + 1] + grey[i - width] + grey[i + width] - 4 * grey[i];
+      sum += edge;
+      squares += edge * edge;
+      count++;
     }
   }
-});
+  return squares / count - (sum / count) ** 2;
+}
 
 // The upload of a file: it shows the chosen file, takes a photo, and refuses a file that
 // is too large before it is sent. The input stays what the form sends.
@@ -65,22 +252,28 @@ for (const upload of document.querySelectorAll("[data-upload]")) {
     text.textContent = yes ? text.dataset.again : text.dataset.first;
   };
 
-  const show = async () => {
+  // show shows the chosen file, and asks whether a photo that the page took, or one in doubt,
+  // is used, unless calm.
+  const show = async (calm) => {
     const file = input.files[0];
+    const asked = taken;
     const mine = ++shown;
     find("preview").hidden = !file;
     find("remove").hidden = !file;
     again(find("choose"), file);
     again(open, file && taken);
+    accept();
     canvas.hidden = true;
     if (!file) return;
     find("document").hidden = true;
-    find("name").textContent = taken ? "" : file.name;
+    find("name").textContent = asked ? "" : file.name;
     try {
       const picture = await createImageBitmap(file);
       if (mine === shown) {
         const part = Math.min(1, 1200 / Math.max(picture.width, picture.height));
         draw(picture, Math.max(1, Math.round(picture.width * part)), Math.max(1, Math.round(picture.height * part)));
+        const doubt = judge && !input.dataset.refused && !calm ? doubtOf(picture) : "";
+        if (doubt || asked) ask(doubt, true);
       }
       picture.close();
     } catch {
@@ -89,27 +282,35 @@ for (const upload of document.querySelectorAll("[data-upload]")) {
   };
 
   const checkSize = () => {
-    const id = input.id + "-large";
-    const replaced = [id, input.id + "-error"];
     const large = input.files.length > 0 && input.files[0].size > Number(input.dataset.max);
-    const others = (input.getAttribute("aria-describedby") || "").split(" ").filter((name) => name && !replaced.includes(name));
-    for (const old of replaced) document.getElementById(old)?.remove();
-    input.closest(".field").classList.toggle("invalid", large);
-    if (large) {
-      const error = document.createElement("p");
-      error.id = id;
-      error.className = "error";
-      error.setAttribute("role", "alert");
-      error.textContent = input.dataset.large;
-      upload.before(error);
-      others.push(id);
-      input.dataset.refused = "yes";
-      input.setAttribute("aria-invalid", "true");
-    } else {
-      delete input.dataset.refused;
-      input.removeAttribute("aria-invalid");
-    }
-    input.setAttribute("aria-describedby", others.join(" "));
+    tellProblem(input, large ? input.dataset.large : "");
+  };
+
+  // While the camera is on, or a photo is in doubt, the form has no other button.
+  const judge = find("judge");
+  const form = input.form;
+  const settle = () => {
+    const busy = form.querySelector("[data-live]:not([hidden]), [data-judge]:not([hidden])");
+    for (const buttons of form.querySelectorAll(":scope > .buttons")) buttons.hidden = Boolean(busy);
+  };
+  const accept = () => {
+    if (judge) judge.hidden = true;
+    choices.hidden = false;
+    settle();
+  };
+  const ask = (doubt, focus) => {
+    const text = judge.querySelector("p");
+    const use = find("use");
+    use.dataset.text ??= use.textContent;
+    use.textContent = doubt ? use.dataset.anyway : use.dataset.text;
+    use.classList.toggle("quiet", Boolean(doubt));
+    find("redo").classList.toggle("quiet", !doubt);
+    text.textContent = text.dataset[doubt || "good"];
+    text.className = doubt ? "error" : "";
+    choices.hidden = true;
+    judge.hidden = false;
+    settle();
+    if (focus) (doubt ? find("redo") : use).focus();
   };
 
   input.classList.add("hidden");
@@ -121,13 +322,23 @@ for (const upload of document.querySelectorAll("[data-upload]")) {
   });
   input.addEventListener("change", () => {
     checkSize();
+    if (open) open.dataset.taken = taken ? "yes" : "";
     if (!taken) {
       close("");
       tell(chosen());
     }
-    show();
+    show(false);
   });
-  addEventListener("pageshow", () => { if (input.files.length > 0) show(); }); // the back button keeps the file
+  find("use")?.addEventListener("click", () => {
+    accept();
+    tell(open?.dataset.taken ? status.dataset.taken : status.dataset.chosen);
+    (open && !open.hidden ? open : input).focus();
+  });
+  find("redo")?.addEventListener("click", () => {
+    if (open?.dataset.taken) open.click();
+    else input.click();
+  });
+  addEventListener("pageshow", () => { if (input.files.length > 0) show(true); }); // the back button keeps the file
   if (!open || !canShoot) continue;
 
   // The page takes a photo and puts it into the input.
@@ -135,7 +346,7 @@ for (const upload of document.querySelectorAll("[data-upload]")) {
   input.removeAttribute("capture"); // so that a phone also offers its pictures
   open.hidden = false;
   const live = find("live");
-  const use = find("use");
+  const shoot = find("shoot");
   const turn = find("turn");
   const video = upload.querySelector("video");
   let stream;
@@ -151,7 +362,7 @@ for (const upload of document.querySelectorAll("[data-upload]")) {
     stream = null;
     video.srcObject = null;
     live.hidden = true;
-    choices.hidden = false;
+    accept();
     find("preview").hidden = input.files.length === 0;
     tell(text);
     if (focus) open.focus();
@@ -186,9 +397,11 @@ for (const upload of document.querySelectorAll("[data-upload]")) {
       turn.hidden = cameras.length < 2;
       asking = false;
       choices.hidden = true;
+      if (judge) judge.hidden = true;
       find("preview").hidden = true;
+      settle();
       tell(status.dataset.ready);
-      use.focus();
+      shoot.focus();
       live.scrollIntoView({ block: "nearest" });
     } catch (refused) {
       if (mine === opening) close(refused.name === "NotAllowedError" ? status.dataset.refused : status.dataset.failed);
@@ -202,7 +415,7 @@ for (const upload of document.querySelectorAll("[data-upload]")) {
     stream = null;
     start();
   });
-  use.addEventListener("click", () => {
+  shoot.addEventListener("click", () => {
     if (!stream || !video.videoWidth) return;
     const mine = opening;
     const part = Math.min(1, longest / Math.max(video.videoWidth, video.videoHeight));
@@ -220,10 +433,10 @@ for (const upload of document.querySelectorAll("[data-upload]")) {
         close(status.dataset.failed);
         return;
       }
+      close("");
       taken = true;
       input.dispatchEvent(new Event("change", { bubbles: true }));
       taken = false;
-      close(status.dataset.taken);
     }, "image/jpeg", 0.9);
   });
   find("cancel").addEventListener("click", () => close(chosen()));
@@ -242,6 +455,16 @@ for (const place of document.querySelectorAll("[data-location]")) {
     for (const name of ["latitude", "longitude", "accuracy"]) part(name).value = "";
   };
   if (!("geolocation" in navigator)) continue;
+  // On a page of its own the location comes first, and the way on after it.
+  const form = place.closest("form");
+  const onward = form.dataset.place && form.querySelector(":scope > .buttons button:not([name])");
+  const prefer = (shared) => {
+    if (!onward) return;
+    onward.hidden = !shared && form.dataset.place === "required";
+    onward.classList.toggle("quiet", !shared);
+    share.querySelector("button").classList.toggle("quiet", shared);
+  };
+  prefer(part("latitude").value !== "");
   share.hidden = false;
   share.querySelector("button").addEventListener("click", () => {
     tell(status.dataset.asking);
@@ -251,8 +474,11 @@ for (const place of document.querySelectorAll("[data-location]")) {
       part("accuracy").value = Math.ceil(found.coords.accuracy).toFixed(0);
       if (denied) denied.checked = false;
       tell(status.dataset.shared);
+      prefer(true);
+      if (onward) onward.focus();
     }, (refused) => {
       forget();
+      prefer(false);
       tell(refused.code === refused.PERMISSION_DENIED ? status.dataset.refused : status.dataset.failed);
     }, { enableHighAccuracy: true, timeout: 20000, maximumAge: 60000 });
   });
@@ -294,6 +520,25 @@ if (waiting) {
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible") look();
   });
+}
+
+// A page with a way to a phone follows the run for ten minutes: the phone may answer the step.
+const follow = document.querySelector("[data-follow]");
+if (follow && follow.checkVisibility()) {
+  const until = Date.now() + 600000;
+  const look = async () => {
+    try {
+      const answer = document.visibilityState === "visible" && !document.querySelector("form[data-sent]") && (await fetch(location.pathname + "/state", { cache: "no-store" }));
+      if (answer && answer.ok && (await answer.text()) !== follow.dataset.follow && !document.querySelector("form[data-sent]")) {
+        location.replace(location.href.replace(/#.*/, ""));
+        return;
+      }
+    } catch {
+      // Offline, or the host is busy: look again later.
+    }
+    if (Date.now() < until) setTimeout(look, 4000);
+  };
+  setTimeout(look, 4000);
 }
 
 // The end page sends the customer back to the client.

@@ -65,9 +65,9 @@ func demoFile(t *testing.T, old, next string) map[string]string {
 // selfie is a photo to upload.
 func selfie(t *testing.T) (path string) {
 	t.Helper()
-	m := image.NewRGBA(image.Rect(0, 0, 480, 640))
-	for i := range 480 * 640 {
-		m.Set(i%480, i/480, color.RGBA{uint8(i), uint8(i / 480), uint8(i / 7), 255})
+	m := image.NewRGBA(image.Rect(0, 0, 720, 960))
+	for i := range 720 * 960 {
+		m.Set(i%720, i/720, color.RGBA{uint8(i), uint8(i / 720), uint8(i / 7), 255})
 	}
 	path = filepath.Join(t.TempDir(), "me.jpg")
 	f, err := os.Create(path)
