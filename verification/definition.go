@@ -82,7 +82,7 @@ type Node struct {
 	// customer's answer; empty means the node's name followed by _submitted.
 	Signal string `json:"signal,omitempty"`
 
-	// Consent and customer input.
+	// Consent, customer input and end.
 	Text string `json:"text,omitempty"`
 	// LabelIn and TextIn are Label and Text by language; Label and Text are then
 	// those in the default language.

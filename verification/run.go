@@ -25,6 +25,7 @@ type Run struct {
 	Ended       Status    // the terminal status of the history; empty while live
 	CompletedAt time.Time // zero while live
 	Outcome     string    // of the end node of a completed run; empty for none
+	EndNode     NodeID    // of a completed run
 	Error       *RunError // of a failed or expired run
 
 	// ReopenedAt is when the completed run last began to need a verdict again, because a
@@ -245,7 +246,7 @@ func (r *Run) evolve(e Event) {
 		r.withStep(f.Node, func(s *Step) { s.Rescreened = append(slices.Clip(s.Rescreened), f) })
 	case Completed:
 		r.ended(StatusCompleted, nil, e.At)
-		r.Outcome = f.Outcome
+		r.Outcome, r.EndNode = f.Outcome, f.Node
 	case Failed:
 		r.ended(StatusFailed, &f.Error, e.At)
 	case Expired:

@@ -201,6 +201,7 @@ func (v *validator) node(id NodeID, n Node, providers []string) {
 		v.length(at+".reason", n.Reason, 0, maxText)
 		v.target(at+".on_reject", n.OnReject, false)
 	case NodeEnd:
+		v.length(at+".text", n.Text, 0, maxText)
 		v.check(at+".outcome", n.Outcome == "" || validName(n.Outcome),
 			"must be a lower-case letter followed by letters, digits or _, at most 64 characters")
 	case "":

@@ -464,3 +464,46 @@ func TestAPageWithoutAWayOnSaysWhomToAsk(t *testing.T) {
 	expire(c)
 	wants(t, c.get(), http.StatusGone, "This link has expired", phone, help)
 }
+
+func TestEachEndHasItsTextInTheLanguageOfThePage(t *testing.T) {
+	workflow := func() verification.Definition {
+		d := onboarding()
+		in := func(en, hi string) (string, verification.Translations) {
+			return en, verification.Translations{"en": en, "hi": hi}
+		}
+		done, refused := d.Nodes["done"], verification.Node{Type: verification.NodeEnd, Outcome: "refused"}
+		done.Text, done.TextIn = in("Your card comes **by post**.\n\n<canary>", "आपका कार्ड डाक से आएगा।")
+		refused.Text, refused.TextIn = in("We cannot open an account.", "हम खाता नहीं खोल सकते।")
+		d.Nodes["done"], d.Nodes["refused"] = done, refused
+		review := d.Nodes["review"]
+		review.OnReject = "refused"
+		d.Nodes["review"] = review
+		return d
+	}
+	for _, tt := range []struct {
+		reject bool
+		en, hi string
+	}{
+		{false, "Your card comes <strong>by post</strong>.", "आपका कार्ड डाक से आएगा।"},
+		{true, "We cannot open an account.", "हम खाता नहीं खोल सकते।"},
+	} {
+		s := serve(t)
+		if tt.reject {
+			s.Provider.On("pan_verification", enginetest.Fail(nil))
+		}
+		c := s.begin(workflow(), "")
+		reach(c, "uploads")
+		onward(t, c.post("do", "opt_out"))
+		s.Settle()
+		if tt.reject {
+			s.GiveVerdict(c.run, verification.DecisionReject)
+		}
+		page := c.get()
+		wants(t, page, http.StatusOK, "Thank you, you are done", tt.en, `<dt>Your reference</dt><dd><bdi>person-1</bdi></dd>`)
+		if strings.Contains(page.body, "<canary>") || strings.Contains(page.body, "sign good") || strings.Contains(page.body, "refused") {
+			t.Errorf("the last page = %s, want no markup and nothing of the outcome", page.body)
+		}
+		c.language = "hi"
+		wants(t, c.get(), http.StatusOK, tt.hi)
+	}
+}

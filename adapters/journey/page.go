@@ -128,6 +128,7 @@ type page struct {
 	// JavaScript reloads the page or goes to Redirect; 0 means never.
 	Refresh   int
 	Redirect  string    // the URL that the customer is sent to; may be empty
+	Words     string    // what the workflow says at this end; may be empty
 	Closing   string    // the key of the last line of an end page; may be empty
 	Reference string    // the client's name for the run; may be empty
 	Due       time.Time // when a verdict is due; may be zero
@@ -282,7 +283,7 @@ func waitPage(v visitor, j engine.Journey) page {
 }
 
 // endPage is shown when the run is over. It does not show the results of checks
-// and reviews: that is up to the client.
+// and reviews: that is up to the client, and to the text of the end node.
 func endPage(v visitor, j engine.Journey) page {
 	p := newPage(v, j)
 	p.Icon, p.Closing = "stop", "end.close"
@@ -298,6 +299,13 @@ func endPage(v visitor, j engine.Journey) page {
 		p.Title, p.Text = "declined.title", "declined.text"
 	default:
 		p.Title, p.Icon, p.Tone = "done.title", "tick", web.Good
+	}
+	p.Reference = j.Run.ReferenceID
+	if p.Words = j.EndTextIn.In(v.Lang(), j.EndText); p.Words != "" {
+		p.Tone = web.Neutral // the text may say no
+		if p.Icon == "tick" {
+			p.Icon = "info"
+		}
 	}
 	if p.Redirect = j.Redirect; p.Redirect != "" {
 		p.Closing, p.Refresh = "end.leave", 3

@@ -23,6 +23,10 @@ type Journey struct {
 	// Declined reports whether the run completed on a declined consent, and
 	// Checked whether a provider was called for the run.
 	Declined, Checked bool
+	// EndText is what the workflow says to the customer at the end of a completed run;
+	// empty for nothing. EndTextIn is EndText by language.
+	EndText   string
+	EndTextIn verification.Translations
 	// ReviewDue is when the verdict that the run waits for is due; zero without
 	// review_due_minutes. ReviewLate reports whether that time has passed.
 	ReviewDue  time.Time
@@ -140,6 +144,10 @@ func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error
 	}
 	if j.Run.Status.Terminal() {
 		j.Redirect = verification.RedirectTarget(run.Started.RedirectURI, run.ID, j.Run.Status)
+	}
+	if run.EndNode != "" {
+		n, _ := s.program.Node(run.EndNode)
+		j.EndText, j.EndTextIn = n.Text, n.TextIn
 	}
 	if review, ok := run.Review(); ok && run.Wait.Kind == verification.WaitReview {
 		j.ReviewDue, j.ReviewLate = review.DueAt, review.Overdue(s.at)
