@@ -97,6 +97,9 @@ type Node struct {
 	// Customer input.
 	Optional bool        `json:"optional,omitempty"` // the customer may opt out
 	Fields   InputFields `json:"fields,omitempty"`
+	// Groups are the screens of the journey page; none means one with all fields. Each
+	// field is in one group. The answer is one, whatever the groups.
+	Groups []FieldGroup `json:"groups,omitempty"`
 
 	// Check.
 	Key            string  `json:"key,omitempty"` // empty means the node's name

@@ -97,6 +97,27 @@ func (o *Option) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// fieldGroupJSON is a FieldGroup in JSON.
+type fieldGroupJSON struct {
+	Label  text     `json:"label,omitzero"`
+	Fields []string `json:"fields"`
+}
+
+// MarshalJSON encodes the group.
+func (g FieldGroup) MarshalJSON() ([]byte, error) {
+	return plainJSON(fieldGroupJSON{text{g.Label, g.LabelIn}, g.Fields})
+}
+
+// UnmarshalJSON decodes the group.
+func (g *FieldGroup) UnmarshalJSON(raw []byte) error {
+	var j fieldGroupJSON
+	if err := json.Unmarshal(raw, &j); err != nil {
+		return err
+	}
+	*g = FieldGroup{Label: j.Label.plain, LabelIn: j.Label.translations, Fields: j.Fields}
+	return nil
+}
+
 // MarshalJSON encodes the fields as an object, in order.
 func (fs InputFields) MarshalJSON() ([]byte, error) {
 	var b strings.Builder

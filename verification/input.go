@@ -55,6 +55,14 @@ type InputField struct {
 	Within           []Area       `json:"within,omitempty"`  // location: geo_ok is false unless the customer is certainly in one of them
 }
 
+// FieldGroup is a screen of the journey page: some fields of a customer input.
+type FieldGroup struct {
+	Label string `json:"label,omitempty"` // empty means that of the node
+	// LabelIn is Label by language; Label is then that in the default language.
+	LabelIn Translations `json:"-"`
+	Fields  []string     `json:"fields"` // names
+}
+
 // The default length limits of an answer, in characters.
 const (
 	maxOneLine  = 1000

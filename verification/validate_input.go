@@ -22,6 +22,31 @@ func (v *validator) inputs(at string, n Node) {
 		seen[f.Name] = true
 		v.inputField(path, f)
 	}
+	v.groups(at, n)
+}
+
+// groups checks that each field is in one group, unless there are no groups.
+func (v *validator) groups(at string, n Node) {
+	if len(n.Groups) == 0 {
+		return
+	}
+	grouped := map[string]bool{}
+	for i, g := range n.Groups {
+		path := fmt.Sprintf("%s.groups[%d]", at, i)
+		v.length(path+".label", g.Label, 0, maxLabel)
+		v.translated(path+".label", g.LabelIn, maxLabel)
+		v.check(path+".fields", len(g.Fields) > 0, "is required")
+		for k, name := range g.Fields {
+			field := fmt.Sprintf("%s.fields[%d]", path, k)
+			_, ok := n.Fields.ByName(name)
+			v.check(field, ok, "there is no field %q", name)
+			v.check(field, !grouped[name], "the field %q is in two groups", name)
+			grouped[name] = true
+		}
+	}
+	for _, f := range n.Fields {
+		v.check(at+".groups", grouped[f.Name], "the field %q is in no group", f.Name)
+	}
 }
 
 // derivedNames returns the names that have a meaning of their own in the payload or the

@@ -145,3 +145,20 @@ func TestStepHasOneToAHundredDifferentFields(t *testing.T) {
 		t.Errorf("100 fields: %+v, want no problem", problems)
 	}
 }
+
+func TestEachFieldIsInOneGroup(t *testing.T) {
+	form := verification.Node{
+		Type: verification.NodeCustomerInput, Next: "done",
+		Fields: verification.InputFields{{Name: "a", Type: verification.FieldText}, {Name: "b", Type: verification.FieldText}, {Name: "c", Type: verification.FieldText}},
+		Groups: []verification.FieldGroup{{Fields: []string{"a", "lost"}}, {Fields: []string{"b", "a"}}, {}},
+	}
+	want := []verification.FieldError{
+		{Name: "nodes.form.groups", Message: `the field "c" is in no group`},
+		{Name: "nodes.form.groups[0].fields[1]", Message: `there is no field "lost"`},
+		{Name: "nodes.form.groups[1].fields[1]", Message: `the field "a" is in two groups`},
+		{Name: "nodes.form.groups[2].fields", Message: "is required"},
+	}
+	if diff := cmp.Diff(want, problemsOf(t, define("form", nodes{"form": form, "done": endNode()}))); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}

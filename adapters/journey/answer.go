@@ -35,8 +35,12 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 	if err == nil && f.wait() != j.Step.WaitNumber {
 		err = &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}
 	}
+	var shown bool                                                                         // only another screen is shown
 	mark, translate, ahead := "", f.values["do"] == "language", f.values["do"] == "upload" // see page.Switches and writeUploads
 	if err == nil && !translate && !ahead {
+		shown, err = s.turn(r, v, j, &f)
+	}
+	if err == nil && !translate && !ahead && !shown {
 		mark, err = s.deliver(r, v, j, &f)
 	}
 	switch {
@@ -50,7 +54,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 		writeUploads(w, f)
 	case f.failed():
 		s.write(w, http.StatusUnprocessableEntity, "step", stepPage(v, j, f))
-	case translate:
+	case translate, shown:
 		s.write(w, http.StatusOK, "step", stepPage(v, j, f))
 	default:
 		s.redirect(w, v, mark)
@@ -72,6 +76,36 @@ func (s *site) redirect(w http.ResponseWriter, v visitor, mark string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
+// turn leads to another screen of the form, and reports whether it did: back, or on if the
+// engine finds no problem up to the present one. From the last screen, the answer is
+// delivered.
+func (s *site) turn(r *http.Request, v visitor, j engine.Journey, f *form) (shown bool, err error) {
+	step := j.Step
+	screen := f.screen(step)
+	switch {
+	case f.values["do"] == "back":
+		clear(f.problems)
+		f.goTo(max(screen-1, 0))
+		return true, nil
+	case f.values["do"] == "opt_out", screen == len(screens(step))-1:
+		return false, nil
+	}
+	payload, err := verification.NewData(payloadOf(step, *f, v.catalog))
+	if err == nil {
+		err = s.engine.CheckAnswer(r.Context(), j, step.WaitNumber, payload)
+	}
+	if refusal, ok := errors.AsType[*verification.Error](err); ok && errors.Is(err, verification.ErrInvalid) {
+		f.addProblems(step, refusal.Fields, v.catalog)
+		f.keepProblemsUpTo(step, screen)
+		err = nil
+	}
+	if f.failed() {
+		screen = f.firstProblem(step, screen) - 1
+	}
+	f.goTo(screen + 1)
+	return true, err
+}
+
 // deliver sends the answer to the engine and returns the mark of the redirect.
 // It adds the problems that the engine finds to the form.
 func (s *site) deliver(r *http.Request, v visitor, j engine.Journey, f *form) (mark string, err error) {
@@ -82,6 +116,7 @@ func (s *site) deliver(r *http.Request, v visitor, j engine.Journey, f *form) (m
 	}
 	if refusal, ok := errors.AsType[*verification.Error](err); ok && errors.Is(err, verification.ErrInvalid) {
 		f.addProblems(step, refusal.Fields, v.catalog)
+		f.goTo(f.firstProblem(step, f.screen(step)))
 		return "", nil
 	}
 	switch {

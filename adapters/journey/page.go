@@ -112,6 +112,9 @@ func (p page) Switches() []web.LanguageLink {
 	return p.others
 }
 
+// Posted reports whether the page answers a post.
+func (v visitor) Posted() bool { return v.posted }
+
 // page is the data of a template. The templates call its methods.
 type page struct {
 	visitor

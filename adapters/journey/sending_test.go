@@ -60,7 +60,7 @@ func TestAnUploadIsRepeatedAfterABrokenConnection(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsRefusedAheadOfTheAnswerCanBeReplaced(t *testing.T) {
+func TestAFileThatIsRefusedAheadCanBeReplaced(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	reach(c, "uploads")

@@ -24,10 +24,14 @@ type stepView struct {
 	Upload     bool // the form sends files
 	Failed     bool
 	// Place is the field of a step that has only a location; nil for any other step.
-	Place    *fieldView
-	Phone    template.HTML // a QR code of the link, if a phone takes better photos; may be empty
-	Fields   []fieldView
-	Problems []web.Problem // in the order of the page
+	Place  *fieldView
+	Phone  template.HTML // a QR code of the link, if a phone takes better photos; may be empty
+	Fields []fieldView
+	// Screen is the one that is shown, from 1, and Screens how many there are; both 0 for
+	// a form on one screen. Hidden are the answers of the other ones.
+	Screen, Screens int
+	Hidden          []hiddenInput
+	Problems        []web.Problem // in the order of the page
 }
 
 // fieldView is an input and its current answer.
@@ -68,7 +72,17 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 		WaitNumber: s.WaitNumber, Consent: s.Type == verification.NodeConsent, Text: s.TextIn.In(p.Lang(), s.Text), Optional: s.Optional,
 		Failed: f.failed(),
 	}
-	for _, field := range s.Fields {
+	fields := s.Fields
+	if len(s.Groups) > 0 {
+		at := f.screen(s)
+		group := s.Groups[at]
+		fields, p.Step.Hidden, p.Step.Screen, p.Step.Screens = screens(s)[at], f.hidden(s, at), at+1, len(s.Groups)
+		p.Title = cmp.Or(group.LabelIn.In(p.Lang(), group.Label), p.Title)
+		if at > 0 {
+			p.Step.Text = ""
+		}
+	}
+	for _, field := range fields {
 		w := viewOf(field.In(p.Lang()), f)
 		p.Step.Upload = p.Step.Upload || field.Upload()
 		if w.Error != "" {
@@ -91,6 +105,9 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 	}
 	return p
 }
+
+// Index returns the index of the screen.
+func (s *stepView) Index() int { return s.Screen - 1 }
 
 // Denying returns the key of the sentence that says how to go on without a location.
 func (s *stepView) Denying() string {

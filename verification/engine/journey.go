@@ -53,6 +53,7 @@ type JourneyStep struct {
 	TextIn     verification.Translations
 	Optional   bool
 	Fields     verification.InputFields
+	Groups     []verification.FieldGroup // the screens of the fields; none means one screen
 }
 
 // JourneyConsent is a consent that the customer has given.
@@ -130,6 +131,16 @@ func (e *Engine) AnswerJourney(ctx context.Context, j Journey, wait int, payload
 	return e.journey(s, j.Tenant)
 }
 
+// CheckAnswer returns the error that AnswerJourney would return, and delivers nothing.
+func (e *Engine) CheckAnswer(ctx context.Context, j Journey, wait int, payload verification.Data) error {
+	if wait <= 0 {
+		return &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}
+	}
+	c := verification.Submit{Payload: payload, WaitNumber: wait, CheckDocuments: e.ports.Documents != nil}
+	_, _, err := e.decide(ctx, j.session, c, j.session.at)
+	return err
+}
+
 // journey returns the journey of s, whose version is compiled.
 func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error) {
 	run := s.run
@@ -166,6 +177,7 @@ func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error
 		j.Step = &JourneyStep{
 			WaitNumber: run.Wait.Number, Node: run.Wait.Node, Type: n.Type, Label: step.Label,
 			Text: n.Text, LabelIn: n.LabelIn, TextIn: n.TextIn, Optional: n.Optional, Fields: n.Fields.On(s.at.In(e.location(run.Started.Zone))),
+			Groups: n.Groups,
 		}
 	}
 	return j, nil

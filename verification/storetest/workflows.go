@@ -76,6 +76,8 @@ func version(n int) verification.Version {
 					{Name: "m", Type: verification.FieldSelect, Options: []verification.Option{{Value: "b", Label: oddText, LabelIn: translated}, {Value: "a"}}},
 					{Name: "f", Type: verification.FieldFile, Accept: []string{"image/png", "application/pdf"}},
 					{Name: "l", Type: verification.FieldLocation, Within: []verification.Area{{Latitude: 19.07, Longitude: 72.87, RadiusKM: 500}}},
+				}, Groups: []verification.FieldGroup{
+					{Label: oddText, LabelIn: translated, Fields: []string{"z", "d", "i"}}, {Fields: []string{"a", "m", "f", "l"}},
 				}},
 				"pan": {
 					Type: verification.NodeCheck, Key: "pan_verification", Provider: "sandbox", With: data, TimeoutSeconds: 0.25,

@@ -219,6 +219,40 @@ function sharpness(picture) {
   return squares / count - (sum / count) ** 2;
 }
 
+// A draft of the form that is open, so that a reload loses nothing that was typed. It is kept in
+// the tab until the step is over; files are not part of it.
+const draftKey = `draft:${location.pathname}`;
+const drafting = document.querySelector("form[data-draft]");
+try {
+  const kept = JSON.parse(sessionStorage.getItem(draftKey) || "{}");
+  if (!drafting || kept.wait !== drafting.dataset.draft) sessionStorage.removeItem(draftKey);
+  if (drafting) {
+    const skipped = ["wait", "screen", "do"];
+    if (kept.wait === drafting.dataset.draft && "fresh" in drafting.dataset) {
+      for (const [name, value] of kept.values) {
+        const input = drafting.elements.namedItem(name);
+        if (!input) {
+          const hidden = document.createElement("input");
+          Object.assign(hidden, { type: "hidden", name, value });
+          drafting.append(hidden);
+        } else if (input.type === "checkbox") {
+          input.checked = true;
+        } else if (input.type !== "file") {
+          input.value = value;
+        }
+      }
+    }
+    const save = () => {
+      const values = [...new FormData(drafting)].filter(([name, value]) => typeof value === "string" && value !== "" && !skipped.includes(name));
+      sessionStorage.setItem(draftKey, JSON.stringify({ wait: drafting.dataset.draft, values }));
+    };
+    drafting.addEventListener("input", save);
+    drafting.addEventListener("submit", save);
+  }
+} catch {
+  // The browser keeps nothing for this page.
+}
+
 // The upload of a file: it shows the chosen file, takes a photo, and refuses a file that
 // is too large before it is sent. The input stays what the form sends.
 const canShoot = Boolean(navigator.mediaDevices?.getUserMedia) && "DataTransfer" in window;
