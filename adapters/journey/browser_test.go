@@ -56,7 +56,7 @@ func TestAJourneyOnAPhone(t *testing.T) {
 			tab.Fill("#f-pan", "abc")
 			tab.Press(onto)
 			tab.See(".problems")
-			if text := tab.Text(); !strings.Contains(text, "This does not have the right form") {
+			if text := tab.Text(); !strings.Contains(text, "“PAN” does not have the right form") {
 				t.Errorf("page = %s", text)
 			}
 			if id := browser.Eval[string](tab, "document.activeElement.className"); id != "problems" {

@@ -260,3 +260,16 @@ func reach(c *customer, name string) {
 	}
 	c.t.Fatalf("there is no page %q", name)
 }
+
+func TestALinkLeavesTheLinesTheirDistance(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	tab := browser.Start(t).Open(t, browser.Options{})
+	tab.Go(c.link)
+	if more := browser.Eval[float64](tab, `(() => {
+		const [plain, linked] = [...document.querySelectorAll(".words li")].map((e) => e.getBoundingClientRect().height);
+		return linked - plain;
+	})()`); more > 2 || more < -2 {
+		t.Errorf("a line with a link is %v pixels higher than one without", more)
+	}
+}
