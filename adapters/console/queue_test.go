@@ -87,9 +87,9 @@ func TestTheDueTimeIsShownInWords(t *testing.T) {
 		after time.Duration
 		texts []string
 	}{
-		{0, []string{"less than a minute ago", "due in 2 hours", "!overdue"}},
+		{0, []string{"less than a minute ago", "due in 2 hours", "!overdue by"}},
 		{95 * time.Minute, []string{"1 hour ago", "due soon: in 25 minutes", "badge warning"}},
-		{2*time.Hour + 24*time.Hour, []string{"27 hours ago", "overdue by 25 hours", "badge bad", "1 overdue in the whole queue"}},
+		{2*time.Hour + 24*time.Hour, []string{"27 hours ago", "overdue by 25 hours", "badge bad", `Overdue <span class="count">1</span>`}},
 		{48 * time.Hour, []string{"3 days ago", "overdue by 3 days"}},
 	} {
 		d.Advance(row.after)
