@@ -260,7 +260,7 @@ func (c *console) queueRow(s session, run verification.Summary, f queueFilter, n
 		if v.ProposedBy.Is(s.Person()) {
 			key = "queue.proposed.own"
 		}
-		row.Proposed = &web.Badge{Tone: web.Info, Icon: "person", Text: s.say(key)}
+		row.Proposed = &web.Badge{Tone: s.decisionBadge(v.Proposed).Tone, Icon: "person", Text: s.say(key)}
 	}
 	if v.MoreConcerns > 0 {
 		row.More = s.count("queue.more", v.MoreConcerns)

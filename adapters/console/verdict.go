@@ -51,6 +51,7 @@ type verdictPanel struct {
 	Notes    string
 	MaxNotes int
 
+	Untold    string   // says that a verdict on this run, which is over, is sent to nobody; empty if that is not so
 	Reasons   []choice // of a rejection; none if the workflow names none
 	NotesRule string   // says when notes are required
 }
@@ -86,10 +87,13 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 	for _, concern := range rec.Report.Concerns {
 		p.Concerns = append(p.Concerns, s.concernView(concern))
 	}
+	if over && !slices.Contains(rec.Definition.Notify, verification.NoticeReviewed) {
+		p.Untold = s.say("verdict.untold")
+	}
 	if claim.HeldAt(rec.At) {
 		p.Holder, p.Mine = claim.Name, claim.IsOf(s.Person())
 		p.Held = s.say("claim.until", s.At(claim.Until).Text)
-	} else if rec.Review != nil && s.May(verification.RoleReviewer) {
+	} else if own := rec.Report.Proposal.Decision.Verdict() && rec.Report.Proposal.Person().Is(s.Person()); rec.Review != nil && s.May(verification.RoleReviewer) && !own {
 		p.Free, p.Held = true, s.say("claim.until", s.At(rec.At.Add(verification.ClaimTTL)).Text)
 	}
 	p.Form = s.May(verification.RoleReviewer) && (over || parked) && (p.Holder == "" || p.Mine)
@@ -101,7 +105,7 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 	}
 	if proposal := rec.Report.Proposal; proposal.Decision.Verdict() {
 		p.Proposal = &verdictView{
-			Badge: web.Badge{Tone: web.Info, Text: s.say("verdict.proposed." + string(proposal.Decision))}, By: s.person(proposal.By), At: s.ago(proposal.At, rec.At), Notes: proposal.Notes,
+			Badge: web.Badge{Tone: s.decisionBadge(proposal.Decision).Tone, Text: s.say("verdict.proposed." + string(proposal.Decision))}, By: s.person(proposal.By), At: s.ago(proposal.At, rec.At), Notes: proposal.Notes,
 		}
 		p.Proposed, p.Own, p.Doubt = proposal.Decision, proposal.Person().Is(s.Person()), proposal.Person().MayBe(s.Person())
 	}

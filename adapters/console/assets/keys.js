@@ -1,5 +1,5 @@
-// Keys: j and k move between rows, / searches, v goes to the verdict, q back to the list,
-// ? shows the keys.
+// Keys: j and k move between rows, / searches, v goes to the verdict, a and r to its buttons,
+// q back to the list, ? shows the keys.
 
 const shown = (element) => element.checkVisibility();
 const keys = document.querySelector("details.keys");
@@ -45,9 +45,12 @@ document.addEventListener("keydown", (event) => {
   }
   const search = document.querySelector("input[type=search]");
   const back = document.querySelector(".back a");
+  const button = (decision) => [...document.querySelectorAll(`form.decide button[value="${decision}"]`)].find(shown);
+  const approve = button("approve"), reject = button("reject");
   const action = {
     j: () => move(1), k: () => move(-1), "?": () => help(!keys?.open), "/": search && (() => search.select()),
-    v: document.querySelector("#verdict") && verdict, q: back && (() => back.click()),
+    v: document.querySelector("#verdict") && verdict,
+    a: approve && (() => approve.focus()), r: reject && (() => reject.focus()), q: back && (() => back.click()),
   }[event.key];
   if (action) {
     event.preventDefault();
