@@ -272,6 +272,38 @@ func TestATransactionDrivesNoRunsAndRefusesKeys(t *testing.T) {
 	}
 }
 
+func TestATransactionWaitsForNoSlot(t *testing.T) {
+	slow := slowCompiler{began: make(chan struct{}, 2), end: make(chan struct{})}
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		slow.ExpressionCompiler = p.Expressions
+		p.Expressions = slow
+	})
+	d := chain("a")
+	d.InputSchema = verification.Data(`{"type":"object"}`)
+	w := k.Apply(d)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	started := make(chan error, 2)
+	begin := func(start func(context.Context, verification.TenantID, verification.WorkflowID, engine.StartRequest) (verification.RunView, error)) {
+		_, err := start(ctx, enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Input: verification.Data(`{"a":1}`)})
+		started <- err
+	}
+	go begin(k.Engine.Start) // it needs a connection before it frees the slot of the tenant
+	<-slow.began
+	go begin(k.Engine.Within(k.Store).Start)
+	select {
+	case <-slow.began:
+	case <-ctx.Done():
+		t.Error("a start inside a transaction, which holds a connection, waits for a slot")
+	}
+	close(slow.end)
+	for range 2 {
+		if err := <-started; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestTheEndIsAnnouncedUnlessThereIsNoWebhook(t *testing.T) {
 	for name, end := range map[string]func(*enginetest.Kit, *mock.RunStoreMock, verification.RunID) error{
 		"inside a transaction": func(k *enginetest.Kit, runs *mock.RunStoreMock, id verification.RunID) error {

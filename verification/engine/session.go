@@ -116,9 +116,7 @@ func (e *Engine) remember(ref verification.RunRef, run verification.Run) {
 func (e *Engine) acquireLoad(ctx context.Context, ref verification.RunRef, admitted bool) (release func(), err error) {
 	_, large := e.large.Get(ref)
 	switch {
-	case e.external: // its transaction holds a connection, for which holders of slots may wait
-		return func() {}, nil
-	case admitted:
+	case admitted, e.external:
 		return func() {}, nil
 	case large:
 		return e.heavy.Acquire(ctx, string(ref.Tenant))
@@ -141,9 +139,10 @@ func (e *Engine) acquireLoad(ctx context.Context, ref verification.RunRef, admit
 }
 
 // admit waits for a slot for expensive work of the tenant, unless s is admitted. It is
-// until release is called; release may be called again.
+// until release is called; release may be called again. A transaction of the caller waits for
+// no slot: its holder may wait for the connection of the transaction.
 func (e *Engine) admit(ctx context.Context, s *session) (release func(), err error) {
-	if s.admitted {
+	if s.admitted || e.external {
 		return func() {}, nil
 	}
 	free, err := e.heavy.Acquire(ctx, string(s.ref.Tenant))
