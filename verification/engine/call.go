@@ -81,13 +81,11 @@ func observedOutcome(o verification.CheckOutcome, err error) string {
 // request renders the request to the provider. Templates over a large run wait for a
 // slot, as in decide.
 func (e *Engine) request(ctx context.Context, s *session) (verification.CheckRequest, error) {
-	if s.run.Size() > heavyRun {
-		release, err := e.admit(ctx, s)
-		if err != nil {
-			return verification.CheckRequest{}, err
-		}
-		defer release()
+	release, err := e.admit(ctx, s, s.run.Size() > largeRun)
+	if err != nil {
+		return verification.CheckRequest{}, err
 	}
+	defer release()
 	r, err := s.program.Request(s.ref.Tenant, s.run)
 	if err != nil {
 		return r, err

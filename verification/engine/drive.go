@@ -79,13 +79,11 @@ func (e *Engine) workOn(j *job, o callResult) (verification.TaskKind, error) {
 		return verification.TaskNone, o.err
 	}
 	ctx := e.runner.Context()
-	if _, large := e.large.Get(j.ref); large { // before the worker slot, which is held for work alone
-		release, err := e.admit(ctx, &j.session)
-		if err != nil {
-			return verification.TaskNone, err
-		}
-		defer release()
+	turn, err := e.admit(ctx, &j.session, e.knownLarge(j.ref)) // before the worker slot, which is held for work alone
+	if err != nil {
+		return verification.TaskNone, err
 	}
+	defer turn()
 	release, err := e.runner.AcquireWorker(ctx, j.ref.Tenant)
 	if err != nil {
 		return verification.TaskNone, err
@@ -257,7 +255,7 @@ func (e *Engine) callWithSlots(j *job, kind verification.TaskKind) (o callResult
 	slots := 1 + size/slotBytes
 	release, ok := e.runner.TryCall(j.ref.Tenant, provider, slots)
 	if !ok {
-		if size > maxCachedRun {
+		if size > largeRun {
 			j.run = verification.Run{}
 		}
 		var err error

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/internal/fair"
-	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
@@ -32,16 +31,16 @@ func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
 			return nil
 		},
 	}
-	e.rests, e.loads, e.runs = true, fair.NewLimiter(2, 1), newRunCache(1<<20)
-	e.large = lru.New[verification.RunRef](8, 1, func(bool) int { return 1 })
+	e.loads, e.runs = fair.NewLimiter(2, 1), newRunCache(1<<20)
 	ref := verification.RunRef{Tenant: "t", Run: "r"}
+	run := verification.Run{ID: ref.Run, Started: verification.Started{Input: make(verification.Data, largeRun)}}
 	for _, large := range []bool{false, true} {
-		release, err := e.acquireLoad(t.Context(), ref, false)
+		release, err := e.admitRead(t.Context(), &session{ref: ref})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if now = now.Add(10 * time.Millisecond); large {
-			e.large.Put(ref, true)
+			e.remember(ref, run)
 		}
 		release()
 		next, ok := e.loads.TryAcquireN("t", 1)
@@ -52,7 +51,7 @@ func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
 			next()
 		}
 	}
-	if want := 30 * time.Millisecond; rest != want {
+	if want := 150 * time.Millisecond; rest != want {
 		t.Errorf("the slot rests for %s after a read of 10 ms, want %s", rest, want)
 	}
 	free()
@@ -61,13 +60,13 @@ func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
 		t.Fatal("the slot is not free after its rest")
 	}
 	next()
-	e.large.Delete(ref)
-	release, err := e.acquireLoad(t.Context(), ref, false)
+	e.runs.Delete(ref)
+	release, err := e.admitRead(t.Context(), &session{ref: ref})
 	if err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(10 * time.Second) // the store did not respond for some time
-	e.large.Put(ref, true)
+	e.remember(ref, run)
 	release()
 	if rest != maxLoadRest {
 		t.Errorf("the slot rests for %s after a read of 10 s, want %s", rest, maxLoadRest)

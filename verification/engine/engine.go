@@ -132,13 +132,11 @@ type Engine struct {
 	credentials *fair.Gate[credential, knownAccount]
 	watch       *watchers
 	lines       *limitedLog
-	heavy       *fair.Limiter                         // slots for work on large runs, and for calls of Decide that may take long
-	loads       *fair.Limiter                         // slots for reads of runs that are not in the cache
-	large       *lru.Cache[verification.RunRef, bool] // the runs that were found to be large
+	heavy       *fair.Limiter // slots for expensive work: see admission.go
+	loads       *fair.Limiter // slots for reads of runs that are not in the cache
 	zones       *lru.Cache[verification.TenantID, tenantZone]
 	locations   *lru.Cache[string, *time.Location] // by the name of a zone
 	uploads     *uploadrate.Rates
-	rests       bool // expensive work is followed by a rest; never by a manual clock
 
 	runner      *runner.Runner // nil for an engine that drives nothing
 	rescreening *rescreening   // of the runner
@@ -147,18 +145,10 @@ type Engine struct {
 	serving     chan struct{}
 }
 
-// The bounds of the caches, and of calls of Decide that may take long.
+// The bounds of the cache of programs, in bytes.
 const (
-	maxPrograms  = 64 << 20        // bytes
-	maxProgram   = 32 << 20        // bytes of one
-	maxCachedRun = 64 << 10        // bytes; a larger run is read every time
-	heavyRun     = 64 << 10        // bytes; expressions over a smaller run take little time and memory
-	maxHeavy     = 2               // at once, one of a tenant
-	heavyRests   = 3               // so a tenant has a quarter of a processor for them
-	maxLoads     = 64              // reads at once of runs whose size is not known
-	tenantLoads  = 4               // of one tenant
-	maxLoadRest  = 5 * time.Second // of a slot after the first read of a large run
-	maxLarge     = 10_000          // runs that are known to be large
+	maxPrograms = 64 << 20
+	maxProgram  = 32 << 20 // of one
 )
 
 // New makes an engine, or returns an error that names a missing port.
@@ -188,7 +178,6 @@ func New(p Ports, o Options) (*Engine, error) {
 		lines:       newLimitedLog(o.Log, p.Clock.Now),
 		heavy:       fair.NewLimiter(maxHeavy, 1),
 		loads:       fair.NewLimiter(maxLoads, tenantLoads),
-		large:       lru.New[verification.RunRef](maxLarge, 1, func(bool) int { return 1 }),
 		zones:       newZones(),
 		locations:   lru.New[string](maxLocations, 1, func(*time.Location) int { return 1 }),
 		uploads:     uploadrate.New(),
@@ -196,7 +185,6 @@ func New(p Ports, o Options) (*Engine, error) {
 		serving:     serving,
 	}
 	if _, manual := p.Clock.(verification.ActivityTracker); !manual { // whose time does not measure work
-		e.rests = true
 		e.heavy.Rest(heavyRests, 0, p.Clock)
 	}
 	if !o.Passive {
@@ -207,7 +195,7 @@ func New(p Ports, o Options) (*Engine, error) {
 }
 
 func newRunCache(bytes int) *lru.Cache[verification.RunRef, verification.Run] {
-	return lru.New[verification.RunRef](bytes, maxCachedRun, verification.Run.Size)
+	return lru.New[verification.RunRef](bytes, largeRun, verification.Run.Size)
 }
 
 // Serve carries out queued work until ctx ends: it drives runs that are due, records

@@ -288,7 +288,7 @@ func TestATransactionWaitsForNoSlot(t *testing.T) {
 		_, err := start(ctx, enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Input: verification.Data(`{"a":1}`)})
 		started <- err
 	}
-	go begin(k.Engine.Start) // it needs a connection before it frees the slot of the tenant
+	go begin(k.Engine.Start) // it has the slot of the tenant
 	<-slow.began
 	go begin(k.Engine.Within(k.Store).Start)
 	select {

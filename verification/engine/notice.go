@@ -89,7 +89,7 @@ func (e *Engine) newNotice(ctx context.Context, w store.Work) (n verification.No
 
 // noticeAt returns the notice of an event: see verification.NewNotice.
 func (e *Engine) noticeAt(ctx context.Context, t verification.TenantID, ref verification.NoticeRef) (verification.Notice, error) {
-	release, err := e.acquireLoad(ctx, verification.RunRef{Tenant: t, Run: ref.Run}, false)
+	release, err := e.admitRead(ctx, &session{ref: verification.RunRef{Tenant: t, Run: ref.Run}})
 	if err != nil {
 		return verification.Notice{}, err
 	}

@@ -120,7 +120,7 @@ func (e *Engine) history(ctx context.Context, ref verification.RunRef) (runHisto
 
 // loadHistory reads the whole history of a run.
 func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef) (h runHistory, err error) {
-	release, err := e.acquireLoad(ctx, ref, false)
+	release, err := e.admitRead(ctx, &session{ref: ref})
 	if err != nil {
 		return h, err
 	}

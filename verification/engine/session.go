@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -22,7 +21,7 @@ type session struct {
 	workflow verification.Workflow // of a run that is being started
 	at       time.Time             // the time at which run is shown or decided on
 	fresh    bool                  // run was read or changed by the present call
-	admitted bool                  // the caller has a slot for expensive work, or must not wait for one
+	admitted bool                  // the caller has a slot for its work, or must not wait for one
 }
 
 // maxAttempts bounds how often a command is decided again because another request
@@ -55,31 +54,27 @@ func overdue(r verification.Run, now time.Time) bool {
 	return r.Ended == "" && r.AsOf(now).Ended != ""
 }
 
-// reload reads the run of s from the store.
-func (e *Engine) reload(ctx context.Context, s *session) (err error) {
-	s.run, err = e.loadAdmitted(ctx, s.ref, s.admitted)
-	s.fresh = err == nil
-	return err
-}
-
-// load returns a run. The events of a cached run are not read again.
-func (e *Engine) load(ctx context.Context, ref verification.RunRef) (verification.Run, error) {
-	return e.loadAdmitted(ctx, ref, false)
-}
-
-// loadAdmitted is load for a caller that is admitted already, or not: see session.
-func (e *Engine) loadAdmitted(ctx context.Context, ref verification.RunRef, admitted bool) (verification.Run, error) {
-	release, err := e.acquireLoad(ctx, ref, admitted)
+// reload reads the run of s from the store. The events of a cached run are not read again.
+func (e *Engine) reload(ctx context.Context, s *session) error {
+	release, err := e.admitRead(ctx, s)
 	if err != nil {
-		return verification.Run{}, err
+		return err
 	}
 	defer release()
-	run := e.cached(ref) // another call may have read it meanwhile
-	events, err := e.store.Load(ctx, ref.Tenant, ref.Run, run.Seq)
+	run := e.cached(s.ref) // another call may have read it meanwhile
+	events, err := e.store.Load(ctx, s.ref.Tenant, s.ref.Run, run.Seq)
 	if err != nil {
-		return verification.Run{}, err
+		return err
 	}
-	return e.fold(ref, run, events), nil
+	s.run, s.fresh = e.fold(s.ref, run, events), true
+	return nil
+}
+
+// load returns a run as the store has it: see reload.
+func (e *Engine) load(ctx context.Context, ref verification.RunRef) (verification.Run, error) {
+	s := &session{ref: ref}
+	err := e.reload(ctx, s)
+	return s.run, err
 }
 
 // cached returns a run as it was last read or changed, without history if it is not
@@ -101,56 +96,18 @@ func (e *Engine) fold(ref verification.RunRef, run verification.Run, events []ve
 	return run
 }
 
-// remember caches a run, or records that it is too large for the cache.
+// remember caches a run. Of a large run, the cache has only the ID: see knownLarge.
 func (e *Engine) remember(ref verification.RunRef, run verification.Run) {
+	if run.Size() > largeRun {
+		run = verification.Run{ID: run.ID}
+	}
 	e.runs.Put(ref, run)
-	if run.Size() > maxCachedRun {
-		e.large.Put(ref, true)
-	}
 }
 
-// acquireLoad waits until a run that is not in the cache may be read. A run that is
-// known to be large waits for a slot for expensive work, and another one for a slot for
-// reads, of which a tenant has few; if it turns out to be large, the slot stays in use for
-// some time afterwards. A caller that is admitted already does not wait.
-func (e *Engine) acquireLoad(ctx context.Context, ref verification.RunRef, admitted bool) (release func(), err error) {
-	_, large := e.large.Get(ref)
-	switch {
-	case admitted, e.external:
-		return func() {}, nil
-	case large:
-		return e.heavy.Acquire(ctx, string(ref.Tenant))
-	case e.cached(ref).Seq > 0:
-		return func() {}, nil
-	}
-	free, err := e.loads.Acquire(ctx, string(ref.Tenant))
-	if err != nil {
-		return nil, err
-	}
-	began := e.ports.Clock.Now()
-	return func() {
-		if _, large := e.large.Get(ref); large && e.rests {
-			rest := heavyRests * e.ports.Clock.Now().Sub(began)
-			e.ports.Clock.AfterFunc(min(rest, maxLoadRest), free)
-			return
-		}
-		free()
-	}, nil
-}
-
-// admit waits for a slot for expensive work of the tenant, unless s is admitted. It is
-// until release is called; release may be called again. A transaction of the caller waits for
-// no slot: its holder may wait for the connection of the transaction.
-func (e *Engine) admit(ctx context.Context, s *session) (release func(), err error) {
-	if s.admitted || e.external {
-		return func() {}, nil
-	}
-	free, err := e.heavy.Acquire(ctx, string(s.ref.Tenant))
-	if err != nil {
-		return nil, err
-	}
-	s.admitted = true
-	return sync.OnceFunc(func() { s.admitted = false; free() }), nil
+// knownLarge reports whether a run was large when this host last read or changed it.
+func (e *Engine) knownLarge(ref verification.RunRef) bool {
+	run, ok := e.runs.Get(ref)
+	return ok && run.Seq == 0
 }
 
 // loadProgram loads the version that the run executes, unless s has it.
@@ -206,18 +163,14 @@ func (e *Engine) command(ctx context.Context, s *session, c verification.Command
 	return before, verification.Unavailable("run", "the run is being changed by too many requests at once")
 }
 
-// decide decides c on the run of s. Checking an input against a schema, and
-// expressions over a large run, may take long: such calls wait for a slot,
-// until ctx ends.
+// decide decides c on the run of s. If that is expensive, it waits for a slot, until ctx ends.
 func (e *Engine) decide(ctx context.Context, s *session, c verification.Command, now time.Time) ([]verification.Event, verification.Run, error) {
 	_, starts := c.(verification.Start)
-	if s.run.Size() > heavyRun || starts && s.program.Version.Definition.InputSchema != nil {
-		release, err := e.admit(ctx, s)
-		if err != nil {
-			return nil, s.run, err
-		}
-		defer release()
+	release, err := e.admit(ctx, s, s.run.Size() > largeRun || starts && s.program.Version.Definition.InputSchema != nil)
+	if err != nil {
+		return nil, s.run, err
 	}
+	defer release()
 	return verification.Decide(s.program, s.run, c, now.In(e.location(s.run.Started.Zone)))
 }
 
@@ -243,7 +196,7 @@ func (e *Engine) append(ctx context.Context, s *session, after verification.Run,
 	}
 	if reserved != nil {
 		j := &job{session: session{ref: s.ref}}
-		if after.Size() <= maxCachedRun { // a larger one is read again when a worker is free
+		if after.Size() <= largeRun { // a larger one is read again when a worker is free
 			j.run, j.program = after, s.program
 		}
 		e.runner.Submit(reserved, func(r *runner.Job) {

@@ -105,13 +105,11 @@ func (e *Engine) begin(
 		return verification.RunView{}, err
 	}
 	s := &session{ref: verification.RunRef{Tenant: t, Run: run}, run: verification.Run{ID: run}, program: program, workflow: w}
-	saved := func() {}
-	if len(r.Input) > heavyRun { // one of a tenant at a time, until it is saved
-		if saved, err = e.admit(ctx, s); err != nil {
-			return verification.RunView{}, err
-		}
-		defer saved()
+	saved, err := e.admit(ctx, s, len(r.Input) > largeRun) // one large input of a tenant at a time, until it is saved
+	if err != nil {
+		return verification.RunView{}, err
 	}
+	defer saved()
 	events, after, err := e.decideStart(ctx, s, r)
 	if err != nil {
 		return verification.RunView{}, err

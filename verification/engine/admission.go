@@ -1,0 +1,59 @@
+// Admission: what a use case waits for before it reads a run or works on it.
+
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	largeRun    = 64 << 10        // bytes; a larger run is not cached, and work on it is expensive
+	maxHeavy    = 2               // slots for expensive work, one of a tenant
+	maxLoads    = 64              // slots for reads of runs whose size is not known
+	tenantLoads = 4               // of one tenant
+	maxLoadRest = 5 * time.Second // of a slot after the first read of a large run
+
+	// A tenant has a quarter of a processor for expensive work, and for first reads of large runs.
+	heavyRests = 3
+	loadRests  = (1+heavyRests)*tenantLoads - 1
+)
+
+// admit waits for a slot for work on the run of s if it is expensive, unless s is admitted. It is
+// until release is called; release may be called again. A use case inside a transaction of its
+// caller waits for no slot, whose holder may wait for the connection of the transaction.
+func (e *Engine) admit(ctx context.Context, s *session, expensive bool) (release func(), err error) {
+	if !expensive || s.admitted || e.external {
+		return func() {}, nil
+	}
+	free, err := e.heavy.Acquire(ctx, string(s.ref.Tenant))
+	if err != nil {
+		return nil, err
+	}
+	s.admitted = true
+	return sync.OnceFunc(func() { s.admitted = false; free() }), nil
+}
+
+// admitRead waits until the run of s may be read, unless s is admitted. To read a run that is
+// known to be large is expensive work. If a run turns out to be large, the slot for reads stays
+// in use for some time afterwards.
+func (e *Engine) admitRead(ctx context.Context, s *session) (release func(), err error) {
+	_, known := e.runs.Get(s.ref)
+	if known || s.admitted || e.external {
+		return e.admit(ctx, s, e.knownLarge(s.ref))
+	}
+	free, err := e.loads.Acquire(ctx, string(s.ref.Tenant))
+	if err != nil {
+		return nil, err
+	}
+	began := e.ports.Clock.Now()
+	return func() {
+		rest := min(loadRests*e.ports.Clock.Now().Sub(began), maxLoadRest)
+		if rest > 0 && e.knownLarge(s.ref) {
+			e.ports.Clock.AfterFunc(rest, free)
+			return
+		}
+		free()
+	}, nil
+}
