@@ -1,4 +1,4 @@
-// Admission: what a use case waits for before it reads a run or works on it.
+// Admission: a run is driven in one slot, and callers wait for one only before expensive work and reads.
 
 package engine
 
@@ -6,6 +6,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 const (
@@ -19,6 +21,27 @@ const (
 	heavyRests = 3
 	loadRests  = (1+heavyRests)*tenantLoads - 1
 )
+
+// acquireWork waits for the slot that this host drives a run in: a worker slot, or one for
+// expensive work if the run is large. A run whose size is not known is read in a worker slot; if
+// it is large, it is read again after the wait, because many may wait.
+func (e *Engine) acquireWork(ctx context.Context, j *job) (release func(), err error) {
+	if j.run.Size() <= largeRun && !e.knownLarge(j.ref) {
+		release, err = e.runner.AcquireWorker(ctx, j.ref.Tenant)
+		if err != nil || j.run.Seq > 0 {
+			return release, err
+		}
+		if err = e.reread(ctx, j); err == nil && j.run.Size() <= largeRun {
+			return release, nil
+		}
+		release()
+		if err != nil {
+			return nil, err
+		}
+		j.run = verification.Run{}
+	}
+	return e.heavy.Acquire(ctx, string(j.ref.Tenant))
+}
 
 // admit waits for a slot for work on the run of s if it is expensive, unless s is admitted. It is
 // until release is called; release may be called again. A use case inside a transaction of its

@@ -40,8 +40,8 @@ func (e *Engine) drive(j *job, o callResult) {
 }
 
 // drivePass calls providers and appends their results until the run waits or ends, with one
-// append for each step. It holds a worker slot while it works on the run and call slots while a
-// provider is called, never both. done is false if another goroutine drives the run on,
+// append for each step. It holds one slot while it works on the run (see acquireWork) and call slots
+// while a provider is called, never both. done is false if another goroutine drives the run on,
 // because a call took too long or was interrupted.
 func (e *Engine) drivePass(j *job, o callResult) (done bool) {
 	for { // until the run waits or ends, or its context does
@@ -79,20 +79,13 @@ func (e *Engine) workOn(j *job, o callResult) (verification.TaskKind, error) {
 		return verification.TaskNone, o.err
 	}
 	ctx := e.runner.Context()
-	turn, err := e.admit(ctx, &j.session, e.knownLarge(j.ref)) // before the worker slot, which is held for work alone
-	if err != nil {
-		return verification.TaskNone, err
-	}
-	defer turn()
-	release, err := e.runner.AcquireWorker(ctx, j.ref.Tenant)
+	j.admitted = true // it waits for no slot beside the one for the run
+	defer func() { j.admitted = false }()
+	release, err := e.acquireWork(ctx, j)
 	if err != nil {
 		return verification.TaskNone, err
 	}
 	defer release()
-	// A run whose size is not known yet waits for no other slot, whose holder may wait for
-	// this one.
-	j.admitted = true
-	defer func() { j.admitted = false }()
 	c := o.command
 	for range maxAttempts {
 		if c == nil && e.runner.Closing() {

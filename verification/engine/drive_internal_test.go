@@ -73,6 +73,49 @@ func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
 	}
 }
 
+func TestALargeRunIsWorkedOnWithoutAWorkerSlot(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ref := verification.RunRef{Tenant: "t", Run: "r"}
+	started := verification.Started{VersionHash: "v", Input: make(verification.Data, largeRun)}
+	e := idleEngine()
+	e.runs = newRunCache(1 << 20)
+	runs := &mock.RunStoreMock{
+		LoadFunc: func(context.Context, verification.TenantID, verification.RunID, int) ([]verification.Event, error) {
+			return []verification.Event{{Fact: started}}, nil
+		},
+	}
+	e.store = struct {
+		store.RunStore
+		store.WorkflowStore
+		store.TenantStore
+		store.TenantLister
+	}{RunStore: runs}
+	for _, name := range []string{"unknown", "known"} {
+		j := &job{session: session{ref: ref, admitted: true}}
+		j.program.Version.Hash = started.VersionHash
+		release, err := e.acquireWork(ctx, j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := e.heavy.TryAcquireN("t", 1); ok {
+			t.Errorf("a run whose size is %s holds no slot for expensive work", name)
+		}
+		if j.run.Seq > 0 {
+			t.Errorf("a run whose size is %s was in memory while it waited", name)
+		}
+		free, err := e.runner.AcquireWorker(ctx, "t")
+		if err != nil {
+			t.Fatalf("a run whose size is %s holds a worker slot: %v", name, err)
+		}
+		free()
+		release()
+	}
+	if n := len(runs.LoadCalls()); n != 1 {
+		t.Errorf("the run was read %d times before the slots were granted, want once: its size was known then", n)
+	}
+}
+
 func TestARunThatWaitsHasNoLease(t *testing.T) {
 	e := idleEngine()
 	e.store = struct {

@@ -61,8 +61,8 @@ type Options struct {
 	// or end, and AnswerJourney after an answer. 0 means 2 s; a negative value means no
 	// wait.
 	StartWait time.Duration
-	// Workers bounds the runs that are worked on at once; 0 means 16. A run holds
-	// no worker while a provider is called.
+	// Workers bounds the runs of up to 64 KiB that are driven at once; 0 means 16. Two larger
+	// ones may be driven beside them. A run holds no worker while a provider is called.
 	Workers int
 	// Calls bounds the provider calls in flight on this host; 0 means 1024. At most half of
 	// them are to one provider, and no more than MaxCalls to a CallLimiter. One tenant may
