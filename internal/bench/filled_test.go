@@ -151,7 +151,7 @@ func numberReads(now time.Time, flow verification.WorkflowID) (all []filledRead)
 	daily := []view.MeasureName{
 		view.MeasureStarted, view.MeasureEnded, view.MeasureVerdict, view.MeasureVerdictTime,
 	}
-	whole := []view.MeasureName{view.MeasureDispatchFailed, view.MeasureDispatchTime}
+	whole := []view.MeasureName{view.MeasureVerdictReason, view.MeasureDispatchFailed, view.MeasureDispatchTime}
 	ofWorkflow := append(slices.Clone(whole), view.MeasureTransition, view.MeasureStopped)
 	for _, days := range []int{30, 365} {
 		for _, w := range []struct {
