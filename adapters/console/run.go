@@ -25,6 +25,7 @@ type runView struct {
 	Back      string // the URL of the list that the page was opened from, at the run
 	BackText  string
 	Facts     []runFact
+	Dates     []runFact // when it started and ended, and its id
 	Guide     []guideRow
 	Error     string // why the run failed or expired; empty if it did not
 	Counts    string // of the cards
@@ -114,7 +115,7 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 	report := rec.Report
 	v := runView{
 		ID: report.Run.ID, Reference: report.Run.ReferenceID, Back: s.Base + f.list() + "#run-" + string(report.Run.ID), BackText: s.say("run.back." + strings.Trim(s.path, "/")),
-		Badges: []web.Badge{s.statusBadge(report.Run.Status)}, Over: rec.Review == nil, Subject: s.subjectView(rec), Differing: s.factsView(rec.Facts), Input: tableOf(rec.Input, rec.InputSchema, nil, s.Message), Facts: s.runFacts(rec), Guide: s.guide(report),
+		Badges: []web.Badge{s.statusBadge(report.Run.Status)}, Over: rec.Review == nil, Subject: s.subjectView(rec), Differing: s.factsView(rec.Facts), Input: tableOf(rec.Input, rec.InputSchema, nil, s.Message), Facts: s.runFacts(rec), Dates: s.runDates(rec), Guide: s.guide(report),
 		Counts: s.say("run.counts", report.Summary.OK, report.Summary.NeedsReview, report.Summary.Failed),
 	}
 	if b, ok := outcomeBadge(report.Run.Outcome); ok {
@@ -201,19 +202,12 @@ func pathTitles(d verification.Data) verification.DataSchema {
 }
 
 // runFacts returns what the head of the page says about a run.
-func (s session) runFacts(rec engine.RunRecord) []runFact {
+func (s session) runFacts(rec engine.RunRecord) (facts []runFact) {
 	run, workflow := rec.Report.Run, rec.Report.Workflow
-	var facts []runFact
 	if rec.Subject.Name != "" {
-		facts = []runFact{{Label: s.say("run.reference"), Value: run.ReferenceID}}
+		facts = append(facts, runFact{Label: s.say("run.reference"), Value: run.ReferenceID})
 	}
-	facts = append(facts, []runFact{
-		{Label: s.say("run.workflow"), Value: s.say("run.version", isolate(workflow.Name), workflow.Version)},
-		{Label: s.say("run.started"), Value: s.At(run.StartedAt).Text + " " + s.Zone.String()},
-	}...)
-	if !run.CompletedAt.IsZero() {
-		facts = append(facts, runFact{Label: s.say("run.ended"), Value: s.At(run.CompletedAt).Text + " " + s.Zone.String()})
-	}
+	facts = append(facts, runFact{Label: s.say("run.workflow"), Value: s.say("run.version", isolate(workflow.Name), workflow.Version)})
 	if rec.Review != nil {
 		facts = append(facts, runFact{Label: s.say("run.waiting"), Value: s.ago(rec.Review.Since, rec.At).Words})
 		if !rec.Review.DueAt.IsZero() {
@@ -223,7 +217,17 @@ func (s session) runFacts(rec engine.RunRecord) []runFact {
 	if a := rec.Action; a != nil && a.Type == verification.ActionCustomerInput {
 		facts = append(facts, runFact{Label: s.say("run.waits"), Value: s.say("run.customer")})
 	}
-	return append(facts, runFact{Label: s.say("run.id"), Value: string(run.ID), Mono: true})
+	return facts
+}
+
+// runDates returns when the run started and ended, and its id.
+func (s session) runDates(rec engine.RunRecord) []runFact {
+	run := rec.Report.Run
+	dates := []runFact{{Label: s.say("run.started"), Value: s.At(run.StartedAt).Text + " " + s.Zone.String()}}
+	if !run.CompletedAt.IsZero() {
+		dates = append(dates, runFact{Label: s.say("run.ended"), Value: s.At(run.CompletedAt).Text + " " + s.Zone.String()})
+	}
+	return append(dates, runFact{Label: s.say("run.id"), Value: string(run.ID), Mono: true})
 }
 
 // statusBadge has no tone for a run that is completed: its outcome and its decision have one.

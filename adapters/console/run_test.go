@@ -34,7 +34,7 @@ func TestTheRunPageShowsAllThatIsKnown(t *testing.T) {
 	run, documents := d.answered(d.Apply(identity()), "case-1", "Asha <b>Rao</b>")
 	page := d.as(reviewer(verification.RoleReviewer)).get("/runs/" + string(run))
 	wants(t, page, http.StatusOK,
-		"<h1><bdi>case-1</bdi></h1>", "Needs a verdict", "In progress", "\u2068Identity check\u2069, version 1", string(run),
+		`<h1 tabindex="-1"><bdi>Asha &lt;b&gt;Rao&lt;/b&gt;</bdi></h1>`, "case-1", "Needs a verdict", "In progress", "\u2068Identity check\u2069, version 1", string(run),
 		"Full name", "Asha &lt;b&gt;Rao&lt;/b&gt;", "Front of the card", "Bank statement", "PDF, 1 KB", // the details
 		"Registered name", "ASHA RAO", "61.5", "12 Hill Road", "Mumbai", "A. Rao", // the check
 		"The score is low.", "Second look", // the review
