@@ -198,15 +198,14 @@ type HitsFound struct {
 
 // Hit is an entry of a list that is like a person or company.
 type Hit struct {
-	ID    string  `json:"id"`
-	Name  string  `json:"name"`
-	Score float64 `json:"score"` // 0 to 1
-	// Alias is the name of the entry that matched, if it is not Name.
-	Alias      string   `json:"alias,omitempty"`
+	ID         string   `json:"id"`
+	Name       string   `json:"name"`
+	Alias      string   `json:"alias,omitempty"` // the name of the entry that matched, if it is not Name
+	Score      float64  `json:"score"`           // 0 to 1
+	Reasons    []string `json:"reasons,omitempty"`
 	BirthDates []string `json:"birth_dates,omitempty"`
 	Countries  []string `json:"countries,omitempty"`
 	Topics     []string `json:"topics,omitempty"` // why the entry is on the list
-	Reasons    []string `json:"reasons,omitempty"`
 }
 
 // Completed records that the run reached an end node.

@@ -198,10 +198,7 @@ type judged struct {
 func (j judged) result(name string, l *List) *verification.ScreeningResult {
 	r := &verification.ScreeningResult{List: name, ListVersion: l.Version, NotCompared: j.doubts}
 	for _, h := range best(j.hits) {
-		r.Hits = append(r.Hits, verification.Hit{
-			ID: h.ID, Name: h.Name, Alias: h.Alias, Score: h.Score, Reasons: h.Reasons,
-			BirthDates: h.BirthDates, Countries: h.Countries, Topics: h.Topics,
-		})
+		r.Hits = append(r.Hits, verification.Hit(h))
 	}
 	return r
 }

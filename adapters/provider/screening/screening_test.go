@@ -78,7 +78,7 @@ func TestOutcomesOfScreening(t *testing.T) {
 			}
 			known := verification.ScreeningResult{List: "fictional", ListVersion: list.Version}
 			for _, h := range hits {
-				known.Hits = append(known.Hits, verification.Hit{ID: h.ID, Name: h.Name, Score: h.Score, Reasons: h.Reasons})
+				known.Hits = append(known.Hits, verification.Hit(h))
 			}
 			if diff := cmp.Diff(&known, r.Screening); diff != "" {
 				t.Errorf("screening, compared with the data (-want +got):\n%s", diff)
