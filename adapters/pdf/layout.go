@@ -206,7 +206,7 @@ func (l *layout) closing(r verification.Report) section {
 func runStatus(s verification.Status) (string, tone) {
 	switch s {
 	case verification.StatusCompleted:
-		return "COMPLETED", toneGood()
+		return "COMPLETED", toneNeutral() // also for a refused customer
 	case verification.StatusFailed:
 		return "FAILED", toneBad()
 	case verification.StatusExpired:
@@ -214,9 +214,9 @@ func runStatus(s verification.Status) (string, tone) {
 	case verification.StatusCancelled:
 		return "CANCELLED", toneNeutral()
 	case verification.StatusInProgress:
-		return "IN PROGRESS", toneCaution()
+		return "IN PROGRESS", toneNeutral()
 	case verification.StatusAbandoned:
-		return "ABANDONED", toneCaution()
+		return "ABANDONED", toneNeutral()
 	}
 	return "UNKNOWN", toneNeutral()
 }

@@ -89,3 +89,15 @@ func TestThePrintedReportIsTheSameAfterAVerdict(t *testing.T) {
 		t.Errorf("the document shows\n%s", got)
 	}
 }
+
+func TestTheHeadlineOfACompletedRunIsNeutral(t *testing.T) {
+	const green = "0.090 0.376 0.239" // of toneGood
+	greens := func(s verification.Status) int {
+		r := sample()
+		r.Run.Status = s
+		return strings.Count(string(render(t, plain(t), r)), green)
+	}
+	if got, want := greens(verification.StatusCompleted), greens(verification.StatusCancelled); got != want || want == 0 {
+		t.Errorf("the report of a completed run has %d green parts, and of a cancelled one %d: want as many", got, want)
+	}
+}
