@@ -67,6 +67,8 @@ type Submit struct {
 	Signal     string // may be empty when WaitNumber is not 0
 	Payload    Data
 	WaitNumber int // the number of the wait that it answers; 0 for the current one
+	// Language is the language of the page on which the customer answered; empty for none.
+	Language string
 	// CheckDocuments requires each document_id to name an upload of the run for
 	// its field. It is false where there is no document store: then any UUID is
 	// accepted.

@@ -269,7 +269,7 @@ func (d *decision) submit(c Submit) error {
 	if len(problems) > 0 {
 		return &Error{Kind: ErrInvalid, Subject: "signal", Fields: problems}
 	}
-	d.add(CustomerSubmitted{Node: w.Node, Data: data, Request: c.Request})
+	d.add(CustomerSubmitted{Node: w.Node, Data: data, Language: c.Language, Request: c.Request})
 	d.goTo(to)
 	return nil
 }

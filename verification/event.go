@@ -134,6 +134,8 @@ type DocumentUploaded struct {
 type CustomerSubmitted struct {
 	Node NodeID `json:"node"`
 	Data Data   `json:"data,omitempty"`
+	// Language is the language of the journey page; empty if the answer did not come from one.
+	Language string `json:"language,omitempty"`
 	// Request is the id of the request, if it had an idempotency key.
 	Request string `json:"request,omitempty"`
 }

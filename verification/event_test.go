@@ -72,7 +72,7 @@ func facts() map[string]struct {
 			},
 			`{"node":"photo","document_id":"e0000000-0000-7000-8000-000000000001","field":"face","media_type":"image/jpeg","size":7,"sha256":"ab"}`,
 		},
-		"customer_submitted": {verification.CustomerSubmitted{Node: "consent", Data: object, Request: "r"}, `{"node":"consent","data":{"n":1},"request":"r"}`},
+		"customer_submitted": {verification.CustomerSubmitted{Node: "consent", Data: object, Language: "hi", Request: "r"}, `{"node":"consent","data":{"n":1},"language":"hi","request":"r"}`},
 		"branch_taken": {
 			verification.BranchTaken{Node: "gate", When: "a < b", Next: "done", Values: object},
 			`{"node":"gate","when":"a < b","next":"done","values":{"n":1}}`,

@@ -169,6 +169,7 @@ func newLanguage() language {
 			},
 		},
 		schemas: map[string]schema{
+			`{"properties":{"z":{"title":"Zed"},"a":{}}}`: func(verification.Data) []verification.FieldError { return nil },
 			`{"required":["name"]}`: func(d verification.Data) []verification.FieldError {
 				if _, ok := d.Map()["name"]; ok {
 					return nil

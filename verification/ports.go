@@ -167,13 +167,14 @@ type CallbackSigner interface {
 	OpenCallback(token string) (CallbackTarget, error)
 }
 
-// ReportPrinter renders a report as a document. The same report always gives the
-// same bytes. Flags, Decision, Notes, ResolvedAt, Proposal and the outcome are left out.
+// ReportPrinter renders a report as a document. The same print, with documents of the same
+// content, always gives the same bytes. Flags, Decision, Notes, ResolvedAt, Proposal and the
+// outcome are left out unless the print is for the file.
 type ReportPrinter interface {
 	// PrintReport prints a report of a tenant. One tenant must not delay another
 	// by more than one report. It returns ErrUnavailable if the report would take
 	// too long.
-	PrintReport(ctx context.Context, t TenantID, r Report) ([]byte, error)
+	PrintReport(ctx context.Context, t TenantID, p Print) ([]byte, error)
 }
 
 // Notifier sends notices. A nil error means that the notice is delivered. After an error

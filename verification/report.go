@@ -107,25 +107,6 @@ func MakeReport(id RunID, history []Event, now time.Time) Report {
 	return makeReport(id, history, now, Run.Decision)
 }
 
-// MakePrint returns the report of a history as it is printed: of a verdict it shows only
-// that the run went on. Its cards are as on a run without a verdict, a card of a review
-// has no completion time, and the fields that are never printed are zero.
-func MakePrint(id RunID, history []Event, now time.Time) Report {
-	r := makeReport(id, history, now, func(Run) Decision { return DecisionNone })
-	r.Flags, r.Concerns, r.Notes, r.ResolvedAt, r.Proposal, r.Run.Outcome = nil, nil, "", time.Time{}, Verdict{}, ""
-	for i := range r.Cards {
-		c := &r.Cards[i]
-		if c.Rescreened = nil; c.Type != NodeReview {
-			continue
-		}
-		c.CompletedAt = time.Time{}
-		for j := range c.Visits {
-			c.Visits[j].CompletedAt = time.Time{}
-		}
-	}
-	return r
-}
-
 // makeReport returns the report of a history at a given time. The verdict that settles the
 // cards is the decision that decide returns.
 func makeReport(id RunID, history []Event, now time.Time, decide func(Run) Decision) Report {

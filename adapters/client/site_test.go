@@ -123,7 +123,7 @@ func responds(status int, body string, headers ...string) *http.Response {
 // printer prints a report as one line.
 type printer struct{}
 
-func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verification.Report) ([]byte, error) {
+func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verification.Print) ([]byte, error) {
 	return []byte("%PDF of " + string(r.Run.ID)), nil
 }
 

@@ -520,7 +520,7 @@ func TestARunLooksRight(t *testing.T) {
 // printer prints the reference of a report.
 type printer struct{}
 
-func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verification.Report) ([]byte, error) {
+func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verification.Print) ([]byte, error) {
 	return []byte("the report of " + r.Run.ReferenceID), nil
 }
 

@@ -175,7 +175,7 @@ const (
 // printer prints a report as one line.
 type printer struct{}
 
-func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verification.Report) ([]byte, error) {
+func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verification.Print) ([]byte, error) {
 	return []byte("%PDF of " + string(r.Run.ID)), nil
 }
 

@@ -112,6 +112,7 @@ func (s *site) deliver(r *http.Request, v visitor, j engine.Journey, f *form) (m
 	step := j.Step
 	payload, err := verification.NewData(payloadOf(step, *f, v.catalog))
 	if err == nil {
+		j.Language = v.Lang()
 		j, err = s.engine.AnswerJourney(r.Context(), j, step.WaitNumber, payload)
 	}
 	if refusal, ok := errors.AsType[*verification.Error](err); ok && errors.Is(err, verification.ErrInvalid) {

@@ -28,7 +28,7 @@ func BenchmarkPrint(b *testing.B) {
 	}
 	for _, bb := range []struct {
 		name   string
-		report verification.Report
+		report verification.Print
 		cache  int
 	}{
 		{"5 steps", sample(), -1},

@@ -4,8 +4,10 @@ package pdf
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/johnfercher/maroto/v2/pkg/consts/border"
 	"github.com/johnfercher/maroto/v2/pkg/core"
@@ -27,29 +29,62 @@ const (
 	chunkLines = 12
 )
 
-func (l *layout) card(n int, c verification.Card) section {
+func (l *layout) card(n int, c verification.Card, r verification.Print) section {
 	word, t := cardStatus(c.Status)
-	continued := l.cardHeading(n, c.Label, word, t, "(continued)")
-	ending := l.cardEnding(t)
-	blocks := []block{l.cardHeading(n, c.Label, word, t, "")}
-	blocks = append(blocks, l.cardFacts(c, t)...)
-	for i := range blocks {
-		blocks[i].keep = true
+	facts := l.cardFacts(c, r.Sources[c.NodeID], t, r.ForFile)
+	for i := range facts {
+		facts[i].keep = true
 	}
+	body := facts
 	if strings.TrimSpace(c.Reason) != "" {
-		blocks = append(blocks, l.cardReason(c.Reason, t)...)
+		body = append(body, l.cardReason(c.Reason, t)...)
 	}
-	if c.Type != verification.NodeReview { // the data of a review is its verdict, which is not printed
-		if table := l.cardData(c.Data, c.DataSchema, t); len(table) > 0 {
-			blocks[len(blocks)-1].keep = true
-			blocks = append(blocks, table...)
-		}
+	consents := l.cardConsents(c.NodeID, r.Consents, t)
+	body = attach(body, consents)
+	if s := r.Sources[c.NodeID]; len(s.Asked) > 0 {
+		body = attach(body, l.cardData("Asked", s.Asked, s.AskedSchema, t))
 	}
-	blocks = append(blocks, l.cardVisits(c, t)...)
+	if c.Type != verification.NodeReview && len(consents) == 0 { // the data of a review is its verdict, which is not printed
+		body = attach(body, l.cardData(dataTitle(c.Type), c.Data, c.DataSchema, t))
+	}
+	body = append(body, l.cardVisits(c, t)...)
+	return l.framed(n, c.Label, word, t, body)
+}
+
+// input is a card of what the run was started with.
+func (l *layout) input(r verification.Print) section {
+	t := toneNeutral()
+	s := l.framed(0, "What the run was started with", "", t, l.cardData("Field", r.Input, r.InputSchema, t))
+	s.blocks = append(s.blocks, l.sectionHeading("Steps"))
+	return s
+}
+
+// framed returns a card with a heading.
+func (l *layout) framed(n int, label, word string, t tone, body []block) section {
+	continued := l.cardHeading(n, label, word, t, "(continued)")
+	ending := l.cardEnding(t)
+	blocks := append([]block{l.cardHeading(n, label, word, t, "")}, body...)
+	blocks[0].keep = true
 	blocks[len(blocks)-1].keep = true
 	foot := newBlock(2, filled(cardBar, t.dark), bordered(contentWidth-cardBar-hairline, border.Bottom, inkLine), filled(hairline, inkLine))
 	foot.keep = true
 	return section{blocks: append(blocks, foot, space(4.5)), heading: &continued, ending: &ending}
+}
+
+// attach adds a table to the blocks of a card, and keeps its head with them.
+func attach(blocks, table []block) []block {
+	if len(table) > 0 && len(blocks) > 0 {
+		blocks[len(blocks)-1].keep = true
+	}
+	return append(blocks, table...)
+}
+
+// dataTitle is the head of the data of a step.
+func dataTitle(t verification.NodeType) string {
+	if t == verification.NodeCheck {
+		return "Answer"
+	}
+	return "Field"
 }
 
 // cardRow returns a row of columns that add up to cardWidth, with the edges of a
@@ -66,15 +101,20 @@ func (l *layout) cardHeading(n int, label, word string, t tone, remark string) b
 	st := styleHeading()
 	number := st
 	number.ink = inkMuted
-	figure := l.word(fmt.Sprintf("%d.", n), number)
-	indent := cardLeft + max(figure.Width, 4.5) + 1.8
+	indent := cardLeft
+	var parts []core.Component
+	if n > 0 {
+		figure := l.word(fmt.Sprintf("%d.", n), number)
+		indent += max(figure.Width, 4.5) + 1.8
+		parts = append(parts, newParagraph(cardLeft, top, number, figure))
+	}
 	if strings.TrimSpace(label) == "" {
 		label = "Step"
 	}
 	width := contentWidth - cardBar - badgeWidth - hairline
 	lines := l.name(label, st, width-indent, limitNameLines)
 	text := newParagraph(indent, top, st, lines...)
-	parts := []core.Component{newParagraph(cardLeft, top, number, figure), text}
+	parts = append(parts, text)
 	if remark != "" {
 		line := l.word(remark, styleKey())
 		baseline := text.bottom() - st.Leading() + st.Ascent()
@@ -85,29 +125,28 @@ func (l *layout) cardHeading(n int, label, word string, t tone, remark string) b
 			BackgroundColor: inkPanel.color(), BorderType: border.Top, BorderColor: inkLine.color(), BorderThickness: hairline,
 		})
 	}
+	var badges []core.Component
+	if word != "" {
+		badges = append(badges, l.newBadge(badgeWidth-4+hairline, top+(st.Leading()-5)/2, word, t, 1))
+	}
 	return newBlock(text.bottom()+top,
-		filled(cardBar, t.dark), strip(width, parts...),
-		strip(badgeWidth, l.newBadge(badgeWidth-4+hairline, top+(st.Leading()-5)/2, word, t, 1)), filled(hairline, inkLine))
+		filled(cardBar, t.dark), strip(width, parts...), strip(badgeWidth, badges...), filled(hairline, inkLine))
 }
 
 // cardFacts are captions and values in three columns.
-func (l *layout) cardFacts(c verification.Card, t tone) []block {
-	dispatches := ""
-	if c.Dispatches > 0 {
-		dispatches = fmt.Sprint(c.Dispatches)
+func (l *layout) cardFacts(c verification.Card, src verification.Source, t tone, forFile bool) []block {
+	facts := [][2]string{{"Started", l.time(c.StartedAt)}}
+	if c.Type != verification.NodeReview || forFile { // a review is completed at the time of its verdict
+		facts = append(facts, [2]string{"Completed", l.time(c.CompletedAt)})
 	}
-	facts := [][2]string{
-		{"Type", typeName(c.Type)},
-		{"Key", c.Key},
-		{"Node ID", string(c.NodeID)},
-		{"Started", timestamp(c.StartedAt)},
-		{"Completed", timestamp(c.CompletedAt)},
-		{"Dispatches", dispatches},
+	if len(src.Providers) > 0 {
+		facts = append(facts, [2]string{"Source", strings.Join(src.Providers, ", then ")})
 	}
-	if c.Type == verification.NodeReview {
-		// A review has no key and no dispatches, and is completed at the time of its
-		// verdict, which is not printed.
-		facts = [][2]string{facts[0], facts[2], facts[3]}
+	if src.List != "" {
+		facts = append(facts, [2]string{"List", src.List})
+	}
+	if c.Dispatches > 1 {
+		facts = append(facts, [2]string{"Requests", typeset.Thousands(c.Dispatches)})
 	}
 	if earlier := len(c.Visits) + c.VisitsOmitted; earlier > 0 {
 		last := typeset.Thousands(earlier + 1)
@@ -172,7 +211,7 @@ func (l *layout) cardVisits(c verification.Card, t tone) []block {
 			_, own := cardStatus(v.Status)
 			blocks = append(blocks, l.cardReason(v.Reason, tone{t.dark, own.pale})...)
 		}
-		if table := l.cardData(v.Data, c.DataSchema, t); c.Type != verification.NodeReview && len(table) > 0 {
+		if table := l.cardData(dataTitle(c.Type), v.Data, c.DataSchema, t); c.Type != verification.NodeReview && len(table) > 0 {
 			blocks[len(blocks)-1].keep = true
 			blocks = append(blocks, table...)
 		}
@@ -190,12 +229,12 @@ func (l *layout) visitHeading(v verification.CardVisit, of int, t tone) block {
 	const above, height, badgeWidth = 2.4, 7.2, 36.0
 	word, own := cardStatus(v.Status)
 	name := l.word("Visit "+typeset.Thousands(v.Number)+" of "+typeset.Thousands(of), styleStrong())
-	facts := "Started " + timestamp(v.StartedAt)
+	facts := "Started " + l.time(v.StartedAt)
 	if !v.CompletedAt.IsZero() {
-		facts += "   Completed " + timestamp(v.CompletedAt)
+		facts += "   Completed " + l.time(v.CompletedAt)
 	}
-	if v.Dispatches > 0 {
-		facts += fmt.Sprintf("   Dispatches %d", v.Dispatches)
+	if v.Dispatches > 1 {
+		facts += fmt.Sprintf("   Requests %d", v.Dispatches)
 	}
 	baseline := above + height/2 + 1.1
 	parts := []core.Component{
@@ -209,25 +248,60 @@ func (l *layout) visitHeading(v verification.CardVisit, of int, t tone) block {
 	return b
 }
 
-func (l *layout) cardData(d verification.Data, s verification.DataSchema, t tone) []block {
-	entries, more := rowsOf(d, s, limitRows)
+// cardConsents are the customer's answers to a consent, with the text that was shown.
+func (l *layout) cardConsents(node verification.NodeID, all []verification.Consent, t tone) (blocks []block) {
+	for _, c := range all {
+		if c.Node != node {
+			continue
+		}
+		answer, language := "Declined", c.Language
+		if c.Agreed {
+			answer = "Agreed"
+		}
+		if language == "" {
+			language = "The text in the default language of the workflow"
+		}
+		blocks = attach(blocks, l.cardHead("Consent", t))
+		for _, e := range []entry{
+			{key: "Answer", value: answer},
+			{key: "Time", value: l.time(c.At)},
+			{key: "Text", value: c.Text},
+			{key: "Language", value: language},
+			{key: "SHA-256 of the text", value: c.SHA256},
+		} {
+			blocks = append(blocks, l.cardEntry(e, t, limitText)...)
+		}
+	}
+	return blocks
+}
+
+// cardHead is the head of a table of labels and values.
+func (l *layout) cardHead(title string, t tone) []block {
+	st := styleCaption()
+	st.Bold = true
+	head := cardRow(t, 6.1, bordered(cardWidth, border.Bottom, inkMuted, newParagraph(0, 4.2-st.Ascent(), st, l.word(title, st))))
+	head.keep = true
+	return []block{head}
+}
+
+// cardData is a table of the data of a step; nil without any.
+func (l *layout) cardData(title string, d verification.Data, s verification.DataSchema, t tone) []block {
+	entries, more := l.rowsOf(d, s, limitRows)
 	if len(entries) == 0 {
 		return nil
 	}
-	st := styleCaption()
-	st.Bold = true
-	top := 4.2 - st.Ascent()
-	head := cardRow(t, 6.1,
-		bordered(cardKeyWidth, border.Bottom, inkMuted, newParagraph(0, top, st, l.word("Field", st))),
-		bordered(cardWidth-cardKeyWidth, border.Bottom, inkMuted, newParagraph(0, top, st, l.word("Value", st))))
-	head.keep = true
-	blocks := []block{head}
+	blocks := l.cardHead(title, t)
 	for i, e := range entries {
 		if l.linesLeft <= 0 {
 			more += len(entries) - i
 			break
 		}
-		blocks = append(blocks, l.cardEntry(e, t)...)
+		if e.table != nil {
+			more += e.table.more
+			blocks = append(blocks, l.cardTable(e, t, &more)...)
+		} else {
+			blocks = append(blocks, l.cardEntry(e, t, limitValue)...)
+		}
 	}
 	if len(blocks) > 3 {
 		blocks[len(blocks)-2].keep = true // the last row is not alone on a page
@@ -241,17 +315,33 @@ func (l *layout) cardData(d verification.Data, s verification.DataSchema, t tone
 }
 
 // cardEntry is one row of the table, in chunks that may be on different pages.
-func (l *layout) cardEntry(e entry, t tone) []block {
-	const gap, pad = 4.0, 1.0
+func (l *layout) cardEntry(e entry, t tone, limit int) []block {
+	const gap = 4.0
 	st := styleCell()
 	if e.empty {
 		st.ink = inkMuted
 	}
-	keys := l.set(e.key, limitName, styleKey(), cardKeyWidth-gap)
-	values := l.set(e.value, limitValue, st, cardWidth-cardKeyWidth)
-	total := max(len(keys), len(values))
+	return l.cells(t, nil,
+		cell{cardKeyWidth, styleKey(), l.set(e.key, limitName, styleKey(), cardKeyWidth-gap)},
+		cell{cardWidth - cardKeyWidth, st, l.paragraphs(e.value, limit, st, cardWidth-cardKeyWidth)})
+}
+
+// cell is a part of a row of a card.
+type cell struct {
+	width float64
+	style style
+	lines []typeset.Line
+}
+
+// cells is a row with a line below it, in chunks that may be on different pages. It counts
+// its lines.
+func (l *layout) cells(t tone, head *block, row ...cell) (blocks []block) {
+	const pad = 1.0
+	total := 0
+	for _, c := range row {
+		total = max(total, len(c.lines))
+	}
 	l.linesLeft -= total
-	var blocks []block
 	for at := 0; at < total; at += chunkLines {
 		end := min(at+chunkLines, total)
 		top, bottom, sides := 0.0, 0.0, border.None
@@ -261,11 +351,78 @@ func (l *layout) cardEntry(e entry, t tone) []block {
 		if end == total {
 			bottom, sides = pad, border.Bottom
 		}
-		blocks = append(blocks, cardRow(t, top+float64(end-at)*st.Leading()+bottom,
-			bordered(cardKeyWidth, sides, inkLine, newParagraph(0, top, styleKey(), part(keys, at, end)...)),
-			bordered(cardWidth-cardKeyWidth, sides, inkLine, newParagraph(0, top, st, part(values, at, end)...))))
+		var cols []core.Col
+		leading := 0.0
+		for _, c := range row {
+			leading = max(leading, c.style.Leading())
+			cols = append(cols, bordered(c.width, sides, inkLine, newParagraph(0, top, c.style, part(c.lines, at, end)...)))
+		}
+		b := cardRow(t, top+float64(end-at)*leading+bottom, cols...)
+		b.head = head
+		blocks = append(blocks, b)
 	}
 	return blocks
+}
+
+// cardTable is a list of objects under its label. It adds the rows that are beyond the limit of
+// the document to more.
+func (l *layout) cardTable(e entry, t tone, more *int) []block {
+	const gap = 3.0
+	heavy := styleCaption()
+	heavy.Bold = true
+	widths := e.table.widths()
+	line := func(head *block, st style, texts []string) []block {
+		var row []cell
+		for i, w := range widths {
+			text := ""
+			if i < len(texts) {
+				text = texts[i]
+			}
+			row = append(row, cell{w, st, l.paragraphs(text, limitValue, st, w-gap)})
+		}
+		return l.cells(t, head, row...)
+	}
+	blocks := l.cells(t, nil, cell{cardWidth, styleKey(), l.set(e.key, limitName, styleKey(), cardWidth)})
+	heads := line(nil, heavy, e.table.columns)
+	for _, b := range heads {
+		b.keep = true
+		blocks[len(blocks)-1].keep = true
+		blocks = append(blocks, b)
+	}
+	var head *block
+	if len(heads) == 1 {
+		head = &heads[0]
+	}
+	for i, texts := range e.table.rows {
+		if l.linesLeft <= 0 {
+			*more += len(e.table.rows) - i
+			break
+		}
+		blocks = append(blocks, line(head, styleCell(), texts)...)
+	}
+	return blocks
+}
+
+// widths divides the width of a card by the longest texts of the columns.
+func (t *table) widths() []float64 {
+	weights, sum := make([]float64, len(t.columns)), 0.0
+	for i, title := range t.columns {
+		longest := utf8.RuneCountInString(title)
+		for _, row := range t.rows {
+			if i < len(row) {
+				longest = max(longest, utf8.RuneCountInString(row[i]))
+			}
+		}
+		weights[i] = float64(min(max(longest, 5), 40)) + 3
+		sum += weights[i]
+	}
+	widths, left := make([]float64, len(weights)), cardWidth
+	for i, w := range weights {
+		widths[i] = math.Floor(cardWidth*w/sum*gridPerMillimetre) / gridPerMillimetre
+		left -= widths[i]
+	}
+	widths[len(widths)-1] += left
+	return widths
 }
 
 // part returns the lines from one index to another, as far as there are any.

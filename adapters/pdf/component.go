@@ -25,6 +25,9 @@ type block struct {
 	core.Row
 	height float64 // in millimetres
 	keep   bool    // on the page of the next block
+	// head is the head of the table that the row is in, which is repeated if a page begins
+	// with the row; nil for none.
+	head *block
 }
 
 // newBlock returns a row. Its height is rounded up to 0.01 mm: gofpdf adds up the

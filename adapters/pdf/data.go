@@ -1,42 +1,60 @@
-// Flattens the data of a step into rows of a key and a value.
+// Turns recorded data into rows of a label and a value, and lists of objects into tables.
 
 package pdf
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/view"
 )
 
-// entry is one value of a step's data under its dotted key, which has the title of
-// each field that has one. An item of a list counts from one: hits#1.court.
+// entry is one value under its label, or a list of objects as a table. The label has the title
+// of each field around the value: Address › City.
 type entry struct {
 	key, value string
 	empty      bool // the value only says that there is none
+	name       string
+	table      *table
 }
 
-// rowsOf flattens the data in its recorded order. It returns the first rows up to
-// limit, and how many more there are. Data that is not a JSON object is one row.
-func rowsOf(d verification.Data, s verification.DataSchema, limit int) (rows []entry, more int) {
-	f, data, key := flattener{limit: limit}, view.ReadData(d, s), ""
+// table is a list of objects: a column for each of their fields.
+type table struct {
+	columns []string
+	names   []string // of the fields
+	rows    [][]string
+	more    int // rows that are not printed
+}
+
+// maxColumns is how many columns fit on the page. Objects with more fields are printed one
+// below the other.
+const maxColumns = 7
+
+// rowsOf returns the values of the data in their order: the first ones up to limit, and how
+// many more there are. Data that is not a JSON object is one row.
+func (f *formatter) rowsOf(d verification.Data, s verification.DataSchema, limit int) (rows []entry, more int) {
+	flat, data, key := flattener{formatter: f, limit: limit}, view.ReadData(d, s), ""
 	if data.Kind == view.DataText {
-		key = "data"
+		key = "Data"
 	}
-	f.value(key, data)
-	return f.rows, f.more
+	flat.value(key, data)
+	return flat.rows, flat.more
 }
 
 type flattener struct {
+	*formatter
 	limit int
+	used  int // values so far, a row of a table counts as one
 	rows  []entry
 	more  int
 }
 
 func (f *flattener) add(row entry) {
-	if len(f.rows) < f.limit {
+	if f.used++; f.used <= f.limit {
 		f.rows = append(f.rows, row)
 	} else {
 		f.more++
@@ -46,52 +64,257 @@ func (f *flattener) add(row entry) {
 func (f *flattener) value(key string, v view.DataValue) {
 	switch {
 	case v.Kind == view.DataObject && (!v.Empty || key == ""):
-		for field := range v.Values() {
-			f.value(join(key, cmp.Or(field.Title, field.Name)), field)
-		}
+		f.object(key, v)
 	case v.Kind == view.DataList && !v.Empty:
 		f.list(key, v)
 	default:
-		f.add(entryOf(key, v))
+		f.add(f.entryOf(key, v))
 	}
 }
 
-// list adds a list. A list of scalars is one row; any other has a row for each of its
-// values.
+// object adds the fields of an object. A place and an upload are one value each.
+func (f *flattener) object(key string, v view.DataValue) {
+	from, more := len(f.rows), f.more
+	for field := range v.Values() {
+		if key == "" && field.Name == "documents" && field.Kind == view.DataObject && len(f.documents) > 0 {
+			continue // the section of documents has it
+		}
+		f.value(join(key, label(field)), field)
+	}
+	if key == "" || f.more > more {
+		return
+	}
+	if text, ok := f.together(f.rows[from:]); ok {
+		f.used -= len(f.rows) - from
+		f.rows = f.rows[:from]
+		f.add(entry{key: key, value: text, name: v.Name})
+	}
+}
+
+// together returns the fields of an object as one value.
+func (f *formatter) together(fields []entry) (string, bool) {
+	var names []string
+	for _, e := range fields {
+		names = append(names, e.name)
+	}
+	switch {
+	case slices.Equal(names, []string{"latitude", "longitude"}):
+		return fields[0].value + ", " + fields[1].value, true
+	case slices.Equal(names, []string{"latitude", "longitude", "accuracy"}):
+		return fields[0].value + ", " + fields[1].value + ", within " + fields[2].value + " m", true
+	case slices.Equal(names, []string{"denied"}):
+		return "Not shared", true
+	case slices.Equal(names, []string{"document_id"}):
+		text, known := f.documents[strings.ToLower(fields[0].value)]
+		return text, known
+	}
+	return "", false
+}
+
+// list adds a list. A list of scalars is one row; a list that begins with an object is a
+// table; any other has a row for each of its values.
 func (f *flattener) list(key string, v view.DataValue) {
-	rows, more := len(f.rows), f.more
-	var together strings.Builder // while the list has scalars only
+	from, used, more := len(f.rows), f.used, f.more
+	var scalarsOnly strings.Builder
+	var t *table
 	i, scalars := 0, true
 	for item := range v.Values() {
 		i++
-		e := entryOf(fmt.Sprintf("%s#%d", key, i), item)
+		if i == 1 && item.Kind == view.DataObject && !item.Empty {
+			t = &table{}
+		}
+		if t != nil {
+			f.row(t, item)
+			continue
+		}
+		e := f.entryOf(fmt.Sprintf("%s %d", key, i), item)
 		if scalars = scalars && item.Kind != view.DataObject && item.Kind != view.DataList; scalars {
-			together.WriteString(e.value + ", ")
+			scalarsOnly.WriteString(e.value + ", ")
 		}
 		f.value(e.key, item)
 	}
-	if scalars {
-		f.rows, f.more = f.rows[:rows], more
-		f.add(entry{key: key, value: strings.TrimSuffix(together.String(), ", ")})
+	switch {
+	case t != nil && len(t.columns) > maxColumns:
+		f.records(key, t)
+	case t != nil:
+		f.rows = append(f.rows, entry{key: key, name: v.Name, table: t})
+	case scalars:
+		f.rows, f.used, f.more = f.rows[:from], used, more
+		f.add(entry{key: key, value: strings.TrimSuffix(scalarsOnly.String(), ", "), name: v.Name})
 	}
 }
 
-func entryOf(key string, v view.DataValue) entry {
+// row adds a row to a table, and columns for fields that no row before has.
+func (f *flattener) row(t *table, item view.DataValue) {
+	if f.used++; f.used > f.limit {
+		t.more++
+		return
+	}
+	var cells []string
+	set := func(name, title, text string) {
+		at := slices.Index(t.names, name)
+		if at < 0 {
+			at = len(t.names)
+			t.names, t.columns = append(t.names, name), append(t.columns, title)
+		}
+		for len(cells) <= at {
+			cells = append(cells, "")
+		}
+		cells[at] = text
+	}
+	if item.Kind != view.DataObject {
+		set("", "Value", f.inline(item))
+	} else {
+		for field := range item.Values() {
+			set(field.Name, label(field), f.inline(field))
+		}
+	}
+	t.rows = append(t.rows, cells)
+}
+
+// records adds the rows of a table that is too wide, one below the other.
+func (f *flattener) records(key string, t *table) {
+	f.used -= len(t.rows)
+	for i, cells := range t.rows {
+		for j, text := range cells {
+			if text != "" {
+				f.add(entry{key: join(fmt.Sprintf("%s %d", key, i+1), t.columns[j]), value: text})
+			}
+		}
+	}
+	f.used += t.more
+	f.more += t.more
+}
+
+// inline returns a value as one text, which is cut soon after limitValue characters.
+func (f *formatter) inline(v view.DataValue) string {
+	if v.Empty || v.Kind != view.DataObject && v.Kind != view.DataList {
+		if e := f.entryOf("", v); !e.empty {
+			return e.value
+		}
+		return "–"
+	}
+	var b strings.Builder
+	for part := range v.Values() {
+		switch {
+		case b.Len() > utf8.UTFMax*limitValue:
+			continue
+		case b.Len() == 0:
+		case v.Kind == view.DataObject:
+			b.WriteString("; ")
+		default:
+			b.WriteString(", ")
+		}
+		if v.Kind == view.DataObject {
+			b.WriteString(label(part) + ": ")
+		}
+		b.WriteString(f.inline(part))
+	}
+	return b.String()
+}
+
+// formatter writes values as people do.
+type formatter struct {
+	zone      *time.Location
+	documents map[string]string // what to print for an upload, by its id
+}
+
+func (f *formatter) entryOf(key string, v view.DataValue) entry {
+	e := entry{key: key, name: v.Name}
 	switch {
 	case v.Kind == view.DataNone:
-		return entry{key, "none", true}
-	case v.Empty && v.Kind == view.DataText:
-		return entry{key, "empty", true}
+		e.value, e.empty = "None", true
 	case v.Empty:
-		return entry{key, "empty " + string(v.Kind), true}
-	case v.Unit != "":
-		v.Text += " " + v.Unit
+		e.value, e.empty = "Empty", true
+	case v.Kind == view.DataTrue:
+		e.value = "Yes"
+	case v.Kind == view.DataFalse:
+		e.value = "No"
+	case v.Name == "consent_status" && v.Text == "success":
+		e.value = "Agreed"
+	case v.Name == "consent_status" && v.Text == "declined":
+		e.value = "Declined"
+	case v.Kind == view.DataText:
+		e.value = f.text(v.Text)
+	default:
+		e.value = v.Text
 	}
-	return entry{key: key, value: v.Text}
+	if v.Unit != "" && !e.empty {
+		e.value += " " + v.Unit
+	}
+	return e
 }
 
-// join adds a name to a dotted key. A key that is beyond what is printed grows
-// no further.
+// text returns a text; a date and a time as people write them.
+func (f *formatter) text(s string) string {
+	if day, err := time.Parse(time.DateOnly, s); err == nil {
+		return day.Format(dayForm)
+	}
+	if len(s) >= len("2006-01-02T15:04Z") && len(s) <= len(time.RFC3339Nano) {
+		if at, err := time.Parse(time.RFC3339, s); err == nil {
+			return f.time(at)
+		}
+	}
+	return s
+}
+
+const dayForm = "2 Jan 2006"
+
+// time returns a time in whole seconds; empty for the zero time.
+func (f *formatter) time(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.In(f.zone).Truncate(time.Second).Format(dayForm + ", 15:04:05 MST")
+}
+
+// label returns the title of a field, or its name in words.
+func label(v view.DataValue) string {
+	if v.Title != "" {
+		return v.Title
+	}
+	switch v.Name {
+	case "consent_status":
+		return "Answer"
+	case "geo_ok":
+		return "In the allowed area"
+	case "source_ok":
+		return "The source vouches for its answer"
+	case "analysis_ok":
+		return "The analysis is complete"
+	case "opted_out":
+		return "Opted out"
+	case "dob":
+		return "Date of birth"
+	}
+	return inWords(v.Name)
+}
+
+// inWords returns a name such as id_number in words: ID number.
+func inWords(name string) string {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_'
+	}) {
+		return name
+	}
+	words := strings.Fields(strings.ReplaceAll(name, "_", " "))
+	for i, w := range words {
+		switch w {
+		case "id", "pan", "iban", "ip", "url", "vat", "gstin", "cin":
+			words[i] = strings.ToUpper(w)
+		default:
+			if i == 0 {
+				words[i] = strings.ToUpper(w[:1]) + w[1:]
+			}
+		}
+	}
+	if len(words) == 0 {
+		return name
+	}
+	return strings.Join(words, " ")
+}
+
+// join adds a label to another one. A label that is beyond what is printed grows no further.
 func join(key, name string) string {
 	switch {
 	case key == "":
@@ -99,5 +322,5 @@ func join(key, name string) string {
 	case len(key) > 8*limitName:
 		return key
 	}
-	return key + "." + name
+	return key + " › " + name
 }

@@ -27,7 +27,7 @@ import (
 //nolint:gochecknoglobals // a setting of the process, made once, before the first document
 var sortCatalog = sync.OnceFunc(func() { gofpdf.SetDefaultCatalogSort(true) })
 
-func (l *layout) document(r verification.Report, sections []section, compress bool) ([]byte, error) {
+func (l *layout) document(r verification.Print, sections []section, compress bool) ([]byte, error) {
 	header, footer := l.header(r), l.footer(r)
 	created := r.Run.CompletedAt
 	if created.IsZero() {
@@ -115,6 +115,9 @@ func (p *pager) add(s *section, next float64) {
 			if continued {
 				p.put(*s.heading)
 			}
+			if head := s.blocks[i].head; head != nil {
+				p.put(*head)
+			}
 		}
 		for ; i < end; i++ {
 			p.put(s.blocks[i])
@@ -128,6 +131,9 @@ func (s *section) together(i int) int {
 	free := bodyHeight
 	if s.heading != nil {
 		free -= s.heading.height + s.ending.height
+	}
+	if head := s.blocks[i].head; head != nil {
+		free -= head.height
 	}
 	n := 1
 	for used := s.blocks[i].height; i+n < len(s.blocks) && s.blocks[i+n-1].keep; n++ {
@@ -159,7 +165,7 @@ func height(blocks []block) float64 {
 	return h
 }
 
-func (l *layout) header(r verification.Report) []core.Row {
+func (l *layout) header(r verification.Print) []core.Row {
 	st := styleCaption()
 	top := 3.4 - st.Ascent()
 	run := l.name("Run "+string(r.Run.ID), st, contentWidth/2, 1)[0]
@@ -173,7 +179,7 @@ func (l *layout) header(r verification.Report) []core.Row {
 
 // footer returns the line above the page number, and the digest beside the number,
 // which maroto prints below the last row.
-func (l *layout) footer(r verification.Report) []core.Row {
+func (l *layout) footer(r verification.Print) []core.Row {
 	st := styleCaption()
 	const numberWidth = 30
 	baseline := 2 + typeset.Millimetres(st.Size)

@@ -32,7 +32,7 @@ func TestALongTableContinuesOnTheNextPage(t *testing.T) {
 	}
 	got := text(t, doc)
 	for i := range 300 {
-		if key := fmt.Sprintf("line%03d\n", i); strings.Count(got, key) != 1 {
+		if key := fmt.Sprintf("Line%03d\n", i); strings.Count(got, key) != 1 {
 			t.Errorf("row %d is shown %d times", i, strings.Count(got, key))
 		}
 	}
@@ -63,12 +63,16 @@ func TestAReportOfManySteps(t *testing.T) {
 func TestDataIsFlattened(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 30) + `"end"` + strings.Repeat("}", 30)
 	for _, tt := range []struct{ data, want string }{
-		{`{"b":true,"a":{"x":1.50,"y":{"z":"deep"}}}`, "b\ntrue\na.x\n1.50\na.y.z\ndeep"},
-		{`{"list":["one",2,null,false]}`, "list\none, 2, none, false"},
-		{`{"hits":[{"court":"Pune"},{"court":"Goa"}]}`, "hits#1.court\nPune\nhits#2.court\nGoa"},
-		{`{"mixed":[1,[2,3],{"a":4}]}`, "mixed#1\n1\nmixed#2\n2, 3\nmixed#3.a\n4"},
-		{`{"o":{},"l":[],"s":"","n":null}`, "o\nempty object\nl\nempty list\ns\nempty\nn\nnone"},
-		{`{"big":123456789012345678901234567890.10}`, "big\n123456789012345678901234567890.10"},
+		{`{"b":true,"a":{"x":1.50,"y":{"z":"deep"}}}`, "B\nYes\nA › X\n1.50\nA › Y › Z\ndeep"},
+		{`{"list":["one",2,null,false]}`, "List\none, 2, None, No"},
+		{`{"hits":[{"court":"Pune"},{"court":"Goa"}]}`, "Hits\nCourt\nPune\nGoa"},
+		{`{"mixed":[1,[2,3],{"a":4}]}`, "Mixed 1\n1\nMixed 2\n2, 3\nMixed 3 › A\n4"},
+		{`{"o":{},"l":[],"s":"","n":null}`, "O\nEmpty\nL\nEmpty\nS\nEmpty\nN\nNone"},
+		{`{"big":123456789012345678901234567890.10}`, "Big\n123456789012345678901234567890.10"},
+		{`{"on":"2026-11-21","at":"2026-11-20T09:14:03.5+05:30","no":"2026-13-01"}`, "On\n21 Nov 2026\nAt\n20 Nov 2026, 03:44:03 UTC\nNo\n2026-13-01"},
+		{`{"place":{"denied":true},"id_number":7,"Über_x":1}`, "Place\nNot shared\nID number\n7\nÜber_x\n1"},
+		{`{"hits":[{"court":"Pune","n":[1,2]},{"n":{"a":true,"b":null}},"odd"]}`, "Hits\nCourt\nN\nValue\nPune\n1, 2\nA: Yes; B: –\nodd"},
+		{`{"wide":[{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8}]}`, "Wide 1 › A\n1\nWide 1 › B\n2"},
 		{`{"deep":` + deep + `}`, "end"},
 		{`{"":{"":"no name"}}`, "no name"},
 		{`{"broken":`, `{"broken":`},
@@ -101,12 +105,12 @@ func TestFieldsHaveTheTitlesAndUnitsOfTheirSchemas(t *testing.T) {
 	for _, tt := range []struct{ data, want string }{
 		{`{"score":97}`, "Highest score\n97 %"},
 		{`{"age":30}`, "Age\n30 years"},
-		{`{"gap":null}`, "Gap\nnone"},
+		{`{"gap":null}`, "Gap\nNone"},
 		{`{"country":"in"}`, "Country\nIndia"},
 		{`{"country":"de"}`, "Country\nde"},
 		{`{"years":[1990,1991]}`, "Years\n1990 CE, 1991 CE"},
-		{`{"hits":[{"court":"Pune","n":1}]}`, "Hits#1.Court\nPune\nHits#1.n\n1"},
-		{`{"name":"Asha","more":true}`, "name\nAsha\nmore\ntrue"},
+		{`{"hits":[{"court":"Pune","n":1}]}`, "Hits\nCourt\nN\nPune\n1"},
+		{`{"name":"Asha","more":true}`, "Name\nAsha\nMore\nYes"},
 	} {
 		r := sample()
 		r.Cards[2].Data = verification.Data(tt.data)
@@ -118,7 +122,7 @@ func TestFieldsHaveTheTitlesAndUnitsOfTheirSchemas(t *testing.T) {
 }
 
 func TestWhatExceedsALimitIsCutAndNoted(t *testing.T) {
-	lines := func(r *verification.Report) {
+	lines := func(r *verification.Print) {
 		for i := range 40 {
 			c := sample().Cards[2]
 			c.NodeID = verification.NodeID(fmt.Sprint(i))
@@ -128,28 +132,28 @@ func TestWhatExceedsALimitIsCutAndNoted(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		change func(*verification.Report)
+		change func(*verification.Print)
 		want   string
 	}{
-		{"a value", func(r *verification.Report) { r.Cards[2].Data = object(1, "k", strings.Repeat("v ", 7000)) }, "… (2,000 of 14,000 characters)"},
-		{"a reason", func(r *verification.Report) { r.Cards[2].Reason = strings.Repeat("é", 2001) }, "… (2,000 of 2,001 characters)"},
-		{"a reason of wide letters", func(r *verification.Report) { r.Cards[2].Reason = strings.Repeat("﷽", 2000) }, "﷽"},
-		{"a message", func(r *verification.Report) {
+		{"a value", func(r *verification.Print) { r.Cards[2].Data = object(1, "k", strings.Repeat("v ", 7000)) }, "… (2,000 of 14,000 characters)"},
+		{"a reason", func(r *verification.Print) { r.Cards[2].Reason = strings.Repeat("é", 2001) }, "… (2,000 of 2,001 characters)"},
+		{"a reason of wide letters", func(r *verification.Print) { r.Cards[2].Reason = strings.Repeat("﷽", 2000) }, "﷽"},
+		{"a message", func(r *verification.Print) {
 			r.Error = &verification.RunError{Code: "X", Message: strings.Repeat("漢", 9000)}
 		}, "… (2,000 of 9,000 characters)"},
-		{"a label", func(r *verification.Report) { r.Cards[2].Label = strings.Repeat("label ", 100) }, "… (300 of 600 characters)"},
-		{"a label of wide letters", func(r *verification.Report) { r.Cards[2].Label = strings.Repeat("﷽", 300) }, "…"},
-		{"names of wide letters", func(r *verification.Report) {
+		{"a label", func(r *verification.Print) { r.Cards[2].Label = strings.Repeat("label ", 100) }, "… (300 of 600 characters)"},
+		{"a label of wide letters", func(r *verification.Print) { r.Cards[2].Label = strings.Repeat("﷽", 300) }, "…"},
+		{"names of wide letters", func(r *verification.Print) {
 			wide := strings.Repeat("﷽", 300)
 			r.Workflow.Name, r.Run.ReferenceID, r.Cards[2].Key, r.Digest = wide, wide, wide, wide
 			r.Run.ID, r.Workflow.ID, r.Cards[2].NodeID = verification.RunID(wide), verification.WorkflowID(wide), verification.NodeID(wide)
 			r.Cards[2].Label, r.Cards[2].Reason = wide, wide
 			r.Cards[2].Data = object(3, wide, wide)
 		}, "…"},
-		{"a key", func(r *verification.Report) { r.Cards[2].Data = object(2, strings.Repeat("k.", 1000), "v") }, "… (300 of 2,003 characters)"},
-		{"rows", func(r *verification.Report) { r.Cards[2].Data = object(1500, "k", "v") }, "1,000 more values are not printed here."},
+		{"a key", func(r *verification.Print) { r.Cards[2].Data = object(2, strings.Repeat("k.", 1000), "v") }, "… (300 of 2,003 characters)"},
+		{"rows", func(r *verification.Print) { r.Cards[2].Data = object(1500, "k", "v") }, "1,000 more values are not printed here."},
 		{"lines of a document", lines, "400 more values are not printed here."},
-		{"steps", func(r *verification.Report) {
+		{"steps", func(r *verification.Print) {
 			for range 1100 {
 				r.Cards = append(r.Cards, verification.Card{Label: "x", Status: verification.CardOK})
 			}
@@ -168,7 +172,7 @@ func TestWhatExceedsALimitIsCutAndNoted(t *testing.T) {
 }
 
 func TestAnEmptyReportPrints(t *testing.T) {
-	doc := render(t, plain(t), verification.Report{})
+	doc := render(t, plain(t), verification.Print{})
 	if pages := check(t, doc); pages != 1 {
 		t.Errorf("an empty report has %d pages", pages)
 	}

@@ -1,6 +1,7 @@
-// Package pdf prints a verification report: A4 pages with a card for each step,
-// the same bytes for the same report, and nothing of its notes, reviews and
-// decision. maroto lays the rows and pages out, see
+// Package pdf prints a verification report: A4 pages with a letterhead, who was
+// verified, a card for each step, the documents, and an annex of ids and hashes. The same
+// print has the same bytes. It has nothing of notes, reviews and the decision unless it is
+// for the file of the tenant. maroto lays the rows and pages out, see
 // docs/decisions/0023-maroto-lays-the-report-out.md; package typeset shapes the
 // text, which may be in any script.
 //
@@ -8,7 +9,8 @@
 //
 // A value is cut after 2,000 characters, a name after 300, the table of a card
 // after 500 rows, all tables together after 6,000 lines, and the cards after
-// 1,000. The page says what was cut.
+// 1,000. At most 24 documents have a picture, none of which has more than 25
+// megapixels. The page says what was cut.
 package pdf
 
 import (
@@ -93,10 +95,13 @@ type key struct {
 	run    verification.RunID
 	digest string
 	status verification.Status
+	file   bool
+	name   string // of the tenant
+	logo   string
 }
 
-func keyOf(t verification.TenantID, r verification.Report) key {
-	return key{t, r.Run.ID, r.Digest, r.Run.Status}
+func keyOf(t verification.TenantID, p verification.Print) key {
+	return key{t, p.Run.ID, p.Digest, p.Run.Status, p.ForFile, p.Letterhead.Name, p.Letterhead.Logo.Name}
 }
 
 // restAfter is how long a report may take without a pause of its tenant.
@@ -110,7 +115,7 @@ var errBusy = &verification.Error{
 // PrintReport prints a report of a tenant. The reports of one tenant delay those of
 // another by at most one report. PrintReport returns ErrUnavailable if it waits
 // longer than MaxWait, and the error of ctx if ctx ends first.
-func (p *Printer) PrintReport(ctx context.Context, t verification.TenantID, r verification.Report) ([]byte, error) {
+func (p *Printer) PrintReport(ctx context.Context, t verification.TenantID, r verification.Print) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("print the report of run %s: %w", r.Run.ID, err)
 	}
@@ -139,7 +144,7 @@ func (p *Printer) wait(ctx context.Context, t verification.TenantID) (release fu
 
 // print makes the document and returns the shaper. A panic of a library becomes an
 // error, and its shaper is replaced.
-func (p *Printer) print(ctx context.Context, s *typeset.Shaper, r verification.Report) (out []byte, err error) {
+func (p *Printer) print(ctx context.Context, s *typeset.Shaper, r verification.Print) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			out, err = nil, fmt.Errorf("the library failed: %v", r)
@@ -147,7 +152,7 @@ func (p *Printer) print(ctx context.Context, s *typeset.Shaper, r verification.R
 		}
 		p.shapers <- s
 	}()
-	l := &layout{text: s.New(), linesLeft: limitLines}
+	l := newLayout(s.New(), r)
 	sections, err := l.report(ctx, r)
 	if err != nil {
 		return nil, err

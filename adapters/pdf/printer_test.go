@@ -37,7 +37,7 @@ func TestAReviewCardShowsNothingOfItsVerdict(t *testing.T) {
 	r.Cards[3].Type = verification.NodeReview
 	r.Cards[3].CompletedAt, r.Cards[3].Data = at(5000), verification.Data(`{"decision":"SECRET"}`)
 	doc := render(t, p, r)
-	for _, secret := range []string{"SECRET", "2026-11-20T10:37:23Z", "Completed\n–"} {
+	for _, secret := range []string{"SECRET", "20 Nov 2026, 10:37:23 UTC", "Completed\n–"} {
 		if strings.Contains(text(t, doc), secret) {
 			t.Errorf("the document contains %q", secret)
 		}
@@ -54,37 +54,37 @@ func TestAllElseIsPrinted(t *testing.T) {
 	failed := &verification.RunError{Code: verification.CodeCheckFailed, Check: "pan_check", Message: "The check did not pass."}
 	for _, tt := range []struct {
 		name   string
-		change func(*verification.Report)
+		change func(*verification.Print)
 		want   string
 	}{
-		{"run id", func(r *verification.Report) { r.Run.ID = "0191-other" }, "Run 0191-other"},
-		{"reference", func(r *verification.Report) { r.Run.ReferenceID = "REF (1)\\2" }, "REF (1)\\2"},
-		{"status", func(r *verification.Report) { r.Run.Status = verification.StatusExpired }, "EXPIRED"},
-		{"started", func(r *verification.Report) { r.Run.StartedAt = at(-60).In(time.FixedZone("IST", 19800)) }, "2026-11-20T09:13:03Z"},
-		{"completed", func(r *verification.Report) { r.Run.CompletedAt = at(3600) }, "2026-11-20T10:14:03Z"},
-		{"workflow", func(r *verification.Report) { r.Workflow.Name = "Other name" }, "Other name, version 3"},
-		{"workflow id", func(r *verification.Report) { r.Workflow.ID = "wf-2" }, "wf-2"},
-		{"version", func(r *verification.Report) { r.Workflow.Version = 77 }, "Individual onboarding, version 77"},
-		{"version hash", func(r *verification.Report) { r.Workflow.VersionHash = "abcdefabcdefabcdef" }, "abcdefabcdef\n"},
-		{"ok", func(r *verification.Report) { r.Summary.OK = 4711 }, "4711\nOK"},
-		{"failed", func(r *verification.Report) { r.Summary.Failed = 4711 }, "4711\nFailed"},
-		{"needs review", func(r *verification.Report) { r.Summary.NeedsReview = 4711 }, "4711\nFlagged"},
-		{"error code", func(r *verification.Report) { r.Error = failed }, "CHECK_FAILED"},
-		{"error check", func(r *verification.Report) { r.Error = failed }, "pan_check"},
-		{"error message", func(r *verification.Report) { r.Error = failed }, "The check did not pass."},
-		{"node", func(r *verification.Report) { r.Cards[2].NodeID = "node_x" }, "node_x"},
-		{"type", func(r *verification.Report) { r.Cards[2].Type = verification.NodeReview }, "Type\nReview"},
-		{"key", func(r *verification.Report) { r.Cards[2].Key = "key_x" }, "key_x"},
-		{"label", func(r *verification.Report) { r.Cards[2].Label = "Label x" }, "3.\nLabel x"},
-		{"card status", func(r *verification.Report) { r.Cards[2].Status = verification.CardNeedsReview }, "FLAGGED"},
-		{"reason", func(r *verification.Report) { r.Cards[2].Reason = "Reason x." }, "Reason x."},
-		{"card started", func(r *verification.Report) { r.Cards[2].StartedAt = at(59 - 3) }, "2026-11-20T09:14:59Z"},
-		{"card completed", func(r *verification.Report) { r.Cards[2].CompletedAt = at(7200) }, "2026-11-20T11:14:03Z"},
-		{"dispatches", func(r *verification.Report) { r.Cards[2].Dispatches = 99 }, "Dispatches\n99"},
-		{"data", func(r *verification.Report) {
+		{"run id", func(r *verification.Print) { r.Run.ID = "0191-other" }, "Run 0191-other"},
+		{"reference", func(r *verification.Print) { r.Run.ReferenceID = "REF (1)\\2" }, "REF (1)\\2"},
+		{"status", func(r *verification.Print) { r.Run.Status = verification.StatusExpired }, "EXPIRED"},
+		{"started", func(r *verification.Print) { r.Run.StartedAt = at(-60).In(time.FixedZone("IST", 19800)) }, "Started\n20 Nov 2026, 09:13:03 UTC"},
+		{"completed", func(r *verification.Print) { r.Run.CompletedAt = at(3600) }, "Completed\n20 Nov 2026, 10:14:03 UTC"},
+		{"workflow", func(r *verification.Print) { r.Workflow.Name = "Other name" }, "Other name, version 3"},
+		{"workflow id", func(r *verification.Print) { r.Workflow.ID = "wf-2" }, "wf-2"},
+		{"version", func(r *verification.Print) { r.Workflow.Version = 77 }, "Individual onboarding, version 77"},
+		{"version hash", func(r *verification.Print) { r.Workflow.VersionHash = "abcdefabcdefabcdef" }, "abcdefabcdefabcdef\n"},
+		{"ok", func(r *verification.Print) { r.Summary.OK = 4711 }, "4711\nOK"},
+		{"failed", func(r *verification.Print) { r.Summary.Failed = 4711 }, "4711\nFailed"},
+		{"needs review", func(r *verification.Print) { r.Summary.NeedsReview = 4711 }, "4711\nFlagged"},
+		{"error code", func(r *verification.Print) { r.Error = failed }, "CHECK_FAILED"},
+		{"error check", func(r *verification.Print) { r.Error = failed }, "pan_check"},
+		{"error message", func(r *verification.Print) { r.Error = failed }, "The check did not pass."},
+		{"node", func(r *verification.Print) { r.Cards[2].NodeID = "node_x" }, "node_x"},
+		{"type", func(r *verification.Print) { r.Cards[2].Type = verification.NodeReview }, "pan\nReview\n"},
+		{"key", func(r *verification.Print) { r.Cards[2].Key = "key_x" }, "key_x"},
+		{"label", func(r *verification.Print) { r.Cards[2].Label = "Label x" }, "3.\nLabel x"},
+		{"card status", func(r *verification.Print) { r.Cards[2].Status = verification.CardNeedsReview }, "FLAGGED"},
+		{"reason", func(r *verification.Print) { r.Cards[2].Reason = "Reason x." }, "Reason x."},
+		{"card started", func(r *verification.Print) { r.Cards[2].StartedAt = at(59 - 3) }, "20 Nov 2026, 09:14:59 UTC"},
+		{"card completed", func(r *verification.Print) { r.Cards[2].CompletedAt = at(7200) }, "20 Nov 2026, 11:14:03 UTC"},
+		{"dispatches", func(r *verification.Print) { r.Cards[2].Dispatches = 99 }, "Requests\n99"},
+		{"data", func(r *verification.Print) {
 			r.Cards[2].Data = verification.Data(`{"a":{"b":1.2345678901234568e+16}}`)
-		}, "a.b\n12345678901234568"},
-		{"digest", func(r *verification.Report) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
+		}, "A › B\n12345678901234568"},
+		{"digest", func(r *verification.Print) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := sample()
@@ -105,12 +105,12 @@ func TestACachedReportIsThatOfItsHistoryAndStatus(t *testing.T) {
 	render(t, p, sample())
 	for _, c := range []struct {
 		name   string
-		change func(*verification.Report)
+		change func(*verification.Print)
 		want   string
 	}{
-		{"digest", func(r *verification.Report) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
-		{"status", func(r *verification.Report) { r.Run.Status = verification.StatusExpired }, "EXPIRED"},
-		{"run", func(r *verification.Report) { r.Run.ID = "0191-other" }, "Run 0191-other"},
+		{"digest", func(r *verification.Print) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
+		{"status", func(r *verification.Print) { r.Run.Status = verification.StatusExpired }, "EXPIRED"},
+		{"run", func(r *verification.Print) { r.Run.ID = "0191-other" }, "Run 0191-other"},
 	} {
 		r := sample()
 		c.change(&r)
@@ -151,9 +151,9 @@ func TestTheDatesAreTheReports(t *testing.T) {
 	running := sample()
 	running.Run.CompletedAt = time.Time{}
 	for _, tt := range []struct {
-		report verification.Report
+		report verification.Print
 		want   string
-	}{{r, "20261120092055"}, {running, "20261120091403"}, {verification.Report{}, "19700101000000"}} {
+	}{{r, "20261120092055"}, {running, "20261120091403"}, {verification.Print{}, "19700101000000"}} {
 		doc := string(render(t, p, tt.report))
 		for _, date := range []string{"/CreationDate (D:", "/ModDate (D:"} {
 			if !strings.Contains(doc, date+tt.want+")") {
@@ -226,7 +226,7 @@ func TestConcurrentReportsAreLimited(t *testing.T) {
 }
 
 // busy is a printer whose only slot is in use until the test ends.
-func busy(t *testing.T, o pdf.Options, before ...verification.Report) *pdf.Printer {
+func busy(t *testing.T, o pdf.Options, before ...verification.Print) *pdf.Printer {
 	o.Concurrent = 1
 	p := printer(t, o)
 	for _, r := range before {

@@ -28,7 +28,7 @@ func at(second int) time.Time {
 }
 
 // sample returns the report of a run of five steps that a reviewer approved.
-func sample() verification.Report {
+func sample() verification.Print {
 	card := func(node, kind, key, label, reason, data string, from, to, dispatches int) verification.Card {
 		return verification.Card{
 			NodeID: verification.NodeID(node), Type: verification.NodeType(kind), Key: key, Label: label,
@@ -36,7 +36,7 @@ func sample() verification.Report {
 			Dispatches: dispatches, Data: verification.Data(data),
 		}
 	}
-	return verification.Report{
+	return verification.Print{Report: verification.Report{
 		Run: verification.ReportRun{
 			ID: "0191f3c0-7a11-7c2e-9b52-6f0a4c1d2e3f", ReferenceID: "LOAN-2026-004217",
 			Status: verification.StatusCompleted, StartedAt: at(0), CompletedAt: at(412),
@@ -63,11 +63,11 @@ func sample() verification.Report {
 		Notes:      "SECRETNOTE",
 		ResolvedAt: time.Date(1999, 1, 2, 3, 4, 5, 0, time.UTC),
 		Digest:     "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea",
-	}
+	}}
 }
 
 // with returns the sample with another reason of its third card, and another digest.
-func with(text string) verification.Report {
+func with(text string) verification.Print {
 	r := sample()
 	r.Cards[2].Reason = text
 	r.Digest = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
@@ -99,7 +99,7 @@ func plain(t testing.TB) *pdf.Printer {
 	return p
 }
 
-func render(t testing.TB, p *pdf.Printer, r verification.Report) []byte {
+func render(t testing.TB, p *pdf.Printer, r verification.Print) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

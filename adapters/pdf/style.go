@@ -48,14 +48,16 @@ type style struct {
 	ink ink
 }
 
-func styleTitle() style    { return style{typeset.Style{Size: 21, Bold: true}, inkAccent} }
-func styleSubtitle() style { return style{typeset.Style{Size: 11.5}, inkText} }
-func styleSection() style  { return style{typeset.Style{Size: 12.5, Bold: true}, inkAccent} }
-func styleHeading() style  { return style{typeset.Style{Size: 10.5, Bold: true}, inkText} }
-func styleBody() style     { return style{typeset.Style{Size: 9}, inkText} }
-func styleStrong() style   { return style{typeset.Style{Size: 9, Bold: true}, inkText} }
-func styleCell() style     { return style{typeset.Style{Size: 8.5}, inkText} }
-func styleKey() style      { return style{typeset.Style{Size: 8.5}, inkMuted} }
-func styleCaption() style  { return style{typeset.Style{Size: 7.5}, inkMuted} }
-func styleFigure() style   { return style{typeset.Style{Size: 17, Bold: true}, inkText} }
-func styleBadge() style    { return style{typeset.Style{Size: 7.5, Bold: true}, inkText} }
+func styleLetterhead() style { return style{typeset.Style{Size: 13, Bold: true}, inkAccent} }
+func styleName() style       { return style{typeset.Style{Size: 13, Bold: true}, inkText} }
+func styleTitle() style      { return style{typeset.Style{Size: 21, Bold: true}, inkAccent} }
+func styleSubtitle() style   { return style{typeset.Style{Size: 11.5}, inkText} }
+func styleSection() style    { return style{typeset.Style{Size: 12.5, Bold: true}, inkAccent} }
+func styleHeading() style    { return style{typeset.Style{Size: 10.5, Bold: true}, inkText} }
+func styleBody() style       { return style{typeset.Style{Size: 9}, inkText} }
+func styleStrong() style     { return style{typeset.Style{Size: 9, Bold: true}, inkText} }
+func styleCell() style       { return style{typeset.Style{Size: 8.5}, inkText} }
+func styleKey() style        { return style{typeset.Style{Size: 8.5}, inkMuted} }
+func styleCaption() style    { return style{typeset.Style{Size: 7.5}, inkMuted} }
+func styleFigure() style     { return style{typeset.Style{Size: 17, Bold: true}, inkText} }
+func styleBadge() style      { return style{typeset.Style{Size: 7.5, Bold: true}, inkText} }

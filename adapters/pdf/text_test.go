@@ -85,10 +85,10 @@ func TestAnyTextPrints(t *testing.T) {
 func order(t *testing.T, text string) string {
 	t.Helper()
 	doc := read(t, render(t, plain(t), with(text)))
-	from := slices.IndexFunc(doc, func(s shown) bool { return s.text == "pan_verification" })
+	from := slices.IndexFunc(doc, func(s shown) bool { return s.text == "PAN verification" })
 	var line []shown
-	for _, s := range doc[from+9:] {
-		if s.text == "Field" {
+	for _, s := range doc[from+6:] {
+		if s.text == "Answer" {
 			break
 		}
 		line = append(line, s)

@@ -17,7 +17,7 @@ func visit(number int, status verification.CardStatus, reason, data string) veri
 }
 
 // looped is the sample with a check whose first visit had a hit.
-func looped() verification.Report {
+func looped() verification.Print {
 	r := sample()
 	r.Summary = verification.ReportSummary{OK: 4, NeedsReview: 1}
 	c := &r.Cards[3]
@@ -74,7 +74,7 @@ func TestThePrintedReportIsTheSameAfterAVerdict(t *testing.T) {
 		{At: at(2), Fact: verification.Completed{Node: "done", Outcome: "approved"}},
 	}
 	printed := func(history []verification.Event) []byte {
-		r := verification.MakePrint("0191f3c0-7a11-7c2e-9b52-6f0a4c1d2e3f", history, at(9))
+		r := verification.Print{Report: verification.MakePrint("0191f3c0-7a11-7c2e-9b52-6f0a4c1d2e3f", history, at(9))}
 		r.Digest = sample().Digest // it is over the history, so it differs
 		return render(t, plain(t), r)
 	}

@@ -533,7 +533,7 @@ var _ verification.ReportPrinter = &ReportPrinterMock{}
 //
 //		// make and configure a mocked verification.ReportPrinter
 //		mockedReportPrinter := &ReportPrinterMock{
-//			PrintReportFunc: func(ctx context.Context, t verification.TenantID, r verification.Report) ([]byte, error) {
+//			PrintReportFunc: func(ctx context.Context, t verification.TenantID, p verification.Print) ([]byte, error) {
 //				panic("mock out the PrintReport method")
 //			},
 //		}
@@ -544,7 +544,7 @@ var _ verification.ReportPrinter = &ReportPrinterMock{}
 //	}
 type ReportPrinterMock struct {
 	// PrintReportFunc mocks the PrintReport method.
-	PrintReportFunc func(ctx context.Context, t verification.TenantID, r verification.Report) ([]byte, error)
+	PrintReportFunc func(ctx context.Context, t verification.TenantID, p verification.Print) ([]byte, error)
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -554,31 +554,31 @@ type ReportPrinterMock struct {
 			Ctx context.Context
 			// T is the t argument value.
 			T verification.TenantID
-			// R is the r argument value.
-			R verification.Report
+			// P is the p argument value.
+			P verification.Print
 		}
 	}
 	lockPrintReport sync.RWMutex
 }
 
 // PrintReport calls PrintReportFunc.
-func (mock *ReportPrinterMock) PrintReport(ctx context.Context, t verification.TenantID, r verification.Report) ([]byte, error) {
+func (mock *ReportPrinterMock) PrintReport(ctx context.Context, t verification.TenantID, p verification.Print) ([]byte, error) {
 	if mock.PrintReportFunc == nil {
 		panic("ReportPrinterMock.PrintReportFunc: method is nil but ReportPrinter.PrintReport was just called")
 	}
 	callInfo := struct {
 		Ctx context.Context
 		T   verification.TenantID
-		R   verification.Report
+		P   verification.Print
 	}{
 		Ctx: ctx,
 		T:   t,
-		R:   r,
+		P:   p,
 	}
 	mock.lockPrintReport.Lock()
 	mock.calls.PrintReport = append(mock.calls.PrintReport, callInfo)
 	mock.lockPrintReport.Unlock()
-	return mock.PrintReportFunc(ctx, t, r)
+	return mock.PrintReportFunc(ctx, t, p)
 }
 
 // PrintReportCalls gets all the calls that were made to PrintReport.
@@ -588,12 +588,12 @@ func (mock *ReportPrinterMock) PrintReport(ctx context.Context, t verification.T
 func (mock *ReportPrinterMock) PrintReportCalls() []struct {
 	Ctx context.Context
 	T   verification.TenantID
-	R   verification.Report
+	P   verification.Print
 } {
 	var calls []struct {
 		Ctx context.Context
 		T   verification.TenantID
-		R   verification.Report
+		P   verification.Print
 	}
 	mock.lockPrintReport.RLock()
 	calls = mock.calls.PrintReport

@@ -4,6 +4,7 @@ package typeset
 
 import (
 	"fmt"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -94,4 +95,23 @@ func Thousands(n int) string {
 		return fmt.Sprint(n)
 	}
 	return fmt.Sprintf("%s,%03d", Thousands(n/1000), n%1000)
+}
+
+// ScriptsOf returns the names of the scripts of characters, in order; Common for characters
+// of no script, such as emoji.
+func ScriptsOf(runes []rune) []string {
+	var names []string
+	for _, r := range runes {
+		name := "Unknown"
+		for script, table := range unicode.Scripts {
+			if unicode.Is(table, r) {
+				name = script
+			}
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

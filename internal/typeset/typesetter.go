@@ -20,6 +20,8 @@
 package typeset
 
 import (
+	"maps"
+	"slices"
 	"unicode"
 
 	"github.com/go-text/typesetting/bidi"
@@ -95,12 +97,13 @@ func (s *Shaper) face(t *fontFile) *font.Face {
 type Typesetter struct {
 	*Shaper
 	subsets *subsets
+	lacking map[rune]bool  // characters that no font has
 	blanks  map[glyph]bool // whether a glyph has no outline, for glyphs seen so far
 }
 
 // New returns a typesetter for a new document.
 func (s *Shaper) New() *Typesetter {
-	return &Typesetter{Shaper: s, subsets: newSubsets(s.fonts), blanks: map[glyph]bool{}}
+	return &Typesetter{Shaper: s, subsets: newSubsets(s.fonts), lacking: map[rune]bool{}, blanks: map[glyph]bool{}}
 }
 
 // Lines breaks text into lines of a width in millimetres, and returns at least
@@ -145,6 +148,19 @@ func (t *Typesetter) Subsets() []*Subset {
 	return used
 }
 
+// Missing returns the characters of the text so far that no font has, in their order.
+// Control characters are not among them.
+func (t *Typesetter) Missing() []rune { return slices.Sorted(maps.Keys(t.lacking)) }
+
+// lack records the characters that no font has.
+func (t *Typesetter) lack(runes ...rune) {
+	for _, r := range runes {
+		if r != missing && !joins(r) && t.fonts.find(r, false) == nil {
+			t.lacking[r] = true
+		}
+	}
+}
+
 // plain reports whether Noto Sans can set the text character by character.
 func (t *Typesetter) plain(runes []rune, bold bool) bool {
 	latin := t.fonts.latin(bold).font
@@ -167,6 +183,7 @@ func (t *Typesetter) replaceMissing(runes []rune, bold bool) []rune {
 		cluster := it.Grapheme().Text
 		base := t.fonts.find(cluster[0], bold)
 		if base == nil && !joins(cluster[0]) {
+			t.lack(cluster...)
 			out = append(out, missing)
 			continue
 		}
@@ -174,6 +191,7 @@ func (t *Typesetter) replaceMissing(runes []rune, bold bool) []rune {
 			if joins(r) || t.fonts.find(r, bold) != nil {
 				out = append(out, r)
 			} else {
+				t.lack(r)
 				out = append(out, missing)
 			}
 		}

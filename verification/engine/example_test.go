@@ -432,7 +432,7 @@ nodes:
 // text is a printer of your own; adapters/pdf is one that prints PDF files.
 type text struct{}
 
-func (text) PrintReport(_ context.Context, _ verification.TenantID, r verification.Report) ([]byte, error) {
+func (text) PrintReport(_ context.Context, _ verification.TenantID, r verification.Print) ([]byte, error) {
 	return fmt.Appendf(nil, "%s: %s", r.Run.ReferenceID, r.Run.Status), nil
 }
 

@@ -36,6 +36,9 @@ type Journey struct {
 	// Redirect is the URL to send the customer to once the run is over, with run_id
 	// and status appended; empty for none.
 	Redirect string
+	// Language is the language of the page that shows the step. Whoever shows it may set it,
+	// so that an answer is recorded with it.
+	Language string
 
 	session *session
 }
@@ -108,8 +111,8 @@ func (e *Engine) JourneyLogo(ctx context.Context, token string) (verification.Lo
 	return e.ports.Store.Logo(ctx, link.Tenant)
 }
 
-// AnswerJourney delivers the customer's answer to the wait of this number, and
-// returns the journey after it. ErrNotOpen is returned when that wait is over,
+// AnswerJourney delivers the customer's answer to the wait of this number, with the language of
+// the page (Journey.Language), and returns the journey after it. ErrNotOpen is returned when that wait is over,
 // ErrInvalid, with fields such as payload.name, when the answer is invalid.
 func (e *Engine) AnswerJourney(ctx context.Context, j Journey, wait int, payload verification.Data) (Journey, error) {
 	if wait <= 0 {
@@ -120,7 +123,7 @@ func (e *Engine) AnswerJourney(ctx context.Context, j Journey, wait int, payload
 	woken, unwatch := e.watch.add(s.ref)
 	defer unwatch()
 	ctx = context.WithoutCancel(ctx)
-	if err := e.submit(ctx, s, verification.Submit{Payload: payload, WaitNumber: wait}); err != nil {
+	if err := e.submit(ctx, s, verification.Submit{Payload: payload, WaitNumber: wait, Language: j.Language}); err != nil {
 		return Journey{}, err
 	}
 	// As long as a start waits, so that the customer seldom sees the page in between.

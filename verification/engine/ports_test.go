@@ -3,9 +3,11 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -212,7 +214,7 @@ func TestReportsAreUnavailableWithoutAPrinter(t *testing.T) {
 
 func TestAReportIsPrintedOnceTheRunIsOver(t *testing.T) {
 	printer := &mock.ReportPrinterMock{
-		PrintReportFunc: func(_ context.Context, _ verification.TenantID, r verification.Report) ([]byte, error) {
+		PrintReportFunc: func(_ context.Context, _ verification.TenantID, r verification.Print) ([]byte, error) {
 			return []byte(r.Run.Status), nil
 		},
 	}
@@ -231,8 +233,54 @@ func TestAReportIsPrintedOnceTheRunIsOver(t *testing.T) {
 	if len(calls) != 1 {
 		t.Fatalf("the printer was called %d times, want 1", len(calls))
 	}
-	if r := calls[0].R; r.Decision != verification.DecisionNone || r.Flags != nil || r.Summary.NeedsReview == 0 || !r.ResolvedAt.IsZero() {
+	if r := calls[0].P; r.Decision != verification.DecisionNone || r.Flags != nil || r.Summary.NeedsReview == 0 || !r.ResolvedAt.IsZero() {
 		t.Errorf("the printer gets the verdict %q, %+v, %+v", r.Decision, r.Flags, r.Summary)
+	}
+}
+
+func TestAPrintHasTheLetterheadAndTheDocuments(t *testing.T) {
+	printer := &mock.ReportPrinterMock{
+		PrintReportFunc: func(context.Context, verification.TenantID, verification.Print) ([]byte, error) { return nil, nil },
+	}
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Printer, p.Documents, p.Sanitize = printer, newDocuments(), unchanged
+	})
+	logo := verification.NewLogo("image/png", []byte("pixels of a logo"))
+	if err := k.Store.SaveTenant(t.Context(), verification.Tenant{ID: enginetest.Tenant, Name: "Acme Bank", Zone: "Asia/Kolkata", Logo: logo}); err != nil {
+		t.Fatal(err)
+	}
+	run := start(k, portrait())
+	j := openJourney(t, k, run)
+	d, err := k.Engine.UploadDocument(t.Context(), j, j.Step.WaitNumber, "face", strings.NewReader("pixels"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Engine.AnswerJourney(t.Context(), j, j.Step.WaitNumber, verification.Data(`{"face":{"document_id":"`+d.ID+`"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, print := range []func(context.Context, verification.TenantID, verification.RunID) ([]byte, error){k.Engine.PrintReport, k.Engine.PrintFile} {
+		if _, err := print(t.Context(), enginetest.Tenant, run.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	calls := printer.PrintReportCalls()
+	p := calls[0].P
+	if p.Letterhead.Name != "Acme Bank" || !bytes.Equal(p.Letterhead.Logo.Content, logo.Content) || p.Zone.String() != "Asia/Kolkata" {
+		t.Errorf("the letterhead is %+v in %v", p.Letterhead, p.Zone)
+	}
+	if len(p.Documents) != 1 || p.Documents[0].ID != d.ID {
+		t.Fatalf("the documents are %+v", p.Documents)
+	}
+	content, err := p.Documents[0].Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer content.Close()
+	if raw, err := io.ReadAll(content); err != nil || string(raw) != "pixels" {
+		t.Errorf("the document has the content %q, %v", raw, err)
+	}
+	if p.ForFile || !calls[1].P.ForFile {
+		t.Errorf("ForFile is %t, then %t", p.ForFile, calls[1].P.ForFile)
 	}
 }
 

@@ -135,26 +135,6 @@ func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef) (h ru
 	return h, nil
 }
 
-// PrintReport prints the report of a terminal run. ErrConflict is returned for a live
-// run.
-func (e *Engine) PrintReport(ctx context.Context, t verification.TenantID, id verification.RunID) ([]byte, error) {
-	h, err := e.history(ctx, verification.RunRef{Tenant: t, Run: id})
-	if err != nil {
-		return nil, err
-	}
-	report := verification.MakePrint(id, h.events, h.at)
-	if !report.Run.Status.Terminal() {
-		return nil, verification.Conflict("run", "the run is "+string(report.Run.Status)+"; its report is printed once it is over")
-	}
-	if e.ports.Printer == nil {
-		return nil, verification.Unavailable("report", "reports are not printed here")
-	}
-	if _, err := e.describeCards(ctx, t, report); err != nil {
-		return nil, err
-	}
-	return e.ports.Printer.PrintReport(ctx, t, report)
-}
-
 // describeCards adds the descriptions of their data to the cards of checks and forms. It
 // returns the program of the run.
 func (e *Engine) describeCards(ctx context.Context, t verification.TenantID, r verification.Report) (verification.Program, error) {

@@ -95,7 +95,7 @@ func TestADefinitionMustMatchItsProviders(t *testing.T) {
 
 func TestAStoredVersionRunsWhateverItsProviderDescribes(t *testing.T) {
 	printer := &mock.ReportPrinterMock{
-		PrintReportFunc: func(context.Context, verification.TenantID, verification.Report) ([]byte, error) { return nil, nil },
+		PrintReportFunc: func(context.Context, verification.TenantID, verification.Print) ([]byte, error) { return nil, nil },
 	}
 	var provider *described
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
@@ -116,7 +116,7 @@ func TestAStoredVersionRunsWhateverItsProviderDescribes(t *testing.T) {
 	if _, err := k.Engine.PrintReport(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
-	cards := printer.PrintReportCalls()[0].R.Cards
+	cards := printer.PrintReportCalls()[0].P.Cards
 	if diff := cmp.Diff(verification.MergeSchemas(other.Map()), cards[0].DataSchema); diff != "" {
 		t.Errorf("the schema of the printed card (-want +got):\n%s", diff)
 	}
@@ -127,7 +127,7 @@ func TestAStoredVersionRunsWhateverItsProviderDescribes(t *testing.T) {
 
 func TestAPrintedFormHasItsLabels(t *testing.T) {
 	printer := &mock.ReportPrinterMock{
-		PrintReportFunc: func(context.Context, verification.TenantID, verification.Report) ([]byte, error) { return nil, nil },
+		PrintReportFunc: func(context.Context, verification.TenantID, verification.Print) ([]byte, error) { return nil, nil },
 	}
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Printer = printer })
 	w := k.Apply(verification.Definition{Workflow: "form", Name: "Form", Start: "details", Nodes: map[verification.NodeID]verification.Node{
@@ -142,7 +142,7 @@ func TestAPrintedFormHasItsLabels(t *testing.T) {
 	if _, err := k.Engine.PrintReport(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
-	printed := printer.PrintReportCalls()[0].R.Cards[0].DataSchema
+	printed := printer.PrintReportCalls()[0].P.Cards[0].DataSchema
 	if dob, town := printed.Field("dob").Title(), printed.Field("town").Title(); dob != "Date of birth" || town != "Town" {
 		t.Errorf("the printed labels are %q and %q", dob, town)
 	}

@@ -276,7 +276,7 @@ func everyFact() []verification.Fact {
 			Node: "consent", Document: "e0000000-0000-7000-8000-000000000001", Field: oddText,
 			MediaType: "image/jpeg", Size: 1 << 40, SHA256: "ab",
 		},
-		verification.CustomerSubmitted{Node: "consent", Data: data, Request: "a request"},
+		verification.CustomerSubmitted{Node: "consent", Data: data, Language: "hi", Request: "a request"},
 		verification.CustomerSubmitted{Node: "consent"},
 		verification.BranchTaken{Node: "risk", When: "steps.pan.data.name_match < 0.8", Next: "review", Values: data},
 		verification.BranchTaken{Node: "risk", Next: "done"},

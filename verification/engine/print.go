@@ -1,0 +1,71 @@
+// Printed reports.
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// PrintReport prints the report of a terminal run, with nothing of a verdict. ErrConflict is
+// returned for a live run.
+func (e *Engine) PrintReport(ctx context.Context, t verification.TenantID, id verification.RunID) ([]byte, error) {
+	return e.print(ctx, t, id, false)
+}
+
+// PrintFile prints the report of a terminal run for the file of the tenant: with the decision,
+// its notes, and who gave it when. ErrConflict is returned for a live run.
+func (e *Engine) PrintFile(ctx context.Context, t verification.TenantID, id verification.RunID) ([]byte, error) {
+	return e.print(ctx, t, id, true)
+}
+
+func (e *Engine) print(ctx context.Context, t verification.TenantID, id verification.RunID, forFile bool) ([]byte, error) {
+	ref := verification.RunRef{Tenant: t, Run: id}
+	h, err := e.history(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if status := h.report.Run.Status; !status.Terminal() {
+		return nil, verification.Conflict("run", "the run is "+string(status)+"; its report is printed once it is over")
+	}
+	if e.ports.Printer == nil {
+		return nil, verification.Unavailable("report", "reports are not printed here")
+	}
+	program, err := e.program(ctx, programKey{t, h.report.Workflow.ID, h.report.Workflow.VersionHash})
+	if err != nil {
+		return nil, err
+	}
+	describe := func(name string) verification.ProviderDescription {
+		p, _ := e.provider(t, name)
+		return verification.Describe(p)
+	}
+	p := program.Print(h.run, h.events, h.at, t, describe, forFile)
+	p.Zone = e.location(h.run.Started.Zone)
+	if p.Letterhead, err = e.letterhead(ctx, t); err != nil {
+		return nil, err
+	}
+	if e.ports.Documents != nil {
+		for i, d := range p.Documents {
+			p.Documents[i].Open = func(ctx context.Context) (io.ReadCloser, error) {
+				return e.ports.Documents.OpenDocument(ctx, ref, d.ID)
+			}
+		}
+	}
+	return e.ports.Printer.PrintReport(ctx, t, p)
+}
+
+// letterhead returns the name and the logo of a tenant; nothing of one that is not stored.
+func (e *Engine) letterhead(ctx context.Context, t verification.TenantID) (l verification.Letterhead, err error) {
+	tenant, err := e.store.Tenant(ctx, t)
+	if err == nil && tenant.Logo.Name != "" {
+		l.Logo, err = e.ports.Store.Logo(ctx, t)
+	}
+	if err != nil && !errors.Is(err, verification.ErrNotFound) {
+		return l, err
+	}
+	l.Name = tenant.Name
+	return l, nil
+}

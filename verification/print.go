@@ -1,0 +1,344 @@
+// Printed reports: a run as a document on paper.
+
+package verification
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Print is what a printed report shows. It depends on the history, on the version that the
+// run executed, on the descriptions of providers, and on the tenant's letterhead.
+type Print struct {
+	// Report is of MakePrint or, for the file, of MakeReport. The fields of the data of its
+	// cards are in the order of the form or of the description of the provider.
+	Report
+	// ForFile says that the report is for the file of the tenant: it has the decision.
+	ForFile bool
+	// Letterhead is whose report it is.
+	Letterhead Letterhead
+	// Zone is the tenant's time zone when the run started; nil means UTC.
+	Zone *time.Location
+	// Subject is who was verified, as far as it is known.
+	Subject Subject
+	// Input is the input of the start, described by InputSchema; nil for none.
+	Input       Data
+	InputSchema DataSchema
+	// Consents are the customer's answers to consents, oldest first.
+	Consents []Consent
+	// Sources say for each check which provider was asked, and what.
+	Sources map[NodeID]Source
+	// Documents are the uploads that accepted answers name, in order.
+	Documents []PrintedDocument
+	// Judgements are the verdicts and proposals, oldest first. Only a report for the file
+	// has them.
+	Judgements []Judgement
+}
+
+// Letterhead is what a tenant's documents begin with.
+type Letterhead struct {
+	Name string // of the tenant
+	Logo Logo   // its Name is empty for none
+}
+
+// Consent is a customer's answer to a consent, and the text that it answers.
+type Consent struct {
+	Node  NodeID
+	Label string
+	// Text is the text in Language or, if Language is empty, in the default language of the
+	// workflow.
+	Text     string
+	Language string
+	Agreed   bool
+	At       time.Time
+	SHA256   string // of Text, in hexadecimal
+}
+
+// Source says where a check got its result.
+type Source struct {
+	Providers []string // those that were called, in the order of their first call
+	// List and ListVersion are of the last screening; empty for none.
+	List, ListVersion string
+	// Asked is the request of the last dispatch, described by AskedSchema: nil if the check
+	// sends nothing. It is computed again from the steps of the run.
+	Asked       Data
+	AskedSchema DataSchema
+}
+
+// PrintedDocument is an upload on a printed report.
+type PrintedDocument struct {
+	Document
+	Label string // of its field
+	// Open returns the content, which the caller closes; nil if it is not at hand.
+	Open func(ctx context.Context) (io.ReadCloser, error)
+}
+
+// Judgement is what a reviewer said about a run.
+type Judgement struct {
+	Kind JudgementKind
+	Verdict
+}
+
+// JudgementKind says what a reviewer did.
+type JudgementKind string
+
+// The kinds of judgements.
+const (
+	JudgementVerdict  JudgementKind = "verdict"  // the verdict on the run
+	JudgementProposal JudgementKind = "proposal" // a verdict that another reviewer must confirm
+	JudgementReturn   JudgementKind = "return"   // a proposal was sent back; its Decision may be empty
+)
+
+// MakePrint returns the report of a history as it is printed: of a verdict it shows only
+// that the run went on. Its cards are as on a run without a verdict, a card of a review
+// has no completion time, and the fields that are never printed are zero.
+func MakePrint(id RunID, history []Event, now time.Time) Report {
+	r := makeReport(id, history, now, func(Run) Decision { return DecisionNone })
+	r.Flags, r.Concerns, r.Notes, r.ResolvedAt, r.Proposal, r.Run.Outcome = nil, nil, "", time.Time{}, Verdict{}, ""
+	for i := range r.Cards {
+		c := &r.Cards[i]
+		if c.Rescreened = nil; c.Type != NodeReview {
+			continue
+		}
+		c.CompletedAt = time.Time{}
+		for j := range c.Visits {
+			c.Visits[j].CompletedAt = time.Time{}
+		}
+	}
+	return r
+}
+
+// Print returns the printed report of a run of the program: for the file of the tenant, or
+// with nothing of a verdict. describe returns the description of a provider by its name. The
+// caller adds Letterhead, Zone and the content of documents.
+func (p Program) Print(
+	r Run, history []Event, now time.Time, t TenantID, describe func(name string) ProviderDescription, forFile bool,
+) Print {
+	out := Print{ForFile: forFile, Report: MakePrint(r.ID, history, now), Input: r.Started.Input, Sources: map[NodeID]Source{}}
+	if forFile {
+		out.Report = MakeReport(r.ID, history, now)
+		out.Judgements = judgements(history)
+	}
+	schema := p.Version.Definition.InputSchema
+	out.InputSchema = schema.Map()
+	out.Input = out.Input.ordered(schema.fieldNames("properties"))
+	out.Consents = p.consents(history)
+	labels := map[string]string{}
+	for i := range out.Cards {
+		c := &out.Cards[i]
+		n, _ := p.Node(c.NodeID)
+		for _, f := range n.Fields {
+			labels[f.Name] = f.Label
+		}
+		schemas, order := []DataSchema{n.Fields.DataSchema("")}, n.Fields.names()
+		for _, name := range []string{n.Provider, n.Fallback} {
+			d := describe(name).Data
+			schemas, order = append(schemas, d.Map()), append(order, d.fieldNames("properties")...)
+		}
+		c.DataSchema = MergeSchemas(schemas...)
+		c.Data = c.Data.ordered(order)
+		for j := range c.Visits {
+			c.Visits[j].Data = c.Visits[j].Data.ordered(order)
+		}
+		if c.Type == NodeCheck {
+			out.Sources[c.NodeID] = p.source(r, history, t, n, *c, describe, forFile)
+		}
+	}
+	out.Subject = subjectOf(r)
+	for _, d := range r.Documents {
+		out.Documents = append(out.Documents, PrintedDocument{Document: d, Label: labels[d.Field]})
+	}
+	return out
+}
+
+// consents returns the customer's answers to consents, with the texts of the definition.
+func (p Program) consents(history []Event) (all []Consent) {
+	for _, e := range history {
+		f, ok := e.Fact.(CustomerSubmitted)
+		n, _ := p.Node(f.Node)
+		if !ok || n.Type != NodeConsent {
+			continue
+		}
+		c := Consent{
+			Node: f.Node, Label: n.LabelIn.In(f.Language, n.Label), Text: n.TextIn.In(f.Language, n.Text),
+			Agreed: f.Data.Map()["consent_status"] == "success", At: e.At,
+		}
+		if _, translated := n.TextIn[f.Language]; translated {
+			c.Language = f.Language
+		}
+		c.SHA256 = fmt.Sprintf("%x", sha256.Sum256([]byte(c.Text)))
+		all = append(all, c)
+	}
+	return all
+}
+
+// source returns where a check got its result. Without a verdict, a value that comes from
+// one is not shown.
+func (p Program) source(
+	r Run, history []Event, t TenantID, n Node, c Card, describe func(name string) ProviderDescription, forFile bool,
+) Source {
+	var s Source
+	for _, e := range history {
+		if f, ok := e.Fact.(Dispatched); ok && f.Node == c.NodeID && !slices.Contains(s.Providers, f.Provider) {
+			s.Providers = append(s.Providers, f.Provider)
+		}
+	}
+	if c.Screening != nil {
+		s.List, s.ListVersion = c.Screening.List, c.Screening.ListVersion
+	}
+	if !forFile {
+		r.Steps = slices.Clone(r.Steps)
+		for i := range r.Steps {
+			r.Steps[i].Data = r.Steps[i].shown()
+		}
+	}
+	request, err := p.RequestAgain(t, r, c.NodeID)
+	if err != nil {
+		return s // its values were of an earlier visit, or of a verdict
+	}
+	asked, err := NewData(request.With)
+	if err != nil {
+		return s
+	}
+	s.Asked = asked.ordered(n.With.fieldNames())
+	s.AskedSchema = describe(n.Provider).With.Map()
+	return s
+}
+
+// judgements returns what reviewers said, oldest first.
+func judgements(history []Event) (all []Judgement) {
+	for _, e := range history {
+		switch f := e.Fact.(type) {
+		case VerdictRecorded:
+			all = append(all, Judgement{JudgementVerdict, verdictOf(f, e.At)})
+		case VerdictProposed:
+			all = append(all, Judgement{JudgementProposal, verdictOf(VerdictRecorded(f), e.At)})
+		case ProposalReturned:
+			all = append(all, Judgement{JudgementReturn, Verdict{
+				Node: f.Node, Decision: f.Decision, Notes: f.Notes, By: f.By, Identity: f.Identity, At: e.At,
+			}})
+		}
+	}
+	return all
+}
+
+func verdictOf(f VerdictRecorded, at time.Time) Verdict {
+	return Verdict{Node: f.Node, Decision: f.Decision, Notes: f.Notes, By: f.By, Identity: f.Identity, At: at}
+}
+
+// names returns the names of the fields, in order.
+func (fs InputFields) names() []string {
+	names := make([]string, len(fs))
+	for i, f := range fs {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// fieldNames returns the names of the fields of the object at a path, in their order.
+func (d Data) fieldNames(path ...string) (names []string) {
+	d.eachField(func(name, value []byte) {
+		switch {
+		case len(path) == 0:
+			names = append(names, string(name))
+		case string(name) == path[0] && strings.HasPrefix(string(value), "{"):
+			names = Data(value).fieldNames(path[1:]...)
+		}
+	})
+	return names
+}
+
+// ordered returns the object with the fields of those names first, in their order.
+func (d Data) ordered(names []string) Data {
+	if len(d) == 0 || len(names) == 0 || !json.Valid(d) || d[0] != '{' {
+		return d
+	}
+	values, rest := map[string]string{}, []string(nil)
+	d.eachField(func(name, value []byte) {
+		if _, twice := values[string(name)]; !twice && !slices.Contains(names, string(name)) {
+			rest = append(rest, string(name))
+		}
+		values[string(name)] = string(value)
+	})
+	var fields []string
+	for _, name := range slices.Concat(names, rest) {
+		value, ok := values[name]
+		if !ok {
+			continue
+		}
+		delete(values, name)
+		key, err := plainJSON(name)
+		if err != nil {
+			return d // texts always encode
+		}
+		fields = append(fields, string(key)+":"+value)
+	}
+	return Data("{" + strings.Join(fields, ",") + "}")
+}
+
+// Subject is who was verified, as the customer or the start says; each may be empty.
+type Subject struct {
+	Name, BirthDate, Number string
+}
+
+// subjectOf returns who a run is about. The newest answer of the customer comes before older ones,
+// and answers before the input of the start.
+func subjectOf(r Run) Subject {
+	var s Subject
+	for _, step := range slices.Backward(r.Steps) {
+		if step.Type == NodeCustomerInput {
+			s = s.or(SubjectIn(step.Data))
+		}
+	}
+	return s.or(SubjectIn(r.Started.Input))
+}
+
+func (s Subject) or(other Subject) Subject {
+	if s.Name == "" {
+		s.Name = other.Name
+	}
+	if s.BirthDate == "" {
+		s.BirthDate = other.BirthDate
+	}
+	if s.Number == "" {
+		s.Number = other.Number
+	}
+	return s
+}
+
+// SubjectIn returns who data is about, by the usual names of fields: name or full_name; dob,
+// birth_date or date_of_birth; pan or id_number. A field of the data itself comes before one of an
+// object in it.
+func SubjectIn(d Data) Subject {
+	fields := d.Map()
+	s := subjectIn(fields)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if below, ok := fields[name].(map[string]any); ok {
+			s = s.or(subjectIn(below))
+		}
+	}
+	return s
+}
+
+func subjectIn(fields map[string]any) Subject {
+	first := func(names ...string) string {
+		for _, name := range names {
+			if text, ok := fields[name].(string); ok && strings.TrimSpace(text) != "" {
+				return strings.TrimSpace(text)
+			}
+		}
+		return ""
+	}
+	return Subject{
+		Name:      first("name", "full_name"),
+		BirthDate: first("dob", "birth_date", "date_of_birth"),
+		Number:    first("pan", "id_number"),
+	}
+}

@@ -1,0 +1,121 @@
+package verification_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// printed returns the print of a journey's run, with the same description for each provider.
+func printed(j *journey, d verification.ProviderDescription, forFile bool) verification.Print {
+	return j.program.Print(j.run, j.history, j.now, tenantID, func(string) verification.ProviderDescription { return d }, forFile)
+}
+
+func TestAConsentIsPrintedAsItWasShown(t *testing.T) {
+	d := desk()
+	edit("consent", func(n *verification.Node) {
+		n.Text, n.TextIn = "I agree.", verification.Translations{"en": "I agree.", "hi": "सहमत"}
+	})(&d)
+	j := begin(t, d, "")
+	j.do(verification.Submit{WaitNumber: j.run.Wait.Number, Language: "hi", Payload: data(t, consents)}).pass().cancelIfLive()
+	got := printed(j, verification.ProviderDescription{}, false).Consents
+	if len(got) != 1 || got[0].Text != "सहमत" || got[0].Language != "hi" || !got[0].Agreed || !got[0].At.Equal(noon()) || len(got[0].SHA256) != 64 {
+		t.Errorf("consents = %+v, want the text in Hindi", got)
+	}
+	for _, language := range []string{"", "fr"} {
+		j := begin(t, d, "")
+		j.do(verification.Submit{WaitNumber: j.run.Wait.Number, Language: language, Payload: data(t, `{"consent_status":"declined"}`)})
+		got := printed(j, verification.ProviderDescription{}, false).Consents
+		if len(got) != 1 || got[0].Text != "I agree." || got[0].Language != "" || got[0].Agreed {
+			t.Errorf("consents in %q = %+v, want the default text", language, got)
+		}
+	}
+}
+
+// cancelIfLive cancels a run that is not over.
+func (j *journey) cancelIfLive() *journey {
+	if j.run.Ended == "" {
+		j.cancel()
+	}
+	return j
+}
+
+func TestPrintedFieldsAreInTheOrderOfTheForm(t *testing.T) {
+	form := define("details", nodes{
+		"details": {Type: verification.NodeCustomerInput, Next: "done", Fields: verification.InputFields{
+			{Name: "zip", Type: verification.FieldText, Label: "Postal code"},
+			{Name: "address", Type: verification.FieldText, Label: "Address"},
+			{Name: "late", Type: verification.FieldText, Label: "Late"},
+		}},
+		"done": endNode(),
+	})
+	form.InputSchema = verification.Data(`{"properties":{"z":{"title":"Zed"},"a":{}}}`)
+	j := begin(t, form, `{"a":1,"b":{"x":1},"z":2}`).submit(`{"address":"Fort","zip":"400001"}`)
+	p := printed(j, verification.ProviderDescription{}, false)
+	if got, want := string(p.Cards[0].Data), `{"zip":"400001","address":"Fort"}`; got != want {
+		t.Errorf("the printed form is %s, want %s", got, want)
+	}
+	if got := p.Cards[0].DataSchema.Field("zip").Title(); got != "Postal code" {
+		t.Errorf("the label is %q", got)
+	}
+	if got, want := string(p.Input), `{"z":2,"a":1,"b":{"x":1}}`; got != want || p.InputSchema.Field("z").Title() != "Zed" {
+		t.Errorf("the printed input is %s, want %s with titles", got, want)
+	}
+}
+
+func TestPrintedChecksSayWhatTheyWereAsked(t *testing.T) {
+	d := screening("a", "b")
+	edit("a", func(n *verification.Node) { n.With = verification.Data(`{"number":"${pan}"}`) })(&d)
+	j := begin(t, d, "").screened(resultOf("sanctions", "v1")).pass()
+	described := verification.ProviderDescription{
+		With: verification.Data(`{"properties":{"number":{"title":"PAN"}}}`), Data: verification.Data(`{"properties":{"name":{"title":"Name"}}}`),
+	}
+	p := printed(j, described, false)
+	a, b := p.Sources["a"], p.Sources["b"]
+	if string(a.Asked) != `{"number":"ABCDE1234F","reference":"customer-1","run":"`+string(runID)+`"}` || a.AskedSchema.Field("number").Title() != "PAN" || a.List != "sanctions" ||
+		a.ListVersion != "v1" || len(a.Providers) != 1 {
+		t.Errorf("the source of a is %+v", a)
+	}
+	if b.Asked != nil || b.List != "" {
+		t.Errorf("the source of b is %+v, want nothing asked", b)
+	}
+	if got := p.Cards[0].DataSchema.Field("name").Title(); got != "Name" {
+		t.Errorf("the title of an answer is %q", got)
+	}
+}
+
+func TestOnlyAPrintForTheFileHasVerdicts(t *testing.T) {
+	j := begin(t, fourEyes(), wantsOne).submit(consents).pass().propose().after(time.Minute)
+	j.do(verdictBy("vikram", verification.DecisionApprove))
+	p := printed(j, verification.ProviderDescription{}, false)
+	if p.Judgements != nil || p.Decision != verification.DecisionNone || p.ForFile {
+		t.Errorf("the print has %+v, %s", p.Judgements, p.Decision)
+	}
+	for _, c := range p.Cards {
+		for _, s := range c.Sentences {
+			if s.Key == "approved" || s.Key == "rejected" {
+				t.Errorf("the card %s says %q", c.NodeID, c.Reason)
+			}
+		}
+	}
+	p = printed(j, verification.ProviderDescription{}, true)
+	if len(p.Judgements) != 2 || p.Judgements[0].Kind != verification.JudgementProposal || p.Judgements[1].Kind != verification.JudgementVerdict ||
+		p.Judgements[1].Identity != "vikram" || p.Decision != verification.DecisionApprove {
+		t.Errorf("the print for the file has %+v, %s", p.Judgements, p.Decision)
+	}
+}
+
+func TestTheSubjectIsFoundByTheNamesOfFields(t *testing.T) {
+	for data, want := range map[string]verification.Subject{
+		`{"full_name":" Asha Rao ","dob":"1990-02-01","pan":"ABCDE1234F"}`:                     {Name: "Asha Rao", BirthDate: "1990-02-01", Number: "ABCDE1234F"},
+		`{"name":"Asha","full_name":"Rao","date_of_birth":"1990-02-01","id_number":"7"}`:       {Name: "Asha", BirthDate: "1990-02-01", Number: "7"},
+		`{"customer":{"name":"Asha","birth_date":"1990-02-01"},"pan":"ABCDE1234F"}`:            {Name: "Asha", BirthDate: "1990-02-01", Number: "ABCDE1234F"},
+		`{"name":7,"dob":null,"pan":"","id_number":"7","other":{"deep":{"name":"not found"}}}`: {Number: "7"},
+		``: {},
+	} {
+		if got := verification.SubjectIn(verification.Data(data)); got != want {
+			t.Errorf("SubjectIn(%s) = %+v, want %+v", data, got, want)
+		}
+	}
+}
