@@ -163,7 +163,8 @@ type VerdictRecorded struct {
 	// Reason is the code of the reject reason; empty for none. The API never shows it.
 	Reason string `json:"reason,omitempty"`
 	Notes  string `json:"notes,omitempty"`
-	// By is the name of the reviewer; the API never shows it.
+	// By is the name of the reviewer. The JSON of the API never shows it; a report for the
+	// file does.
 	By string `json:"by,omitempty"`
 	// Identity identifies the reviewer; empty if an API client gave the verdict. The API never shows it.
 	Identity string `json:"identity,omitempty"`

@@ -229,10 +229,6 @@ func judgements(history []Event) (all []Judgement) {
 	return all
 }
 
-func verdictOf(f VerdictRecorded, at time.Time) Verdict {
-	return Verdict{Node: f.Node, Decision: f.Decision, Notes: f.Notes, By: f.By, Identity: f.Identity, At: at}
-}
-
 // names returns the names of the fields, in order.
 func (fs InputFields) names() []string {
 	names := make([]string, len(fs))

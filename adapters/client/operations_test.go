@@ -76,6 +76,7 @@ func TestEachOperationHasAMethodAndNoOther(t *testing.T) {
 		"ReadOpenAPI":     func() error { return second(c.ReadOpenAPI(ctx)) },
 	}
 	more := map[string]func() error{ // of an operation that has a method
+		"PrintFile":   func() error { return second(c.PrintFile(ctx, run)) },
 		"Workflows":   func() error { return firstError(c.Workflows(ctx)) },
 		"Runs":        func() error { return firstError(c.Runs(ctx, client.RunQuery{})) },
 		"PollRun":     func() error { _, _, err := c.PollRun(ctx, run, "tag"); return err },

@@ -208,9 +208,19 @@ func (c *Client) ReadReport(ctx context.Context, id verification.RunID) (apitype
 	return read[apitypes.Report](ctx, c, call)
 }
 
-// PrintReport returns the report of a run as a PDF. A run that has not ended is an ErrConflict.
+// PrintReport returns the report of a run as a PDF, with nothing of a verdict. A run that has not
+// ended is an ErrConflict.
 func (c *Client) PrintReport(ctx context.Context, id verification.RunID) ([]byte, error) {
 	got, err := c.do(ctx, get("printReport", "v1", "runs", string(id), "report.pdf"))
+	return got.body, err
+}
+
+// PrintFile returns the report of a run as a PDF for the client's file: with the decision, and who
+// gave it when. A run that has not ended is an ErrConflict.
+func (c *Client) PrintFile(ctx context.Context, id verification.RunID) ([]byte, error) {
+	call := get("printReport", "v1", "runs", string(id), "report.pdf")
+	call.query = url.Values{"for": {"file"}}
+	got, err := c.do(ctx, call)
 	return got.body, err
 }
 

@@ -48,20 +48,27 @@ func (c *console) document(w http.ResponseWriter, r *http.Request, s session) er
 	return nil
 }
 
-// reportPDF sends the printed report of a run.
+// reportPDF sends the printed report of a run; with ?for=file, the one for the file.
 func (c *console) reportPDF(w http.ResponseWriter, r *http.Request, s session) error {
 	run, err := runOf(r)
 	if err != nil {
 		return err
 	}
-	printed, err := c.engine.PrintReport(r.Context(), s.Tenant, run)
+	printing, name := c.engine.PrintReport, "report-"
+	switch q := r.URL.Query(); {
+	case q.Get("for") == "file":
+		printing, name = c.engine.PrintFile, "file-"
+	case q.Has("for"):
+		return verification.InvalidField("report", "for", `must be "file", or left out`)
+	}
+	printed, err := printing(r.Context(), s.Tenant, run)
 	if err != nil {
 		return err
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/pdf")
 	h.Set("Content-Length", strconv.Itoa(len(printed)))
-	h.Set("Content-Disposition", `attachment; filename="report-`+string(run)+`.pdf"`)
+	h.Set("Content-Disposition", `attachment; filename="`+name+string(run)+`.pdf"`)
 	_, _ = w.Write(printed) // the reader may have gone away
 	return nil
 }

@@ -123,6 +123,11 @@ func TestTheReportOfARunThatIsOverIsPrinted(t *testing.T) {
 	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/pdf" || a.body != "the report of case-1" {
 		t.Errorf("report = %d %s %q", a.status, a.header.Get("Content-Type"), a.body)
 	}
+	wants(t, p.get("/runs/"+string(run)), http.StatusOK, "report.pdf?for=file")
+	if a := p.get("/runs/" + string(run) + "/report.pdf?for=file"); a.status != http.StatusOK || a.body != "the file of case-1" {
+		t.Errorf("report for the file = %d %q", a.status, a.body)
+	}
+	wants(t, p.get("/runs/"+string(run)+"/report.pdf?for=x"), http.StatusBadRequest)
 }
 
 // verdictForm returns the hidden fields of the verdict form on a page.
@@ -521,6 +526,9 @@ func TestARunLooksRight(t *testing.T) {
 type printer struct{}
 
 func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verification.Print) ([]byte, error) {
+	if r.ForFile {
+		return []byte("the file of " + r.Run.ReferenceID), nil
+	}
 	return []byte("the report of " + r.Run.ReferenceID), nil
 }
 

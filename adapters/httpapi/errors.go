@@ -52,6 +52,7 @@ var (
 	errFileSize  = full(http.StatusRequestEntityTooLarge, fmt.Sprintf("The file must be at most %d MiB.", verification.MaxDocumentBytes>>20), nil)
 	errOneFile   = badRequest("the form must have one file, whose part has the name of the field, and nothing else")
 	errCutOff    = badRequest("the body ended before it was complete")
+	errFor       = badFields([]verification.FieldError{{Name: "for", Message: `must be "file", or left out`}})
 	errInternal  = full(http.StatusInternalServerError, "The service failed to answer; the error has been logged.", nil)
 )
 

@@ -176,6 +176,9 @@ const (
 type printer struct{}
 
 func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verification.Print) ([]byte, error) {
+	if r.ForFile {
+		return []byte("%PDF of " + string(r.Run.ID) + " for the file"), nil
+	}
 	return []byte("%PDF of " + string(r.Run.ID)), nil
 }
 

@@ -114,6 +114,18 @@ func wantsReport(query string) (bool, error) {
 	return report, p.err
 }
 
+// wantsFile reports whether a report is for the file of the client.
+func wantsFile(query string) (bool, error) {
+	p := &params{query: query}
+	forFile := parsed(p, "for", false, func(s string) (bool, error) {
+		if s != "file" {
+			return false, errFor
+		}
+		return true, nil
+	}, errFor)
+	return forFile, p.err
+}
+
 // integer parses decimal digits without a sign.
 func integer(low, high uint64) func(string) (int, error) {
 	return func(s string) (int, error) {

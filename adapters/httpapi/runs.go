@@ -89,7 +89,15 @@ func (a *api) readReport(w *response, r *http.Request, who caller, id verificati
 
 func (a *api) printReport(w *response, r *http.Request, who caller) error {
 	id, _ := verification.ParseRunID(pathParam(r, "id")) // an invalid id has no run
-	pdf, err := a.engine.PrintReport(r.Context(), who.tenant, id)
+	forFile, err := wantsFile(r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	printed := a.engine.PrintReport
+	if forFile {
+		printed = a.engine.PrintFile
+	}
+	pdf, err := printed(r.Context(), who.tenant, id)
 	if err != nil {
 		return err
 	}

@@ -159,6 +159,10 @@ func TestThePrintedReport(t *testing.T) {
 		header("Content-Type", "application/pdf").
 		header("Content-Disposition", `inline; filename="verification-`+id+`.pdf"`).
 		header("Content-Length", "44")
+	a.do(http.MethodGet, "/v1/runs/"+id+"/report.pdf?for=file", "").is(200, "%PDF of "+id+" for the file")
+	for _, q := range []string{"for=", "for", "for=File", "for=customer", "for=file&for=file", "for=%"} {
+		a.do(http.MethodGet, "/v1/runs/"+id+"/report.pdf?"+q, "").is(400, badField("for", `must be \"file\", or left out`))
+	}
 	live := string(a.started(journey()).ID)
 	a.do(http.MethodGet, "/v1/runs/"+live+"/report.pdf", "").
 		is(409, `{"error":"Conflict","message":"The run is in_progress; its report is printed once it is over.","code":409}`)
