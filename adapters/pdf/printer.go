@@ -17,6 +17,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -32,6 +33,11 @@ type Options struct {
 	// that the embedded fonts lack, such as Chinese. They are held in memory. Empty
 	// for none.
 	FontDir string
+	// InstalledFonts also uses the font for Chinese, Japanese and Korean that a package of
+	// the system has installed, see typeset.InstalledFonts.
+	InstalledFonts bool
+	// Log receives which scripts a report lacks a font for; nil discards it.
+	Log *slog.Logger
 	// Concurrent is how many reports are printed at the same time; 0 means 2. One
 	// tenant uses at most all but one of the slots, and waiting tenants take turns.
 	// A report takes about 20 MB, the largest one about 100 MB.
@@ -51,6 +57,7 @@ type Options struct {
 
 // Printer prints reports. It is safe for concurrent use.
 type Printer struct {
+	log      *slog.Logger
 	fonts    *typeset.Fonts
 	slots    *fair.Limiter // one for each shaper, by tenant
 	maxWait  time.Duration
@@ -73,7 +80,11 @@ func New(o Options) (*Printer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.InstalledFonts {
+		fonts = fonts.WithInstalled(typeset.InstalledFonts())
+	}
 	p := &Printer{
+		log:   cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		fonts: fonts, slots: fair.NewLimiter(o.Concurrent, max(1, o.Concurrent-1)), maxWait: o.MaxWait,
 		shapers: make(chan *typeset.Shaper, o.Concurrent),
 		cache:   lru.New[key](o.CacheBytes, o.CacheBytes, func(out []byte) int { return len(out) }), compress: !o.Uncompressed,
@@ -157,5 +168,13 @@ func (p *Printer) print(ctx context.Context, s *typeset.Shaper, r verification.P
 	if err != nil {
 		return nil, err
 	}
+	if missing := l.text.Missing(); len(missing) > 0 { // the characters may be of a name
+		p.log.WarnContext(ctx, "characters not printed: no font has them", "run", r.Run.ID,
+			"characters", len(missing), "scripts", typeset.ScriptsOf(missing))
+	}
 	return l.document(r, sections, p.compress)
 }
+
+// Scripts returns the names of the scripts that the printer has fonts for, and of some that
+// it lacks.
+func (p *Printer) Scripts() (has, lacks []string) { return p.fonts.Scripts() }

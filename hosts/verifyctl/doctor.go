@@ -238,6 +238,9 @@ func hostDifferences(all []pgadmin.Host) (found []finding) {
 				"synchronize the clocks of the hosts and of the database"))
 		}
 	}
+	if i := slices.IndexFunc(compared, func(h cli.ComparedHost) bool { return len(h.Scripts) > 0 }); i >= 0 {
+		found = append(found, ok("fonts", "reports are printed in "+strings.Join(compared[i].Scripts, ", ")))
+	}
 	different := cli.Differences(compared)
 	for _, d := range different {
 		found = append(found, warning(check, d.Message, d.Advice))

@@ -22,6 +22,8 @@ type HostFacts struct {
 	PublicURL string   `json:"public_url,omitempty"`
 	// Documents identifies the folder or bucket of uploads.
 	Documents string `json:"documents,omitempty"`
+	// Scripts are the scripts that reports are printed in.
+	Scripts []string `json:"scripts,omitempty"`
 	Build     string `json:"build,omitempty"`
 	// ClockAhead is how far the clock of the host is ahead of the clock of the database.
 	ClockAhead time.Duration `json:"clock_ahead,omitempty"`
@@ -103,6 +105,10 @@ func Differences(hosts []ComparedHost) (all []Difference) {
 		{
 			"the hosts store uploads in different places", "give all hosts the same --blob-dir or --s3-bucket: a host does not find the uploads of others",
 			func(h ComparedHost) string { return h.Documents },
+		},
+		{
+			"reports are printed in different scripts", "give all hosts the same --font-dir and font packages: a report may look different on another host",
+			func(h ComparedHost) string { return strings.Join(h.Scripts, " ") },
 		},
 		{"the builds differ", "use one build, unless an upgrade is under way", func(h ComparedHost) string { return h.Build }},
 	} {

@@ -32,6 +32,7 @@ func TestEachDifferenceBetweenHostsHasOneEntry(t *testing.T) {
 		"keys":           {func(h *cli.ComparedHost) { h.Keys = []string{"k2", "k1"} }, "the signing keys differ: one (10.0.0.1:8080), three against two"},
 		"public URLs":    {func(h *cli.ComparedHost) { h.PublicURL = "http://localhost" }, "--public-url differs: one (10.0.0.1:8080), three against two"},
 		"uploads":        {func(h *cli.ComparedHost) { h.Documents = "folder-2" }, "the hosts store uploads in different places: one (10.0.0.1:8080), three against two"},
+		"scripts":        {func(h *cli.ComparedHost) { h.Scripts = []string{"Latin"} }, "reports are printed in different scripts: one (10.0.0.1:8080), three against two"},
 		"builds":         {func(h *cli.ComparedHost) { h.Build = "v2" }, "the builds differ: one (10.0.0.1:8080), three against two"},
 	} {
 		two := cli.ComparedHost{Label: "two", Worker: true, HostFacts: same}

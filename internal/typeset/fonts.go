@@ -32,6 +32,7 @@ type Fonts struct {
 	others, heavies []*fontFile
 	// The order of search for a character in regular and in bold text.
 	regularOrder, boldOrder []*fontFile
+	installed               func() *fontFile // see WithInstalled; nil for none
 }
 
 // LoadFonts parses the embedded fonts and the files (.ttf, .otf, .ttc) of a
@@ -137,6 +138,13 @@ func (t *Fonts) find(r rune, bold bool) *fontFile {
 	for _, f := range order {
 		if _, ok := f.font.NominalGlyph(r); ok {
 			return f
+		}
+	}
+	if t.installed != nil && eastAsian(r) {
+		if f := t.installed(); f != nil {
+			if _, ok := f.font.NominalGlyph(r); ok {
+				return f
+			}
 		}
 	}
 	return nil

@@ -159,3 +159,32 @@ func FuzzLines(f *testing.F) {
 		}
 	})
 }
+
+func TestMissingCharactersAreReported(t *testing.T) {
+	fonts, err := typeset.LoadFonts("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := func(f *typeset.Fonts) []rune {
+		text := typeset.NewShaper(f).New()
+		text.Lines("Asha 漢字 한 \u202e \x07", 100, typeset.Style{Size: 9}, 100)
+		return text.Missing()
+	}
+	all := []rune{'字', '漢', '한'}
+	if got := missing(fonts); !slices.Equal(got, all) {
+		t.Errorf("the embedded fonts lack %q, want %q", got, all)
+	}
+	if got := missing(fonts.WithInstalled("/nowhere/font.ttc")); !slices.Equal(got, all) {
+		t.Errorf("with a font that cannot be read, %q are missing, want %q", got, all)
+	}
+	path := typeset.InstalledFonts()
+	if got := missing(fonts.WithInstalled(path)); path != "" && len(got) > 0 {
+		t.Errorf("%s lacks %q", path, got)
+	}
+	if got, want := typeset.ScriptsOf(all), []string{"Han", "Hangul"}; !slices.Equal(got, want) {
+		t.Errorf("ScriptsOf = %q, want %q", got, want)
+	}
+	if has, lacks := fonts.Scripts(); !slices.Contains(has, "Tamil") || !slices.Contains(lacks, "Korean") {
+		t.Errorf("Scripts = %q, %q", has, lacks)
+	}
+}

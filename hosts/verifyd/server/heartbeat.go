@@ -67,6 +67,7 @@ func (h *host) describe(s settings, o opened) func(context.Context) cli.HostFact
 	facts := cli.HostFacts{
 		Providers: map[string]string{}, PublicURL: s.PublicURL, Build: h.build.String(),
 	}
+	facts.Scripts, _ = o.printer.Scripts()
 	for name := range o.providers.All {
 		facts.Providers[name] = "" // of the program, unless the file declares it
 	}

@@ -60,7 +60,7 @@ type settings struct {
 	RateLimit           int           `default:"0" help:"Maximum requests per second of one client-id or reviewer; 0 means no limit."`
 	ShutdownTimeout     time.Duration `default:"20s" help:"Maximum time for requests and runs in flight to finish at a stop."`
 	Clock               string        `default:"system" help:"system or manual. A manual clock advances only with POST /clock/advance {\"seconds\": N} on ADMIN_ADDR."`
-	FontDir             string        `placeholder:"DIR" help:"Folder of additional fonts for reports, such as one for Chinese, Japanese and Korean."`
+	FontDir             string        `placeholder:"DIR" help:"Folder of additional fonts for reports; the log says at the start which scripts reports print. The package fonts-noto-cjk is used if installed."`
 	LogLevel            string        `default:"info" help:"debug, info, warn or error."`
 	LogFormat           string        `default:"text" help:"text or json."`
 }

@@ -111,7 +111,7 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 	}
 	h.admin.Listener, err = listen(ctx, "admin-addr", s.AdminAddr)
 	p.wrap("admin-addr", err)
-	o.printer, err = pdf.New(pdf.Options{FontDir: s.FontDir, Clock: clock.System{}})
+	o.printer, err = pdf.New(pdf.Options{FontDir: s.FontDir, InstalledFonts: true, Log: h.log, Clock: clock.System{}})
 	if err != nil {
 		p.add("font-dir", "%s: %w", s.FontDir, err)
 	}
@@ -169,6 +169,8 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 		}
 	}
 	h.keys, h.documents = keys, o.documents
+	has, lacks := o.printer.Scripts()
+	h.log.Info("fonts of reports", "scripts", has, "without", lacks)
 	m := newMetrics(h.build)
 	if h.storage.database != nil {
 		m.registry.MustRegister(databaseGauges(h.storage.database, clk.Now))
