@@ -54,9 +54,7 @@ func (l *layout) card(n int, c verification.Card, r verification.Print) section 
 // input is a card of what the run was started with.
 func (l *layout) input(r verification.Print) section {
 	t := toneNeutral()
-	s := l.framed(0, "What the run was started with", "", t, l.cardData("Field", r.Input, r.InputSchema, t))
-	s.blocks = append(s.blocks, l.sectionHeading("Steps"))
-	return s
+	return l.framed(0, "What the run was started with", "", t, l.cardData("Field", r.Input, r.InputSchema, t))
 }
 
 // framed returns a card with a heading.

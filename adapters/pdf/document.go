@@ -56,7 +56,9 @@ func (l *layout) document(r verification.Print, sections []section, compress boo
 		WithDefaultFont(&props.Font{Family: number.Family, Size: caption.Size}).
 		WithPageNumber(number).
 		WithCompression(compress).
-		WithTitle("Verification report", false).
+		WithTitle(titleOf(r), true).
+		WithSubject(plainText(r.Workflow.Name), true).
+		WithAuthor(plainText(r.Letterhead.Name), true).
 		WithCreator("verifyd", false).
 		WithCreationDate(created).
 		Build())
@@ -71,7 +73,10 @@ func (l *layout) document(r verification.Print, sections []section, compress boo
 	if err != nil {
 		return nil, err
 	}
-	return doc.GetBytes(), setModified(doc.GetBytes(), created)
+	if err := setModified(doc.GetBytes(), created); err != nil {
+		return nil, err
+	}
+	return described(doc.GetBytes(), r, created)
 }
 
 // section is a sequence of blocks, such as a card. If it continues on another

@@ -63,6 +63,7 @@ func (l *layout) report(ctx context.Context, r verification.Print) ([]section, e
 	if len(r.Input) > 0 {
 		sections = append(sections, l.input(r))
 	}
+	sections = append(sections, section{blocks: []block{l.sectionHeading("Steps")}})
 	for i, c := range r.Cards {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -24,9 +24,6 @@ func (l *layout) opening(r verification.Print) section {
 	if r.Error != nil {
 		blocks = append(blocks, l.failure(r.Run.Status, *r.Error)...)
 	}
-	if len(r.Input) == 0 {
-		blocks = append(blocks, l.sectionHeading("Steps"))
-	}
 	return section{blocks: blocks}
 }
 

@@ -178,6 +178,9 @@ func TestDocumentsArePrintedWithTheirPictures(t *testing.T) {
 			t.Errorf("the document does not show %q:\n%s", want, got)
 		}
 	}
+	if pages := strings.Count(got, "Continued on the next page"); pages != strings.Count(got, "(continued)") {
+		t.Errorf("%d cards continue on another page, and not as many begin there:\n%s", pages, got)
+	}
 	if strings.Contains(got, "document_id") || strings.Contains(got, "Sha256") {
 		t.Error("the document shows the recorded form of an upload")
 	}
@@ -289,4 +292,48 @@ func TestMissingCharactersAreNamed(t *testing.T) {
 	if got := text(t, render(t, plain(t), with("Ananya"))); strings.Contains(got, "No font of this host") {
 		t.Error("a document without missing characters names some")
 	}
+}
+
+func TestADocumentHasATitleAndALanguage(t *testing.T) {
+	p := bank(t)
+	p.Run.ReferenceID = "LOAN <7> & (8)"
+	doc := render(t, plain(t), p)
+	check(t, doc)
+	for _, want := range []string{
+		"/Lang (en)", "/DisplayDocTitle true", `<rdf:li xml:lang="x-default">Verification report LOAN &lt;7&gt; &amp; (8)</rdf:li>`,
+		"<rdf:li>Meridian Cooperative Bank</rdf:li>", "<xmp:CreateDate>2026-11-20T09:20:55Z</xmp:CreateDate>",
+	} {
+		if !bytes.Contains(doc, []byte(want)) {
+			t.Errorf("the document does not have %q", want)
+		}
+	}
+	if bytes.Contains(doc, []byte("<rdf:li>Ananya")) {
+		t.Error("the metadata names the person")
+	}
+}
+
+// TestSamplesForPeople prints documents to look at, see render, with the fonts of the host.
+func TestSamplesForPeople(t *testing.T) {
+	p := printer(t, pdf.Options{InstalledFonts: true, CacheBytes: -1, Uncompressed: true})
+	for name, subject := range map[string]verification.Subject{
+		"hindi":  {Name: "अनन्या कृष्णमूर्ति", BirthDate: "1988-04-12", Number: "ABCPE1234F"},
+		"arabic": {Name: "محمد عبد الله الهاشمي", BirthDate: "1988-04-12", Number: "ABCPE1234F"},
+		"han":    {Name: "欧阳娜娜 (오양나나)", BirthDate: "1988-04-12", Number: "ABCPE1234F"},
+		"long":   {Name: strings.Repeat("Venkatanarasimharajuvaripeta ", 9), Number: strings.Repeat("9", 90)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := bank(t)
+			r.Run.ReferenceID, r.Subject = name, subject
+			r.Cards[2].Data = verification.DataOf(map[string]any{"name": subject.Name, "also_known_as": []any{subject.Name, subject.Name}})
+			check(t, render(t, p, r))
+		})
+	}
+	t.Run("declined", func(t *testing.T) {
+		r := forFile(bank(t), verification.DecisionReject)
+		r.Consents[0].Agreed, r.Cards = false, r.Cards[:1]
+		r.Cards[0].Status, r.Cards[0].Reason = verification.CardFailed, "The customer did not give consent. A reviewer rejected the run."
+		r.Documents, r.Sources, r.Run.Outcome = nil, nil, "declined"
+		check(t, render(t, p, r))
+	})
+	t.Run("approved", func(t *testing.T) { check(t, render(t, p, forFile(bank(t), verification.DecisionApprove))) })
 }
