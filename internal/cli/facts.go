@@ -24,7 +24,7 @@ type HostFacts struct {
 	Documents string `json:"documents,omitempty"`
 	// Scripts are the scripts that reports are printed in.
 	Scripts []string `json:"scripts,omitempty"`
-	Build     string `json:"build,omitempty"`
+	Build   string   `json:"build,omitempty"`
 	// ClockAhead is how far the clock of the host is ahead of the clock of the database.
 	ClockAhead time.Duration `json:"clock_ahead,omitempty"`
 }

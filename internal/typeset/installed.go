@@ -56,10 +56,33 @@ func (t *Fonts) Scripts() (has, lacks []string) {
 		name   string
 		letter rune
 	}{
-		{"Latin", 'A'}, {"Greek", 'Ω'}, {"Cyrillic", 'Ж'}, {"Arabic", 'ع'}, {"Hebrew", 'א'}, {"Devanagari", 'क'}, {"Bengali", 'ক'},
-		{"Gujarati", 'ગ'}, {"Gurmukhi", 'ਕ'}, {"Kannada", 'ಕ'}, {"Malayalam", 'ക'}, {"Oriya", 'କ'}, {"Tamil", 'க'}, {"Telugu", 'క'},
-		{"Thai", 'ก'}, {"Chinese", '漢'}, {"Japanese", 'か'}, {"Korean", '한'}, {"Armenian", 'Ա'}, {"Georgian", 'ა'}, {"Sinhala", 'ක'},
-		{"Khmer", 'ក'}, {"Lao", 'ກ'}, {"Burmese", 'က'}, {"Ethiopic", 'ሀ'}, {"Tibetan", 'ཀ'}, {"Thaana", 'ހ'},
+		{"Latin", 'A'},
+		{"Greek", 'Ω'},
+		{"Cyrillic", 'Ж'},
+		{"Arabic", 'ع'},
+		{"Hebrew", 'א'},
+		{"Devanagari", 'क'},
+		{"Bengali", 'ক'},
+		{"Gujarati", 'ગ'},
+		{"Gurmukhi", 'ਕ'},
+		{"Kannada", 'ಕ'},
+		{"Malayalam", 'ക'},
+		{"Oriya", 'କ'},
+		{"Tamil", 'க'},
+		{"Telugu", 'క'},
+		{"Thai", 'ก'},
+		{"Chinese", '漢'},
+		{"Japanese", 'か'},
+		{"Korean", '한'},
+		{"Armenian", 'Ա'},
+		{"Georgian", 'ა'},
+		{"Sinhala", 'ක'},
+		{"Khmer", 'ក'},
+		{"Lao", 'ກ'},
+		{"Burmese", 'က'},
+		{"Ethiopic", 'ሀ'},
+		{"Tibetan", 'ཀ'},
+		{"Thaana", 'ހ'},
 	} {
 		if t.installed != nil && eastAsian(s.letter) || t.find(s.letter, false) != nil {
 			has = append(has, s.name)
