@@ -9,10 +9,12 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -218,6 +220,23 @@ func TestThePageNamesTheAcceptedMediaTypes(t *testing.T) {
 		wants(t, c.send([]file{{"f", "a.gif", "GIF89a no picture of ours"}}), http.StatusUnprocessableEntity, row.problem)
 		c.link += "?lang=hi"
 		wants(t, c.get(), http.StatusOK, ">"+row.hindi)
+	}
+}
+
+func TestAnAnswerIsRecordedWithItsLanguage(t *testing.T) {
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	c.link += "?lang=hi"
+	onward(t, c.post("consent", "success"))
+	rec, err := s.Engine.RunRecord(t.Context(), enginetest.Tenant, c.run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(rec.History, func(e verification.Event) bool {
+		f, ok := e.Fact.(verification.CustomerSubmitted)
+		return ok && f.Language == "hi"
+	}) {
+		t.Errorf("no answer in Hindi is recorded: %+v", rec.History)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/core/entity"
 	"github.com/johnfercher/maroto/v2/pkg/props"
 	scale "golang.org/x/image/draw"
-	_ "golang.org/x/image/webp" // a format of documents
+	"golang.org/x/image/webp"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -69,7 +69,7 @@ type pictures struct {
 
 // logo returns the logo of a letterhead.
 func (ps *pictures) logo(l verification.Logo) (picture, error) {
-	return ps.make(l.Content, logoWidth, logoHeight, extension.Png)
+	return ps.make(l.Content, l.MediaType(), logoWidth, logoHeight, extension.Png)
 }
 
 // document returns the picture of a document.
@@ -86,16 +86,20 @@ func (ps *pictures) document(ctx context.Context, d verification.PrintedDocument
 	if err := errors.Join(err, content.Close()); err != nil {
 		return picture{}, err
 	}
-	return ps.make(raw, pictureWidth, pictureHeight, extension.Jpg)
+	return ps.make(raw, d.MediaType, pictureWidth, pictureHeight, extension.Jpg)
 }
 
 // make returns the picture in a box of that size, in millimetres, encoded anew.
-func (ps *pictures) make(raw []byte, width, height float64, format extension.Type) (picture, error) {
-	size, _, err := image.DecodeConfig(bytes.NewReader(raw))
+func (ps *pictures) make(raw []byte, mediaType string, width, height float64, format extension.Type) (picture, error) {
+	config, decode := decoders(mediaType)
+	if config == nil {
+		return picture{}, errNoPicture
+	}
+	size, err := config(bytes.NewReader(raw))
 	if err != nil || size.Width <= 0 || size.Height <= 0 || size.Width > limitPixels/size.Height {
 		return picture{}, errNoPicture
 	}
-	img, _, err := image.Decode(bytes.NewReader(raw))
+	img, err := decode(bytes.NewReader(raw))
 	if err != nil {
 		return picture{}, errNoPicture
 	}
@@ -115,6 +119,19 @@ func (ps *pictures) make(raw []byte, width, height float64, format extension.Typ
 	}
 	p.raw = b.Bytes()
 	return p, err
+}
+
+// decoders returns the decoders of a media type; nil for one that is no picture.
+func decoders(mediaType string) (func(io.Reader) (image.Config, error), func(io.Reader) (image.Image, error)) {
+	switch mediaType {
+	case "image/jpeg":
+		return jpeg.DecodeConfig, jpeg.Decode
+	case "image/png":
+		return png.DecodeConfig, png.Decode
+	case "image/webp":
+		return webp.DecodeConfig, webp.Decode
+	}
+	return nil, nil
 }
 
 // scaled returns the picture on white, turned upright, in a size that no other picture has.

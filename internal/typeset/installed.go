@@ -29,7 +29,7 @@ func (t *Fonts) WithInstalled(path string) *Fonts {
 	more := *t
 	if path != "" {
 		more.installed = sync.OnceValue(func() *fontFile {
-			raw, err := os.ReadFile(path) //nolint:gosec // the path is fixed or of the operator
+			raw, err := os.ReadFile(path)
 			if err != nil {
 				return nil
 			}

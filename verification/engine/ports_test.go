@@ -258,8 +258,8 @@ func TestAPrintHasTheLetterheadAndTheDocuments(t *testing.T) {
 	if _, err := k.Engine.AnswerJourney(t.Context(), j, j.Step.WaitNumber, verification.Data(`{"face":{"document_id":"`+d.ID+`"}}`)); err != nil {
 		t.Fatal(err)
 	}
-	for _, print := range []func(context.Context, verification.TenantID, verification.RunID) ([]byte, error){k.Engine.PrintReport, k.Engine.PrintFile} {
-		if _, err := print(t.Context(), enginetest.Tenant, run.ID); err != nil {
+	for _, printing := range []func(context.Context, verification.TenantID, verification.RunID) ([]byte, error){k.Engine.PrintReport, k.Engine.PrintFile} {
+		if _, err := printing(t.Context(), enginetest.Tenant, run.ID); err != nil {
 			t.Fatal(err)
 		}
 	}

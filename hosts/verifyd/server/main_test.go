@@ -240,6 +240,10 @@ func TestTheDemoTakesItsCustomerAndItsReviewerAlong(t *testing.T) {
 	if status != http.StatusOK || !printed(t, doc, "Manual review") || printed(t, doc, "seen in person") {
 		t.Errorf("report.pdf = %d, want the review step without its notes", status)
 	}
+	status, doc, _ = s.call("GET", s.api+"/v1/runs/"+r.ID+"/report.pdf?for=file", "")
+	if status != http.StatusOK || !printed(t, doc, "APPROVED") || !printed(t, doc, "seen in person") {
+		t.Errorf("report.pdf?for=file = %d, want the decision and its notes", status)
+	}
 }
 
 func TestTheDemoChecksNothingWithoutConsent(t *testing.T) {
