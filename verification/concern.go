@@ -90,12 +90,17 @@ func (s Step) concern() (c Concern, yes bool) {
 }
 
 // hits returns the hits of the step's screenings, the best first.
-func (s Step) hits() []Hit {
+func (s Step) hits() []Hit { return hitsOf(s.Screening, s.Rescreened) }
+
+// Hits returns the hits of the check and of later versions of the list, the best first.
+func (c Card) Hits() []Hit { return hitsOf(c.Screening, c.Rescreened) }
+
+func hitsOf(first *Screening, later []HitsFound) []Hit {
 	var all []Hit
-	if s.Screening != nil {
-		all = append(all, s.Screening.Hits...)
+	if first != nil {
+		all = append(all, first.Hits...)
 	}
-	for _, found := range s.Rescreened {
+	for _, found := range later {
 		all = append(all, found.Hits...)
 	}
 	slices.SortStableFunc(all, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })

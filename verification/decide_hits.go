@@ -35,7 +35,7 @@ func (r *ScreeningResult) recorded() *Screening {
 		return nil
 	}
 	s := &Screening{List: clean(r.List), ListVersion: clean(r.ListVersion)}
-	for _, h := range r.Hits[:min(len(r.Hits), maxHits)] {
+	for _, h := range r.Hits {
 		s.Hits = append(s.Hits, h.cleaned())
 	}
 	return s

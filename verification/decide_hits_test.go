@@ -66,6 +66,18 @@ func TestHitsOfAnotherListAreNotKnown(t *testing.T) {
 	}
 }
 
+// A provider may find more entries than one event of new hits records: all of them are known.
+func TestEveryHitOfTheCheckIsKnown(t *testing.T) {
+	var hits []verification.Hit
+	for n := range 12 {
+		hits = append(hits, verification.Hit{ID: fmt.Sprint("e-", n), Score: 0.9})
+	}
+	j := checked(t).screened(verification.ScreeningResult{List: "sanctions", Hits: hits}).found("e-11")
+	if found := j.card("pan").Rescreened; len(found) != 0 {
+		t.Errorf("the card has %+v, want nothing new", found)
+	}
+}
+
 func TestHitsOfAnEarlierVisitAreNotKnown(t *testing.T) {
 	j := begin(t, loop(), "").submit(`{"pan":"ABCDE1234F"}`).pass()
 	j.do(verification.RecordResult{

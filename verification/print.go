@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +25,7 @@ type Print struct {
 	Letterhead Letterhead
 	// Zone is the tenant's time zone when the run started; nil means UTC.
 	Zone *time.Location
-	// Subject is who was verified, as far as it is known.
+	// Subject is who was verified, as far as it is known: see view.SubjectOf.
 	Subject Subject
 	// Input is the input of the start, described by InputSchema; nil for none.
 	Input       Data
@@ -40,6 +39,12 @@ type Print struct {
 	// Judgements are the verdicts and proposals, oldest first. Only a report for the file
 	// has them.
 	Judgements []Judgement
+}
+
+// Subject is whom a run is about. A field that is not given is empty.
+type Subject struct {
+	Name, BirthDate, Number string
+	Portrait                string // the id of a document of the run that is an image
 }
 
 // Letterhead is what a tenant's documents begin with.
@@ -115,9 +120,19 @@ func MakePrint(id RunID, history []Event, now time.Time) Report {
 	return r
 }
 
-// Print returns the printed report of a run of the program: for the file of the tenant, or
-// with nothing of a verdict. describe returns the description of a provider by its name. The
-// caller adds Letterhead, Zone and the content of documents.
+// WithoutVerdicts returns the run without what reviewers said at its review steps, so that
+// no expression over it shows a verdict.
+func (r Run) WithoutVerdicts() Run {
+	r.Steps = slices.Clone(r.Steps)
+	for i := range r.Steps {
+		r.Steps[i].Data = r.Steps[i].shown()
+	}
+	return r
+}
+
+// Print returns the printed report of a run of the program: for the file of the tenant, or,
+// of a run WithoutVerdicts, with nothing of a verdict. describe returns the description of a
+// provider by its name. The caller adds Letterhead, Zone, Subject and the content of documents.
 func (p Program) Print(
 	r Run, history []Event, now time.Time, t TenantID, describe func(name string) ProviderDescription, forFile bool,
 ) Print {
@@ -148,10 +163,9 @@ func (p Program) Print(
 			c.Visits[j].Data = c.Visits[j].Data.ordered(order)
 		}
 		if c.Type == NodeCheck {
-			out.Sources[c.NodeID] = p.source(r, history, t, n, *c, describe, forFile)
+			out.Sources[c.NodeID] = p.source(r, history, t, n, *c, describe)
 		}
 	}
-	out.Subject = subjectOf(r)
 	for _, d := range r.Documents {
 		out.Documents = append(out.Documents, PrintedDocument{Document: d, Label: labels[d.Field]})
 	}
@@ -179,10 +193,9 @@ func (p Program) consents(history []Event) (all []Consent) {
 	return all
 }
 
-// source returns where a check got its result. Without a verdict, a value that comes from
-// one is not shown.
+// source returns where a check got its result.
 func (p Program) source(
-	r Run, history []Event, t TenantID, n Node, c Card, describe func(name string) ProviderDescription, forFile bool,
+	r Run, history []Event, t TenantID, n Node, c Card, describe func(name string) ProviderDescription,
 ) Source {
 	var s Source
 	for _, e := range history {
@@ -193,23 +206,25 @@ func (p Program) source(
 	if c.Screening != nil {
 		s.List, s.ListVersion = c.Screening.List, c.Screening.ListVersion
 	}
-	if !forFile {
-		r.Steps = slices.Clone(r.Steps)
-		for i := range r.Steps {
-			r.Steps[i].Data = r.Steps[i].shown()
-		}
-	}
-	request, err := p.RequestAgain(t, r, c.NodeID)
+	s.Asked = p.Asked(t, r, c.NodeID)
+	s.AskedSchema = describe(n.Provider).With.Map()
+	return s
+}
+
+// Asked returns what a check of a run was asked: its `with`, in the order of the definition,
+// with the values of the run as they are now. It is nil if the check has none, or if it cannot
+// be rendered.
+func (p Program) Asked(t TenantID, r Run, node NodeID) Data {
+	request, err := p.RequestAgain(t, r, node)
 	if err != nil {
-		return s // its values were of an earlier visit, or of a verdict
+		return nil // its values were of an earlier visit, or of a verdict
 	}
 	asked, err := NewData(request.With)
 	if err != nil {
-		return s
+		return nil
 	}
-	s.Asked = asked.ordered(n.With.fieldNames())
-	s.AskedSchema = describe(n.Provider).With.Map()
-	return s
+	n, _ := p.Node(node)
+	return asked.ordered(n.With.fieldNames())
 }
 
 // judgements returns what reviewers said, oldest first.
@@ -277,64 +292,4 @@ func (d Data) ordered(names []string) Data {
 		fields = append(fields, string(key)+":"+value)
 	}
 	return Data("{" + strings.Join(fields, ",") + "}")
-}
-
-// Subject is who was verified, as the customer or the start says; each may be empty.
-type Subject struct {
-	Name, BirthDate, Number string
-}
-
-// subjectOf returns who a run is about. The newest answer of the customer comes before older ones,
-// and answers before the input of the start.
-func subjectOf(r Run) Subject {
-	var s Subject
-	for _, step := range slices.Backward(r.Steps) {
-		if step.Type == NodeCustomerInput {
-			s = s.or(SubjectIn(step.Data))
-		}
-	}
-	return s.or(SubjectIn(r.Started.Input))
-}
-
-func (s Subject) or(other Subject) Subject {
-	if s.Name == "" {
-		s.Name = other.Name
-	}
-	if s.BirthDate == "" {
-		s.BirthDate = other.BirthDate
-	}
-	if s.Number == "" {
-		s.Number = other.Number
-	}
-	return s
-}
-
-// SubjectIn returns who data is about, by the usual names of fields: name or full_name; dob,
-// birth_date or date_of_birth; pan or id_number. A field of the data itself comes before one of an
-// object in it.
-func SubjectIn(d Data) Subject {
-	fields := d.Map()
-	s := subjectIn(fields)
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if below, ok := fields[name].(map[string]any); ok {
-			s = s.or(subjectIn(below))
-		}
-	}
-	return s
-}
-
-func subjectIn(fields map[string]any) Subject {
-	first := func(names ...string) string {
-		for _, name := range names {
-			if text, ok := fields[name].(string); ok && strings.TrimSpace(text) != "" {
-				return strings.TrimSpace(text)
-			}
-		}
-		return ""
-	}
-	return Subject{
-		Name:      first("name", "full_name"),
-		BirthDate: first("dob", "birth_date", "date_of_birth"),
-		Number:    first("pan", "id_number"),
-	}
 }

@@ -85,6 +85,29 @@ func TestPrintedChecksSayWhatTheyWereAsked(t *testing.T) {
 	}
 }
 
+func TestARunWithoutVerdictsHasNoDataOfReviews(t *testing.T) {
+	j := begin(t, fourEyes(), wantsOne).submit(consents).pass().propose().after(time.Minute)
+	j.do(verdictBy("vikram", verification.DecisionApprove))
+	reviews := func(r verification.Run) (data, other int) {
+		for _, s := range r.Steps {
+			switch {
+			case s.Type == verification.NodeReview && s.Data != nil:
+				data++
+			case s.Data != nil:
+				other++
+			}
+		}
+		return data, other
+	}
+	before, others := reviews(j.run)
+	if after, left := reviews(j.run.WithoutVerdicts()); before == 0 || after != 0 || left != others {
+		t.Errorf("%d of %d reviews and %d of %d other steps have data, want none and all", after, before, left, others)
+	}
+	if again, _ := reviews(j.run); again != before {
+		t.Errorf("the run itself has the data of %d reviews, want %d", again, before)
+	}
+}
+
 func TestOnlyAPrintForTheFileHasVerdicts(t *testing.T) {
 	j := begin(t, fourEyes(), wantsOne).submit(consents).pass().propose().after(time.Minute)
 	j.do(verdictBy("vikram", verification.DecisionApprove))
@@ -103,19 +126,5 @@ func TestOnlyAPrintForTheFileHasVerdicts(t *testing.T) {
 	if len(p.Judgements) != 2 || p.Judgements[0].Kind != verification.JudgementProposal || p.Judgements[1].Kind != verification.JudgementVerdict ||
 		p.Judgements[1].Identity != "vikram" || p.Decision != verification.DecisionApprove {
 		t.Errorf("the print for the file has %+v, %s", p.Judgements, p.Decision)
-	}
-}
-
-func TestTheSubjectIsFoundByTheNamesOfFields(t *testing.T) {
-	for data, want := range map[string]verification.Subject{
-		`{"full_name":" Asha Rao ","dob":"1990-02-01","pan":"ABCDE1234F"}`:                     {Name: "Asha Rao", BirthDate: "1990-02-01", Number: "ABCDE1234F"},
-		`{"name":"Asha","full_name":"Rao","date_of_birth":"1990-02-01","id_number":"7"}`:       {Name: "Asha", BirthDate: "1990-02-01", Number: "7"},
-		`{"customer":{"name":"Asha","birth_date":"1990-02-01"},"pan":"ABCDE1234F"}`:            {Name: "Asha", BirthDate: "1990-02-01", Number: "ABCDE1234F"},
-		`{"name":7,"dob":null,"pan":"","id_number":"7","other":{"deep":{"name":"not found"}}}`: {Number: "7"},
-		``: {},
-	} {
-		if got := verification.SubjectIn(verification.Data(data)); got != want {
-			t.Errorf("SubjectIn(%s) = %+v, want %+v", data, got, want)
-		}
 	}
 }

@@ -232,14 +232,14 @@ func TestSubjectOfARun(t *testing.T) {
 		subject *verification.SubjectFields
 		input   string
 		answers string
-		want    view.Subject
+		want    verification.Subject
 	}{
-		{"well-known fields", nil, `{"full_name":"Other","number":"7"}`, answers, view.Subject{Name: "Meera Nair", BirthDate: "1990-02-01", Number: "ABCDE1234F", Portrait: photo}},
-		{"the input", nil, `{"customer_name":"Asha Rao","date_of_birth":"2000-01-31","id_number":12345678901234567}`, "", view.Subject{Name: "Asha Rao", BirthDate: "2000-01-31", Number: "12345678901234567", Portrait: ""}},
-		{"the workflow says it", &full, `{"born":"1 May 1980"}`, answers, view.Subject{Name: "KUMAR RAVI", BirthDate: "1 May 1980", Number: "ABCDE1234F", Portrait: photo}},
-		{"only what the workflow says", &verification.SubjectFields{Number: "steps.details.data.pan"}, "", answers, view.Subject{Number: "ABCDE1234F"}},
-		{"nothing is given yet", &full, "", "", view.Subject{}},
-		{"no image of the run", nil, "", `{"name":"A","photo":{"document_id":"0191f3c0-0000-7000-8000-00000000d002"}}`, view.Subject{Name: "A"}},
+		{"well-known fields", nil, `{"full_name":"Other","number":"7"}`, answers, verification.Subject{Name: "Meera Nair", BirthDate: "1990-02-01", Number: "ABCDE1234F", Portrait: photo}},
+		{"the input", nil, `{"customer_name":"Asha Rao","date_of_birth":"2000-01-31","id_number":12345678901234567}`, "", verification.Subject{Name: "Asha Rao", BirthDate: "2000-01-31", Number: "12345678901234567", Portrait: ""}},
+		{"the workflow says it", &full, `{"born":"1 May 1980"}`, answers, verification.Subject{Name: "KUMAR RAVI", BirthDate: "1 May 1980", Number: "ABCDE1234F", Portrait: photo}},
+		{"only what the workflow says", &verification.SubjectFields{Number: "steps.details.data.pan"}, "", answers, verification.Subject{Number: "ABCDE1234F"}},
+		{"nothing is given yet", &full, "", "", verification.Subject{}},
+		{"no image of the run", nil, "", `{"name":"A","photo":{"document_id":"0191f3c0-0000-7000-8000-00000000d002"}}`, verification.Subject{Name: "A"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := registry()

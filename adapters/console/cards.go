@@ -45,14 +45,7 @@ type hitView struct {
 
 // hits returns the hits of a card: of its check, and of later versions of the list.
 func (s session) hits(card verification.Card) (all []hitView) {
-	var found []verification.Hit
-	if card.Screening != nil {
-		found = append(found, card.Screening.Hits...)
-	}
-	for _, later := range card.Rescreened {
-		found = append(found, later.Hits...)
-	}
-	for _, h := range found {
+	for _, h := range card.Hits() {
 		v := hitView{Name: h.Name, Percent: percent(h.Score), Alias: h.Alias, Reasons: h.Reasons}
 		for _, fact := range []struct {
 			key    string
@@ -115,8 +108,9 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 			v.At = s.At(card.CompletedAt)
 		}
 		v.of, v.status = card.Type, card.Status
+		v.Hits = s.hits(card)
 		v.cardData = s.cardData(rec, card, card.Data)
-		v.Line, v.Hits = v.Table.line(), s.hits(card)
+		v.Line = v.Table.line()
 		v.AllValues, v.AskedTitle = s.say("card.values"), s.say("card.asked")
 		if a, ok := asked[card.NodeID]; ok {
 			v.Asked = tableOf(a.With, a.Schema, nil, s.Message)
@@ -168,9 +162,6 @@ func (s session) cardData(rec engine.RunRecord, card verification.Card, data ver
 			}
 			v.Documents = append(v.Documents, s.documentView(rec.Report.Run.ID, d, label))
 		}
-	}
-	if card.Screening != nil {
-		hidden["hits"] = true
 	}
 	v.Table = tableOf(data, verification.MergeSchemas(form.DataSchema(s.Lang()), card.DataSchema), hidden, s.Message)
 	if v.Table.More > 0 {

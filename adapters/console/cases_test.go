@@ -130,9 +130,11 @@ func (d *desk) looped() verification.RunID {
 			"done": {Type: verification.NodeEnd},
 		},
 	})
-	d.Provider.On("list",
-		enginetest.Pass(map[string]any{"analysis_ok": false, "hits": []any{map[string]any{"id": "fictional-001", "name": "Viktor Aleksandrovich Zamoyskov", "score": 0.993}}}),
-		enginetest.Pass(map[string]any{"analysis_ok": true, "hits": []any{}}))
+	found := enginetest.Pass(map[string]any{"analysis_ok": false, "hits": []any{map[string]any{"id": "fictional-001", "name": "Viktor Aleksandrovich Zamoyskov", "score": 0.993}}})
+	found.Result.Screening = &verification.ScreeningResult{List: "fictional", ListVersion: "1", Hits: []verification.Hit{{ID: "fictional-001", Name: "Viktor Aleksandrovich Zamoyskov", Score: 0.993}}}
+	none := enginetest.Pass(map[string]any{"analysis_ok": true, "hits": []any{}})
+	none.Result.Screening = &verification.ScreeningResult{List: "fictional", ListVersion: "1"}
+	d.Provider.On("list", found, none)
 	run := d.begin(w, "company-1")
 	d.Submit(run, "owner_submitted", map[string]any{"name": "Viktor Zamoyskov", "more": true})
 	d.Advance(time.Minute)

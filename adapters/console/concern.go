@@ -4,6 +4,7 @@ package console
 
 import (
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/verifyd/verifyd/internal/web"
@@ -39,7 +40,7 @@ func (s session) concernView(c verification.Concern) concernView {
 			found = append(found, inWords(c.Finding))
 		}
 		if c.Score != nil {
-			found = append(found, s.score(*c.Score))
+			found = append(found, s.say("concern.score", strconv.FormatFloat(*c.Score, 'f', -1, 64)))
 		}
 		if len(found) > 0 {
 			v.Text = strings.Join(found, ", ")
@@ -63,11 +64,3 @@ func (s session) hitText(h verification.Hit) string {
 
 // percent returns a score of 0 to 1 in percent.
 func percent(score float64) int { return int(math.Round(100 * score)) }
-
-// score returns a score in percent: it is given as 0 to 1, or as 0 to 100.
-func (s session) score(score float64) string {
-	if score <= 1 {
-		score *= 100
-	}
-	return s.say("concern.score", int(math.Round(score)))
-}

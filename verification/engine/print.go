@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // PrintReport prints the report of a terminal run, with nothing of a verdict. ErrConflict is
@@ -42,7 +43,12 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 		p, _ := e.provider(t, name)
 		return verification.Describe(p)
 	}
-	p := program.Print(h.run, h.events, h.at, t, describe, forFile)
+	run := h.run
+	if !forFile {
+		run = run.WithoutVerdicts()
+	}
+	p := program.Print(run, h.events, h.at, t, describe, forFile)
+	p.Subject = view.SubjectOf(program, run)
 	p.Zone = e.location(h.run.Started.Zone)
 	if p.Letterhead, err = e.letterhead(ctx, t); err != nil {
 		return nil, err

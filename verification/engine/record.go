@@ -26,7 +26,7 @@ type RunRecord struct {
 	// Verdict is the newest verdict with its reason; its Decision is empty if there is none,
 	// or if hits were found since.
 	Verdict verification.Verdict
-	Subject view.Subject
+	Subject verification.Subject
 	Facts   view.Facts
 	// Input is what the run was started with, and InputSchema describes it.
 	Input       verification.Data

@@ -46,7 +46,7 @@ func TestTheRecordSaysWhomARunIsAbout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(view.Subject{Name: "Asha Rao"}, r.Subject); diff != "" {
+	if diff := cmp.Diff(verification.Subject{Name: "Asha Rao"}, r.Subject); diff != "" {
 		t.Errorf("subject (-want +got):\n%s", diff)
 	}
 	facts := view.Facts{

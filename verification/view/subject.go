@@ -9,19 +9,13 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Subject is whom a run is about. A field that is not given is empty.
-type Subject struct {
-	Name, BirthDate, Number string
-	Portrait                string // the id of a document of the run that is an image
-}
-
 // SubjectOf returns the subject of a run: as `subject` of the workflow says or, without it,
 // by well-known fields of the customer's answers and of the input. It never fails.
-func SubjectOf(p verification.Program, r verification.Run) Subject {
+func SubjectOf(p verification.Program, r verification.Run) verification.Subject {
 	def := p.Version.Definition
 	if def.Subject != nil {
 		v := p.FactValues(r)
-		return Subject{
+		return verification.Subject{
 			Name: textOf(v.Name.Value), BirthDate: textOf(v.BirthDate.Value), Number: textOf(v.Number.Value),
 			Portrait: portrait(r, v.Portrait.Value),
 		}
@@ -37,7 +31,7 @@ func SubjectOf(p verification.Program, r verification.Run) Subject {
 		}
 		return ""
 	}
-	return Subject{
+	return verification.Subject{
 		Name: first("name", "full_name", "customer_name"), BirthDate: first("dob", "birth_date", "date_of_birth"),
 		Number: first("pan", "number", "id_number"), Portrait: anyPortrait(def, r),
 	}
@@ -106,12 +100,7 @@ func AskedOf(p verification.Program, r verification.Run, t verification.TenantID
 		if s.Type != verification.NodeCheck || s.Dispatches == 0 || len(all) == maxAsked {
 			continue
 		}
-		a := Asked{Node: s.Node, Key: s.Key, Label: s.Label}
-		if request, err := p.RequestAgain(t, r, s.Node); err == nil {
-			if with, err := verification.NewData(request.With); err == nil {
-				a.With = with
-			}
-		}
+		a := Asked{Node: s.Node, Key: s.Key, Label: s.Label, With: p.Asked(t, r, s.Node)}
 		if len(a.With) > maxAskedBytes {
 			a.With, a.TooLarge = nil, true
 		}
