@@ -14,8 +14,13 @@ const longestWord = 8
 
 // Identify returns whether two names of one kind are the same name. It asks for more than
 // Compare: each word of a name needs a word of the other, but for titles, particles and
-// one middle name. Its score is below 0.5 if one is missing, and the notes say why.
+// one middle name. Its score is below 0.5 if one is missing, and the notes say why. The order of
+// the names does not matter: words that are equally similar to several others are aligned in
+// one order of the names.
 func (c *Comparer) Identify(a, b Registered) Match {
+	if b.text < a.text {
+		return c.Identify(b, a).mirrored()
+	}
 	best := Match{Score: -1}
 	for _, first := range a.readings {
 		for _, second := range b.readings {
@@ -31,6 +36,15 @@ func (c *Comparer) Identify(a, b Registered) Match {
 		c.refuse(&best, "%s", doubt)
 	}
 	return best
+}
+
+// mirrored returns the match of the names in the other order.
+func (m Match) mirrored() Match {
+	m.Parts = slices.Clone(m.Parts)
+	for i, p := range m.Parts {
+		m.Parts[i].Name, m.Parts[i].Other, m.Parts[i].name, m.Parts[i].other = p.Other, p.Name, p.other, p.name
+	}
+	return m
 }
 
 // refuse notes why two names are not one.
@@ -138,7 +152,7 @@ func (x *alignment) missing(m *Match, longer Name, at int) {
 			continue
 		}
 		explained += max(p.name.size, p.other.size)
-		if !r.patronymic(t.Text) && r.patronymic(x.a.Tokens[p.name.from].Text) {
+		if !r.patronymic(t.Text) && (r.patronymic(x.a.Tokens[p.name.from].Text) || r.patronymic(x.b.Tokens[p.other.from].Text)) {
 			explained--
 		}
 		full = full || x.full(p)
@@ -182,7 +196,15 @@ func (x *alignment) particles() bool {
 
 // full reports whether a part has words of both names in full.
 func (x *alignment) full(p Part) bool {
-	return x.main(p) && p.Reason != letterOnly && len(x.a.Tokens[p.name.from].Text) > 1
+	return x.main(p) && p.Reason != letterOnly && length(x.a.tokens(p.name)) > 1 && length(x.b.tokens(p.other)) > 1
+}
+
+// length returns how long words are together, in ASCII.
+func length(tokens []*Token) (n int) {
+	for _, t := range tokens {
+		n += len(t.Text)
+	}
+	return n
 }
 
 // mainWords returns the indexes of the words that are no titles and no particles.

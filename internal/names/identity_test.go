@@ -79,3 +79,27 @@ func TestIdentityDoesNotDependOnTheOrderOfNames(t *testing.T) {
 		}
 	}
 }
+
+func TestIdentifyIsTheSameInEitherOrder(t *testing.T) {
+	c := names.New()
+	for _, tt := range [][2]string{
+		{"dAal", "ع\x86\xa8د ا\xd9الرحم\xd9\xd8"},
+		{"AG\x03M", "عبد ggggالر\x00\x02من"},
+		{"Ivan Petrovich", "Petrovic Ivan Sergeyevich"},
+	} {
+		a, errA := c.ParseRegistered(names.Person, tt[0])
+		b, errB := c.ParseRegistered(names.Person, tt[1])
+		if errA != nil || errB != nil {
+			t.Fatal(errA, errB)
+		}
+		ab, ba := c.Identify(a, b), c.Identify(b, a)
+		for i, p := range ba.Parts {
+			if q := ab.Parts[i]; q.Name != p.Other || q.Other != p.Name {
+				t.Errorf("%q: part %d is %+v one way and %+v the other", tt, i, q, p)
+			}
+		}
+		if ab.Score != ba.Score || len(ab.Parts) != len(ba.Parts) {
+			t.Errorf("%q: %v one way and %v the other", tt, ab.Score, ba.Score)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 // Registered is a name for Identify.
 type Registered struct {
+	text     string // as it was given
 	readings []Name // what the text may mean; one is enough
 	parent   *Name  // the name after "son of"
 }
@@ -33,7 +34,7 @@ func (r Registered) doubts() []string {
 // it: what follows "S/O" or "trading as" is no part of it. It returns ErrNoName for a
 // text without a letter or digit.
 func (c *Comparer) ParseRegistered(kind Kind, text string) (Registered, error) {
-	r := c.tables.registry
+	r, given := c.tables.registry, text
 	text = norm.NFKC.String(r.write.Replace(text))
 	text = strings.NewReplacer("\u200b", "", "\u2060", "", "\ufeff", "", "\u00ad", "").Replace(text)
 	text = r.apart(text)
@@ -46,7 +47,7 @@ func (c *Comparer) ParseRegistered(kind Kind, text string) (Registered, error) {
 		head, tail = text[:at[0]], text[at[1]:]
 	}
 	n, err := c.registered(kind, head)
-	out := Registered{readings: []Name{n}}
+	out := Registered{text: given, readings: []Name{n}}
 	if err != nil || kind == Company {
 		return out, err
 	}
