@@ -36,6 +36,8 @@ type Definition struct {
 	// package view looks for well-known fields, and for fields with the same name.
 	Subject *SubjectFields `json:"subject,omitempty"`
 	Compare []Comparison   `json:"compare,omitempty"`
+	// Intro is what the journey page says before the first step; nil for nothing.
+	Intro *Intro `json:"intro,omitempty"`
 	// RejectReasons are what a reviewer chooses from when rejecting a run; none if reviewers
 	// give no reason.
 	RejectReasons []RejectReason `json:"reject_reasons,omitempty"`

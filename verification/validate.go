@@ -137,6 +137,7 @@ func (v *validator) fields(ctx context.Context, providers []string) {
 		}
 	}
 	v.verdicts()
+	v.intro()
 	v.subject()
 	v.edges(v.check("nodes", len(d.Nodes) > 0, nodeCount, MaxNodes))
 	v.target("start", d.Start, true)

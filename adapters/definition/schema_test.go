@@ -152,17 +152,20 @@ func TestTheSchemaAndTheReaderRefuseFields(t *testing.T) {
 		"compare: [{fact: Name, of: [input.name, input.other]}]":                                       true,
 		"reject_reasons: [{code: a, label: A, customer_text: {en: A}}], notes: on_reject":              true,
 
-		"subject: {names: input.name}":                              false,
-		"subject: {name: 1}":                                        false,
-		"subject: input.name":                                       false,
-		"compare: {fact: Name, of: [a, b]}":                         false,
-		"compare: [{fact: Name, of: a}]":                            false,
-		"compare: [{fact: Name, of: [a, b], to: c}]":                false,
-		"reject_reasons: [a]":                                       false,
+		"subject: {names: input.name}":                        false,
+		"subject: {name: 1}":                                  false,
+		"subject: input.name":                                 false,
+		"compare: {fact: Name, of: [a, b]}":                   false,
+		"compare: [{fact: Name, of: a}]":                      false,
+		"compare: [{fact: Name, of: [a, b], to: c}]":          false,
+		"intro: {text: {en: Hello, hi: Namaste}, minutes: 3}": true,
+		"intro: {}":             true,
+		"intro: {minutes: 241}": false,
+		"reject_reasons: [a]":   false,
 		"reject_reasons: [{code: a, label: A, text: A}]":            false,
 		"reject_reasons: [{code: a, label: 1}]":                     false,
 		"reject_reasons: [{code: a, label: A, customer_text: [A]}]": false,
-		"notes: sometimes":                                          false,
+		"notes: sometimes": false,
 	} {
 		raw := fmt.Appendf(nil, good, fields)
 		_, err := definition.ReadWorkflow("w.yaml", raw)

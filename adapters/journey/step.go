@@ -32,6 +32,26 @@ type stepView struct {
 	Screen, Screens int
 	Hidden          []hiddenInput
 	Problems        []web.Problem // in the order of the page
+	Intro           *introView    // above the first step; nil for none
+}
+
+// introView says what the customer needs.
+type introView struct {
+	Text    string
+	Minutes int      // about how long it takes; 0 says nothing
+	Needed  []string // what to have at hand
+}
+
+// introView returns nil if the workflow has no introduction, or the customer has begun.
+func (v visitor) introView(j engine.Journey) *introView {
+	if j.Intro == nil || v.posted {
+		return nil
+	}
+	i := &introView{Text: j.Intro.TextIn.In(v.Lang(), j.Intro.Text), Minutes: j.Intro.Minutes}
+	for _, f := range j.Needed {
+		i.Needed = append(i.Needed, f.LabelIn.In(v.Lang(), cmp.Or(f.Label, f.Name)))
+	}
+	return i
 }
 
 // fieldView is an input and its current answer.
@@ -70,7 +90,7 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 	p.Current, p.Total = j.Done+1, max(j.Total, j.Done+1)
 	p.Step = &stepView{
 		WaitNumber: s.WaitNumber, Consent: s.Type == verification.NodeConsent, Text: s.TextIn.In(p.Lang(), s.Text), Optional: s.Optional,
-		Failed: f.failed(),
+		Failed: f.failed(), Intro: v.introView(j),
 	}
 	fields := s.Fields
 	if len(s.Groups) > 0 {

@@ -256,13 +256,11 @@ func (t *Tab) See(selector string) {
 	t.do("see "+selector, chromedp.WaitVisible(chromedp.CSS(selector)))
 }
 
-// Wait waits until a JavaScript expression is true. It polls by a timer: polling by
-// animation frame makes the browser draw the page sixty times a second.
+// Wait waits until a JavaScript expression is true, also on a page that is opened meanwhile.
 func (t *Tab) Wait(expression string) {
 	t.tb.Helper()
 	t.try("wait for "+expression, func(ctx context.Context) error {
-		_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(20*time.Millisecond)))
-		return err
+		return until(ctx, func() (bool, error) { return chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")")) })
 	})
 }
 

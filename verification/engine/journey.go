@@ -18,6 +18,10 @@ type Journey struct {
 	Run      verification.RunView
 	// Step is the step that waits for the customer; nil when there is none.
 	Step *JourneyStep
+	// Intro is what the workflow says before the first step, and Needed are the fields of the
+	// files that the customer may have to send; nil once a step is over, or without one.
+	Intro  *verification.Intro
+	Needed verification.InputFields
 	// Total counts the customer's steps, and Done those that are over.
 	Done, Total int
 	// Declined reports whether the run completed on a declined consent, and
@@ -173,6 +177,9 @@ func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error
 				Label: step.Label, Text: n.Text, LabelIn: n.LabelIn, TextIn: n.TextIn, At: step.CompletedAt,
 			})
 		}
+	}
+	if def := s.program.Version.Definition; run.Wait.Kind == verification.WaitCustomer && j.Done == 0 && def.Intro != nil {
+		j.Intro, j.Needed = def.Intro, def.Needed()
 	}
 	if run.Wait.Kind == verification.WaitCustomer {
 		n, _ := s.program.Node(run.Wait.Node)
