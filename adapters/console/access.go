@@ -55,7 +55,10 @@ func (c *console) table() []route {
 
 		{get, "/queue", viewer, c.queuePage},
 		{get, "/queue/events", viewer, c.queueEvents},
+		{post, "/queue/views", viewer, c.saveView},
+		{post, "/queue/declined", reviewer, c.closeDeclined},
 		{get, "/runs/{run}", viewer, c.runPage},
+		{get, "/runs/{run}/next", viewer, c.skipRun},
 		{get, "/runs/{run}/documents/{document}", viewer, c.document},
 		{get, "/runs/{run}/report.pdf", viewer, c.reportPDF},
 		{post, "/runs/{run}/claim", reviewer, c.claimRun},

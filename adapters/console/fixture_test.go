@@ -164,12 +164,23 @@ func (p *person) get(path string, headers ...string) response {
 // post sends a form to a path below the console: names and values alternate.
 func (p *person) post(path string, pairs ...string) response {
 	p.t.Helper()
+	return p.send("text/html", path, pairs)
+}
+
+// script sends a form as a script does.
+func (p *person) script(path string, pairs ...string) response {
+	p.t.Helper()
+	return p.send("text/plain", path, pairs)
+}
+
+func (p *person) send(accept, path string, pairs []string) response {
+	p.t.Helper()
 	values := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		values.Add(pairs[i], pairs[i+1])
 	}
 	return p.do(http.MethodPost, path, values.Encode(), "Content-Type", "application/x-www-form-urlencoded",
-		"Origin", p.server.URL, "Sec-Fetch-Site", "same-origin")
+		"Accept", accept, "Origin", p.server.URL, "Sec-Fetch-Site", "same-origin")
 }
 
 // call sends a request of a route, with an empty form if it is a post.

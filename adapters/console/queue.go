@@ -78,8 +78,10 @@ func (f queueFilter) list() string { return cmp.Or(f.Back, "/queue"+f.Query()) }
 
 // Query returns the filter as the query of a URL, with its question mark; empty for the
 // whole queue.
-func (f queueFilter) Query() string {
-	q := url.Values{}
+func (f queueFilter) Query() string { return f.with(url.Values{}) }
+
+// with returns the filter and q as the query of a URL, as Query does.
+func (f queueFilter) with(q url.Values) string {
 	set := func(name, value string) {
 		if value != "" {
 			q.Set(name, value)
@@ -153,6 +155,7 @@ type queueTab struct {
 	URL, Text string
 	Count     int
 	Current   bool
+	Named     bool // it is a view of the person, and has no count
 }
 
 // tabs returns the parts of the queue with their sizes.
@@ -196,7 +199,11 @@ type queueView struct {
 	Rows      []queueRow
 	Pager     *web.Pager
 	Empty     web.Empty
-	Events    string // the URL of the live updates
+	Events    string               // the URL of the live updates
+	View      string               // the name of the view that is shown; empty for none
+	Query     string               // of the URL
+	Declined  []verification.RunID // the rows that can be closed together
+	MaxNotes  int
 }
 
 // queueRow is one run in the queue.
@@ -235,11 +242,19 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 	if err != nil {
 		return err
 	}
-	view := queueView{Filter: f, Tabs: tabs, Workflows: workflows, Events: s.Base + "/queue/events", Empty: s.emptyQueue(f)}
+	view := queueView{
+		Filter: f, Tabs: tabs, Workflows: workflows, Events: s.Base + "/queue/events", Empty: s.emptyQueue(f),
+		Query: f.Query(), MaxNotes: verification.MaxNotes,
+	}
+	named, shown := c.viewTabs(r, s, f)
+	view.Tabs, view.View = append(view.Tabs, named...), shown
 	view.choices(s)
 	view.Summary = s.count("queue.total", found.Total)
 	for _, run := range found.Data {
 		view.Rows = append(view.Rows, c.queueRow(s, run, f, now))
+		if f.Cause == verification.CauseConsent && s.May(verification.RoleReviewer) && s.declinedAlone(*run.Review) {
+			view.Declined = append(view.Declined, run.ID)
+		}
 	}
 	view.Pager = pagerOf(r, s, found)
 	return c.render(w, s, http.StatusOK, "queue", "queue.title", view)

@@ -65,8 +65,13 @@ const (
 
 // setCookie sets a cookie that ends with the browser; an empty value removes it.
 func (c *console) setCookie(w http.ResponseWriter, name, value string) {
+	c.setLastingCookie(w, name, value, 0)
+}
+
+// setLastingCookie sets a cookie that lasts; for 0 it is as by setCookie.
+func (c *console) setLastingCookie(w http.ResponseWriter, name, value string, lasts time.Duration) {
 	cookie := &http.Cookie{
-		Name: c.cookieName(name), Value: value, Path: "/",
+		Name: c.cookieName(name), Value: value, Path: "/", MaxAge: int(lasts.Seconds()),
 		HttpOnly: true, Secure: c.secure, SameSite: http.SameSiteLaxMode,
 	}
 	if value == "" {

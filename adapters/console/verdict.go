@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
@@ -22,6 +23,8 @@ import (
 // verdictPanel is the part of the run page about the verdict.
 type verdictPanel struct {
 	Action  string // the URL of the form; with the query of the queue
+	Next    string // the URL that leads to the next run; empty for a run that needs no verdict
+	Hold    *holdView
 	Claims  string // the URL that claims the run
 	Release string // the URL that releases it
 	Cancel  string // the URL that cancels the run; empty if it is over
@@ -54,12 +57,32 @@ type verdictPanel struct {
 	Untold    string   // says that a verdict on this run, which is over, is sent to nobody; empty if that is not so
 	Reasons   []choice // of a rejection; none if the workflow names none
 	NotesRule string   // says when notes are required
+	NotesFor  verification.NotesRule
+}
+
+// undoTime is how long a script holds a verdict back, so that the person can undo it.
+const undoTime = 8 * time.Second
+
+// holdView says how a script holds a verdict back, and what it says meanwhile.
+type holdView struct {
+	Milliseconds            int64
+	Approve, Reject, Return string
+}
+
+// holdView returns what a script says of a verdict on the run.
+func (s session) holdView(rec engine.RunRecord) *holdView {
+	key, reference := "held.", isolate(rec.Report.Run.ReferenceID)
+	if rec.FourEyes && rec.Report.Proposal.Decision == verification.DecisionNone {
+		key = "held.propose."
+	}
+	return &holdView{undoTime.Milliseconds(), s.say(key+"approve", reference), s.say(key+"reject", reference), s.say("held.return", reference)}
 }
 
 // keptVerdict is what a refused post contained, and why it was refused.
 type keptVerdict struct {
 	Notes   string
 	Reason  string // the code of a rejection
+	Request string // identifies the post of a script that may repeat it; empty for none
 	Seq     int    // of the run that the form showed; 0 for none
 	Note    *web.Note
 	Changed bool // the page says so if a person has changed the run since the form was shown
@@ -77,12 +100,14 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 		Verdicts: s.verdictsOf(entries, rec.At), Note: kept.Note, Notes: kept.Notes, Problem: kept.Problem,
 		Seq: rec.Seq, MaxNotes: verification.MaxNotes, FourEyes: rec.FourEyes,
 	}
+	p.NotesFor = rec.Definition.Notes
 	p.Reasons, p.NotesRule = s.reasons(rec.Definition, kept.Reason), s.say("verdict.notes."+string(cmp.Or(rec.Definition.Notes, verification.NotesOptional)))
 	if !over && s.May(verification.RoleReviewer) {
 		p.Cancel = at + "/cancel" + f.Query()
 	}
 	if rec.Review != nil {
 		p.Position = store.PositionOf(rec.Report.Run.ID, *rec.Review).String()
+		p.Next, p.Hold = s.nextURL(rec.Report.Run.ID, p.Position, f), s.holdView(rec)
 	}
 	for _, concern := range rec.Report.Concerns {
 		p.Concerns = append(p.Concerns, s.concernView(concern))
@@ -165,7 +190,7 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 	if err != nil {
 		return err
 	}
-	kept := keptVerdict{Notes: notesOf(r), Reason: r.PostForm.Get("reason")}
+	kept := keptVerdict{Notes: notesOf(r), Reason: r.PostForm.Get("reason"), Request: r.PostForm.Get("request")}
 	if kept.Seq, err = strconv.Atoi(r.PostForm.Get("seq")); err != nil || kept.Seq < 1 {
 		kept.Seq = noSeq
 	}
@@ -178,20 +203,44 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 	switch {
 	case err == nil && decision == withdraw: // to decide again
 		return c.done(w, "/runs/"+string(id)+queueFilterOf(r.URL.Query()).Query(), message, isolate(r.PostForm.Get("reference")))
+	case err == nil && !wantsPage(r): // the page has gone to the next run already
+		return said(w, http.StatusOK, s.say(message, isolate(r.PostForm.Get("reference"))))
 	case err == nil:
-		return c.next(w, r, s, id, message)
+		to := c.nextRun(r.Context(), s, id, r.PostForm.Get("position"), queueFilterOf(r.URL.Query()))
+		return c.done(w, to, message, isolate(r.PostForm.Get("reference")))
 	case errors.Is(err, verification.ErrClaimed):
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("verdict.taken", isolate(claim.Name))}
-		return c.showRun(w, r, s, http.StatusConflict, kept)
+		return c.refuseVerdict(w, r, s, http.StatusConflict, kept)
 	case errors.Is(err, verification.ErrConflict), errors.Is(err, verification.ErrNotOpen):
 		kept.Changed = errors.Is(err, verification.ErrRunChanged)
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say(refusalOf(err))}
-		return c.showRun(w, r, s, http.StatusConflict, kept)
+		return c.refuseVerdict(w, r, s, http.StatusConflict, kept)
 	case errors.Is(err, verification.ErrInvalid):
 		kept.Problem = s.problemOf(err)
-		return c.showRun(w, r, s, http.StatusUnprocessableEntity, kept)
+		return c.refuseVerdict(w, r, s, http.StatusUnprocessableEntity, kept)
 	}
 	return err
+}
+
+// refuseVerdict shows the run again with what a refused verdict contained. A script gets the
+// reason alone: it keeps the rest.
+func (c *console) refuseVerdict(w http.ResponseWriter, r *http.Request, s session, status int, kept keptVerdict) error {
+	if wantsPage(r) {
+		return c.showRun(w, r, s, status, kept)
+	}
+	text := kept.Problem
+	if kept.Note != nil {
+		text = kept.Note.Text
+	}
+	return said(w, status, text)
+}
+
+// said writes a text for a script.
+func said(w http.ResponseWriter, status int, text string) error {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text) // the reader may have gone away
+	return nil
 }
 
 // refusalOf returns the key of the message for a verdict that the state of the run forbids.
@@ -247,6 +296,7 @@ func (c *console) decide(ctx context.Context, s session, id verification.RunID, 
 	}
 	result, err := c.engine.GiveVerdict(ctx, s.Tenant, id, engine.VerdictRequest{
 		Decision: verification.Decision(decision), Reason: reason, Justified: true, Notes: kept.Notes, By: s.Name, Identity: s.Identity, Seq: kept.Seq,
+		IdempotencyKey: kept.Request,
 	})
 	switch result.Result {
 	case engine.SignalVerdictProposed:
@@ -255,46 +305,6 @@ func (c *console) decide(ctx context.Context, s session, id verification.RunID, 
 		return "done.returned", err
 	}
 	return "done." + decision, err
-}
-
-// maxNext is how many runs of the queue are looked at for the next one.
-const maxNext = 20
-
-// next redirects to the next run of the queue that the reviewer can decide on: no other
-// reviewer has claimed it, and it has no proposal that this one cannot confirm. Without
-// such a run, it redirects to the queue. If the run was opened from another list, it
-// redirects to that.
-func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id verification.RunID, message string) error {
-	reference := r.PostForm.Get("reference")
-	f := queueFilterOf(r.URL.Query()).first()
-	if f.Back != "" {
-		return c.done(w, f.Back, message, isolate(reference))
-	}
-	q := f.query(s, c.opt.Now())
-	q.Limit = maxNext
-	if position, err := store.ParseQueuePosition(r.PostForm.Get("position")); err == nil {
-		q.After = &position
-	}
-	for range 2 { // after the run, then from the beginning
-		found, err := c.engine.Queue(r.Context(), s.Tenant, q)
-		if err != nil { // the verdict is given nevertheless
-			s.log.Warn("console: no next run", "error", err)
-			break
-		}
-		for _, run := range found.Data {
-			v := run.Review
-			free := v.Claim.By == "" || v.Claim.IsOf(s.Person())
-			barred := v.Proposed != verification.DecisionNone && v.ProposedBy.MayBe(s.Person())
-			if run.ID != id && free && !barred {
-				return c.done(w, "/runs/"+string(run.ID)+f.Query(), message, isolate(reference))
-			}
-		}
-		if q.After == nil {
-			break
-		}
-		q.After = nil
-	}
-	return c.done(w, "/queue"+f.Query(), message, isolate(reference))
 }
 
 // claimRun claims a run, or takes it over from another person. A script that renews a
@@ -320,9 +330,7 @@ func (c *console) claimRun(w http.ResponseWriter, r *http.Request, s session) er
 		w.WriteHeader(http.StatusConflict)
 		return nil
 	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, s.say("claim.until", s.At(claim.Until).Text)) // the reader may have gone away
-	return nil
+	return said(w, http.StatusOK, s.say("claim.until", s.At(claim.Until).Text))
 }
 
 // releaseRun ends the claim of a run in the queue.

@@ -1,6 +1,8 @@
 // What every page of the console does with a script: it tells the server the time
 // zone, keeps what a person types until the server has taken it, and sends a form once.
 
+import "./undo.js"; // first: it holds forms back
+import "./palette.js";
 import { keepDrafts, forgetDrafts } from "./drafts.js";
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;

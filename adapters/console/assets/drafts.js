@@ -34,6 +34,13 @@ export function keepDrafts(root) {
   }
 }
 
+// dropDrafts removes the drafts of a form.
+export function dropDrafts(form) {
+  for (const area of form.querySelectorAll("textarea[data-draft]")) {
+    sessionStorage.removeItem(prefix + keyOf(area));
+  }
+}
+
 // forgetDrafts removes all drafts of the tab.
 export function forgetDrafts() {
   for (const key of Object.keys(sessionStorage)) {

@@ -1,8 +1,11 @@
 // Keys: j and k move between rows, / searches, v goes to the verdict, a and r to its buttons,
-// q back to the list, ? shows the keys.
+// a digit chooses the reason of a rejection, n goes to the next run, u undoes the last
+// verdict, q goes back to the list, g and the first letter of a section goes there, ? shows
+// the keys.
 
 const shown = (element) => element.checkVisibility();
 const keys = document.querySelector("details.keys");
+let goes = false; // g was typed
 let before; // had the focus when the keys were shown
 
 // move puts the focus on another row. Without a focus it begins at the row that the
@@ -47,10 +50,26 @@ document.addEventListener("keydown", (event) => {
   const back = document.querySelector(".back a");
   const button = (decision) => [...document.querySelectorAll(`form.decide button[value="${decision}"]`)].find(shown);
   const approve = button("approve"), reject = button("reject");
+  const next = document.querySelector("a[data-next]"), undo = [...document.querySelectorAll("[data-undo]")].find(shown);
+  if (goes) { // to the section with this letter
+    goes = false;
+    const section = [...document.querySelectorAll("header nav a")].find((link) => link.dataset.key === event.key);
+    section?.click();
+    return;
+  }
+  if (/^[1-9]$/.test(event.key) && document.activeElement === reject) {
+    const reason = document.querySelector("#reason");
+    if (reason?.options[event.key]) {
+      reason.selectedIndex = Number(event.key);
+      event.preventDefault();
+    }
+    return;
+  }
   const action = {
     j: () => move(1), k: () => move(-1), "?": () => help(!keys?.open), "/": search && (() => search.select()),
     v: document.querySelector("#verdict") && verdict,
     a: approve && (() => approve.focus()), r: reject && (() => reject.focus()), q: back && (() => back.click()),
+    n: next && (() => next.click()), u: undo && (() => undo.click()), g: () => { goes = true; },
   }[event.key];
   if (action) {
     event.preventDefault();

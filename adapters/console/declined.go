@@ -1,0 +1,72 @@
+// Declined consents: runs that need no judgement, and are closed together.
+
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// declinedAlone reports whether all that flags a run is that its customer declined the consent,
+// and the reviewer may decide on it.
+func (s session) declinedAlone(v verification.Review) bool {
+	free := v.Claim.By == "" || v.Claim.IsOf(s.Person())
+	return free && v.Proposed == verification.DecisionNone && slices.Equal(v.Causes, []verification.Cause{verification.CauseConsent})
+}
+
+// closeDeclined rejects the runs of the form whose customers declined the consent. What has
+// changed since is left in the queue, and so is a run whose workflow asks for more than the notes.
+func (c *console) closeDeclined(w http.ResponseWriter, r *http.Request, s session) error {
+	at := "/queue" + queueFilterOf(r.URL.Query()).Query()
+	ids := r.PostForm["run"]
+	closed := 0
+	for _, text := range ids[:min(len(ids), pageQuery(1).Limit)] {
+		id, err := verification.ParseRunID(text)
+		if err != nil {
+			continue
+		}
+		ok, err := c.closeRun(r.Context(), s, id, notesOf(r))
+		if err != nil {
+			return err
+		}
+		if ok {
+			closed++
+		}
+	}
+	if left := len(ids) - closed; left > 0 {
+		return c.done(w, at, "done.declined.left", strconv.Itoa(closed), strconv.Itoa(left))
+	}
+	return c.done(w, at, "done.declined", strconv.Itoa(closed))
+}
+
+// closeRun rejects a run if it still needs a verdict for its consent alone. ok is false if it was left.
+func (c *console) closeRun(ctx context.Context, s session, id verification.RunID, notes string) (ok bool, err error) {
+	rec, err := c.engine.RunRecord(ctx, s.Tenant, id)
+	if errors.Is(err, verification.ErrNotFound) || err == nil && rec.Review == nil {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	review, err := c.engine.Review(ctx, s.Tenant, id)
+	if errors.Is(err, verification.ErrNotFound) || err == nil && !s.declinedAlone(review) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = c.engine.GiveVerdict(ctx, s.Tenant, id, engine.VerdictRequest{
+		Decision: verification.DecisionReject, Notes: notes, Justified: true, By: s.Name, Identity: s.Identity, Seq: rec.Seq,
+	})
+	refused := errors.Is(err, verification.ErrConflict) || errors.Is(err, verification.ErrInvalid) || errors.Is(err, verification.ErrNotOpen)
+	if refused {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,160 @@
+// Tests of a verdict that is held back, of the way to the next run, and of the palette.
+
+package console_test
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// decided says whether the page has told the result of a verdict.
+const decided = `document.querySelector(".held.good")`
+
+func TestAVerdictCanBeUndone(t *testing.T) {
+	d := serve(t)
+	ids := d.fill(3)
+	decision := func(i int) verification.Decision { t.Helper(); return d.Run(ids[i]).Decision }
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/queue")
+	tab.Press("#run-" + string(ids[0]) + " a")
+	tab.See("form.decide")
+	tab.Wait(loaded)
+	tab.Set("#notes", "Looks fine <b>to</b> me.")
+	tab.Key("a\r")
+	tab.Wait(`location.pathname.endsWith("` + string(ids[1]) + `")`)
+	tab.See("[data-undo]")
+	tab.Wait(loaded)
+	if got := tab.Text(); !strings.Contains(got, "case-001\u2069 will be approved.") {
+		t.Errorf("the page of the next run does not say what is held back: %s", got)
+	}
+	if got := decision(0); got != verification.DecisionReview {
+		t.Errorf("the decision is %q while the verdict is held back, want review", got)
+	}
+	if at := browser.Eval[string](tab, `document.activeElement.tagName`); at != "H1" {
+		t.Errorf("the focus is on %s after a verdict, want the heading of the next run", at)
+	}
+	tab.Key("u")
+	tab.Wait(`location.pathname.endsWith("` + string(ids[0]) + `") && document.querySelector("#notes")?.value === "Looks fine <b>to</b> me."`)
+	tab.Wait(loaded)
+
+	tab.Key("a\r") // and now it stays
+	tab.Wait(`location.pathname.endsWith("` + string(ids[1]) + `")`)
+	tab.See("[data-undo]")
+	tab.Wait(decided)
+	if got := d.Run(ids[0]); got.Decision != verification.DecisionApprove || got.Notes != "Looks fine <b>to</b> me." {
+		t.Errorf("run = %q %q after the time to undo, want it approved with the notes", got.Decision, got.Notes)
+	}
+
+	tab.Key("r\r") // the next page that is opened sends it
+	tab.Wait(`location.pathname.endsWith("` + string(ids[2]) + `")`)
+	tab.See("[data-undo]")
+	tab.Wait(loaded)
+	tab.Go(d.server.URL + "/console/numbers")
+	tab.Wait(decided)
+	if got := decision(1); got != verification.DecisionReject {
+		t.Errorf("the decision is %q after the page was left, want reject", got)
+	}
+}
+
+func TestAHeldVerdictThatIsRefusedIsTold(t *testing.T) {
+	d := serve(t)
+	ids := d.fill(2)
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/runs/" + string(ids[0]))
+	tab.See("form.decide")
+	tab.Wait(loaded)
+	tab.Set("#notes", "Mine.")
+	tab.Key("a\r")
+	tab.Wait(`location.pathname.endsWith("` + string(ids[1]) + `")`)
+	tab.See("[data-undo]")
+	d.GiveVerdict(ids[0], verification.DecisionReject) // by a colleague, meanwhile
+	tab.Wait(`document.querySelector(".held.warning")`)
+	if got := tab.Text(); !strings.Contains(got, "Nothing was saved") {
+		t.Errorf("the page does not say that the verdict was refused: %s", got)
+	}
+	tab.Press("[data-open]")
+	tab.Wait(`location.pathname.endsWith("` + string(ids[0]) + `")`)
+}
+
+func TestAScriptGetsTheResultOfAVerdictOnce(t *testing.T) {
+	d := serve(t)
+	id := d.fill(1)[0]
+	p := d.as(reviewer(verification.RoleReviewer))
+	path := "/runs/" + string(id) + "/verdict"
+	form := append(formOf(t, p.get("/runs/"+string(id)), path), "decision", "approve", "request")
+	for range 2 { // the second one repeats the first
+		a := p.script(path, append(form, "6f1f7a8c")...)
+		wants(t, a, http.StatusOK, "was approved", "!<html")
+	}
+	history, err := d.Store.Load(t.Context(), enginetest.Tenant, id, 0)
+	if n := len(slices.DeleteFunc(history, func(e verification.Event) bool { return e.Kind() != "verdict_recorded" })); err != nil || n != 1 {
+		t.Errorf("%d verdicts are recorded, %v; want 1", n, err)
+	}
+	wants(t, p.script(path, append(form, "another")...), http.StatusConflict, "Nothing was saved", "!<html")
+}
+
+func TestARunOfTheQueueIsSkipped(t *testing.T) {
+	d := serve(t)
+	ids := d.fill(3)
+	p := d.as(reviewer(verification.RoleReviewer))
+	d.as(reviewerCalled("ravi")).post("/runs/" + string(ids[1]) + "/claim")
+	for from, to := range map[int]int{0: 2, 2: 0} { // one is claimed; after the last comes the first
+		page := p.get("/runs/" + string(ids[from]) + "?order=due")
+		_, link, ok := strings.Cut(page.body, `/next?`)
+		link, _, _ = strings.Cut(link, `"`)
+		if !ok {
+			t.Fatalf("the page has no link to the next run: %s", page.body)
+		}
+		a := p.get("/runs/" + string(ids[from]) + "/next?" + strings.ReplaceAll(link, "&amp;", "&"))
+		if want := "/console/runs/" + string(ids[to]) + "?order=due"; a.status != http.StatusSeeOther || a.header.Get("Location") != want {
+			t.Errorf("next of %d = %d %s, want %s", from, a.status, a.header.Get("Location"), want)
+		}
+	}
+	d.GiveVerdict(ids[0], verification.DecisionApprove)
+	wants(t, p.get("/runs/"+string(ids[0])), http.StatusOK, "!"+string(ids[0])+"/next")
+}
+
+func TestThePaletteDoesWhatThePageOffers(t *testing.T) {
+	d := serve(t)
+	w := waiting("Account opening", "Look.")
+	for i := range 3 {
+		code := "code_" + strconv.Itoa(i)
+		w.RejectReasons = append(w.RejectReasons, verification.RejectReason{Code: code, Label: "Reason " + code})
+	}
+	run := d.begin(d.Apply(w), "case-1")
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/runs/" + string(run))
+	tab.See("form.decide")
+	tab.Wait(loaded)
+	open := func() {
+		browser.Eval[bool](tab, `document.dispatchEvent(new KeyboardEvent("keydown", {key: "k", ctrlKey: true, bubbles: true})), true`)
+		tab.See("dialog[open].palette")
+	}
+	open()
+	inspect(t, tab, "palette")
+	tab.Key("nothing like this")
+	if got := tab.Text(); !strings.Contains(got, "There is no such command") {
+		t.Errorf("the palette does not say that it has no such command: %s", got)
+	}
+	tab.Key("\x1b")
+	open()
+	tab.Key("numb\r")
+	tab.Wait(`location.pathname.endsWith("/numbers")`)
+	tab.Back()
+	tab.See("form.decide")
+	tab.Wait(loaded)
+	tab.Key("r2") // the second reason
+	if got := browser.Eval[string](tab, `document.querySelector("#reason").value`); got != "code_1" {
+		t.Errorf("r and 2 choose the reason %q, want code_1", got)
+	}
+	browser.Eval[bool](tab, `document.activeElement.blur(), true`)
+	tab.Key("gq")
+	tab.Wait(`location.pathname.endsWith("/queue")`)
+}
