@@ -268,6 +268,9 @@ func (c *console) queueRow(s session, run verification.Summary, f queueFilter, n
 		Since: s.ago(v.Since, now), Claim: v.Claim.Name, Mine: v.Claim.IsOf(s.Person()),
 	}
 	for _, concern := range v.Concerns {
+		if concern.Kind == verification.ConcernReview && len(v.Concerns) > 1 {
+			continue // what a check found says more than the reason of the workflow
+		}
 		row.Reasons = append(row.Reasons, s.concernView(concern))
 	}
 	if v.Proposed != verification.DecisionNone {
