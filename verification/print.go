@@ -3,6 +3,7 @@
 package verification
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -89,6 +90,9 @@ type PrintedDocument struct {
 type Judgement struct {
 	Kind JudgementKind
 	Verdict
+	// ReasonLabel is the label of the reject reason, or its code if the workflow has none of
+	// that code; empty for no reason.
+	ReasonLabel string
 }
 
 // JudgementKind says what a reviewer did.
@@ -139,7 +143,7 @@ func (p Program) Print(
 	out := Print{ForFile: forFile, Report: MakePrint(r.ID, history, now), Input: r.Started.Input, Sources: map[NodeID]Source{}}
 	if forFile {
 		out.Report = MakeReport(r.ID, history, now)
-		out.Judgements = judgements(history)
+		out.Judgements = p.judgements(history)
 	}
 	schema := p.Version.Definition.InputSchema
 	out.InputSchema = schema.Map()
@@ -228,18 +232,24 @@ func (p Program) Asked(t TenantID, r Run, node NodeID) Data {
 }
 
 // judgements returns what reviewers said, oldest first.
-func judgements(history []Event) (all []Judgement) {
+func (p Program) judgements(history []Event) (all []Judgement) {
 	for _, e := range history {
+		j := Judgement{}
 		switch f := e.Fact.(type) {
 		case VerdictRecorded:
-			all = append(all, Judgement{JudgementVerdict, verdictOf(f, e.At)})
+			j.Kind, j.Verdict = JudgementVerdict, verdictOf(f, e.At)
 		case VerdictProposed:
-			all = append(all, Judgement{JudgementProposal, verdictOf(VerdictRecorded(f), e.At)})
+			j.Kind, j.Verdict = JudgementProposal, verdictOf(VerdictRecorded(f), e.At)
 		case ProposalReturned:
-			all = append(all, Judgement{JudgementReturn, Verdict{
-				Node: f.Node, Decision: f.Decision, Notes: f.Notes, By: f.By, Identity: f.Identity, At: e.At,
-			}})
+			j.Kind, j.Verdict = JudgementReturn, Verdict{
+				Node: f.Node, Decision: f.Decision, Reason: f.Reason, Notes: f.Notes, By: f.By, Identity: f.Identity, At: e.At,
+			}
+		default:
+			continue
 		}
+		reason, _ := p.Version.Definition.RejectReason(j.Reason)
+		j.ReasonLabel = cmp.Or(reason.Label, j.Reason)
+		all = append(all, j)
 	}
 	return all
 }

@@ -128,3 +128,22 @@ func TestOnlyAPrintForTheFileHasVerdicts(t *testing.T) {
 		t.Errorf("the print for the file has %+v, %s", p.Judgements, p.Decision)
 	}
 }
+
+func TestAPrintForTheFileHasTheReasonInWords(t *testing.T) {
+	d := fourEyes()
+	d.RejectReasons = reasons()
+	j := begin(t, d, wantsOne).submit(consents).pass()
+	for _, tt := range []struct{ identity, code, want string }{
+		{"asha", "wrong_name", "The name does not match"},
+		{"vikram", "", "The name does not match"}, // that of the proposal
+		{"vikram", "other", "Other"},
+	} {
+		c := verdictBy(tt.identity, verification.DecisionReject)
+		c.Reason = tt.code
+		j.do(c)
+		all := printed(j, verification.ProviderDescription{}, true).Judgements
+		if got := all[len(all)-1].ReasonLabel; got != tt.want {
+			t.Errorf("the reason of %s is %q, want %q", tt.identity, got, tt.want)
+		}
+	}
+}

@@ -182,9 +182,17 @@ func (l *layout) decision(r verification.Print) []block {
 			word += ", confirmed by a second person"
 		}
 		facts := [][2]string{{"By", cmp.Or(j.By, "A client of the API")}, {"On", l.time(j.At)}}
+		if j.ReasonLabel != "" {
+			facts = append(facts, [2]string{"Reason", j.ReasonLabel})
+		}
 		blocks = append(blocks, l.toned(t, word, facts)...)
-		notes := cmp.Or(j.Notes, "No reason was given.")
-		blocks = append(blocks, l.tonedText(t, notes)...)
+		notes := j.Notes
+		if notes == "" && j.ReasonLabel == "" {
+			notes = "No reason was given."
+		}
+		if notes != "" {
+			blocks = append(blocks, l.tonedText(t, notes)...)
+		}
 		blocks = append(blocks, space(2))
 	}
 	return append(blocks, space(1.5))

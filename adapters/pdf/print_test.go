@@ -114,6 +114,21 @@ func forFile(p verification.Print, d verification.Decision) verification.Print {
 	return p
 }
 
+func TestARejectionIsPrintedWithItsReason(t *testing.T) {
+	p := forFile(bank(t), verification.DecisionReject)
+	p.Judgements[0].ReasonLabel, p.Judgements[0].Notes = "The name does not match the registry", ""
+	p.Judgements[1].ReasonLabel = "Another reason"
+	got := text(t, render(t, plain(t), p))
+	for _, want := range []string{"Reason\nThe name does not match the registry\n", "Reason\nAnother reason\n", "I agree."} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the document does not show %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "No reason was given") {
+		t.Errorf("a rejection with a reason is printed as one without:\n%s", got)
+	}
+}
+
 func TestALetterheadAndASubjectArePrinted(t *testing.T) {
 	doc := render(t, plain(t), bank(t))
 	check(t, doc)
