@@ -25,6 +25,8 @@ import (
 type Options struct {
 	Wide     bool      // a desktop window instead of a phone
 	Width    int       // of the window in CSS pixels; 0 means 390 on a phone and 1200 on a desktop
+	Height   int       // 0 means 844 on a phone and 900 on a desktop
+	Sharp    bool      // two pixels of the screen for one of CSS on a desktop, as a phone has
 	Dark     bool      // prefers a dark screen
 	NoScript bool      // JavaScript is switched off
 	Language string    // the Accept-Language header; empty means en
@@ -71,9 +73,15 @@ func (t *Tab) Emulate(o Options) {
 	width, height, scale, mobile := int64(390), int64(844), 2.0, true
 	if o.Wide {
 		width, height, scale, mobile = 1200, 900, 1.0, false
+		if o.Sharp {
+			scale = 2
+		}
 	}
 	if o.Width > 0 {
 		width = int64(o.Width)
+	}
+	if o.Height > 0 {
+		height = int64(o.Height)
 	}
 	t.width, t.options = width, o
 	language, scheme := "en", "light"
@@ -288,11 +296,22 @@ const EnvPictures = "VERIFYD_TEST_PICTURES"
 // Shoot writes a screenshot of the whole page as PNG if EnvPictures is set.
 func (t *Tab) Shoot(path string) {
 	t.tb.Helper()
+	t.shoot(path, chromedp.FullScreenshot(100))
+}
+
+// ShootWindow writes a screenshot of what the window shows, as Shoot does.
+func (t *Tab) ShootWindow(path string) {
+	t.tb.Helper()
+	t.shoot(path, chromedp.CaptureScreenshot())
+}
+
+func (t *Tab) shoot(path string, picture chromedp.Action[[]byte]) {
+	t.tb.Helper()
 	if os.Getenv(EnvPictures) == "" {
 		return
 	}
 	t.try("take a picture", func(ctx context.Context) error {
-		raw, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+		raw, err := chromedp.Run(ctx, picture)
 		if err != nil {
 			return err
 		}
