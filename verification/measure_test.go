@@ -33,6 +33,10 @@ func TestMeasuresOfAHistory(t *testing.T) {
 	}
 	wait := verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Signal: "consent_submitted"}
 	unsure := verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"source_ok":false}`)}
+	screened := func(hits int) verification.Fact {
+		return verification.ResultRecorded{Node: "pan", Passed: hits == 0, Screening: &verification.Screening{List: "sanctions", Hits: make([]verification.Hit, hits)}}
+	}
+	found := verification.HitsFound{Node: "pan", List: "sanctions", Hits: make([]verification.Hit, 1)}
 	for _, tt := range []struct {
 		name  string
 		facts []verification.Fact // one second after another
@@ -42,44 +46,83 @@ func TestMeasuresOfAHistory(t *testing.T) {
 		{
 			"a pending result, then the next dispatch",
 			[]verification.Fact{start, check("pan", 1), verification.ResultPending{Node: "pan"}, verification.ResultRecorded{Node: "pan"}, check("face", 1)},
-			"started, transition :pan v3, dispatch_time 44:registry, transition pan:face:failed v3",
+			"started, transition :pan v3, dispatch_time 44:registry, checked pan:failed, transition pan:face:failed v3",
 		},
 		{
 			"a verdict, then a dispatch",
 			[]verification.Fact{start, asked, approve("review"), check("pan", 1)},
-			"started, transition :review v3, verdict approve, verdict_time 40, transition review:pan v3",
+			"started, transition :review v3, verdict approve, verdict_by approve:, verdict_time 40, transition review:pan v3",
 		},
 		{
 			"a run that completes",
 			[]verification.Fact{start, wait, verification.CustomerSubmitted{Node: "consent"}, check("pan", 1), verification.ResultRecorded{Node: "pan", Passed: true}, verification.Completed{Node: "done", Outcome: "approved"}},
-			"started, transition :consent v3, transition consent:pan v3, dispatch_time 40:registry, transition pan:done v3, ended completed:approved",
+			"started, transition :consent v3, transition consent:pan v3, dispatch_time 40:registry, checked pan:passed, transition pan:done v3, ended completed:approved, decided :approved",
 		},
 		{
 			"a retry and a failed check",
 			[]verification.Fact{start, check("pan", 1), verification.DispatchFailed{Node: "pan"}, check("pan", 2), verification.ResultPending{Node: "pan"}, verification.ResultRecorded{Node: "pan"}, verification.Failed{Node: "pan"}},
-			"started, transition :pan v3, dispatch_failed registry, dispatch_time 44:registry, stopped pan v3, ended failed",
+			"started, transition :pan v3, dispatch_failed registry, dispatch_time 44:registry, checked pan:failed, stopped pan v3, ended failed",
 		},
 		{
 			"a branch with a rule and without",
 			[]verification.Fact{start, verification.BranchTaken{Node: "a", When: "x: 1 > 0", Next: "b"}, verification.BranchTaken{Node: "b", Next: "done"}, verification.Completed{Node: "done"}},
-			"started, transition :a v3, transition a:b:x: 1 > 0 v3, transition b:done:else v3, ended completed",
+			"started, transition :a v3, transition a:b:x: 1 > 0 v3, transition b:done:else v3, ended completed, decided :",
 		},
 		{"a customer who did not come", []verification.Fact{start, wait, verification.Expired{}}, "started, transition :consent v3, stopped consent v3, ended expired"},
 		{"a run that is cancelled before a step", []verification.Fact{start, verification.Cancelled{}}, "started, ended cancelled"},
 		{
 			"a verdict on a review step",
 			[]verification.Fact{start, asked, approve("review"), verification.Completed{Node: "done"}},
-			"started, transition :review v3, verdict approve, verdict_time 40, transition review:done v3, ended completed",
+			"started, transition :review v3, verdict approve, verdict_by approve:, verdict_time 40, transition review:done v3, ended completed, decided approve",
 		},
 		{
 			"two verdicts on a run that is over: only the first was needed",
 			[]verification.Fact{start, check("pan", 1), unsure, verification.Completed{Node: "done"}, approve(""), approve("")},
-			"started, transition :pan v3, dispatch_time 40:registry, transition pan:done v3, ended completed, verdict approve, verdict_time 40, verdict approve",
+			"started, transition :pan v3, dispatch_time 40:registry, checked pan:passed, transition pan:done v3, ended completed, verdict approve, verdict_by approve:, verdict_time 40, decided approve, verdict approve, verdict_by approve:",
 		},
 		{
 			"a rejection with a reason",
 			[]verification.Fact{start, asked, verification.VerdictRecorded{Node: "review", Decision: verification.DecisionReject, Reason: "other"}, verification.Completed{Node: "done"}},
-			"started, transition :review v3, verdict reject, verdict_reason other, verdict_time 40, transition review:done:reject v3, ended completed",
+			"started, transition :review v3, verdict reject, verdict_by reject:, verdict_reason other, verdict_time 40, transition review:done:reject v3, ended completed, decided reject",
+		},
+		{
+			"a verdict on a run that needs none, by a person",
+			[]verification.Fact{start, verification.Completed{Node: "done", Outcome: "refused"}, verification.VerdictRecorded{Decision: verification.DecisionApprove, By: "Asha: Rao"}},
+			"started, transition :done v3, ended completed:refused, decided :refused, verdict approve, verdict_by approve:Asha: Rao",
+		},
+		{
+			"a verdict on a run that then expires",
+			[]verification.Fact{start, asked, approve("review"), wait, verification.Expired{}},
+			"started, transition :review v3, verdict approve, verdict_by approve:, verdict_time 40, transition review:consent v3, stopped consent v3, ended expired",
+		},
+		{
+			"two verdicts that one run needs: it is decided once, by the last",
+			[]verification.Fact{start, asked, approve("review"), asked, verification.VerdictRecorded{Node: "review", Decision: verification.DecisionReject, By: "Asha"}, verification.Completed{Node: "done"}},
+			"started, transition :review v3, verdict approve, verdict_by approve:, verdict_time 40, transition review:review v3, " +
+				"verdict reject, verdict_by reject:Asha, verdict_time 40, transition review:done:reject v3, ended completed, decided reject",
+		},
+		{
+			"a proposal that is sent back, and one that is confirmed",
+			[]verification.Fact{start, asked, verification.VerdictProposed{Node: "review", Decision: verification.DecisionReject, By: "Asha"}, verification.ProposalReturned{Node: "review", By: "Ben"}, verification.VerdictProposed{Node: "review", Decision: verification.DecisionApprove, By: "Asha"}, verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove, By: "Ben"}, verification.Completed{Node: "done"}},
+			"started, transition :review v3, verdict approve, verdict_by approve:Ben, verdict_time 48, transition review:done v3, ended completed, decided approve",
+		},
+		{
+			"a run that is screened again",
+			[]verification.Fact{start, check("pan", 1), screened(0), verification.Completed{Node: "done"}, found, found, approve(""), found, approve("")},
+			"started, transition :pan v3, dispatch_time 40:registry, checked pan:passed, transition pan:done v3, ended completed, decided :, " +
+				"hits pan, run_hits, hits pan, verdict approve, verdict_by approve:, verdict_time 44, decided approve, " +
+				"hits pan, verdict approve, verdict_by approve:, verdict_time 40, decided approve",
+		},
+		{
+			"a loop that visits a check twice, with hits",
+			[]verification.Fact{start, check("pan", 1), screened(2), wait, verification.CustomerSubmitted{Node: "consent"}, verification.Dispatched{Node: "pan", Key: "pan", Provider: "registry", Dispatch: 2, Visit: 2}, screened(1), verification.Failed{Node: "pan"}},
+			"started, transition :pan v3, dispatch_time 40:registry, checked pan:failed, hits pan, run_hits, transition pan:consent:failed v3, " +
+				"transition consent:pan v3, dispatch_time 40:registry, checked pan:failed, hits pan, stopped pan v3, ended failed",
+		},
+		{
+			"a check without a result",
+			[]verification.Fact{start, check("pan", 1), verification.DispatchFailed{Node: "pan"}, verification.ResultUnavailable{Node: "pan"}, verification.Failed{Node: "pan"}},
+			"started, transition :pan v3, dispatch_failed registry, stopped pan v3, ended failed",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

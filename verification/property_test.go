@@ -58,12 +58,24 @@ func measuresAddUp(t tester, j *journey) {
 			reasoned++
 		}
 	}
+	decided := 0 // the times that the run ceased to wait for its completion or its verdict
+	var run verification.Run
+	for _, e := range j.history {
+		open := run.Ended == "" || run.Decision() == verification.DecisionReview
+		run = run.Evolve(e)
+		if open && run.Ended == verification.StatusCompleted && run.Decision() != verification.DecisionReview {
+			decided++
+		}
+	}
 	for name, n := range map[view.MeasureName]int{
 		view.MeasureStarted:        facts["started"],
 		view.MeasureDispatchTime:   facts["result_recorded"],
 		view.MeasureDispatchFailed: facts["dispatch_failed"],
 		view.MeasureVerdict:        facts["verdict_recorded"],
 		view.MeasureVerdictReason:  reasoned,
+		view.MeasureVerdictBy:      facts["verdict_recorded"],
+		view.MeasureChecked:        facts["result_recorded"],
+		view.MeasureDecided:        decided,
 		view.MeasureEnded:          facts["completed"] + facts["failed"] + facts["expired"] + facts["cancelled"],
 	} {
 		if count[name] != n {

@@ -32,6 +32,9 @@ type Run struct {
 	// later version of a list has a hit for it; zero for never.
 	ReopenedAt time.Time
 
+	// HadHits reports whether a screening of the run has found hits, on any visit.
+	HadHits bool
+
 	// Documents are the uploads that accepted answers name, in order.
 	Documents []Document
 
@@ -198,6 +201,7 @@ func (r *Run) evolve(e Event) {
 		r.withStep(f.Node, func(s *Step) { s.Failures++ })
 	case ResultRecorded:
 		r.Wait = Wait{}
+		r.HadHits = r.HadHits || f.Screening != nil && len(f.Screening.Hits) > 0
 		r.withStep(f.Node, func(s *Step) { s.answer(f, e.At) })
 	case DispatchFailed:
 		r.Wait.Kind, r.Wait.At = WaitRetry, f.RetryAt
@@ -242,7 +246,7 @@ func (r *Run) evolve(e Event) {
 		if r.Decision() != DecisionReview { // else it needed one before
 			r.ReopenedAt = e.At
 		}
-		r.Verdict, r.Proposal = Verdict{}, Verdict{}
+		r.Verdict, r.Proposal, r.HadHits = Verdict{}, Verdict{}, true
 		r.withStep(f.Node, func(s *Step) { s.Rescreened = append(slices.Clip(s.Rescreened), f) })
 	case Completed:
 		r.ended(StatusCompleted, nil, e.At)

@@ -96,7 +96,7 @@ func addUp(sums map[sumKey]int, tenant, measures string) error {
 			digits, key, _ := strings.Cut(rest, " ")
 			version, err := strconv.Atoi(digits)
 			if err != nil {
-				return fmt.Errorf("decode measure %q: %w", text, err)
+				return fmt.Errorf("decode a measure %q: %w", name, err) // the key may name a person
 			}
 			k := sumKey{
 				tenant: tenant, workflow: string(r.Workflow), day: r.Day,

@@ -96,7 +96,7 @@ type Options struct {
 // Observer receives events for metrics. Its methods must not block.
 type Observer interface { //nolint:interfacebloat // one method for each metric
 	// Counted has the measures of an append: starts, ends, verdicts, transitions and
-	// results, as Numbers adds them up.
+	// results, as Numbers adds them up. It has no MeasureVerdictBy, which names people.
 	Counted(found []view.Measure)
 	// ProviderCalled measures one call; outcome is passed, failed, pending or
 	// error.

@@ -26,6 +26,8 @@ type NumbersQuery struct {
 	Days int
 	// Workflow selects the runs of one workflow; empty selects all.
 	Workflow verification.WorkflowID
+	// Reviewers also selects the verdicts by reviewer, which are personal data of staff.
+	Reviewers bool
 }
 
 // Numbers are added up when runs are changed. They count what happened on the days of
@@ -36,10 +38,17 @@ type Numbers struct {
 	Steps []StepNumbers
 	// TimeToVerdict is from when a run began to need a verdict until it was given.
 	TimeToVerdict DurationNumbers
-	// Reasons counts the rejections with a reason, by the code of the reject reason.
-	Reasons   map[string]int
-	Providers []ProviderNumbers // by name
-	Queue     QueueNumbers
+	// Reasons counts the rejections with a reason, the most frequent reason first.
+	Reasons []ReasonNumbers
+	// Reviewers are the reviewers who gave verdicts, the most verdicts first; none unless the
+	// query selects them.
+	Reviewers []ReviewerNumbers
+	// Checks are the checks with a result or with hits, those that failed most often first.
+	Checks []CheckNumbers
+	// RunsWithHits counts the runs whose first hits were found on these days.
+	RunsWithHits int
+	Providers    []ProviderNumbers // by name
+	Queue        QueueNumbers
 }
 
 // DayNumbers are the numbers of one day.
@@ -49,23 +58,16 @@ type DayNumbers struct {
 	// Ended counts the runs that ended, by terminal status.
 	Ended map[verification.Status]int
 	// Outcomes counts the completed runs by outcome, which is empty for none.
-	Outcomes           map[string]int
+	Outcomes map[string]int
+	// Unaided counts those of them that needed no verdict, by outcome.
+	Unaided map[string]int
+	// Approved and Rejected count the runs that a verdict decided: once they are completed,
+	// or when the verdict is given, if that is later. A verdict on a run that needs none
+	// does not count.
 	Approved, Rejected int
-	TimeToVerdict      DurationNumbers
-}
-
-// StepNumbers are the numbers of one step of a workflow, over all its versions. Without
-// a workflow in the query there are none. They are in the order of the current version;
-// steps that it does not have come last.
-type StepNumbers struct {
-	Node verification.NodeID
-	// Type and Label are those of the current version or, if it does not have the step, of
-	// the latest version that has it. Type is empty if that is not one of the latest 200.
-	Type  verification.NodeType
-	Label string
-	// Reached counts the visits of the step that began, Left those after which the run
-	// went on, and Stopped those at which the run expired, was cancelled or failed.
-	Reached, Left, Stopped int
+	// Verdicts counts all verdicts. A proposed one counts once it is confirmed.
+	Verdicts      int
+	TimeToVerdict DurationNumbers
 }
 
 // DurationNumbers describe durations. P50 and P95 are at most 19 % above the exact
@@ -117,24 +119,39 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 	wanted := view.MeasureQuery{
 		Workflow: q.Workflow, First: q.First, Last: q.Last,
 		Names: []view.MeasureName{
-			view.MeasureStarted, view.MeasureEnded, view.MeasureVerdict, view.MeasureVerdictTime,
+			view.MeasureStarted, view.MeasureEnded, view.MeasureDecided, view.MeasureVerdict, view.MeasureVerdictTime,
 		},
-		Totals: []view.MeasureName{view.MeasureVerdictReason, view.MeasureDispatchFailed, view.MeasureDispatchTime},
+		Totals: []view.MeasureName{
+			view.MeasureVerdictReason, view.MeasureChecked, view.MeasureHits, view.MeasureRunHits,
+			view.MeasureDispatchFailed, view.MeasureDispatchTime,
+		},
 	}
 	if q.Workflow != "" {
 		wanted.Totals = append(wanted.Totals, view.MeasureTransition, view.MeasureStopped)
 	}
-	found, err := e.ports.Store.Measures(ctx, t, wanted)
+	if q.Reviewers {
+		wanted.Totals = append(wanted.Totals, view.MeasureVerdictBy)
+	}
+	all, err := e.ports.Store.Measures(ctx, t, wanted)
 	if err != nil {
 		return Numbers{}, err
+	}
+	found := byName(all)
+	var current verification.Definition
+	if q.Workflow != "" {
+		if current, err = e.currentDefinition(ctx, t, q.Workflow); err != nil {
+			return Numbers{}, err
+		}
 	}
 	n := Numbers{
 		Zone: cmp.Or(tenant.Zone, "UTC"), Days: dayNumbers(wanted, found),
 		TimeToVerdict: timeToVerdict(found, 0, int(q.Last-q.First)+1),
-		Reasons:       reasonNumbers(found), Providers: providerNumbers(found),
+		Reasons:       reasonNumbers(current, found), Reviewers: reviewerNumbers(found),
+		Checks: checkNumbers(current, found), RunsWithHits: found.total(view.MeasureRunHits),
+		Providers: providerNumbers(found),
 	}
 	if q.Workflow != "" {
-		if n.Steps, err = e.stepNumbers(ctx, t, q.Workflow, found); err != nil {
+		if n.Steps, err = e.stepNumbers(ctx, t, q.Workflow, current, found); err != nil {
 			return Numbers{}, err
 		}
 	}
@@ -142,46 +159,85 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 	return n, err
 }
 
-func dayNumbers(q view.MeasureQuery, found []view.MeasureCounts) []DayNumbers {
+// measured are the sums of measures by name.
+type measured map[view.MeasureName][]view.MeasureCounts
+
+func byName(all []view.MeasureCounts) measured {
+	found := measured{}
+	for _, m := range all {
+		found[m.Name] = append(found[m.Name], m)
+	}
+	return found
+}
+
+// total adds up the sums of a measure.
+func (f measured) total(name view.MeasureName) (n int) {
+	for _, m := range f[name] {
+		n += sum(m.Counts)
+	}
+	return n
+}
+
+// currentDefinition returns the definition that new runs of a workflow execute; an empty
+// one if there is none.
+func (e *Engine) currentDefinition(
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID,
+) (verification.Definition, error) {
+	w, err := e.ports.Store.Workflow(ctx, t, id)
+	if err != nil || w.Current() == "" {
+		return verification.Definition{}, err
+	}
+	v, err := e.ports.Store.Version(ctx, t, id, w.Current())
+	return v.Definition, err
+}
+
+func dayNumbers(q view.MeasureQuery, found measured) []DayNumbers {
 	all := make([]DayNumbers, q.Last-q.First+1)
 	for i := range all {
-		day := DayNumbers{
-			Day: q.First + view.Day(i), Ended: map[verification.Status]int{}, Outcomes: map[string]int{},
+		all[i] = DayNumbers{
+			Day: q.First + view.Day(i), Ended: map[verification.Status]int{}, Outcomes: map[string]int{}, Unaided: map[string]int{},
 			TimeToVerdict: timeToVerdict(found, i, i+1),
 		}
-		for _, m := range found {
-			switch m.Name {
-			case view.MeasureStarted:
-				day.Started += m.Counts[i]
-			case view.MeasureEnded:
-				n := m.Counts[i]
-				status, outcome, _ := strings.Cut(m.Key, ":")
-				day.Ended[verification.Status(status)] += n
-				if status == string(verification.StatusCompleted) && n > 0 {
-					day.Outcomes[outcome] += n
-				}
-			case view.MeasureVerdict:
-				if m.Key == string(verification.DecisionApprove) {
-					day.Approved += m.Counts[i]
-				} else {
-					day.Rejected += m.Counts[i]
-				}
-			case view.MeasureTransition, view.MeasureStopped, view.MeasureVerdictTime, view.MeasureVerdictReason,
-				view.MeasureDispatchFailed, view.MeasureDispatchTime:
-			}
+		for _, m := range found[view.MeasureStarted] {
+			all[i].Started += m.Counts[i]
 		}
-		all[i] = day
+		for _, m := range found[view.MeasureEnded] {
+			all[i].ended(m.Key, m.Counts[i])
+		}
+		for _, m := range found[view.MeasureDecided] {
+			all[i].decided(m.Key, m.Counts[i])
+		}
+		for _, m := range found[view.MeasureVerdict] {
+			all[i].Verdicts += m.Counts[i]
+		}
 	}
 	return all
 }
 
+func (d *DayNumbers) ended(key string, n int) {
+	status, outcome, _ := strings.Cut(key, ":")
+	d.Ended[verification.Status(status)] += n
+	if status == string(verification.StatusCompleted) && n > 0 {
+		d.Outcomes[outcome] += n
+	}
+}
+
+func (d *DayNumbers) decided(key string, n int) {
+	switch verdict, outcome := view.ParseDecided(key); {
+	case verdict == verification.DecisionApprove:
+		d.Approved += n
+	case verdict == verification.DecisionReject:
+		d.Rejected += n
+	case n > 0:
+		d.Unaided[outcome] += n
+	}
+}
+
 // timeToVerdict describes the times to verdict on some days.
-func timeToVerdict(found []view.MeasureCounts, from, to int) DurationNumbers {
+func timeToVerdict(found measured, from, to int) DurationNumbers {
 	durations := view.DurationCounts{}
-	for _, m := range found {
-		if m.Name == view.MeasureVerdictTime {
-			durations.Add(m.Key, sum(m.Counts[from:to]))
-		}
+	for _, m := range found[view.MeasureVerdictTime] {
+		durations.Add(m.Key, sum(m.Counts[from:to]))
 	}
 	return describe(durations)
 }
@@ -197,17 +253,7 @@ func sum(counts []int) (n int) {
 	return n
 }
 
-func reasonNumbers(found []view.MeasureCounts) map[string]int {
-	reasons := map[string]int{}
-	for _, m := range found {
-		if m.Name == view.MeasureVerdictReason {
-			reasons[m.Key] += sum(m.Counts)
-		}
-	}
-	return reasons
-}
-
-func providerNumbers(found []view.MeasureCounts) []ProviderNumbers {
+func providerNumbers(found measured) []ProviderNumbers {
 	failures, results := map[string]int{}, map[string]view.DurationCounts{}
 	at := func(name string) view.DurationCounts {
 		if results[name] == nil {
@@ -215,124 +261,18 @@ func providerNumbers(found []view.MeasureCounts) []ProviderNumbers {
 		}
 		return results[name]
 	}
-	for _, m := range found {
-		switch m.Name {
-		case view.MeasureDispatchTime:
-			_, name, _ := strings.Cut(m.Key, ":")
-			at(name).Add(m.Key, sum(m.Counts))
-		case view.MeasureDispatchFailed:
-			at(m.Key)
-			failures[m.Key] += sum(m.Counts)
-		case view.MeasureStarted, view.MeasureEnded, view.MeasureTransition, view.MeasureStopped,
-			view.MeasureVerdict, view.MeasureVerdictTime, view.MeasureVerdictReason:
-		}
+	for _, m := range found[view.MeasureDispatchTime] {
+		_, name, _ := strings.Cut(m.Key, ":")
+		at(name).Add(m.Key, sum(m.Counts))
+	}
+	for _, m := range found[view.MeasureDispatchFailed] {
+		at(m.Key)
+		failures[m.Key] += sum(m.Counts)
 	}
 	var all []ProviderNumbers
 	for _, name := range slices.Sorted(maps.Keys(results)) {
 		all = append(all, ProviderNumbers{Name: name, Results: describe(results[name]), Failures: failures[name]})
 	}
-	return all
-}
-
-// stepNumbers returns the numbers of the steps of a workflow.
-func (e *Engine) stepNumbers(
-	ctx context.Context, t verification.TenantID, id verification.WorkflowID, found []view.MeasureCounts,
-) ([]StepNumbers, error) {
-	w, err := e.ports.Store.Workflow(ctx, t, id)
-	if err != nil {
-		return nil, err
-	}
-	steps, counted := map[verification.NodeID]*StepNumbers{}, map[int]bool{}
-	at := func(id verification.NodeID) *StepNumbers {
-		if steps[id] == nil {
-			steps[id] = &StepNumbers{Node: id, Label: string(id)}
-		}
-		return steps[id]
-	}
-	for _, m := range found {
-		counted[m.Version] = true
-		switch m.Name {
-		case view.MeasureTransition:
-			move, n := view.ParseTransition(m.Key), sum(m.Counts)
-			at(move.To).Reached += n
-			at(move.From).Left += n
-		case view.MeasureStopped:
-			at(verification.NodeID(m.Key)).Stopped += sum(m.Counts)
-		case view.MeasureStarted, view.MeasureEnded, view.MeasureVerdict, view.MeasureVerdictTime, view.MeasureVerdictReason,
-			view.MeasureDispatchFailed, view.MeasureDispatchTime:
-		}
-	}
-	delete(steps, "") // the start
-	order := map[verification.NodeID]int{}
-	if hash := w.Current(); hash != "" {
-		v, err := e.ports.Store.Version(ctx, t, id, hash)
-		if err != nil {
-			return nil, err
-		}
-		for i, node := range v.Definition.BreadthFirst() {
-			at(node).describe(v.Definition)
-			order[node] = i + 1
-		}
-	}
-	if err := e.describeFormer(ctx, t, id, steps, counted); err != nil {
-		return nil, err
-	}
-	maps.DeleteFunc(steps, func(_ verification.NodeID, s *StepNumbers) bool {
-		return s.Type == verification.NodeBranch || s.Type == verification.NodeEnd
-	})
-	return sortedSteps(steps, order), nil
-}
-
-// describe sets the type and the label of a step, if the definition has it.
-func (s *StepNumbers) describe(d verification.Definition) {
-	n := d.Nodes[s.Node]
-	s.Type, s.Label = n.Type, cmp.Or(n.Label, s.Label)
-}
-
-// describeFormer describes the steps that the current version does not have, by the latest
-// of the versions that were counted.
-func (e *Engine) describeFormer(
-	ctx context.Context, t verification.TenantID, id verification.WorkflowID,
-	steps map[verification.NodeID]*StepNumbers, counted map[int]bool,
-) error {
-	isDescribed := func(s *StepNumbers) bool { return s.Type != "" }
-	former := slices.DeleteFunc(slices.Collect(maps.Values(steps)), isDescribed)
-	if len(former) == 0 {
-		return nil
-	}
-	versions, err := e.ports.Store.Versions(ctx, t, id, store.PageQuery{Limit: store.MaxLimit})
-	if err != nil {
-		return err
-	}
-	for _, info := range versions.Data {
-		if len(former) == 0 {
-			break
-		}
-		if !counted[info.Number] {
-			continue
-		}
-		v, err := e.ports.Store.Version(ctx, t, id, info.Hash)
-		if err != nil {
-			return err
-		}
-		for _, s := range former {
-			s.describe(v.Definition)
-		}
-		former = slices.DeleteFunc(former, isDescribed)
-	}
-	return nil
-}
-
-// sortedSteps returns steps in an order, and those that have none last, by id.
-func sortedSteps(steps map[verification.NodeID]*StepNumbers, order map[verification.NodeID]int) []StepNumbers {
-	var all []StepNumbers
-	for _, s := range steps {
-		all = append(all, *s)
-	}
-	slices.SortFunc(all, func(a, b StepNumbers) int {
-		last := len(order) + 1
-		return cmp.Or(cmp.Or(order[a.Node], last)-cmp.Or(order[b.Node], last), cmp.Compare(a.Node, b.Node))
-	})
 	return all
 }
 
@@ -363,43 +303,4 @@ func (e *Engine) queueNumbers(ctx context.Context, t verification.TenantID, w ve
 		n.SinceCounts = append(n.SinceCounts, count)
 	}
 	return n, nil
-}
-
-// TransitionQuery selects the transitions of one version of a workflow.
-type TransitionQuery struct {
-	Workflow verification.WorkflowID
-	Version  int // its number, 1 for the first
-	// First and Last bound the days of the transitions; zero is no bound.
-	First, Last view.Day
-}
-
-// TransitionCounts says how often the runs of a version moved from node to node.
-type TransitionCounts struct {
-	// Transitions counts by transition. A run that takes one twice counts twice.
-	Transitions map[verification.Transition]int
-	// Stopped counts the runs that expired, were cancelled or failed at a node.
-	Stopped map[verification.NodeID]int
-}
-
-// TransitionCounts counts the transitions of the runs of a version.
-func (e *Engine) TransitionCounts(ctx context.Context, t verification.TenantID, q TransitionQuery) (TransitionCounts, error) {
-	if q.Last == 0 {
-		q.Last = view.DayOf(e.now(), time.UTC) + 1 // every zone is at most a day ahead
-	}
-	found, err := e.ports.Store.Measures(ctx, t, view.MeasureQuery{
-		Workflow: q.Workflow, Version: q.Version, First: q.First, Last: q.Last,
-		Totals: []view.MeasureName{view.MeasureTransition, view.MeasureStopped},
-	})
-	if err != nil {
-		return TransitionCounts{}, err
-	}
-	c := TransitionCounts{Transitions: map[verification.Transition]int{}, Stopped: map[verification.NodeID]int{}}
-	for _, m := range found {
-		if m.Name == view.MeasureTransition {
-			c.Transitions[view.ParseTransition(m.Key)] += sum(m.Counts)
-		} else {
-			c.Stopped[verification.NodeID(m.Key)] += sum(m.Counts)
-		}
-	}
-	return c, nil
 }

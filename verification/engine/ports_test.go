@@ -329,9 +329,11 @@ func TestAnObserverReceivesEachThingOnce(t *testing.T) {
 	s.change("v3")
 	k.Advance(2 * time.Minute)
 	want := []string{
-		"started", "transition :a", "called screen passed", "dispatch_time 0:screen", "transition a:done", "ended completed",
+		"started", "transition :a", "called screen passed", "dispatch_time 0:screen", "checked a:passed", "transition a:done",
+		"ended completed", "decided :",
 		"notice retried", "notice dropped", "notice delivered",
-		"rescreened sanctions flagged", "verdict approve", "verdict_time 88", // 1h1m
+		"hits a", "run_hits", "rescreened sanctions flagged",
+		"verdict approve", "verdict_time 88", "decided approve", // 1h1m; no verdict_by, which names people
 		"rescreened sanctions failed",
 	}
 	if diff := cmp.Diff(want, o.got); diff != "" {

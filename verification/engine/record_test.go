@@ -68,7 +68,8 @@ func TestTheRecordSaysWhomARunIsAbout(t *testing.T) {
 		t.Errorf("the input is %s with the title %q; the verdict is %+v", r.Input, got, r.Verdict)
 	}
 	n, err := k.Engine.Numbers(t.Context(), enginetest.Tenant, engine.NumbersQuery{Days: 1})
-	if err != nil || n.Reasons["wrong_name"] != 1 {
-		t.Errorf("rejections by reason = %v, %v", n.Reasons, err)
+	want := []engine.ReasonNumbers{{Reason: verification.RejectReason{Code: "wrong_name"}, Count: 1}}
+	if diff := cmp.Diff(want, n.Reasons); diff != "" || err != nil {
+		t.Errorf("%v, rejections by reason (-want +got):\n%s", err, diff)
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine/internal/runner"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 // session is a run that a use case has read, so that it reads each thing once.
@@ -265,8 +267,10 @@ func (e *Engine) save(
 	s.run, s.fresh = after, true
 	e.remember(s.ref, after)
 	e.reportFailures(s.ref, before.Wait, events)
-	if len(c.Measures) > 0 {
-		e.opt.Observer.Counted(c.Measures)
+	// The names of reviewers are kept from metrics.
+	named := func(m view.Measure) bool { return m.Name == view.MeasureVerdictBy }
+	if counted := slices.DeleteFunc(slices.Clone(c.Measures), named); len(counted) > 0 {
+		e.opt.Observer.Counted(counted)
 	}
 	if atRest(after) {
 		e.watch.wake(s.ref)

@@ -27,8 +27,9 @@ func measures() []clause {
 // measureNames returns all measures.
 func measureNames() []view.MeasureName {
 	return []view.MeasureName{
-		view.MeasureStarted, view.MeasureEnded, view.MeasureTransition, view.MeasureStopped,
-		view.MeasureVerdict, view.MeasureVerdictTime, view.MeasureVerdictReason, view.MeasureDispatchFailed, view.MeasureDispatchTime,
+		view.MeasureStarted, view.MeasureEnded, view.MeasureDecided, view.MeasureTransition, view.MeasureStopped,
+		view.MeasureVerdict, view.MeasureVerdictTime, view.MeasureVerdictReason, view.MeasureVerdictBy,
+		view.MeasureChecked, view.MeasureHits, view.MeasureRunHits, view.MeasureDispatchFailed, view.MeasureDispatchTime,
 	}
 }
 

@@ -46,6 +46,11 @@ const (
 	// MeasureEnded counts the runs that ended. The key is the terminal status and, of
 	// a completed run with an outcome, ":" and the outcome.
 	MeasureEnded MeasureName = "ended"
+	// MeasureDecided counts the runs that were completed and are decided: when a run is
+	// completed and needs no verdict, or else when it is given the verdict that it needs.
+	// A run that needs another one after a re-screening counts again. ParseDecided decodes
+	// its key.
+	MeasureDecided MeasureName = "decided"
 	// MeasureTransition counts the transitions of the runs of a version. ParseTransition
 	// decodes its key.
 	MeasureTransition MeasureName = "transition"
@@ -59,6 +64,17 @@ const (
 	MeasureVerdictTime MeasureName = "verdict_time"
 	// MeasureVerdictReason counts the rejections with a reason; the key is its code.
 	MeasureVerdictReason MeasureName = "verdict_reason"
+	// MeasureVerdictBy counts verdicts by reviewer; the key is the decision, ":" and the
+	// name, which is empty for a client that names nobody. The names are personal data: they
+	// must not reach a log or a metric, and an engine keeps them from its observer.
+	MeasureVerdictBy MeasureName = "verdict_by"
+	// MeasureChecked counts the results of checks, at each visit; the key is the node and
+	// ":passed" or ":failed". ParseChecked decodes it.
+	MeasureChecked MeasureName = "checked"
+	// MeasureHits counts the screenings, also those of completed runs, that found hits; the
+	// key is the node. MeasureRunHits counts the runs, at their first such screening.
+	MeasureHits    MeasureName = "hits"
+	MeasureRunHits MeasureName = "run_hits"
 	// MeasureDispatchFailed counts dispatches without a result; the key is the
 	// provider. MeasureDispatchTime counts those with a result, by the time from the
 	// dispatch to the result; the key is a duration bucket, ":" and the provider.
@@ -103,6 +119,36 @@ func ParseTransition(key string) verification.Transition {
 		on = "next"
 	}
 	return verification.Transition{From: verification.NodeID(from), To: verification.NodeID(to), On: on}
+}
+
+// decidedKey encodes a decision in the key of a MeasureDecided.
+func decidedKey(d verification.Decision, outcome string) string {
+	if d == verification.DecisionNone {
+		return ":" + outcome
+	}
+	return string(d)
+}
+
+// ParseDecided returns the verdict in the key of a MeasureDecided or, for DecisionNone, the
+// outcome of a run that was completed without a verdict; it is empty for none.
+func ParseDecided(key string) (d verification.Decision, outcome string) {
+	verdict, outcome, _ := strings.Cut(key, ":")
+	return verification.Decision(verdict), outcome
+}
+
+// ParseVerdictBy returns the decision and the name in the key of a MeasureVerdictBy.
+func ParseVerdictBy(key string) (d verification.Decision, name string) {
+	verdict, name, _ := strings.Cut(key, ":")
+	return verification.Decision(verdict), name
+}
+
+// The ends of the keys of a MeasureChecked.
+const passedSuffix, failedSuffix = ":passed", ":failed"
+
+// ParseChecked returns the node in the key of a MeasureChecked, and whether the check passed.
+func ParseChecked(key string) (node verification.NodeID, passed bool) {
+	id, _, _ := strings.Cut(key, ":")
+	return verification.NodeID(id), strings.HasSuffix(key, passedSuffix)
 }
 
 // Measures returns the measures of an append whose events lead from the state before to
@@ -153,24 +199,64 @@ func (m *measuring) measure(event int) {
 		m.provider, m.dispatchedAt = f.Provider, e.At
 	case verification.ResultRecorded:
 		m.count(MeasureDispatchTime, durationKey(e.At.Sub(m.dispatchedAt))+":"+m.provider)
+		m.check(event, f)
 	case verification.DispatchFailed:
 		m.count(MeasureDispatchFailed, m.provider)
+	case verification.HitsFound:
+		m.hits(event, f.Node)
 	case verification.VerdictRecorded:
-		m.count(MeasureVerdict, string(f.Decision))
-		if f.Reason != "" {
-			m.count(MeasureVerdictReason, f.Reason)
-		}
-		if since, needed := m.before.EvolveAll(m.events[:event]).InReview(); needed {
-			m.count(MeasureVerdictTime, durationKey(e.At.Sub(since)))
-		}
+		m.verdict(event, f)
 	case verification.Completed:
 		m.end(verification.StatusCompleted, f.Outcome)
+		if d := m.runAt(event + 1).Decision(); d != verification.DecisionReview {
+			m.count(MeasureDecided, decidedKey(d, f.Outcome))
+		}
 	case verification.Failed:
 		m.stop(verification.StatusFailed)
 	case verification.Expired:
 		m.stop(verification.StatusExpired)
 	case verification.Cancelled:
 		m.stop(verification.StatusCancelled)
+	}
+}
+
+// runAt returns the run before an event.
+func (m *measuring) runAt(event int) verification.Run { return m.before.EvolveAll(m.events[:event]) }
+
+// check counts the result of a check.
+func (m *measuring) check(event int, f verification.ResultRecorded) {
+	suffix := failedSuffix
+	if f.Passed {
+		suffix = passedSuffix
+	}
+	m.count(MeasureChecked, string(f.Node)+suffix)
+	if f.Screening != nil && len(f.Screening.Hits) > 0 {
+		m.hits(event, f.Node)
+	}
+}
+
+// hits counts a screening that found hits.
+func (m *measuring) hits(event int, node verification.NodeID) {
+	m.count(MeasureHits, string(node))
+	if !m.runAt(event).HadHits {
+		m.count(MeasureRunHits, "")
+	}
+}
+
+func (m *measuring) verdict(event int, f verification.VerdictRecorded) {
+	m.count(MeasureVerdict, string(f.Decision))
+	m.count(MeasureVerdictBy, string(f.Decision)+":"+f.By)
+	if f.Reason != "" {
+		m.count(MeasureVerdictReason, f.Reason)
+	}
+	run := m.runAt(event)
+	since, needed := run.InReview()
+	if !needed {
+		return
+	}
+	m.count(MeasureVerdictTime, durationKey(m.events[event].At.Sub(since)))
+	if run.Ended == verification.StatusCompleted { // else it is decided when it is completed
+		m.count(MeasureDecided, decidedKey(f.Decision, ""))
 	}
 }
 

@@ -102,8 +102,9 @@ func (m *metrics) Counted(found []view.Measure) {
 			m.ended.WithLabelValues(status, outcome).Add(float64(f.Count))
 		case view.MeasureVerdictTime:
 			m.verdicts.Observe(f.Duration().Seconds())
-		case view.MeasureTransition, view.MeasureStopped, view.MeasureVerdict, view.MeasureVerdictReason,
-			view.MeasureDispatchFailed, view.MeasureDispatchTime:
+		case view.MeasureTransition, view.MeasureStopped, view.MeasureDecided, view.MeasureVerdict, view.MeasureVerdictReason,
+			view.MeasureVerdictBy, view.MeasureChecked, view.MeasureHits, view.MeasureRunHits, view.MeasureDispatchFailed,
+			view.MeasureDispatchTime:
 		}
 	}
 }

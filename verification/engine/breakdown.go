@@ -1,0 +1,118 @@
+// Numbers by check, reject reason and reviewer.
+
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
+)
+
+// CheckNumbers are the numbers of a check. Checks of several workflows with the same id
+// are added up.
+type CheckNumbers struct {
+	Node verification.NodeID
+	// Label is that of the current version of the workflow in the query; Node if there is
+	// none.
+	Label string
+	// Passed and Failed count the results; a check that a run visits twice counts twice.
+	Passed, Failed int
+	// Hits counts the screenings that found hits, also those of completed runs by later
+	// versions of a list.
+	Hits int
+}
+
+// ReasonNumbers counts the rejections with one reason.
+type ReasonNumbers struct {
+	// Reason is that of the current version of the workflow in the query. It has only a Code
+	// if there is none.
+	Reason verification.RejectReason
+	Count  int
+}
+
+// MaxReviewers is the maximum number of reviewers in Numbers by name.
+const MaxReviewers = 50
+
+// ReviewerNumbers count the verdicts of one reviewer. Under four eyes, the verdict is that
+// of the reviewer who confirmed it.
+type ReviewerNumbers struct {
+	// Name is the name that was recorded with the verdicts, which is personal data. It is
+	// empty for clients that name nobody.
+	Name string
+	// Others says that these are all reviewers beyond the first MaxReviewers.
+	Others             bool
+	Approved, Rejected int
+}
+
+func checkNumbers(current verification.Definition, found measured) []CheckNumbers {
+	checks := map[verification.NodeID]*CheckNumbers{}
+	at := func(id verification.NodeID) *CheckNumbers {
+		if checks[id] == nil {
+			checks[id] = &CheckNumbers{Node: id, Label: cmp.Or(current.Nodes[id].Label, string(id))}
+		}
+		return checks[id]
+	}
+	for _, m := range found[view.MeasureChecked] {
+		if id, passed := view.ParseChecked(m.Key); passed {
+			at(id).Passed += sum(m.Counts)
+		} else {
+			at(id).Failed += sum(m.Counts)
+		}
+	}
+	for _, m := range found[view.MeasureHits] {
+		at(verification.NodeID(m.Key)).Hits += sum(m.Counts)
+	}
+	var all []CheckNumbers
+	for _, c := range checks {
+		all = append(all, *c)
+	}
+	slices.SortFunc(all, func(a, b CheckNumbers) int {
+		return cmp.Or(b.Failed-a.Failed, b.Hits-a.Hits, cmp.Compare(a.Node, b.Node))
+	})
+	return all
+}
+
+func reasonNumbers(current verification.Definition, found measured) []ReasonNumbers {
+	var all []ReasonNumbers
+	for _, m := range found[view.MeasureVerdictReason] {
+		reason, known := current.RejectReason(m.Key)
+		if !known {
+			reason.Code = m.Key
+		}
+		all = append(all, ReasonNumbers{Reason: reason, Count: sum(m.Counts)})
+	}
+	slices.SortFunc(all, func(a, b ReasonNumbers) int {
+		return cmp.Or(b.Count-a.Count, cmp.Compare(a.Reason.Code, b.Reason.Code))
+	})
+	return all
+}
+
+func reviewerNumbers(found measured) []ReviewerNumbers {
+	reviewers := map[string]ReviewerNumbers{}
+	for _, m := range found[view.MeasureVerdictBy] {
+		decision, name := view.ParseVerdictBy(m.Key)
+		r := reviewers[name]
+		r.Name = name
+		if decision == verification.DecisionApprove {
+			r.Approved += sum(m.Counts)
+		} else {
+			r.Rejected += sum(m.Counts)
+		}
+		reviewers[name] = r
+	}
+	all := slices.SortedFunc(maps.Values(reviewers), func(a, b ReviewerNumbers) int {
+		return cmp.Or(b.Approved+b.Rejected-a.Approved-a.Rejected, cmp.Compare(a.Name, b.Name))
+	})
+	if len(all) <= MaxReviewers {
+		return all
+	}
+	others := ReviewerNumbers{Others: true}
+	for _, r := range all[MaxReviewers:] {
+		others.Approved += r.Approved
+		others.Rejected += r.Rejected
+	}
+	return append(all[:MaxReviewers], others)
+}
