@@ -1,4 +1,5 @@
-// Figures: the charts of the numbers page and the tables behind them.
+// Figures: the charts of the numbers page and the tables behind them, and those of steps,
+// times and providers.
 
 package console
 
@@ -6,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,18 +37,50 @@ type figures struct {
 
 // The styles of series: the same meaning has the same look in every figure.
 const (
-	styleGood, styleBad, styleLate, styleUpper, styleQuiet = 1, 2, 3, 4, 6
+	styleGood, styleBad, styleLate, styleUpper, styleRefused, styleQuiet = 1, 2, 3, 4, 5, 6
 )
 
-// figureNames returns the names of all figures in the order of the page.
-func figureNames() []string {
-	return []string{"runs", "steps", "verdicts", "queue", "latency", "failures"}
+// figureGroup is a part of the page with a heading: the message "numbers.group." and Name.
+type figureGroup struct {
+	Name    string
+	Columns [][]figure
+}
+
+// reviewersFigure is the name of the figure that names people: it is for admins only.
+const reviewersFigure = "reviewers"
+
+// groups makes all figures that the person may see, in the order of the page.
+func (f *figures) groups() (all []figureGroup) {
+	for _, g := range []struct {
+		name    string
+		columns [][]string
+	}{
+		{"decisions", [][]string{{"runs", "verdicts", "reasons", reviewersFigure}, {"outcomes", "checks", "steps", "queue"}}},
+		{"operators", [][]string{{"latency"}, {"failures"}}},
+	} {
+		group := figureGroup{Name: g.name}
+		for _, names := range g.columns {
+			var column []figure
+			for _, name := range names {
+				if name == reviewersFigure && !f.Role.Includes(verification.RoleAdmin) {
+					continue
+				}
+				made, err := f.figure(name)
+				f.keep(err)
+				column = append(column, made)
+			}
+			group.Columns = append(group.Columns, column)
+		}
+		all = append(all, group)
+	}
+	return all
 }
 
 // figure returns the figure with this name, or ErrNotFound.
 func (f *figures) figure(name string) (figure, error) {
 	draw := map[string]func() figure{
-		"runs": f.runs, "steps": f.steps, "verdicts": f.verdicts, "queue": f.queue, "latency": f.latency, "failures": f.failures,
+		"runs": f.runs, "outcomes": f.outcomes, "checks": f.checks, "reasons": f.reasons, reviewersFigure: f.reviewers,
+		"steps": f.steps, "verdicts": f.verdicts, "queue": f.queue, "latency": f.latency, "failures": f.failures,
 	}[name]
 	if draw == nil {
 		return figure{}, verification.NotFound("figure")
@@ -116,43 +150,25 @@ func (f *figures) asDuration(seconds float64) string {
 	return f.took(time.Duration(seconds * float64(time.Second)))
 }
 
-// days returns the points of a chart by day.
-func (f *figures) days() (all []chart.Point) {
-	for _, d := range f.numbers.Days {
+// plot returns a chart by day, from the first day with a value above 0.
+func (f *figures) plot(c chart.Chart) chart.Plot {
+	p := chart.Plot{Chart: c}
+	first := slices.IndexFunc(f.numbers.Days, func(d engine.DayNumbers) bool {
+		day := int(d.Day - f.numbers.Days[0].Day)
+		return slices.ContainsFunc(c.Series, func(s chart.Series) bool { return s.Values[day] > 0 })
+	})
+	if first < 0 {
+		return p
+	}
+	for i := range p.Series {
+		p.Series[i].Values = p.Series[i].Values[first:]
+	}
+	for _, d := range f.numbers.Days[first:] {
 		short, err := f.shortDay(d.Day)
 		f.keep(err)
-		all = append(all, chart.Point{Label: short, Name: d.Day.String()})
+		p.Points = append(p.Points, chart.Point{Label: short, Name: d.Day.String()})
 	}
-	return all
-}
-
-// runs shows the runs that ended on each day by status.
-func (f *figures) runs() figure {
-	ended := []verification.Status{
-		verification.StatusCompleted, verification.StatusFailed, verification.StatusExpired, verification.StatusCancelled,
-	}
-	styles := []int{styleGood, styleBad, styleLate, styleQuiet}
-	t := table{Columns: []tableColumn{f.column("day", false), f.column("started", true)}}
-	var series []chart.Series
-	for i, status := range ended {
-		name := f.text("status." + string(status))
-		s := chart.Series{Name: name, Style: styles[i]}
-		for _, d := range f.numbers.Days {
-			s.Values = append(s.Values, float64(d.Ended[status]))
-		}
-		series = append(series, s)
-		t.Columns = append(t.Columns, tableColumn{Key: string(status), Label: name, Number: true})
-	}
-	for _, d := range f.numbers.Days {
-		day := d.Day.String()
-		row := []cell{{day, day}, f.count(d.Started)}
-		for _, status := range ended {
-			row = append(row, f.count(d.Ended[status]))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	c := f.chart("runs", chart.Counts(chart.Highest(series, true), f.wholeNumber), f.wholeNumber, series...)
-	return figure{Drawing: f.drawn(f.charts.Columns(chart.Plot{Chart: c, Points: f.days()})), Table: t}
+	return p
 }
 
 // steps shows how many visits reached each step of a workflow, left it, or stopped there.
@@ -186,7 +202,7 @@ func (f *figures) steps() figure {
 func (f *figures) verdicts() figure {
 	median, upper := chart.Series{Name: f.text("numbers.p50")}, chart.Series{Name: f.text("numbers.p95"), Style: styleUpper}
 	t := table{Columns: []tableColumn{
-		f.column("day", false), f.column("approved", true), f.column("rejected", true), f.column("counted", true),
+		f.column("day", false), f.column("verdicts", true), f.column("counted", true),
 		{Key: "p50_seconds", Label: median.Name, Number: true},
 		{Key: "p95_seconds", Label: upper.Name, Number: true},
 	}}
@@ -198,12 +214,12 @@ func (f *figures) verdicts() figure {
 			median.Values, upper.Values = append(median.Values, v.P50.Seconds()), append(upper.Values, v.P95.Seconds())
 		}
 		t.Rows = append(t.Rows, []cell{
-			{day, day}, f.count(d.Approved), f.count(d.Rejected), f.count(v.Count), f.seconds(v.P50, v.Count), f.seconds(v.P95, v.Count),
+			{day, day}, f.count(d.Verdicts), f.count(v.Count), f.seconds(v.P50, v.Count), f.seconds(v.P95, v.Count),
 		})
 	}
 	highest := chart.Highest([]chart.Series{median, upper}, false)
 	c := f.chart("verdicts", chart.Durations(highest, f.asDuration), f.asDuration, median, upper)
-	return figure{Drawing: f.drawn(f.charts.Lines(chart.Plot{Chart: c, Points: f.days()})), Table: t}
+	return figure{Drawing: f.drawn(f.charts.Lines(f.plot(c))), Table: t}
 }
 
 // queue shows how long the runs in the review queue have waited.

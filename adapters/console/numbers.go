@@ -100,7 +100,7 @@ type numbersView struct {
 	Workflows workflowChoice
 	Summary   web.Summary // problems of the filter
 	Tiles     []tile
-	Figures   []figure
+	Groups    []figureGroup
 	CSV       string // the query of the links to CSV
 }
 
@@ -112,7 +112,14 @@ type rangeLink struct {
 }
 
 // tile is one number on top of the page.
-type tile struct{ Value, Text string }
+type tile struct {
+	Value, Text string
+	Note        string // a share; empty for none
+	Parts       []tilePart
+}
+
+// tilePart is a part of the number of a tile. Its name is the text of a workflow.
+type tilePart struct{ Name, Value string }
 
 // numbersPage shows all figures.
 func (c *console) numbersPage(w http.ResponseWriter, r *http.Request, s session) error {
@@ -138,14 +145,7 @@ func (c *console) numbersPage(w http.ResponseWriter, r *http.Request, s session)
 	for _, days := range slices.Sorted(slices.Values(numbersDays())) {
 		v.Ranges = append(v.Ranges, rangeLink{Days: days, URL: filter.query(days), Current: filter.Days == days})
 	}
-	for _, name := range figureNames() {
-		made, err := f.figure(name)
-		if err != nil {
-			return err
-		}
-		v.Figures = append(v.Figures, made)
-	}
-	if v.Tiles = f.tiles(); f.err != nil {
+	if v.Groups, v.Tiles = f.groups(), f.tiles(); f.err != nil {
 		return f.err
 	}
 	return c.render(w, s, status, "numbers", "numbers.title", v)
@@ -175,7 +175,9 @@ func (c *console) numbersTable(name string) handler {
 
 // numbers reads the numbers of a filter.
 func (c *console) numbers(r *http.Request, s session, f numbersFilter) (*figures, error) {
-	n, err := c.engine.Numbers(r.Context(), s.Tenant, engine.NumbersQuery{First: f.from, Last: f.to, Days: f.Days, Workflow: f.Workflow})
+	n, err := c.engine.Numbers(r.Context(), s.Tenant, engine.NumbersQuery{
+		First: f.from, Last: f.to, Days: f.Days, Workflow: f.Workflow, Reviewers: s.Role.Includes(verification.RoleAdmin),
+	})
 	return &figures{session: s, charts: c.charts, numbers: n, workflow: f.Workflow != ""}, err
 }
 
@@ -199,25 +201,49 @@ func numbersProblems(s session, problem error) (web.Summary, error) {
 	return all, err
 }
 
+// maxTileParts is the maximum number of outcomes in a tile.
+const maxTileParts = 4
+
 // tiles returns the numbers on top of the page.
 func (f *figures) tiles() []tile {
-	started, ended, completed := 0, 0, 0
+	started, approved, rejected := 0, 0, 0
 	for _, d := range f.numbers.Days {
 		started += d.Started
-		completed += d.Ended[verification.StatusCompleted]
-		for _, n := range d.Ended {
-			ended += n
+		approved += d.Approved
+		rejected += d.Rejected
+	}
+	alone, parts := 0, []tilePart(nil)
+	for _, o := range f.outcomeCounts() {
+		if alone += o.Unaided; o.Unaided > 0 && len(parts) < maxTileParts {
+			parts = append(parts, tilePart{f.outcome(o.Outcome), f.Number(o.Unaided)})
 		}
 	}
-	verdict, queue := f.numbers.TimeToVerdict, f.numbers.Queue
-	median := tile{"–", f.text("numbers.tile.noverdict")}
+	verdict := f.numbers.TimeToVerdict
+	median := tile{Value: "–", Text: f.text("numbers.tile.noverdict")}
 	if verdict.Count > 0 {
-		median = tile{f.took(verdict.P50), f.text("numbers.tile.verdict", f.took(verdict.P95))}
+		median = tile{Value: f.took(verdict.P50), Text: f.text("numbers.tile.verdict"), Note: f.text("numbers.tile.verdict.note", f.took(verdict.P95))}
 	}
 	return []tile{
-		{f.Number(started), f.text("numbers.tile.started")},
-		{f.part(completed, ended), f.text("numbers.tile.completed", f.Number(completed), f.Number(ended))},
+		f.tile("started", started, 0),
+		{
+			Value: f.Number(alone), Text: f.text("numbers.tile.unaided"), Parts: parts,
+			Note: f.noteOf("unaided", alone, alone+approved+rejected),
+		},
+		f.tile("approved", approved, approved+rejected),
+		f.tile("rejected", rejected, approved+rejected),
+		f.tile("hits", f.numbers.RunsWithHits, 0),
 		median,
-		{f.Number(queue.Open), f.text("numbers.tile.queue", f.Number(queue.Overdue))},
 	}
+}
+
+// tile returns the tile of a count and, unless the whole is 0, its share of that.
+func (f *figures) tile(name string, n, whole int) tile {
+	return tile{Value: f.Number(n), Text: f.text("numbers.tile." + name), Note: f.noteOf(name, n, whole)}
+}
+
+func (f *figures) noteOf(name string, n, whole int) string {
+	if whole == 0 {
+		return ""
+	}
+	return f.text("numbers.tile."+name+".note", f.part(n, whole))
 }

@@ -73,11 +73,11 @@ func TestTheNumbersAreThoseOfTheRuns(t *testing.T) {
 	query := "?from=2026-01-04&to=2026-01-07&workflow=" + string(id)
 	for name, want := range map[string][][]string{
 		"runs": {
-			{"day", "started", "completed", "failed", "expired", "cancelled"},
-			{"2026-01-04", "0", "0", "0", "0", "0"},
-			{"2026-01-05", "3", "1", "0", "0", "0"},
-			{"2026-01-06", "4", "3", "0", "2", "0"},
-			{"2026-01-07", "1", "0", "0", "0", "0"},
+			{"day", "started", "completed", "unaided", "unaided_refused", "approved", "rejected", "failed", "expired", "cancelled"},
+			{"2026-01-04", "0", "0", "0", "0", "0", "0", "0", "0", "0"},
+			{"2026-01-05", "3", "1", "1", "0", "0", "0", "0", "0", "0"},
+			{"2026-01-06", "4", "3", "2", "0", "1", "0", "0", "2", "0"},
+			{"2026-01-07", "1", "0", "0", "0", "0", "0", "0", "0", "0"},
 		},
 		"steps": {
 			{"step", "reached", "left", "stopped"},
@@ -112,9 +112,10 @@ func TestTheNumbersAreThoseOfTheRuns(t *testing.T) {
 	}
 	page := p.get("/numbers" + query)
 	wants(t, page, http.StatusOK,
-		"<b>8</b> <span>runs started</span>", "<b>66.7%</b> <span>of the runs that ended were completed: 4 of 6</span>",
+		"<b>8</b> <span>runs started</span>", `<b>3</b> <span>completed without a person</span> <span class="note">75% of the runs that were decided</span>`,
+		"<b>1</b> <span>approved by a reviewer</span>", "!<title>2026-01-04", "<title>2026-01-05",
 		"6 reached, 100% went on, 0 ended here", "3 of 9 calls failed, 33.3%", "!Choose a workflow",
-		`<option value="`+string(id)+`" selected>Open an account</option>`, "0 of them overdue")
+		`<option value="`+string(id)+`" selected>Open an account</option>`)
 	wants(t, p.get("/numbers?from=2026-01-04&to=2026-01-07"), http.StatusOK, "Choose a workflow above to see its steps.")
 	wants(t, p.get("/numbers"), http.StatusOK, "2025-12-09 to 2026-01-07, days in the time zone UTC")
 	wants(t, p.get("/numbers/secrets.csv"), http.StatusNotFound)

@@ -21,7 +21,7 @@ func TestNoCellOfATableIsAFormula(t *testing.T) {
 	}
 }
 
-func TestDurationsHaveAboutThreeDigits(t *testing.T) {
+func TestDurationsAreAsPeopleWriteThem(t *testing.T) {
 	all, err := web.ReadCatalogs(files)
 	if err != nil {
 		t.Fatal(err)
@@ -29,8 +29,10 @@ func TestDurationsHaveAboutThreeDigits(t *testing.T) {
 	s := session{Catalog: all.Choose("en", nil)}
 	for d, want := range map[time.Duration]string{
 		0: "0", 500 * time.Microsecond: "0.5 ms", 42 * time.Millisecond: "42 ms", 1234 * time.Millisecond: "1.23 s",
-		12345 * time.Millisecond: "12.3 s", 90 * time.Second: "1.5 min", 75 * time.Minute: "1.25 h", 36 * time.Hour: "1.5 d",
-		1000 * 24 * time.Hour: "1000 d",
+		12345 * time.Millisecond: "12.3 s", 90 * time.Second: "1.5 min", 75 * time.Minute: "1.25 h", 23*time.Hour + 59*time.Minute: "24 h",
+		24 * time.Hour: "1 day", 31*time.Hour + 26*time.Minute: "31 h", 48*time.Hour + time.Minute: "2 days", 71 * time.Hour: "71 h",
+		79 * time.Hour: "3 days 7 h", 119*time.Hour + 40*time.Minute: "5 days", 251 * time.Hour: "10 days", 253 * time.Hour: "11 days",
+		1000 * 24 * time.Hour: "1,000 days",
 	} {
 		if got, err := s.duration(d); got != want || err != nil {
 			t.Errorf("%v is %q, %v; want %q", d, got, err, want)

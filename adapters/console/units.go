@@ -10,22 +10,46 @@ import (
 	"github.com/verifyd/verifyd/verification/view"
 )
 
-// duration returns a duration in its largest unit with about three digits, such as
-// 2.5 h, and 0 without one. The keys of the messages are "unit." and the unit.
+// duration returns a duration below a day in its largest unit with about three digits, such
+// as 2.5 h, and 0 without one. The keys of the messages are "unit." and the unit. From a day
+// on, it is in whole days or hours, such as 31 h or 3 days 7 h.
 func (s session) duration(d time.Duration) (string, error) {
-	const day = 24 * time.Hour
-	if d == 0 {
+	switch {
+	case d == 0:
 		return "0", nil
+	case d >= 24*time.Hour:
+		return s.days(d)
 	}
 	for _, unit := range []struct {
 		key  string
 		size time.Duration
-	}{{"d", day}, {"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}} {
+	}{{"h", time.Hour}, {"min", time.Minute}, {"s", time.Second}} {
 		if d >= unit.size {
 			return s.T("unit."+unit.key, digits(float64(d)/float64(unit.size)))
 		}
 	}
 	return s.T("unit.ms", digits(float64(d)/float64(time.Millisecond)))
+}
+
+// days returns a duration of at least a day: hours below three days unless they are whole
+// days, days and hours below ten, else days.
+func (s session) days(d time.Duration) (string, error) {
+	const day = 24
+	hours := int(d.Round(time.Hour) / time.Hour)
+	switch {
+	case hours >= 10*day:
+		return s.N("duration.days", (hours+day/2)/day)
+	case hours%day == 0:
+		return s.N("duration.days", hours/day)
+	case hours < 3*day:
+		return s.T("unit.h", strconv.Itoa(hours))
+	}
+	whole, err := s.N("duration.days", hours/day)
+	if err != nil {
+		return "", err
+	}
+	rest, err := s.T("unit.h", strconv.Itoa(hours%day))
+	return whole + " " + rest, err
 }
 
 // digits returns a number of at least 0 with about three digits.
