@@ -112,7 +112,7 @@ func TestTheNumbersAreThoseOfTheRuns(t *testing.T) {
 	}
 	page := p.get("/numbers" + query)
 	wants(t, page, http.StatusOK,
-		"<b>8</b> <span>runs started</span>", `<b>3</b> <span>completed without a person</span> <span class="note">75% of the runs that were decided</span>`,
+		"<b>8</b> <span>runs started</span>", `<b>3</b> <span>completed without a person</span> <span class="share">75% of the runs that were decided</span>`,
 		"<b>1</b> <span>approved by a reviewer</span>", "!<title>2026-01-04", "<title>2026-01-05",
 		"6 reached, 100% went on, 0 ended here", "3 of 9 calls failed, 33.3%", "!Choose a workflow",
 		`<option value="`+string(id)+`" selected>Open an account</option>`)

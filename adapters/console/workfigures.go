@@ -41,8 +41,12 @@ func (f *figures) runs() figure {
 		t.Columns = append(t.Columns, tableColumn{Key: k.key, Label: k.name, Number: true})
 	}
 	series := []chart.Series{
-		{Name: kinds[0].name, Style: styleGood}, {Name: kinds[1].name, Style: styleRefused}, {Name: kinds[2].name, Style: styleUpper},
-		{Name: kinds[3].name, Style: styleBad}, {Name: kinds[4].name, Style: styleLate}, {Name: f.text("numbers.gone"), Style: styleQuiet},
+		{Name: kinds[0].name, Style: styleGood},
+		{Name: kinds[1].name, Style: styleRefused},
+		{Name: kinds[2].name, Style: styleUpper},
+		{Name: kinds[3].name, Style: styleBad},
+		{Name: kinds[4].name, Style: styleLate},
+		{Name: f.text("numbers.gone"), Style: styleQuiet},
 	}
 	for _, d := range f.numbers.Days {
 		day := d.Day.String()
@@ -108,7 +112,8 @@ func (f *figures) outcomes() figure {
 	alone := chart.Series{Name: f.text("numbers.unaided"), Style: styleGood}
 	reviewed := chart.Series{Name: f.text("numbers.reviewed"), Style: styleQuiet}
 	t := table{Columns: []tableColumn{
-		f.column("outcome", false), {Key: "completed", Label: f.text("status.completed"), Number: true},
+		f.column("outcome", false),
+		{Key: "completed", Label: f.text("status.completed"), Number: true},
 		{Key: "unaided", Label: alone.Name, Number: true},
 	}}
 	var rows []chart.Row
@@ -127,7 +132,8 @@ func (f *figures) checks() figure {
 	failed := chart.Series{Name: f.text("numbers.notpassed"), Style: styleBad}
 	t := table{Columns: []tableColumn{
 		f.column("check", false), f.column("results", true),
-		{Key: "not_passed", Label: failed.Name, Number: true}, f.column("hits", true),
+		{Key: "not_passed", Label: failed.Name, Number: true},
+		f.column("hits", true),
 	}}
 	var rows []chart.Row
 	for _, c := range f.numbers.Checks {
