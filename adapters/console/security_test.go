@@ -99,6 +99,9 @@ func TestNoPageIsCachedOrFramed(t *testing.T) {
 		if strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
 			t.Errorf("%s: the policy %q is loose", name, policy)
 		}
+		if !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+			continue // no browser runs what is in a table
+		}
 		for _, inline := range []string{"<style", "style=", "onclick=", "<script>", "javascript:"} {
 			if strings.Contains(strings.ReplaceAll(a.body, "&lt;script&gt;", ""), inline) && !strings.Contains(a.body, "&#34;") {
 				t.Errorf("%s has %s inline", name, inline)
