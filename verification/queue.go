@@ -19,6 +19,10 @@ const (
 // replaces it with the summary of the run.
 type Review struct {
 	WorkflowName string // when the run started
+	// Subject is the name of whom the run is about, and Differing the first facts that do not
+	// match; empty for none. See WithBrief.
+	Subject   string
+	Differing []Differing
 	// Since is when the run began to need a verdict: it parked on a review step, completed
 	// with a flagged step, or was reopened by a hit, see Run.ReopenedAt.
 	Since time.Time

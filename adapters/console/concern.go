@@ -3,6 +3,7 @@
 package console
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -64,3 +65,11 @@ func (s session) hitText(h verification.Hit) string {
 
 // percent returns a score of 0 to 1 in percent.
 func percent(score float64) int { return int(math.Round(100 * score)) }
+
+// differing returns a fact that does not match, in the language of the reader.
+func (s session) differing(d verification.Differing) concernView {
+	return concernView{
+		Badge: &web.Badge{Tone: web.Warning, Text: s.say("concern.fact", isolate(inWords(d.Fact)))},
+		Text:  isolate(cmp.Or(d.Source, s.say("run.input"))) + ": " + isolate(d.Value),
+	}
+}

@@ -211,6 +211,7 @@ type queueRow struct {
 	ID        verification.RunID
 	URL       string
 	Reference string
+	Subject   string // the name of whom the run is about; may be empty
 	Workflow  string
 	Reasons   []concernView
 	More      string // says how many reasons are left out
@@ -265,9 +266,16 @@ func (c *console) queueRow(s session, run verification.Summary, f queueFilter, n
 	v := run.Review
 	row := queueRow{
 		ID: run.ID, URL: s.Base + "/runs/" + string(run.ID) + f.Query(), Reference: run.ReferenceID, Workflow: v.WorkflowName,
+		Subject: v.Subject,
 		Since: s.ago(v.Since, now), Claim: v.Claim.Name, Mine: v.Claim.IsOf(s.Person()),
 	}
+	for _, d := range v.Differing {
+		row.Reasons = append(row.Reasons, s.differing(d))
+	}
 	for _, concern := range v.Concerns {
+		if len(v.Differing) > 0 && concern.Kind == verification.ConcernFailed && concern.Finding == "" && concern.Score != nil {
+			continue // the facts say more than the score of their comparison
+		}
 		if concern.Kind == verification.ConcernReview && len(v.Concerns) > 1 {
 			continue // what a check found says more than the reason of the workflow
 		}

@@ -20,11 +20,13 @@ import (
 
 // shownReview is the JSON of the column "review".
 type shownReview struct {
-	WorkflowName string                 `json:"workflow_name"`
-	Concerns     []verification.Concern `json:"concerns"`
-	MoreConcerns int                    `json:"more_concerns,omitempty"`
-	Proposed     verification.Decision  `json:"proposed,omitempty"`
-	ProposedBy   verification.Person    `json:"proposed_by,omitzero"`
+	WorkflowName string                   `json:"workflow_name"`
+	Subject      string                   `json:"subject,omitempty"`
+	Differing    []verification.Differing `json:"differing,omitempty"`
+	Concerns     []verification.Concern   `json:"concerns"`
+	MoreConcerns int                      `json:"more_concerns,omitempty"`
+	Proposed     verification.Decision    `json:"proposed,omitempty"`
+	ProposedBy   verification.Person      `json:"proposed_by,omitzero"`
 }
 
 // reviewArgs are the columns of the review of a run; null and empty if it has none.
@@ -44,7 +46,7 @@ func newReviewArgs(s verification.Summary) (r reviewArgs, err error) {
 		causes[i] = string(c)
 	}
 	r.causes = strings.Join(causes, ",")
-	raw, err := json.Marshal(shownReview{v.WorkflowName, v.Concerns, v.MoreConcerns, v.Proposed, v.ProposedBy})
+	raw, err := json.Marshal(shownReview{v.WorkflowName, v.Subject, v.Differing, v.Concerns, v.MoreConcerns, v.Proposed, v.ProposedBy})
 	r.shown = string(raw)
 	return r, err
 }
@@ -82,7 +84,7 @@ func (r queueRow) summary() (verification.Summary, error) {
 		return s, err
 	}
 	v := verification.Review{
-		WorkflowName: shown.WorkflowName, Since: r.ReviewSince.UTC(), DueAt: utc(r.ReviewDue.Time),
+		WorkflowName: shown.WorkflowName, Subject: shown.Subject, Differing: shown.Differing, Since: r.ReviewSince.UTC(), DueAt: utc(r.ReviewDue.Time),
 		Concerns: shown.Concerns, MoreConcerns: shown.MoreConcerns, Causes: r.Causes, Proposed: shown.Proposed, ProposedBy: shown.ProposedBy,
 	}
 	if r.ClaimedBy.Valid {

@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/view"
 )
 
@@ -33,6 +34,13 @@ func TestTheRecordSaysWhomARunIsAbout(t *testing.T) {
 	}
 	k.Provider.On("pan", enginetest.Pass(map[string]any{"holder": "Asha Roy"}))
 	run := k.Start(k.Apply(d).ID, engine.StartRequest{ReferenceID: "person-1", Input: verification.Data(`{"name":"Asha Rao"}`)}).ID
+	queue, err := k.Engine.Queue(t.Context(), enginetest.Tenant, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}})
+	if err != nil || len(queue.Data) != 1 {
+		t.Fatalf("the queue has %d runs, %v, want 1", len(queue.Data), err)
+	}
+	if v := queue.Data[0].Review; v.Subject != "Asha Rao" || !cmp.Equal(v.Differing, []verification.Differing{{Fact: "Name", Source: "PAN", Value: "Asha Roy"}}) {
+		t.Errorf("the queue says that %q differs in %+v", v.Subject, v.Differing)
+	}
 	verdict := engine.VerdictRequest{Decision: verification.DecisionReject, Justified: true}
 	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, verdict); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("a verdict without a reason: %v, want it to be invalid", err)

@@ -230,6 +230,10 @@ func (e *Engine) save(
 ) (historyOnly bool, err error) {
 	now, before := e.now(), s.run
 	c := store.NewCommit(before, after, events, e.location(after.Started.Zone))
+	if c.Summary.Review != nil {
+		review := c.Summary.Review.WithBrief(view.BriefOf(s.program, after))
+		c.Summary.Review = &review
+	}
 	ends := after.Ended != "" && before.Ended == ""
 	further := s.program.Version.Definition.NoticesOf(before.Seq, events)
 	announce := false

@@ -148,8 +148,13 @@ func reviewIsListed(t *trial) {
 			List: oddText, ListVersion: oddText, Hits: []verification.Hit{hit, {ID: "e-2", Name: "b", Score: 0.5}},
 		}})
 	h = h.then(tick, verification.ReviewAsked{Node: "review", Label: oddText, Reason: oddText})
-	t.save(ours, h)
-	t.queues(reviewed([]history{h}), wholeQueue(instant(time.Minute)))
+	c := h.commitAfter(0)
+	brief := c.Summary.Review.WithBrief(verification.Subject{Name: oddText}, []verification.Differing{
+		{Fact: oddText, Source: oddText, Value: oddText}, {Fact: "b", Value: "c"},
+	})
+	c.Summary.Review = &brief
+	t.add(ours, h.id, 0, c)
+	t.queues([]verification.Summary{c.Summary}, wholeQueue(instant(time.Minute)))
 }
 
 func queueAgrees(t *trial) {

@@ -1,0 +1,27 @@
+// Briefs: what the review queue says of the subject of a run.
+
+package view
+
+import (
+	"cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// BriefOf returns whom a run is about, and the facts on which its sources differ, each with the
+// first value that differs. See SubjectOf and FactsOf.
+func BriefOf(p verification.Program, r verification.Run) (subject verification.Subject, differing []verification.Differing) {
+	facts := FactsOf(p, r, nil, nil)
+	for _, row := range facts.Rows {
+		for _, c := range row.Cells {
+			if c.Differs {
+				source := facts.Sources[c.Source]
+				differing = append(differing, verification.Differing{
+					Fact: row.Fact, Source: cmp.Or(source.Label, string(source.Node)), Value: c.Text,
+				})
+				break
+			}
+		}
+	}
+	return SubjectOf(p, r), differing
+}
