@@ -132,6 +132,21 @@ type RecordHits struct {
 	Hits        []Hit
 }
 
+// DecideHit records what a reviewer says about a hit, while the run needs a verdict. Unlike
+// a verdict it has no Seq: reviewers decide the hits of a run one by one.
+type DecideHit struct {
+	Node NodeID // of the check
+	List string
+	// Entry and Digest are the ID and the Digest of the hit. ErrConflict is returned if the
+	// check has no such hit, or has it no longer.
+	Entry, Digest string
+	Match         HitMatch
+	Reason        string // at most 10,000 characters; empty for none
+	By            string // the reviewer's name
+	Identity      string // as in GiveVerdict
+	Claim         Claim  // as in GiveVerdict
+}
+
 // Cancel ends a live run.
 type Cancel struct{}
 
@@ -150,5 +165,6 @@ func (Upload) command()         {}
 func (GiveVerdict) command()    {}
 func (ReturnProposal) command() {}
 func (RecordHits) command()     {}
+func (DecideHit) command()      {}
 func (Cancel) command()         {}
 func (Expire) command()         {}

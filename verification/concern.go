@@ -33,9 +33,11 @@ type Concern struct {
 	Kind   ConcernKind `json:"kind"`
 	// Sentences are those of the flag, or say that the check did not pass or gave no answer.
 	Sentences []Sentence `json:"sentences,omitempty"`
-	// Hit is the best hit of a screening, and MoreHits counts the others; nil for none.
-	Hit      *Hit `json:"hit,omitempty"`
-	MoreHits int  `json:"more_hits,omitempty"`
+	// Hit is the best hit of a screening that no reviewer has decided, or else the best one,
+	// and MoreHits counts the others; nil for none. DecidedHits counts the hits that are decided.
+	Hit         *Hit `json:"hit,omitempty"`
+	MoreHits    int  `json:"more_hits,omitempty"`
+	DecidedHits int  `json:"decided_hits,omitempty"`
 	// Finding is what the check says in one of the fields reason, status and result of its
 	// data, at most 100 characters; empty for none.
 	Finding string `json:"finding,omitempty"`
@@ -74,7 +76,14 @@ func (s Step) concern() (c Concern, yes bool) {
 	case s.Type == NodeReview:
 		c.Kind = ConcernReview
 	case len(hits) > 0:
-		c.Kind, c.Hit, c.MoreHits = ConcernHit, &hits[0], len(hits)-1
+		c.Kind, c.Hit, c.MoreHits = ConcernHit, &hits[0].Hit, len(hits)-1
+		for _, h := range slices.Backward(hits) {
+			if h.Decision.Match != "" {
+				c.DecidedHits++
+			} else {
+				c.Hit = &h.Hit
+			}
+		}
 	case failed:
 		c.Kind = ConcernFailed
 		c.Finding, c.Score = findingOf(s.Data)
@@ -89,21 +98,48 @@ func (s Step) concern() (c Concern, yes bool) {
 	return c, failed || s.flagged() && (s.Type != NodeReview || !s.finished())
 }
 
+// OpenHits returns the number of hits that no reviewer has decided.
+func (c Concern) OpenHits() int {
+	if c.Hit == nil {
+		return 0
+	}
+	return 1 + c.MoreHits - c.DecidedHits
+}
+
 // hits returns the hits of the step's screenings, the best first.
-func (s Step) hits() []Hit { return hitsOf(s.Screening, s.Rescreened) }
+func (s Step) hits() []FoundHit { return hitsOf(s.Screening, s.Rescreened, s.decisions()) }
+
+// decisions returns the decisions on the hits of the last visit.
+func (s Step) decisions() (all []HitDecision) {
+	for _, d := range s.HitDecisions {
+		if d.Visit == s.Visits {
+			all = append(all, d)
+		}
+	}
+	return all
+}
 
 // Hits returns the hits of the check and of later versions of the list, the best first.
-func (c Card) Hits() []Hit { return hitsOf(c.Screening, c.Rescreened) }
+func (c Card) Hits() []FoundHit { return hitsOf(c.Screening, c.Rescreened, c.HitDecisions) }
 
-func hitsOf(first *Screening, later []HitsFound) []Hit {
-	var all []Hit
+func hitsOf(first *Screening, later []HitsFound, decisions []HitDecision) []FoundHit {
+	var all []FoundHit
+	add := func(list string, hits []Hit) {
+		for _, h := range hits {
+			found := FoundHit{List: list, Hit: h}
+			if i := slices.IndexFunc(decisions, func(d HitDecision) bool { return d.hit() == ClearedHit{list, h.ID, h.Digest} }); i >= 0 {
+				found.Decision = decisions[i]
+			}
+			all = append(all, found)
+		}
+	}
 	if first != nil {
-		all = append(all, first.Hits...)
+		add(first.List, first.Hits)
 	}
 	for _, found := range later {
-		all = append(all, found.Hits...)
+		add(found.List, found.Hits)
 	}
-	slices.SortStableFunc(all, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(all, func(a, b FoundHit) int { return cmp.Compare(b.Score, a.Score) })
 	return all
 }
 

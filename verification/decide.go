@@ -85,6 +85,8 @@ func (d *decision) decide(c Command) error {
 		return d.returnProposal(c)
 	case RecordHits:
 		return d.recordHits(c)
+	case DecideHit:
+		return d.decideHit(c)
 	case Cancel:
 		return d.cancel()
 	case Expire:

@@ -1,8 +1,14 @@
-// Re-screening: a later version of a list has hits for a check of a completed run.
+// Hits: a later version of a list has some for a check of a completed run, and reviewers
+// decide each of them.
 
 package verification
 
-import "slices"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"time"
+)
 
 // maxHits is the maximum number of hits that one event records.
 const maxHits = 10
@@ -15,12 +21,12 @@ func (d *decision) recordHits(c RecordHits) error {
 	case !reached || s.Type != NodeCheck:
 		return InvalidField("run", "node_id", "the run has made no check at this node")
 	}
-	known := s.hitIDs(clean(c.List))
+	known := s.hitsOn(clean(c.List))
 	hits := make([]Hit, 0, min(len(c.Hits), maxHits))
 	for _, h := range c.Hits {
 		h = h.cleaned()
-		if len(hits) < maxHits && !slices.Contains(known, h.ID) {
-			known, hits = append(known, h.ID), append(hits, h)
+		if len(hits) < maxHits && !slices.ContainsFunc(known, h.unchanged) {
+			known, hits = append(known, h), append(hits, h)
 		}
 	}
 	if len(hits) > 0 {
@@ -43,7 +49,7 @@ func (r *ScreeningResult) recorded() *Screening {
 
 // cleaned returns the hit with texts that every store can keep.
 func (h Hit) cleaned() Hit {
-	h.ID, h.Name, h.Alias = clean(h.ID), clean(h.Name), clean(h.Alias)
+	h.ID, h.Name, h.Alias, h.Digest = clean(h.ID), clean(h.Name), clean(h.Alias), clean(h.Digest)
 	for _, texts := range []*[]string{&h.BirthDates, &h.Countries, &h.Topics, &h.Reasons} {
 		*texts = slices.Clone(*texts)
 		for i, text := range *texts {
@@ -53,21 +59,122 @@ func (h Hit) cleaned() Hit {
 	return h
 }
 
-// hitIDs returns the ids of the entries of a list that the check or a later screening found.
-func (s Step) hitIDs(list string) []string {
-	var ids []string
+// unchanged reports whether known is the same entry, and the entry has not changed since as
+// far as the digests tell.
+func (h Hit) unchanged(known Hit) bool {
+	return known.ID == h.ID && (known.Digest == h.Digest || known.Digest == "" || h.Digest == "")
+}
+
+// hitsOn returns the entries of a list that the check or a later screening found.
+func (s Step) hitsOn(list string) (all []Hit) {
 	if s.Screening != nil && s.Screening.List == list {
-		for _, h := range s.Screening.Hits {
-			ids = append(ids, h.ID)
-		}
+		all = append(all, s.Screening.Hits...)
 	}
 	for _, found := range s.Rescreened {
-		if found.List != list {
-			continue
-		}
-		for _, h := range found.Hits {
-			ids = append(ids, h.ID)
+		if found.List == list {
+			all = append(all, found.Hits...)
 		}
 	}
-	return ids
+	return all
+}
+
+// HitMatch says whether the entry of a hit is the person or company that was screened.
+type HitMatch string
+
+// The decisions on a hit.
+const (
+	MatchSame   HitMatch = "same"   // the entry is that person or company
+	MatchOther  HitMatch = "other"  // it is another one: the hit is cleared
+	MatchUnsure HitMatch = "unsure" // the reviewer cannot tell
+)
+
+// HitDecision is a decision on a hit. Its Match is empty for none.
+type HitDecision struct {
+	HitDecided
+	At    time.Time
+	Visit int // of the check: a decision counts for the hits of this visit only
+}
+
+// hit returns the hit that was decided.
+func (f HitDecided) hit() ClearedHit { return ClearedHit{f.List, f.Entry, f.Digest} }
+
+// FoundHit is a hit of a check, with the newest decision on it.
+type FoundHit struct {
+	List string
+	Hit
+	Decision HitDecision
+}
+
+// decideHit records a decision. A decision that says the same again changes nothing.
+func (d *decision) decideHit(c DecideHit) error {
+	decided := HitDecided{
+		Node: c.Node, List: c.List, Entry: c.Entry, Digest: c.Digest, Match: c.Match, Reason: c.Reason,
+		By: clean(c.By), Identity: clean(c.Identity),
+	}
+	switch c.Match {
+	case MatchSame, MatchOther, MatchUnsure:
+	default:
+		return InvalidField("hit", "match", `must be "same", "other" or "unsure"`)
+	}
+	if problem := notesProblem(c.Reason); problem != "" {
+		return InvalidField("hit", "reason", problem)
+	}
+	if err := d.checkClaim(c.Claim, Person{Identity: decided.Identity, Name: decided.By}); err != nil {
+		return err
+	}
+	if d.run.Decision() != DecisionReview {
+		return Conflict("run", "the run needs no verdict now, so its hits cannot be decided")
+	}
+	step, _ := d.run.Step(c.Node)
+	hits := step.hits()
+	i := slices.IndexFunc(hits, func(h FoundHit) bool { return (ClearedHit{h.List, h.ID, h.Digest}) == decided.hit() })
+	if i < 0 {
+		return Conflict("run", "the check does not have this hit, or has it no longer")
+	}
+	if request, err := d.program.RequestAgain("", d.run, c.Node); err == nil {
+		decided.Asked = askedDigest(request.With)
+	}
+	if hits[i].Decision.HitDecided != decided {
+		d.add(decided)
+	}
+	return nil
+}
+
+// decided keeps a decision in place of an earlier one on the same hit.
+func (s *Step) decided(f HitDecided, at time.Time) {
+	others := slices.DeleteFunc(slices.Clone(s.HitDecisions), func(d HitDecision) bool { return d.hit() == f.hit() })
+	s.HitDecisions = append(others, HitDecision{HitDecided: f, At: at, Visit: s.Visits})
+}
+
+// Cleared returns the hits that reviewers have cleared for a check that is asked with: hits
+// of any check of the run that was asked the same. A hit that some decision does not clear is
+// left out.
+func (r Run) Cleared(with map[string]any) (cleared []ClearedHit) {
+	var open []ClearedHit
+	asked := ""
+	for _, s := range r.Steps {
+		for _, d := range s.HitDecisions {
+			if asked == "" {
+				asked = askedDigest(with)
+			}
+			switch {
+			case d.Asked == "" || d.Asked != asked:
+			case d.Match == MatchOther:
+				cleared = append(cleared, d.hit())
+			default:
+				open = append(open, d.hit())
+			}
+		}
+	}
+	return slices.DeleteFunc(cleared, func(h ClearedHit) bool { return slices.Contains(open, h) })
+}
+
+// askedDigest identifies what a check is asked; empty if it cannot be encoded.
+func askedDigest(with map[string]any) string {
+	text, err := NewData(with)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }

@@ -14,13 +14,21 @@ const MaxNotes = 10000
 // ValidateNotes returns ErrInvalid unless the notes of a verdict have at most 10,000
 // characters and are valid UTF-8 without NUL.
 func ValidateNotes(s string) error {
-	switch {
-	case utf8.RuneCountInString(s) > MaxNotes:
-		return InvalidField("signal", "payload.notes", tooLong(MaxNotes))
-	case !storable(s):
-		return InvalidField("signal", "payload.notes", "must be valid UTF-8 without a NUL character")
+	if problem := notesProblem(s); problem != "" {
+		return InvalidField("signal", "payload.notes", problem)
 	}
 	return nil
+}
+
+// notesProblem says what is wrong with a text of a reviewer; empty if nothing is.
+func notesProblem(s string) string {
+	switch {
+	case utf8.RuneCountInString(s) > MaxNotes:
+		return tooLong(MaxNotes)
+	case !storable(s):
+		return "must be valid UTF-8 without a NUL character"
+	}
+	return ""
 }
 
 // The conflicts of a verdict. Each is an ErrConflict.

@@ -201,7 +201,7 @@ type HitsFound struct {
 
 // Hit is an entry of a list that is like a person or company.
 type Hit struct {
-	ID         string   `json:"id"`
+	ID         string   `json:"id"` // of the entry, within its list
 	Name       string   `json:"name"`
 	Alias      string   `json:"alias,omitempty"` // the name of the entry that matched, if it is not Name
 	Score      float64  `json:"score"`           // 0 to 1
@@ -209,6 +209,26 @@ type Hit struct {
 	BirthDates []string `json:"birth_dates,omitempty"`
 	Countries  []string `json:"countries,omitempty"`
 	Topics     []string `json:"topics,omitempty"` // why the entry is on the list
+	// Digest identifies what the entry says: another one means that the entry has changed.
+	// It is empty if the provider gives none, and then the entry counts as unchanged.
+	Digest string `json:"digest,omitempty"`
+}
+
+// HitDecided records what a reviewer says about a hit of a check. It replaces an earlier
+// decision on the hit.
+type HitDecided struct {
+	Node NodeID `json:"node"`
+	List string `json:"list"`
+	// Entry and Digest are the ID and the Digest of the hit.
+	Entry  string   `json:"entry"`
+	Digest string   `json:"digest,omitempty"`
+	Match  HitMatch `json:"match"`
+	Reason string   `json:"reason,omitempty"` // in the reviewer's words; empty for none
+	// Asked identifies the person or company that the hit was compared with: it is the
+	// SHA-256 of what the check is asked, in hexadecimal. It is empty if that cannot be told.
+	Asked    string `json:"asked,omitempty"`
+	By       string `json:"by,omitempty"`       // as in VerdictRecorded
+	Identity string `json:"identity,omitempty"` // as in VerdictRecorded
 }
 
 // Completed records that the run reached an end node.
@@ -251,6 +271,7 @@ func (VerdictRecorded) kind() string   { return "verdict_recorded" }
 func (VerdictProposed) kind() string   { return "verdict_proposed" }
 func (ProposalReturned) kind() string  { return "proposal_returned" }
 func (HitsFound) kind() string         { return "hits_found" }
+func (HitDecided) kind() string        { return "hit_decided" }
 func (Completed) kind() string         { return "completed" }
 func (Failed) kind() string            { return "failed" }
 func (Expired) kind() string           { return "expired" }
@@ -448,7 +469,7 @@ func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
 		decodeAs[ResultPending], decodeAs[CallbackReceived], decodeAs[PollFailed], decodeAs[DispatchFailed], decodeAs[ResultUnavailable],
 		decodeAs[CustomerAwaited], decodeAs[JourneyOpened], decodeAs[DocumentUploaded], decodeAs[CustomerSubmitted], decodeAs[BranchTaken],
 		decodeAs[ReviewAsked], decodeAs[VerdictRecorded], decodeAs[VerdictProposed], decodeAs[ProposalReturned], decodeAs[HitsFound],
-		decodeAs[Failed], decodeAs[Expired], decodeAs[Cancelled],
+		decodeAs[HitDecided], decodeAs[Failed], decodeAs[Expired], decodeAs[Cancelled],
 	} {
 		if f, err := decode(kind, raw); f != nil {
 			return f, err

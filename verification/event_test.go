@@ -95,9 +95,16 @@ func facts() map[string]struct {
 		},
 		"hits_found": {
 			verification.HitsFound{Node: "pan", List: "sanctions", ListVersion: "ab", Hits: []verification.Hit{
-				{ID: "e-1", Name: "Ivan", Score: 0.9, Reasons: []string{"same name"}},
+				{ID: "e-1", Name: "Ivan", Score: 0.9, Reasons: []string{"same name"}, Digest: "cd"},
 			}},
-			`{"node":"pan","list":"sanctions","list_version":"ab","hits":[{"id":"e-1","name":"Ivan","score":0.9,"reasons":["same name"]}]}`,
+			`{"node":"pan","list":"sanctions","list_version":"ab","hits":[{"id":"e-1","name":"Ivan","score":0.9,"reasons":["same name"],"digest":"cd"}]}`,
+		},
+		"hit_decided": {
+			verification.HitDecided{
+				Node: "pan", List: "sanctions", Entry: "e-1", Digest: "cd", Match: verification.MatchOther, Reason: "another year",
+				Asked: "ef", By: "asha", Identity: "verifyd#asha",
+			},
+			`{"node":"pan","list":"sanctions","entry":"e-1","digest":"cd","match":"other","reason":"another year","asked":"ef","by":"asha","identity":"verifyd#asha"}`,
 		},
 		"completed": {verification.Completed{Node: "done"}, `{"node":"done"}`},
 		"failed": {

@@ -49,6 +49,7 @@ func situations() []situation {
 		{"completed, not flagged", func(t tester) *journey { return checking(t, "").pass() }},
 		{"completed, flagged", open},
 		{"completed, settled", func(t tester) *journey { return open(t).after(time.Minute).approve("fine") }},
+		{"completed, with a new hit", func(t tester) *journey { return checking(t, "").pass().found("1") }},
 		{"failed", func(t tester) *journey { return checking(t, "").fail() }},
 		{"failed, settled", func(t tester) *journey { return checking(t, "").fail().reject("") }},
 		{"expired", func(t tester) *journey { return parked(t, "").after(2 * time.Hour).do(verification.Expire{}) }},
@@ -113,6 +114,7 @@ func matrices() []matrix {
 			completed, not flagged         | nothing | nothing | nothing | nothing | nothing | nothing
 			completed, flagged             | nothing | nothing | nothing | nothing | nothing | nothing
 			completed, settled             | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, with a new hit      | nothing | nothing | nothing | nothing | nothing | nothing
 			failed                         | nothing | nothing | nothing | nothing | nothing | nothing
 			failed, settled                | nothing | nothing | nothing | nothing | nothing | nothing
 			expired                        | nothing | nothing | nothing | nothing | nothing | nothing
@@ -149,6 +151,7 @@ func matrices() []matrix {
 			completed, not flagged         | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
 			completed, flagged             | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
 			completed, settled             | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
+			completed, with a new hit      | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing
 			failed                         | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
 			failed, settled                | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
 			expired                        | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
@@ -185,6 +188,7 @@ func matrices() []matrix {
 			completed, not flagged         | conflict | conflict | not open | not open | not open | not open | not open | not open
 			completed, flagged             | conflict | conflict | not open | not open | not open | not open | not open | not open
 			completed, settled             | conflict | conflict | not open | not open | not open | not open | not open | not open
+			completed, with a new hit      | conflict | conflict | not open | not open | not open | not open | not open | not open
 			failed                         | conflict | conflict | not open | not open | not open | not open | not open | not open
 			failed, settled                | conflict | conflict | not open | not open | not open | not open | not open | not open
 			expired                        | conflict | conflict | not open | not open | not open | not open | not open | not open
@@ -203,33 +207,35 @@ func matrices() []matrix {
 			{"a program rejects", verification.GiveVerdict{Decision: verification.DecisionReject}},
 			{"verdict `review`", verification.GiveVerdict{Decision: verification.DecisionReview}},
 			{"cancel", verification.Cancel{}},
+			{"a hit is decided", verification.DecideHit{Node: "pan", List: "sanctions", Entry: "1", Match: verification.MatchOther}},
 		}, `
-			not started                    | not found | not found | not found | not found
-			awaiting a result              | not open | not open | invalid | cancelled
-			pending                        | not open | not open | invalid | cancelled
-			waiting for a retry            | not open | not open | invalid | cancelled
-			retry due                      | not open | not open | invalid | cancelled
-			parked on the customer         | not open | not open | invalid | cancelled
-			abandoned                      | not open | not open | invalid | cancelled
-			customer came back             | not open | not open | invalid | cancelled
-			parked on review               | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | invalid | cancelled
-			parked on a second review      | verdict_recorded, completed | verdict_recorded, completed | invalid | cancelled
-			completed, not flagged         | verdict_recorded | verdict_recorded | invalid | conflict
-			completed, flagged             | verdict_recorded | verdict_recorded | invalid | conflict
-			completed, settled             | verdict_recorded | verdict_recorded | invalid | conflict
-			failed                         | verdict_recorded | verdict_recorded | invalid | conflict
-			failed, settled                | verdict_recorded | verdict_recorded | invalid | conflict
-			expired                        | verdict_recorded | verdict_recorded | invalid | conflict
-			overdue on the customer        | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
-			overdue on a result            | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
-			overdue on review              | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict
-			cancelled                      | verdict_recorded | verdict_recorded | invalid | nothing
-			cancelled after a verdict      | verdict_recorded | verdict_recorded | invalid | nothing
-			four eyes, parked on review    | conflict | conflict | invalid | cancelled
-			four eyes, proposed            | conflict | conflict | invalid | cancelled
-			four eyes, proposed, overdue   | conflict | conflict | invalid | conflict
-			four eyes, completed           | conflict | conflict | invalid | conflict
-			four eyes, completed, proposed | conflict | conflict | invalid | conflict`},
+			not started                    | not found | not found | not found | not found | not found
+			awaiting a result              | not open | not open | invalid | cancelled | conflict
+			pending                        | not open | not open | invalid | cancelled | conflict
+			waiting for a retry            | not open | not open | invalid | cancelled | conflict
+			retry due                      | not open | not open | invalid | cancelled | conflict
+			parked on the customer         | not open | not open | invalid | cancelled | conflict
+			abandoned                      | not open | not open | invalid | cancelled | conflict
+			customer came back             | not open | not open | invalid | cancelled | conflict
+			parked on review               | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | invalid | cancelled | conflict
+			parked on a second review      | verdict_recorded, completed | verdict_recorded, completed | invalid | cancelled | conflict
+			completed, not flagged         | verdict_recorded | verdict_recorded | invalid | conflict | conflict
+			completed, flagged             | verdict_recorded | verdict_recorded | invalid | conflict | conflict
+			completed, settled             | verdict_recorded | verdict_recorded | invalid | conflict | conflict
+			completed, with a new hit      | verdict_recorded | verdict_recorded | invalid | conflict | hit_decided
+			failed                         | verdict_recorded | verdict_recorded | invalid | conflict | conflict
+			failed, settled                | verdict_recorded | verdict_recorded | invalid | conflict | conflict
+			expired                        | verdict_recorded | verdict_recorded | invalid | conflict | conflict
+			overdue on the customer        | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict | conflict
+			overdue on a result            | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict | conflict
+			overdue on review              | expired, verdict_recorded | expired, verdict_recorded | invalid | conflict | conflict
+			cancelled                      | verdict_recorded | verdict_recorded | invalid | nothing | conflict
+			cancelled after a verdict      | verdict_recorded | verdict_recorded | invalid | nothing | conflict
+			four eyes, parked on review    | conflict | conflict | invalid | cancelled | conflict
+			four eyes, proposed            | conflict | conflict | invalid | cancelled | conflict
+			four eyes, proposed, overdue   | conflict | conflict | invalid | conflict | conflict
+			four eyes, completed           | conflict | conflict | invalid | conflict | conflict
+			four eyes, completed, proposed | conflict | conflict | invalid | conflict | conflict`},
 		{"What two reviewers do", []namedCommand{
 			{"one approves", verdictBy("asha", verification.DecisionApprove)},
 			{"the same one rejects", verdictBy("asha", verification.DecisionReject)},
@@ -251,6 +257,7 @@ func matrices() []matrix {
 			completed, not flagged         | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
 			completed, flagged             | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
 			completed, settled             | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
+			completed, with a new hit      | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
 			failed                         | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
 			failed, settled                | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
 			expired                        | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
@@ -283,6 +290,7 @@ func matrices() []matrix {
 			completed, not flagged         | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
 			completed, flagged             | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
 			completed, settled             | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
+			completed, with a new hit      | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
 			failed                         | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
 			failed, settled                | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
 			expired                        | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded

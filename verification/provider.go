@@ -23,6 +23,9 @@ type CheckRequest struct {
 	IdempotencyKey string
 	With           map[string]any // the `with` object of the node, rendered; its numbers are as Data.Map has them
 	Input          Data           // the run's input
+	// Cleared are hits that reviewers have decided to be other people or companies than the
+	// one that the check screens. A provider that screens leaves them out of its hits.
+	Cleared []ClearedHit
 	// CallbackURL is where the vendor may report the result of this dispatch. It is
 	// empty unless the provider is a CallbackReceiver.
 	CallbackURL string
@@ -44,6 +47,13 @@ type ProviderDescription struct {
 	// lists in order; nil if they are not known. Describe fills in both.
 	Rescreens bool
 	Lists     []string
+}
+
+// ClearedHit is an entry of a list that is known to be another person or company. An entry
+// with another digest has changed, and is not cleared. An empty digest means that the
+// provider gives none.
+type ClearedHit struct {
+	List, Entry, Digest string
 }
 
 // ScreeningResult is the result of screening a person or company against a list.

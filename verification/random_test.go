@@ -43,6 +43,11 @@ func nextCommand(t *rapid.T, j *journey) verification.Command {
 	case verification.WaitCustomer:
 		return verification.Submit{Signal: w.Signal, Payload: data(t, rapid.SampledFrom(payloads(w.Signal)).Draw(t, "payload"))}
 	case verification.WaitReview, verification.WaitNothing:
+		for _, s := range j.run.Steps {
+			if len(s.Rescreened) > 0 && rapid.Bool().Draw(t, "decides a hit") {
+				return decideCommand(t, s.Node)
+			}
+		}
 		return verdictCommand(t)
 	}
 	return verification.Expire{}
@@ -89,6 +94,18 @@ func verdictCommand(t *rapid.T) verification.Command {
 			verification.DecisionApprove, verification.DecisionReject, verification.DecisionReview,
 		}).Draw(t, "verdict"),
 		Notes: rapid.SampledFrom([]string{"", "seen"}).Draw(t, "notes"), By: who.Name, Identity: who.Identity,
+	}
+}
+
+func decideCommand(t *rapid.T, node verification.NodeID) verification.Command {
+	who := anyone(t)
+	return verification.DecideHit{
+		Node: node, List: "sanctions", Entry: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "entry"),
+		Digest: rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "decided digest"),
+		Match: rapid.SampledFrom([]verification.HitMatch{
+			verification.MatchSame, verification.MatchOther, verification.MatchUnsure, "perhaps",
+		}).Draw(t, "match"),
+		Reason: rapid.SampledFrom([]string{"", "another year"}).Draw(t, "why"), By: who.Name, Identity: who.Identity,
 	}
 }
 
@@ -140,8 +157,9 @@ func strayCommand(t *rapid.T, j *journey) verification.Command {
 		verdictCommand(t),
 		verification.ReturnProposal{Notes: "look again", By: back.Name, Identity: back.Identity},
 		verification.RecordHits{Node: node, List: "sanctions", Hits: []verification.Hit{{
-			ID: rapid.SampledFrom([]string{"a", "b", "\x00a"}).Draw(t, "hit"),
+			ID: rapid.SampledFrom([]string{"a", "b", "\x00a"}).Draw(t, "hit"), Digest: rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "digest of the hit"),
 		}}},
+		decideCommand(t, node),
 		verification.Cancel{},
 		verification.Expire{},
 	}
@@ -177,6 +195,7 @@ func anyEvent(t *rapid.T) verification.Event {
 		verification.VerdictProposed{Node: node, Decision: decision, Reason: "other", Identity: "asha"},
 		verification.ProposalReturned{Node: node, Decision: decision, Reason: "other", Identity: "ravi"},
 		verification.HitsFound{Node: node, List: "sanctions", Hits: []verification.Hit{{ID: "a", Score: 0.9}}},
+		verification.HitDecided{Node: node, List: "sanctions", Entry: "a", Match: verification.MatchOther},
 		verification.Completed{Node: node},
 		verification.Failed{Node: node},
 		verification.Expired{},

@@ -97,6 +97,8 @@ type Card struct {
 	// Screening is what a check found on a list; nil if it has screened nobody. The API shows
 	// the data of the check instead.
 	Screening *Screening `json:"-"`
+	// HitDecisions are the decisions of reviewers on Hits. The API does not show them.
+	HitDecisions []HitDecision `json:"-"`
 	// DataSchema describes Data: as the providers of a check do, or with the labels of a
 	// form. Only printed reports and the pages of reviewers have it.
 	DataSchema DataSchema `json:"-"`
@@ -166,7 +168,7 @@ func (r Run) card(s Step, d Decision) Card {
 	c := Card{
 		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label,
 		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(),
-		Rescreened: s.Rescreened, Screening: s.Screening,
+		Rescreened: s.Rescreened, Screening: s.Screening, HitDecisions: s.decisions(),
 	}
 	c.Status, c.Sentences = r.cardStatus(s, d)
 	switch {

@@ -90,6 +90,8 @@ type Step struct {
 	Screening *Screening
 	// Rescreened are the hits that later versions of a list had, oldest first.
 	Rescreened []HitsFound
+	// HitDecisions are the newest decisions on the hits of all visits, oldest first.
+	HitDecisions []HitDecision
 
 	failedBefore bool // on an earlier visit, and no visit has passed since
 	unavailable  bool // on the last visit
@@ -248,6 +250,8 @@ func (r *Run) evolve(e Event) {
 		}
 		r.Verdict, r.Proposal, r.HadHits = Verdict{}, Verdict{}, true
 		r.withStep(f.Node, func(s *Step) { s.Rescreened = append(slices.Clip(s.Rescreened), f) })
+	case HitDecided:
+		r.withStep(f.Node, func(s *Step) { s.decided(f, e.At) })
 	case Completed:
 		r.ended(StatusCompleted, nil, e.At)
 		r.Outcome, r.EndNode = f.Outcome, f.Node

@@ -17,6 +17,9 @@ func (r Run) Size() int {
 		receiptSize*len(r.receipts)
 	for _, s := range r.Steps {
 		n += stepOverhead + len(s.Data) + len(s.Reason) + len(s.Label) + len(s.Rescreened)*maxHits*receiptSize
+		for _, d := range s.HitDecisions {
+			n += 2*receiptSize + len(d.Reason)
+		}
 		if s.Screening != nil {
 			n += receiptSize * (1 + 3*len(s.Screening.Hits))
 		}

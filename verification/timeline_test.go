@@ -127,7 +127,8 @@ func timelineKinds() []view.TimelineKind {
 		view.TimelineUploaded, view.TimelineSubmitted, view.TimelineConsented, view.TimelineDeclined,
 		view.TimelineOptedOut, view.TimelineBranched, view.TimelineElse, view.TimelineReview,
 		view.TimelineApproved, view.TimelineRejected, view.TimelineProposedApproval, view.TimelineProposedRejection,
-		view.TimelineSentBack, view.TimelineHitsFound, view.TimelineCompleted, view.TimelineFailed,
+		view.TimelineSentBack, view.TimelineHitsFound, view.TimelineMatches, view.TimelineHitSame,
+		view.TimelineHitOther, view.TimelineHitUnsure, view.TimelineCompleted, view.TimelineFailed,
 		view.TimelineExpired, view.TimelineCancelled,
 	}
 }

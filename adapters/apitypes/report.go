@@ -2,7 +2,11 @@
 
 package apitypes
 
-import "github.com/verifyd/verifyd/verification"
+import (
+	"slices"
+
+	"github.com/verifyd/verifyd/verification"
+)
 
 // Report is the report of a run.
 type Report struct {
@@ -79,8 +83,20 @@ func newCard(c verification.Card) Card {
 	return Card{
 		NodeID: c.NodeID, Type: c.Type, Key: c.Key, Label: c.Label, Status: c.Status, Reason: c.Reason,
 		StartedAt: Timestamp{c.StartedAt}, CompletedAt: Timestamp{c.CompletedAt}, Dispatches: c.Dispatches, Data: c.Data,
-		Visits: newVisits(c.Visits), VisitsOmitted: c.VisitsOmitted, Rescreened: c.Rescreened,
+		Visits: newVisits(c.Visits), VisitsOmitted: c.VisitsOmitted, Rescreened: withoutDigests(c.Rescreened),
 	}
+}
+
+// withoutDigests returns hits as the API shows them.
+func withoutDigests(all []verification.HitsFound) []verification.HitsFound {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Hits = slices.Clone(all[i].Hits)
+		for k := range all[i].Hits {
+			all[i].Hits[k].Digest = ""
+		}
+	}
+	return all
 }
 
 func newVisits(all []verification.CardVisit) (visits []CardVisit) {

@@ -64,6 +64,7 @@ func (c *console) table() []route {
 		{post, "/runs/{run}/claim", reviewer, c.claimRun},
 		{post, "/runs/{run}/release", reviewer, c.releaseRun},
 		{post, "/runs/{run}/verdict", reviewer, c.giveVerdict},
+		{post, "/runs/{run}/hits", reviewer, c.decideHit},
 		{post, "/runs/{run}/cancel", reviewer, c.cancelRun},
 
 		{get, "/numbers", viewer, c.numbersPage},

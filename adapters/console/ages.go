@@ -61,8 +61,8 @@ func (s session) say(key string, args ...any) string {
 }
 
 // count returns the message of a count; the key itself if there is none.
-func (s session) count(key string, n int) string {
-	text, err := s.N(key, n)
+func (s session) count(key string, n int, args ...any) string {
+	text, err := s.N(key, n, args...)
 	if err != nil {
 		return key
 	}

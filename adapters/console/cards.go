@@ -34,35 +34,6 @@ type cardView struct {
 	status verification.CardStatus
 }
 
-// hitView is an entry of a list that is like the person or company of a check.
-type hitView struct {
-	Name    string
-	Percent int
-	Alias   string // the name that matched, if it is not Name
-	Facts   []runFact
-	Reasons []string
-}
-
-// hits returns the hits of a card: of its check, and of later versions of the list.
-func (s session) hits(card verification.Card) (all []hitView) {
-	for _, h := range card.Hits() {
-		v := hitView{Name: h.Name, Percent: percent(h.Score), Alias: h.Alias, Reasons: h.Reasons}
-		for _, fact := range []struct {
-			key    string
-			values []string
-		}{{"hit.born", h.BirthDates}, {"hit.countries", h.Countries}, {"hit.topics", h.Topics}} {
-			if value := strings.Join(fact.values, ", "); value != "" {
-				if fact.key == "hit.countries" {
-					value = strings.ToUpper(value)
-				}
-				v.Facts = append(v.Facts, runFact{Label: s.say(fact.key), Value: value})
-			}
-		}
-		all = append(all, v)
-	}
-	return all
-}
-
 // withoutHits leaves out the sentences that say no more than that there are hits.
 func withoutHits(all []verification.Sentence) []verification.Sentence {
 	return slices.DeleteFunc(slices.Clone(all), func(one verification.Sentence) bool {
@@ -108,7 +79,7 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 			v.At = s.At(card.CompletedAt)
 		}
 		v.of, v.status = card.Type, card.Status
-		v.Hits = s.hits(card)
+		v.Hits = s.hits(rec, card, asked[card.NodeID].With)
 		v.cardData = s.cardData(rec, card, card.Data)
 		v.Line = v.Table.line()
 		v.AllValues, v.AskedTitle = s.say("card.values"), s.say("card.asked")

@@ -34,6 +34,12 @@ func (s session) concernView(c verification.Concern) concernView {
 		if c.MoreHits > 0 {
 			v.Text += " " + s.count("queue.more", c.MoreHits)
 		}
+		switch left := c.OpenHits(); {
+		case left == 0:
+			v.Badge = &web.Badge{Icon: "tick", Text: s.count("concern.decided", c.DecidedHits)}
+		case c.DecidedHits > 0:
+			v.Text += " · " + s.say("concern.left", left, left+c.DecidedHits)
+		}
 	case verification.ConcernFailed:
 		v.Badge = &web.Badge{Tone: web.Warning, Text: c.Label}
 		var found []string

@@ -73,6 +73,7 @@ func (c *console) showRun(w http.ResponseWriter, r *http.Request, s session, sta
 	s.path, _, _ = strings.Cut(f.list(), "?") // the navigation shows where the person is
 	v := c.runView(s, rec, f)
 	v.Verdict = c.verdictPanel(s, rec, f, claim, kept)
+	v.decideHits(s.Base+"/runs/"+string(id)+"/hits"+f.Query(), kept)
 	v.Verdict.ClaimNow = v.Verdict.Free && c.fromConsole(r) && !r.URL.Query().Has("lang") // a change of the language opens nothing
 	return c.renderTitled(w, s, status, "run", v.Reference, v)
 }

@@ -66,6 +66,10 @@ func (s session) happened(e view.TimelineEntry) string {
 		return s.say(key, label, isolate(e.Provider), e.Number)
 	case view.TimelineUploaded, view.TimelineHitsFound:
 		return s.say(key, label, isolate(e.Field))
+	case view.TimelineMatches:
+		return s.count(key, e.Number, label)
+	case view.TimelineHitSame, view.TimelineHitOther, view.TimelineHitUnsure:
+		return s.say(key, label, isolate(s.person(e.By)), isolate(e.Entry))
 	case view.TimelineBranched, view.TimelineElse:
 		return s.say(key, label, isolate(e.ToLabel))
 	case view.TimelineApproved, view.TimelineRejected, view.TimelineProposedApproval,
@@ -100,7 +104,7 @@ func toneOf(k view.TimelineKind) web.Tone {
 		view.TimelineUnavailable, view.TimelineCancelled:
 		return web.Bad
 	case view.TimelineReview, view.TimelineSentBack, view.TimelineDeclined, view.TimelineOptedOut,
-		view.TimelineHitsFound, view.TimelineNoResult, view.TimelinePollFailed:
+		view.TimelineHitsFound, view.TimelineMatches, view.TimelineHitSame, view.TimelineNoResult, view.TimelinePollFailed:
 		return web.Warning
 	}
 	return web.Neutral

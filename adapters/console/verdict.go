@@ -55,6 +55,7 @@ type verdictPanel struct {
 	MaxNotes int
 
 	Untold    string   // says that a verdict on this run, which is over, is sent to nobody; empty if that is not so
+	HitsLeft  [2]int   // the hits that nobody has decided, of how many; zero if all are decided
 	Reasons   []choice // of a rejection; none if the workflow names none
 	NotesRule string   // says when notes are required
 	NotesFor  verification.NotesRule
@@ -87,6 +88,8 @@ type keptVerdict struct {
 	Note    *web.Note
 	Changed bool // the page says so if a person has changed the run since the form was shown
 	Problem string
+
+	Hit, HitReason, HitProblem string // of a decision on a hit: see hitView.ID
 }
 
 // verdictPanel returns the panel of a run.

@@ -3,6 +3,7 @@
 package pdf
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -47,6 +48,7 @@ func (l *layout) card(n int, c verification.Card, r verification.Print) section 
 	if c.Type != verification.NodeReview && len(consents) == 0 { // the data of a review is its verdict, which is not printed
 		body = attach(body, l.cardData(dataTitle(c.Type), c.Data, c.DataSchema, t))
 	}
+	body = attach(body, l.cardHits(c, t))
 	body = append(body, l.cardVisits(c, t)...)
 	return l.framed(n, c.Label, word, t, body)
 }
@@ -269,6 +271,29 @@ func (l *layout) cardConsents(node verification.NodeID, all []verification.Conse
 		} {
 			blocks = append(blocks, l.cardEntry(e, t, limitText)...)
 		}
+	}
+	return blocks
+}
+
+// cardHits are what reviewers said about the hits of a check. Only a report for the file has
+// their decisions.
+func (l *layout) cardHits(c verification.Card, t tone) (blocks []block) {
+	for _, h := range c.Hits() {
+		d := h.Decision
+		word := map[verification.HitMatch]string{
+			verification.MatchSame: "The same person", verification.MatchOther: "Another person", verification.MatchUnsure: "Not sure",
+		}[d.Match]
+		if word == "" {
+			continue
+		}
+		if blocks == nil {
+			blocks = l.cardHead("Hits that were decided", t)
+		}
+		value := word + ", by " + cmp.Or(d.By, "a client of the API") + " on " + l.time(d.At)
+		if d.Reason != "" {
+			value += "\n" + d.Reason
+		}
+		blocks = append(blocks, l.cardEntry(entry{key: cmp.Or(h.Name, h.ID), value: value}, t, limitText)...)
 	}
 	return blocks
 }

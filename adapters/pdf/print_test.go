@@ -352,3 +352,23 @@ func TestSamplesForPeople(t *testing.T) {
 	})
 	t.Run("approved", func(t *testing.T) { check(t, render(t, p, forFile(bank(t), verification.DecisionApprove))) })
 }
+
+func TestAReportForTheFileSaysWhoDecidedEachHit(t *testing.T) {
+	p := bank(t)
+	for i := range p.Cards {
+		c := &p.Cards[i]
+		if c.NodeID != "court" {
+			continue
+		}
+		c.Screening = &verification.Screening{List: "fictional", Hits: []verification.Hit{
+			{ID: "e-1", Name: "Viktor Zamoyskov", Score: 0.9}, {ID: "e-2", Name: "Nobody Decided", Score: 0.8},
+		}}
+		c.HitDecisions = []verification.HitDecision{{
+			HitDecided: verification.HitDecided{List: "fictional", Entry: "e-1", Match: verification.MatchOther, Reason: "Born in 1961.", By: "Asha Rao"}, At: at(300),
+		}}
+	}
+	got := text(t, render(t, plain(t), forFile(p, verification.DecisionApprove)))
+	if want := "Viktor Zamoyskov\nAnother person, by Asha Rao on 20 Nov 2026, "; !strings.Contains(got, want) || !strings.Contains(got, "Born in 1961.\n") || strings.Contains(got, "Nobody Decided") {
+		t.Errorf("the document does not show %q and its reason, or shows a hit that nobody has decided:\n%s", want, got)
+	}
+}

@@ -96,6 +96,7 @@ func TestTheTableOfEventsSaysWhatHappened(t *testing.T) {
 		{verification.VerdictProposed{Decision: "reject", By: "asha", Identity: "id 7", Node: "review"}, "reject by asha (id 7) on review"},
 		{verification.ProposalReturned{By: "ben"}, "sent back by ben"},
 		{verification.HitsFound{Node: "pep", List: "sanctions", ListVersion: "0123456789abcdef", Hits: []verification.Hit{{}}}, "pep, 1 in version 0123456789ab of sanctions"},
+		{verification.HitDecided{Node: "pep", List: "sanctions", Entry: "e-1", Match: verification.MatchOther, By: "asha"}, "pep, e-1 of sanctions: other by asha"},
 		{verification.Completed{Node: "done"}, "done"},
 		{verification.Completed{Node: "done", Outcome: "declined"}, "done: declined"},
 		{verification.Failed{Node: "pan", Error: verification.RunError{Code: "CHECK_FAILED", Check: "pan"}, Cause: "timeout"}, "pan: CHECK_FAILED pan: timeout"},

@@ -49,6 +49,19 @@ func Parse(text string) (code string, ok bool) {
 	return "", false
 }
 
+// Name returns the name of a country in a language such as hi, by its alpha-2 code. Without
+// a name, it returns the code in upper case.
+func Name(code, lang string) string {
+	code = strings.ToUpper(code)
+	region, err := language.ParseRegion(code)
+	if names := display.Regions(language.Make(lang)); err == nil && names != nil {
+		if name := names.Name(region); name != "" {
+			return name
+		}
+	}
+	return code
+}
+
 // Index has the codes and the names of all countries, for a program that reads many texts.
 type Index struct{ codes, names map[string]string }
 

@@ -59,6 +59,16 @@ func TestAlpha2CodesAreUpperCase(t *testing.T) {
 	}
 }
 
+func TestCountriesHaveNamesInALanguage(t *testing.T) {
+	for _, row := range []struct{ code, lang, want string }{
+		{"ru", "en", "Russia"}, {"IN", "hi", "भारत"}, {"xk", "en", "Kosovo"}, {"suhh", "en", "SUHH"}, {"Atlantis", "en", "ATLANTIS"}, {"ru", "nonsense", "RU"},
+	} {
+		if got := country.Name(row.code, row.lang); got != row.want {
+			t.Errorf("Name(%q, %q) = %q, want %q", row.code, row.lang, got, row.want)
+		}
+	}
+}
+
 func BenchmarkParse(b *testing.B) {
 	for _, text := range []string{"de", "Zimbabwe", "Deutschland", "Atlantis"} {
 		b.Run(text, func(b *testing.B) {

@@ -238,6 +238,28 @@ func ExampleEngine_RecordHits() {
 	// false
 }
 
+// A reviewer clears a hit. The run still needs its verdict.
+func ExampleEngine_DecideHit() {
+	s, ctx := open(), context.Background()
+	defer s.close()
+	run := s.start(s.apply(journey), "")
+	s.consent(run)
+	must(s.RecordHits(ctx, acme, run, verification.RecordHits{
+		Node: "pan", List: "sanctions", ListVersion: "2026-11-22",
+		Hits: []verification.Hit{{ID: "e-1", Name: "Ivan Testov", Score: 0.93}},
+	}))
+	decision := verification.DecideHit{
+		Node: "pan", List: "sanctions", Entry: "e-1", Match: verification.MatchOther, Reason: "Born in 1961.", By: "asha", Identity: "asha",
+	}
+	if err := s.DecideHit(ctx, acme, run, decision); err != nil {
+		panic(err)
+	}
+	hit := must(s.RunRecord(ctx, acme, run)).Report.Concerns[0]
+	fmt.Println(hit.Hit.Name, hit.OpenHits(), must(s.Run(ctx, acme, run)).Decision)
+	// Output:
+	// Ivan Testov 0 review
+}
+
 func ExampleEngine_ReturnProposal() {
 	s, ctx := open(), context.Background()
 	defer s.close()

@@ -116,6 +116,20 @@ func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id
 	return err
 }
 
+// DecideHit records a reviewer's decision on a hit. The run still needs its verdict. Each of
+// these is an ErrConflict: the run needs no verdict now, its check does not have the hit, or
+// another person has claimed the run, see ErrClaimed. ErrInvalid is returned with the fields
+// that break a rule.
+func (e *Engine) DecideHit(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.DecideHit) error {
+	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
+	var err error
+	if c.Claim, err = e.claimBeside(ctx, s.ref, c.Identity); err != nil {
+		return err
+	}
+	_, err = e.command(ctx, s, c)
+	return err
+}
+
 // signalFingerprint identifies the request of a signal: it is the same for a repetition.
 type signalFingerprint struct {
 	Run      verification.RunID

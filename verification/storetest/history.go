@@ -294,6 +294,9 @@ func everyFact() []verification.Fact {
 		verification.HitsFound{Node: "pan", List: "sanctions", ListVersion: "ab", Hits: []verification.Hit{
 			{ID: oddText, Name: oddText, Score: 0.25, Reasons: []string{oddText}},
 		}},
+		verification.HitDecided{
+			Node: "pan", List: oddText, Entry: oddText, Digest: "ab", Match: verification.MatchOther, Reason: oddText, Asked: "cd", By: oddText, Identity: oddText,
+		},
 		verification.Completed{Node: "done", Outcome: "refused"},
 		verification.Failed{Node: "pan", Cause: oddText, Error: verification.RunError{
 			Code: verification.CodeCheckUnavailable, Check: "pan_verification", Message: oddText,

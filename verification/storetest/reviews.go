@@ -134,7 +134,7 @@ func reviewIsListed(t *trial) {
 	h := begin(1, instant(0), s)
 	hit := verification.Hit{
 		ID: oddText, Name: oddText, Alias: oddText, Score: 0.993, BirthDates: []string{"1961"}, Countries: []string{"ru"},
-		Topics: []string{oddText}, Reasons: []string{oddText},
+		Topics: []string{oddText}, Reasons: []string{oddText}, Digest: "ab",
 	}
 	for n := range 7 { // more concerns than a review shows
 		node := verification.NodeID(fmt.Sprintf("check_%d", n))
@@ -148,6 +148,7 @@ func reviewIsListed(t *trial) {
 			List: oddText, ListVersion: oddText, Hits: []verification.Hit{hit, {ID: "e-2", Name: "b", Score: 0.5}},
 		}})
 	h = h.then(tick, verification.ReviewAsked{Node: "review", Label: oddText, Reason: oddText})
+	h = h.then(tick, verification.HitDecided{Node: "screen", List: oddText, Entry: "e-2", Match: verification.MatchOther})
 	c := h.commitAfter(0)
 	brief := c.Summary.Review.WithBrief(verification.Subject{Name: oddText}, []verification.Differing{
 		{Fact: oddText, Source: oddText, Value: oddText}, {Fact: "b", Value: "c"},

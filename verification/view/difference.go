@@ -79,6 +79,36 @@ func date(s string) (day string, ok bool) {
 	return "", false
 }
 
+// SameWords returns two texts, in NFC. Their marks are the words that both have, in any
+// order: case and punctuation do not matter.
+func SameWords(a, b string) (x, y FactCell) {
+	x, y = FactCell{Text: composed(a)}, FactCell{Text: composed(b)}
+	inX, inY := plainWordsOf([]rune(x.Text)), plainWordsOf([]rune(y.Text))
+	x.Marks, y.Marks = wordsAlsoIn(inY, inX), wordsAlsoIn(inX, inY)
+	return x, y
+}
+
+// wordsAlsoIn returns the ranges of words that others have, too.
+func wordsAlsoIn(others, words []word) (found []Range) {
+	for _, w := range words {
+		if slices.ContainsFunc(others, func(o word) bool { return o.folded == w.folded }) {
+			found = append(found, w.Range)
+		}
+	}
+	return found
+}
+
+// plainWordsOf returns the words of a text without its punctuation.
+func plainWordsOf(text []rune) []word {
+	plain := slices.Clone(text)
+	for i, r := range plain {
+		if !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Number) {
+			plain[i] = ' '
+		}
+	}
+	return wordsOf(plain)
+}
+
 // maxWords bounds the words of texts that are compared word by word.
 const maxWords = 64
 

@@ -3,6 +3,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -23,11 +24,12 @@ type TimelineEntry struct {
 	Node     verification.NodeID
 	Label    string // of the step; for a branch, its node
 	Provider string // of a dispatch
-	Number   int    // of a dispatch
+	Number   int    // of a dispatch; for possible matches, how many there are
 	Visit    int    // of a line that begins a later visit of its step: 2 for the second visit; else 0
 	Field    string // of an upload; for hits, the list
 	Workflow string // of a start, with Version
 	Version  int
+	Entry    string // of a decision on a hit: the name of the entry
 	// Text is what a person, a program or the workflow wrote: a cause, a reason, an outcome,
 	// notes, an error, or the names of hits. It may be empty.
 	Text string
@@ -55,6 +57,7 @@ const (
 	TimelineCalledBack  TimelineKind = "called_back" // the vendor called back without a result: the provider is polled
 	TimelinePollFailed  TimelineKind = "poll_failed"
 	TimelinePassed      TimelineKind = "passed"
+	TimelineMatches     TimelineKind = "matches" // the check passed with possible matches on a list
 	TimelineNotPassed   TimelineKind = "not_passed"
 	TimelineNoResult    TimelineKind = "no_result" // a dispatch failed
 	TimelineUnavailable TimelineKind = "unavailable"
@@ -75,15 +78,22 @@ const (
 	TimelineProposedRejection TimelineKind = "proposed_rejection"
 	TimelineSentBack          TimelineKind = "sent_back"
 	TimelineHitsFound         TimelineKind = "hits_found" // a later version of a list has new hits
-	TimelineCompleted         TimelineKind = "completed"
-	TimelineFailed            TimelineKind = "failed"
-	TimelineExpired           TimelineKind = "expired"
-	TimelineCancelled         TimelineKind = "cancelled"
+	// A reviewer decided a hit.
+	TimelineHitSame   TimelineKind = "hit_same"
+	TimelineHitOther  TimelineKind = "hit_other"
+	TimelineHitUnsure TimelineKind = "hit_unsure"
+
+	TimelineCompleted TimelineKind = "completed"
+	TimelineFailed    TimelineKind = "failed"
+	TimelineExpired   TimelineKind = "expired"
+	TimelineCancelled TimelineKind = "cancelled"
 )
 
 // Timeline returns the lines of a history, oldest first.
 func Timeline(history []verification.Event) []TimelineEntry {
-	t := timeline{steps: map[verification.NodeID]verification.Step{}, visits: map[verification.NodeID]int{}}
+	t := timeline{
+		steps: map[verification.NodeID]verification.Step{}, visits: map[verification.NodeID]int{}, hits: map[verification.ClearedHit]string{},
+	}
 	for _, s := range verification.Fold("", history).Steps {
 		t.steps[s.Node] = s
 	}
@@ -95,7 +105,8 @@ func Timeline(history []verification.Event) []TimelineEntry {
 
 type timeline struct {
 	steps   map[verification.NodeID]verification.Step
-	visits  map[verification.NodeID]int // so far
+	visits  map[verification.NodeID]int        // so far
+	hits    map[verification.ClearedHit]string // the names of the entries found so far
 	entries []TimelineEntry
 }
 
@@ -147,10 +158,7 @@ func (t *timeline) entry(f verification.Fact) TimelineEntry {
 	case verification.PollFailed:
 		return TimelineEntry{Kind: TimelinePollFailed, Node: f.Node, Text: f.Cause, Next: f.PollAt}
 	case verification.ResultRecorded:
-		if f.Passed {
-			return TimelineEntry{Kind: TimelinePassed, Node: f.Node, Sentences: t.flags(f.Node, f.Data)}
-		}
-		return TimelineEntry{Kind: TimelineNotPassed, Node: f.Node, Sentences: t.flags(f.Node, f.Data)}
+		return t.result(f)
 	case verification.DispatchFailed:
 		return TimelineEntry{Kind: TimelineNoResult, Node: f.Node, Text: f.Cause, Next: f.RetryAt}
 	case verification.ResultUnavailable:
@@ -186,11 +194,18 @@ func (t *timeline) entry(f verification.Fact) TimelineEntry {
 	case verification.ProposalReturned:
 		return TimelineEntry{Kind: TimelineSentBack, Node: f.Node, Text: f.Notes, By: f.By, Reason: f.Reason}
 	case verification.HitsFound:
-		var names []string
-		for _, h := range f.Hits {
-			names = append(names, h.Name)
+		return TimelineEntry{Kind: TimelineHitsFound, Node: f.Node, Field: f.List, Text: t.found(f.List, f.Hits)}
+	case verification.HitDecided:
+		kind := TimelineHitUnsure
+		switch f.Match {
+		case verification.MatchSame:
+			kind = TimelineHitSame
+		case verification.MatchOther:
+			kind = TimelineHitOther
+		case verification.MatchUnsure:
 		}
-		return TimelineEntry{Kind: TimelineHitsFound, Node: f.Node, Field: f.List, Text: strings.Join(names, ", ")}
+		entry := cmp.Or(t.hits[verification.ClearedHit{List: f.List, Entry: f.Entry, Digest: f.Digest}], f.Entry)
+		return TimelineEntry{Kind: kind, Node: f.Node, Field: f.List, Entry: entry, Text: f.Reason, By: f.By}
 	case verification.Completed:
 		return TimelineEntry{Kind: TimelineCompleted, Text: f.Outcome}
 	case verification.Failed:
@@ -201,6 +216,32 @@ func (t *timeline) entry(f verification.Fact) TimelineEntry {
 		return TimelineEntry{Kind: TimelineCancelled}
 	}
 	return TimelineEntry{}
+}
+
+// result returns the line of a result. A check that passed with hits has not cleared anybody.
+func (t *timeline) result(f verification.ResultRecorded) TimelineEntry {
+	e := TimelineEntry{Kind: TimelineNotPassed, Node: f.Node, Sentences: t.flags(f.Node, f.Data)}
+	if f.Passed {
+		e.Kind = TimelinePassed
+	}
+	if f.Screening == nil || len(f.Screening.Hits) == 0 {
+		return e
+	}
+	found := t.found(f.Screening.List, f.Screening.Hits)
+	if f.Passed {
+		e.Kind, e.Field, e.Number, e.Text = TimelineMatches, f.Screening.List, len(f.Screening.Hits), found
+	}
+	return e
+}
+
+// found keeps the names of hits, and returns them as one text.
+func (t *timeline) found(list string, hits []verification.Hit) string {
+	var names []string
+	for _, h := range hits {
+		names = append(names, h.Name)
+		t.hits[verification.ClearedHit{List: list, Entry: h.ID, Digest: h.Digest}] = h.Name
+	}
+	return strings.Join(names, ", ")
 }
 
 // arrive counts a visit of a step. It returns the number of a later visit; 0 of the first.

@@ -3,7 +3,10 @@
 package screening
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -84,6 +87,29 @@ func (e *Entry) names() (all []string, compared int) {
 	compared = min(len(all), maxAliases)
 	add(e.Weak...)
 	return all, compared
+}
+
+// digest identifies what the entry says: it changes with any name, date, country, topic or
+// identifier, and not with their order.
+func (e *Entry) digest() string {
+	h := sha256.New()
+	part := func(values ...string) {
+		for _, v := range slices.Sorted(slices.Values(values)) {
+			h.Write([]byte(v + "\x1e"))
+		}
+		h.Write([]byte("\x1f"))
+	}
+	part(e.Name)
+	part(slices.Concat(e.Aliases, e.Weak)...)
+	part(e.BirthDates...)
+	part(e.Countries...)
+	part(e.Topics...)
+	numbers := make([]string, len(e.Identifiers))
+	for i, id := range e.Identifiers {
+		numbers[i] = string(id.Type) + " " + id.Value
+	}
+	part(numbers...)
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // withoutControls returns a text with spaces for control characters.

@@ -29,6 +29,7 @@ type Hit struct {
 	BirthDates []string `json:"birth_dates,omitempty"`
 	Countries  []string `json:"countries,omitempty"`
 	Topics     []string `json:"topics,omitempty"`
+	Digest     string   `json:"-"` // identifies what the entry says, see Entry.digest
 }
 
 // maxHits is the maximum number of hits of a search.
@@ -87,7 +88,7 @@ func (l *List) matches(s Subject, minimum float64) (all []*match, doubts []strin
 		if m.Score < minimum {
 			continue
 		}
-		m.ID, m.Name, m.BirthDates, m.Countries, m.Topics = e.ID, e.Name, e.BirthDates, e.Countries, e.Topics
+		m.ID, m.Name, m.BirthDates, m.Countries, m.Topics, m.Digest = e.ID, e.Name, e.BirthDates, e.Countries, e.Topics, e.digest()
 		switch {
 		case m.alike != nil:
 			m.Reasons = append(m.Reasons, l.explain(m.reading, e.Aliases[m.alias], *m.alike)...)

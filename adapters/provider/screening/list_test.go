@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/names"
@@ -251,7 +252,8 @@ e5,Person,--,,,
 		if want == nil {
 			want = got
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		entries := cmpopts.IgnoreFields(screening.Hit{}, "Digest") // the list in JSON has one more alias
+		if diff := cmp.Diff(want, got, entries); diff != "" {
 			t.Errorf("%s (-simple CSV +this):\n%s", tc.format.Type, diff)
 		}
 	}

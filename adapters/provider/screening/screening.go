@@ -149,7 +149,7 @@ func (w searchWith) subject() Subject {
 }
 
 // Check searches a list for the name in the check's `with`. Without a hit the check
-// passes. With one it passes with analysis_ok false, so that a reviewer decides, or fails,
+// passes; an entry that reviewers have cleared is no hit. With one it passes with analysis_ok false, so that a reviewer decides, or fails,
 // as the thresholds and the policy say. A name that could not be compared as a whole has
 // analysis_ok false. If the list is too old, source_ok is false.
 func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
@@ -157,7 +157,7 @@ func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verifi
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}
-	list, old, found, err := p.search(w, w.List)
+	list, old, found, err := p.search(w, w.List, r.Cleared)
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}
@@ -176,6 +176,9 @@ func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verifi
 	if len(found.cleared) > 0 {
 		result.Data["cleared"], result.Data["cleared_total"] = best(found.cleared), len(found.cleared)
 	}
+	if found.decided > 0 {
+		result.Data["cleared_hits"] = found.decided
+	}
 	if len(found.doubts) > 0 {
 		result.Data["not_compared"] = found.doubts
 	}
@@ -191,6 +194,7 @@ type judged struct {
 	noted   []*match // shown only, by the policy
 	cleared []*match // of whom the check says that another birth date clears them
 	failed  bool     // one of the hits fails the check
+	decided int      // hits that reviewers have cleared
 	doubts  []string // what could not be compared
 }
 
@@ -203,8 +207,9 @@ func (j judged) result(name string, l *List) *verification.ScreeningResult {
 	return r
 }
 
-// search searches a list for whom a check screens, and judges what it finds.
-func (p *Provider) search(w searchWith, name string) (list *List, old bool, found judged, err error) {
+// search searches a list for whom a check screens, and judges what it finds. Hits that
+// reviewers have cleared are only counted.
+func (p *Provider) search(w searchWith, name string, known []verification.ClearedHit) (list *List, old bool, found judged, err error) {
 	if list, old = p.lists.List(name, p.now()); list == nil {
 		problem := errors.New(ProviderName + ": with.list: there is no list of this name: the lists are " + orNone(p.lists.Names()))
 		return nil, false, judged{}, verification.Lacking(problem)
@@ -224,6 +229,8 @@ func (p *Provider) search(w searchWith, name string) (list *List, old bool, foun
 			found.cleared = append(found.cleared, m)
 		case t == noted:
 			found.noted = append(found.noted, m)
+		case slices.Contains(known, verification.ClearedHit{List: name, Entry: m.ID, Digest: m.Digest}):
+			found.decided++
 		default:
 			found.hits = append(found.hits, m)
 			found.failed = found.failed || t == failed
@@ -259,7 +266,7 @@ func (p *Provider) Rescreen(_ context.Context, list string, r verification.Check
 	if err != nil {
 		return verification.ScreeningResult{}, err
 	}
-	l, _, found, err := p.search(w, list)
+	l, _, found, err := p.search(w, list, r.Cleared)
 	if err != nil {
 		return verification.ScreeningResult{}, err
 	}

@@ -1,0 +1,280 @@
+// Hits of a screening: the customer beside the entry, and what reviewers say about each hit.
+
+package console
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/verifyd/verifyd/internal/country"
+	"github.com/verifyd/verifyd/internal/web"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/view"
+)
+
+// hitView is an entry of a list that is like the person or company of a check.
+type hitView struct {
+	session
+	ID       string // of its section on the page
+	Name     string
+	Percent  int
+	Rows     []hitRow
+	Reasons  []string
+	Decision *verdictView // the newest; nil for none
+	Form     *hitForm     // nil if the person cannot decide the hit now
+
+	node verification.NodeID
+	of   verification.FoundHit
+}
+
+// hitRow is a fact of the customer beside the same fact of the entry. The parts that both
+// have are marked.
+type hitRow struct {
+	Fact            string
+	Customer, Entry []factPart
+}
+
+// hitForm is the form with which a person decides a hit.
+type hitForm struct {
+	Action                    string // its URL; with the query of the queue
+	Node, List, Entry, Digest string
+	Reason                    string // typed before
+	Problem                   string // with the reason; empty for none
+	Max                       int    // characters of the reason
+}
+
+// hits returns the hits of a card: of its check, and of later versions of the list.
+func (s session) hits(rec engine.RunRecord, card verification.Card, asked verification.Data) (all []hitView) {
+	who := screenedOf(asked, rec.Subject)
+	for _, h := range card.Hits() {
+		v := hitView{
+			session: s, ID: hitID(card.NodeID, h.List, h.ID, h.Digest), Name: h.Name, Percent: percent(h.Score),
+			Rows: s.hitRows(who, h.Hit), Reasons: h.Reasons, node: card.NodeID, of: h,
+		}
+		if d := h.Decision; d.Match != "" {
+			v.Decision = &verdictView{Badge: s.matchBadge(d.Match), By: s.person(d.By), At: s.ago(d.At, rec.At), Notes: d.Reason}
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// hitID returns the id of the section of a hit: names of nodes and entries may have any
+// character.
+func hitID(node verification.NodeID, list, entry, digest string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", node, list, entry, digest))
+	return "hit-" + hex.EncodeToString(sum[:8])
+}
+
+func (s session) matchBadge(m verification.HitMatch) web.Badge {
+	b := web.Badge{Text: s.say("hit." + string(m))}
+	switch m {
+	case verification.MatchSame:
+		b.Tone, b.Icon = web.Bad, "flag"
+	case verification.MatchOther:
+		b.Icon = "tick"
+	case verification.MatchUnsure:
+		b.Tone = web.Warning
+	}
+	return b
+}
+
+// screened is whom a check has screened.
+type screened struct {
+	name, birthDate string
+	countries       []string // codes, as far as they are known
+	numbers         []string
+}
+
+// maxScreened is how many countries and numbers of a person are shown.
+const maxScreened = 20
+
+// screenedOf returns whom a check has screened: as it was asked and, if that is whom the
+// run is about, as the run says.
+func screenedOf(asked verification.Data, about verification.Subject) (who screened) {
+	values := asked.Map()
+	texts := func(keys ...string) (all []string) {
+		for _, key := range keys {
+			if all = textsOf(values[key]); len(all) > 0 {
+				break
+			}
+		}
+		return all[:min(len(all), maxScreened)]
+	}
+	who.name = strings.Join(texts("name", "full_name"), " ")
+	who.birthDate = strings.Join(texts("birth_date", "date_of_birth", "dob"), ", ")
+	for _, text := range texts("countries", "country", "nationality") {
+		if code, ok := country.Parse(text); ok {
+			text = code
+		}
+		who.countries = append(who.countries, text)
+	}
+	who.numbers = texts("identifiers", "number")
+	if who.name == "" || strings.EqualFold(strings.TrimSpace(who.name), strings.TrimSpace(about.Name)) {
+		who.name, who.birthDate = cmp.Or(who.name, about.Name), cmp.Or(who.birthDate, about.BirthDate)
+		if len(who.numbers) == 0 {
+			who.numbers = textsOf(about.Number)
+		}
+	}
+	return who
+}
+
+// textsOf returns the texts and numbers in a value; none if there are only empty ones.
+func textsOf(value any) (all []string) {
+	switch v := value.(type) {
+	case string:
+		if v = strings.TrimSpace(v); v != "" {
+			all = []string{v}
+		}
+	case json.Number:
+		all = []string{v.String()}
+	case float64:
+		all = []string{strconv.FormatFloat(v, 'f', -1, 64)}
+	case []any:
+		for _, one := range v {
+			all = append(all, textsOf(one)...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			all = append(all, textsOf(v[key])...)
+		}
+	}
+	return all
+}
+
+// hitRows returns the facts of a person or company beside those of an entry.
+func (s session) hitRows(who screened, h verification.Hit) (rows []hitRow) {
+	add := func(key string, customer, entry []factPart) {
+		if len(customer) > 0 || len(entry) > 0 {
+			rows = append(rows, hitRow{s.say(key), customer, entry})
+		}
+	}
+	customer, _ := view.SameWords(who.name, h.Name+" "+h.Alias)
+	_, name := view.SameWords(who.name, h.Name)
+	add("hit.name", partsOf(customer), partsOf(name))
+	if h.Alias != "" {
+		_, alias := view.SameWords(who.name, h.Alias)
+		add("hit.alias", nil, partsOf(alias))
+	}
+	add("hit.born", equalDates(who.birthDate, h.BirthDates), equalDates(strings.Join(h.BirthDates, ", "), []string{who.birthDate}))
+	add("hit.countries", s.countries(who.countries, h.Countries), s.countries(h.Countries, who.countries))
+	add("hit.numbers", partsOf(view.FactCell{Text: strings.Join(who.numbers, ", ")}), nil)
+	add("hit.topics", nil, partsOf(view.FactCell{Text: strings.Join(h.Topics, ", ")}))
+	return rows
+}
+
+// equalDates marks the beginning of each date that one of others has, too: the year, the year
+// and the month, or all of it.
+func equalDates(dates string, others []string) (parts []factPart) {
+	for i, date := range strings.Split(dates, ", ") {
+		if i > 0 {
+			parts = append(parts, factPart{", ", false})
+		}
+		longest := 0
+		for _, other := range others {
+			longest = max(longest, equalStart(date, other))
+		}
+		for _, part := range []factPart{{date[:longest], true}, {date[longest:], false}} {
+			if part.Text != "" {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return parts
+}
+
+// equalStart returns the length of what two dates begin with, in whole years, months and days.
+func equalStart(a, b string) (n int) {
+	x, y := strings.Split(a, "-"), strings.Split(b, "-")
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			break
+		}
+		n = len(strings.Join(x[:i+1], "-"))
+	}
+	return n
+}
+
+// countries returns the names of countries by their codes. Those that others have, too, are marked.
+func (s session) countries(given, others []string) (parts []factPart) {
+	for i, text := range given {
+		if i > 0 {
+			parts = append(parts, factPart{", ", false})
+		}
+		equal := slices.ContainsFunc(others, func(other string) bool { return strings.EqualFold(other, text) })
+		parts = append(parts, factPart{country.Name(text, s.Lang()), equal})
+	}
+	return parts
+}
+
+// decideHits adds the form of each hit for a person who may decide now, and folds the
+// verdict until every hit is decided.
+func (v *runView) decideHits(action string, kept keptVerdict) {
+	total, left := 0, 0
+	for _, cards := range [][]cardView{v.Problems, v.Given, v.Passed} {
+		for _, card := range cards {
+			for i := range card.Hits {
+				h := &card.Hits[i]
+				if total++; h.Decision == nil {
+					left++
+				}
+				if !v.Verdict.Needed || !v.Verdict.Form {
+					continue
+				}
+				h.Form = &hitForm{
+					Action: action, Node: string(h.node), List: h.of.List, Entry: h.of.ID, Digest: h.of.Digest,
+					Reason: h.of.Decision.Reason, Max: verification.MaxNotes,
+				}
+				if h.ID == kept.Hit {
+					h.Form.Reason, h.Form.Problem = kept.HitReason, kept.HitProblem
+				}
+			}
+		}
+	}
+	if v.Verdict.Needed && left > 0 {
+		v.Verdict.HitsLeft = [2]int{left, total}
+	}
+}
+
+// decideHit records what a person says about a hit, and leads back to the hit. A decision
+// that is refused stays on the page.
+func (c *console) decideHit(w http.ResponseWriter, r *http.Request, s session) error {
+	id, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	d := verification.DecideHit{
+		Node: verification.NodeID(r.PostForm.Get("node")), List: r.PostForm.Get("list"), Entry: r.PostForm.Get("entry"), Digest: r.PostForm.Get("digest"),
+		Match: verification.HitMatch(r.PostForm.Get("match")), Reason: strings.TrimSpace(r.PostForm.Get("reason")), By: s.Name, Identity: s.Identity,
+	}
+	kept := keptVerdict{Hit: hitID(d.Node, d.List, d.Entry, d.Digest), HitReason: d.Reason}
+	claim, err := c.claim(r.Context(), s, id, false)
+	if err != nil {
+		return err
+	}
+	err = c.engine.DecideHit(r.Context(), s.Tenant, id, d)
+	switch {
+	case err == nil:
+		return c.redirect(w, s.Base+"/runs/"+string(id)+queueFilterOf(r.URL.Query()).Query()+"#"+kept.Hit)
+	case errors.Is(err, verification.ErrClaimed):
+		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("hit.taken", isolate(claim.Name))}
+		return c.showRun(w, r, s, http.StatusConflict, kept)
+	case errors.Is(err, verification.ErrConflict):
+		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("hit.gone")}
+		return c.showRun(w, r, s, http.StatusConflict, kept)
+	case errors.Is(err, verification.ErrInvalid):
+		kept.HitProblem = s.say("hit.invalid", verification.MaxNotes)
+		return c.showRun(w, r, s, http.StatusUnprocessableEntity, kept)
+	}
+	return err
+}

@@ -1,0 +1,152 @@
+// Tests of hits on the run page: side by side, decided one by one, and then the verdict.
+
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// watched starts a run whose check has three hits on a list.
+func (d *desk) watched(reference string) verification.RunID {
+	d.t.Helper()
+	w := d.Apply(verification.Definition{
+		Workflow: "watched", Name: "Sanctions", Start: "details",
+		Nodes: map[verification.NodeID]verification.Node{
+			"details": {Type: verification.NodeCustomerInput, Label: "Your details", Next: "list", Fields: verification.InputFields{
+				{Name: "name", Type: verification.FieldText, Label: "Full name"}, {Name: "born", Type: verification.FieldText, Label: "Date of birth"},
+			}},
+			"list": {
+				Type: verification.NodeCheck, Label: "Sanctions screening", Provider: "script", Next: "done",
+				With: verification.Data(`{"list":"fictional","kind":"person","name":"${steps.details.data.name}","birth_date":"${steps.details.data.born}","countries":["ru","in"]}`),
+			},
+			"done": {Type: verification.NodeEnd},
+		},
+	})
+	found := enginetest.Pass(map[string]any{"analysis_ok": false})
+	found.Result.Screening = &verification.ScreeningResult{List: "fictional", ListVersion: "1", Hits: []verification.Hit{
+		{
+			ID: "f-1", Name: "ZAMOYSKOV, Viktor Aleksandrovich", Alias: "Vitya Zamoyskov", Score: 0.993, Reasons: []string{"Zamoyskov is the same"},
+			BirthDates: []string{"1961-03-14", "~1965"}, Countries: []string{"ru", "mh"}, Topics: []string{"sanction"}, Digest: "d1",
+		},
+		{ID: "f-2", Name: "Victor Zamoisky", Score: 0.91, BirthDates: []string{"1999"}},
+		{ID: `f-3"><canary-3>`, Name: canary(3), Score: 0.9, Countries: []string{"zz"}},
+	}}
+	d.Provider.On("list", found)
+	run := d.begin(w, reference)
+	d.Submit(run, "details_submitted", map[string]any{"name": "Viktor Zamoyskov", "born": "1961-07-02"})
+	d.Settle()
+	return run
+}
+
+// hitForms returns the fields of the forms of hits on a page, with the ids of their sections.
+func hitForms(t *testing.T, a response) (all [][]string) {
+	t.Helper()
+	for _, form := range regexp.MustCompile(`(?s)<section class="hit" id="(hit-[0-9a-f]+)".*?</section>`).FindAllStringSubmatch(a.body, -1) {
+		fields := []string{form[1]}
+		for _, f := range regexp.MustCompile(`<input type="hidden" name="(person|node|list|entry|digest)" value="([^"]*)">`).FindAllStringSubmatch(form[0], -1) {
+			fields = append(fields, f[1], strings.NewReplacer("&#34;", `"`, "&gt;", ">", "&lt;", "<", "&#39;", "'", "&#43;", "+").Replace(f[2]))
+		}
+		all = append(all, fields)
+	}
+	return all
+}
+
+func TestHitsAreDecidedOneByOneWithoutScript(t *testing.T) {
+	d := serve(t)
+	run := d.watched("case-1")
+	p, page := d.as(reviewer(verification.RoleReviewer)), "/runs/"+string(run)
+	first := p.get(page + "?cause=analysis")
+	wants(t, first, http.StatusOK, "Decide each hit first: 3 of 3 left", "Give a verdict now …",
+		`<mark>ZAMOYSKOV</mark>, <mark>Viktor</mark> Aleksandrovich`, `<mark>Viktor</mark> <mark>Zamoyskov</mark>`, `Vitya <mark>Zamoyskov</mark>`,
+		`<mark>1961</mark>-07-02`, `<mark>1961</mark>-03-14, ~1965`, `<mark>Russia</mark>, India`, `<mark>Russia</mark>, Marshall Islands`, `value="99"`,
+		"Sanctions screening\u2069: found 3 possible matches.", "!the check passed")
+	forms := hitForms(t, first)
+	if len(forms) != 3 {
+		t.Fatalf("there are %d hits, want 3", len(forms))
+	}
+	for i, decision := range []struct{ match, reason, left string }{
+		{"other", "Born on another day. " + canary(4), "2 of 3 left"}, {"unsure", "", "1 of 3 left"}, {"same", "", ""},
+	} {
+		a := p.post(page+"/hits?cause=analysis", append(forms[i][1:], "match", decision.match, "reason", decision.reason)...)
+		if want := "/console" + page + "?cause=analysis#" + forms[i][0]; a.status != http.StatusSeeOther || a.header.Get("Location") != want {
+			t.Fatalf("a decision = %d to %s, want 303 to %s: %s", a.status, a.header.Get("Location"), want, a.body)
+		}
+		if decision.left != "" {
+			wants(t, p.get(page), http.StatusOK, "Decide each hit first: "+decision.left, `id="decide"`)
+		}
+	}
+	decided := p.get(page)
+	wants(t, decided, http.StatusOK, "!Decide each hit first", "!Give a verdict now", `id="decide"`, "3 hits, all decided",
+		"Born on another day.", "!<canary-4>", "Another person", "asha-reviewer", "Change</summary>", "is another person.", "is not sure about", "is the same person.")
+	if a := p.post(page+"/hits", append(forms[2][1:], "match", "other")...); a.status != http.StatusSeeOther {
+		t.Errorf("another decision = %d", a.status)
+	}
+	if r := d.Run(run); r.Decision != verification.DecisionReview || r.Status != verification.StatusCompleted {
+		t.Errorf("run = %s, %s; want a completed one that needs a verdict", r.Status, r.Decision)
+	}
+	if held, err := d.Engine.Review(t.Context(), enginetest.Tenant, run); err != nil || held.Claim.Name != "asha-reviewer" {
+		t.Errorf("the claim is %+v, %v; want that of the reviewer who decides", held.Claim, err)
+	}
+	wants(t, d.as(reviewer(verification.RoleViewer)).get(page), http.StatusOK, "Another person", "!name=\"match\"")
+}
+
+func TestARefusedHitDecisionSaysWhy(t *testing.T) {
+	d := serve(t)
+	run := d.watched("case-1")
+	page := "/runs/" + string(run)
+	asha, ravi := d.as(reviewer(verification.RoleReviewer)), d.as(reviewerCalled("ravi"))
+	form := hitForms(t, asha.get(page))[0]
+	wants(t, asha.post(page+"/hits", append(form[1:], "match", "other", "reason", strings.Repeat("é", verification.MaxNotes+1))...),
+		http.StatusUnprocessableEntity, "Nothing was saved. Choose one of the buttons, and write at most 10000 characters.")
+	wants(t, asha.post(page+"/hits", append(form[1:], "match", "perhaps", "reason", "as typed")...), http.StatusUnprocessableEntity, `value="as typed"`)
+	mine := append(hitForms(t, ravi.get(page)), form)
+	ravi.post(page+"/claim", "take_over", "1")
+	wants(t, asha.post(page+"/hits", append(form[1:], "match", "other")...), http.StatusConflict, "has taken this run over", "!name=\"match\"")
+	d.GiveVerdict(run, verification.DecisionApprove)
+	wants(t, ravi.post(page+"/hits", append(mine[0][1:], "match", "other")...), http.StatusConflict, "the run needs no verdict now", "!name=\"match\"")
+	wants(t, ravi.post("/runs/0191f3c0-0000-7000-8000-0000000000ff/hits", "node", "list", "match", "other"), http.StatusNotFound)
+}
+
+func TestHitsAreDecidedInABrowserAndThenTheVerdict(t *testing.T) {
+	for name, o := range map[string]browser.Options{"wide": {Wide: true}, "no script": {Wide: true, NoScript: true}} {
+		t.Run(name, func(t *testing.T) {
+			d := serve(t)
+			run := d.watched("case-1")
+			tab := d.tab(reviewer(verification.RoleReviewer), o)
+			tab.Go(d.server.URL + "/console/runs/" + string(run))
+			tab.See(".hit form")
+			if !o.NoScript {
+				d.inspectAll(tab, "run-hits", "/runs/"+string(run), nil)
+				tab.Emulate(o)
+			}
+			for i, match := range []string{"other", "unsure", "other"} {
+				hit := fmt.Sprintf("section.hit:nth-of-type(%d)", i+1)
+				tab.See(hit + " > form")
+				if i == 0 {
+					tab.Fill(hit+" input[name=reason]", "Born in another year")
+				}
+				tab.Press(hit + ` > form button[value="` + match + `"]`)
+				tab.See(hit + " .given")
+			}
+			if text := tab.Text(); !strings.Contains(text, "Born in another year") || strings.Contains(text, "Decide each hit first") {
+				t.Errorf("after three decisions the page shows %s", text)
+			}
+			if !o.NoScript {
+				inspect(t, tab, "run-hits-decided")
+			}
+			tab.Press(`.verdict form.decide button[value="approve"]`)
+			tab.See(".note.good")
+			if got := d.Run(run).Decision; got != verification.DecisionApprove {
+				t.Errorf("the decision is %s, want approve", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,90 @@
+// Tests of hits that reviewers have cleared.
+
+package screening_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/verification"
+)
+
+func TestAnEntryThatReviewersClearedIsNoHit(t *testing.T) {
+	p := screening.NewProvider(screening.ListsOf("sanctions", screening.ListOf(viktor)), time.Now)
+	request := verification.CheckRequest{With: map[string]any{"list": "sanctions", "kind": "person", "name": "Viktor Zamoyskov", "fail_at": 0.9}}
+	first, err := p.Check(t.Context(), request)
+	if err != nil || first.Outcome != verification.OutcomeFailed || len(first.Screening.Hits) != 1 {
+		t.Fatalf("Check = %+v, %v; want one hit", first, err)
+	}
+	if _, told := first.Data["cleared_hits"]; told {
+		t.Errorf("without a cleared hit the data is %v", first.Data)
+	}
+	cleared := verification.ClearedHit{List: "sanctions", Entry: "viktor", Digest: first.Screening.Hits[0].Digest}
+	for _, c := range []struct {
+		name    string
+		cleared verification.ClearedHit
+		hits    int
+	}{
+		{"the entry", cleared, 0},
+		{"the entry as it was before a change", verification.ClearedHit{List: "sanctions", Entry: "viktor", Digest: "another"}, 1},
+		{"without a digest", verification.ClearedHit{List: "sanctions", Entry: "viktor"}, 1},
+		{"another entry", verification.ClearedHit{List: "sanctions", Entry: "ivan", Digest: cleared.Digest}, 1},
+		{"of another list", verification.ClearedHit{List: "peps", Entry: "viktor", Digest: cleared.Digest}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			request.Cleared = []verification.ClearedHit{c.cleared}
+			r, err := p.Check(t.Context(), request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := p.Rescreen(t.Context(), "sanctions", request)
+			if err != nil || len(again.Hits) != c.hits || len(r.Screening.Hits) != c.hits {
+				t.Errorf("%d hits, and %d at the re-screening, %v; want %d", len(r.Screening.Hits), len(again.Hits), err, c.hits)
+			}
+			outcome, counted := verification.OutcomeFailed, any(nil)
+			if c.hits == 0 {
+				outcome, counted = verification.OutcomePassed, 1
+			}
+			if r.Outcome != outcome || r.Data["analysis_ok"] != (c.hits == 0) || r.Data["cleared_hits"] != counted {
+				t.Errorf("%s with %v, want %s and %v cleared hits", r.Outcome, r.Data, outcome, counted)
+			}
+			fits(t, p, request.With, r.Data)
+		})
+	}
+}
+
+func TestTheDigestTellsThatAnEntryHasChanged(t *testing.T) {
+	digest := func(e screening.Entry) string {
+		found, err := screening.ListOf(e).Search(screening.Subject{Kind: "person", Name: "Viktor Zamoyskov"}, 0.5)
+		if err != nil || len(found.Hits) != 1 {
+			t.Fatalf("Search = %+v, %v; want one hit", found, err)
+		}
+		return found.Hits[0].Digest
+	}
+	base := viktor
+	base.Aliases, base.Countries, base.Topics = []string{"Vitya Z.", "V. Zamoyskov"}, []string{"ru", "by"}, []string{"sanction"}
+	want := digest(base)
+	for name, c := range map[string]struct {
+		change func(*screening.Entry)
+		same   bool
+	}{
+		"nothing":                  {func(*screening.Entry) {}, true},
+		"the order of aliases":     {func(e *screening.Entry) { e.Aliases = []string{"V. Zamoyskov", "Vitya Z."} }, true},
+		"the order of countries":   {func(e *screening.Entry) { e.Countries = []string{"by", "ru"} }, true},
+		"a new alias":              {func(e *screening.Entry) { e.Aliases = append(slices.Clone(e.Aliases), "Vik") }, false},
+		"a birth date":             {func(e *screening.Entry) { e.BirthDates = []string{"1961-03-15"} }, false},
+		"no birth date":            {func(e *screening.Entry) { e.BirthDates = nil }, false},
+		"a country":                {func(e *screening.Entry) { e.Countries = []string{"ru"} }, false},
+		"a topic":                  {func(e *screening.Entry) { e.Topics = []string{"sanction", "role.pep"} }, false},
+		"an identifier":            {func(e *screening.Entry) { e.Identifiers = e.Identifiers[:1] }, false},
+		"a value of another field": {func(e *screening.Entry) { e.Countries, e.Topics = []string{"ru", "by", "sanction"}, nil }, false},
+	} {
+		changed := base
+		c.change(&changed)
+		if got := digest(changed); (got == want) != c.same || got == "" {
+			t.Errorf("%s: digest %s, before %s", name, got, want)
+		}
+	}
+}

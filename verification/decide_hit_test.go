@@ -1,0 +1,216 @@
+package verification_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// decides is a decision of Asha on a hit of the list sanctions.
+func decides(node verification.NodeID, entry, digest string, m verification.HitMatch) verification.DecideHit {
+	return verification.DecideHit{Node: node, List: "sanctions", Entry: entry, Digest: digest, Match: m, By: "asha", Identity: "asha"}
+}
+
+// doubtful returns a run that is completed, and whose check has two hits.
+func doubtful(t *testing.T) *journey {
+	t.Helper()
+	j := checked(t)
+	w := j.run.Wait
+	return j.do(verification.RecordResult{
+		Node: w.Node, Dispatch: w.Dispatch, Outcome: verification.OutcomePassed, Data: data(t, `{"analysis_ok":false}`),
+		Screening: &verification.ScreeningResult{List: "sanctions", ListVersion: "v1", Hits: []verification.Hit{
+			{ID: "e-1", Name: "Ivan Testov", Score: 0.95, Digest: "1"}, {ID: "e-2", Name: "Olga Testova", Score: 0.9},
+		}},
+	})
+}
+
+func TestWhichHitDecisionsAreAccepted(t *testing.T) {
+	good := decides("pan", "e-1", "1", verification.MatchOther)
+	with := func(change func(*verification.DecideHit)) verification.DecideHit {
+		c := good
+		change(&c)
+		return c
+	}
+	held := verification.Claim{By: verification.Person{Identity: "ravi"}.Key(), Until: noon().Add(time.Hour)}
+	for _, row := range []struct {
+		name string
+		run  func(*testing.T) *journey
+		c    verification.DecideHit
+		want string
+	}{
+		{"of a person", doubtful, good, "hit_decided"},
+		{"of a program", doubtful, with(func(c *verification.DecideHit) { c.By, c.Identity = "", "" }), "hit_decided"},
+		{"the longest reason", doubtful, with(func(c *verification.DecideHit) { c.Reason = strings.Repeat("é", verification.MaxNotes) }), "hit_decided"},
+		{"a longer reason", doubtful, with(func(c *verification.DecideHit) { c.Reason = strings.Repeat("é", verification.MaxNotes+1) }), "invalid"},
+		{"a reason that no store can keep", doubtful, with(func(c *verification.DecideHit) { c.Reason = "a\x00" }), "invalid"},
+		{"no answer", doubtful, with(func(c *verification.DecideHit) { c.Match = "" }), "invalid"},
+		{"another answer", doubtful, with(func(c *verification.DecideHit) { c.Match = "maybe" }), "invalid"},
+		{"another node", doubtful, with(func(c *verification.DecideHit) { c.Node = "consent" }), "conflict"},
+		{"another list", doubtful, with(func(c *verification.DecideHit) { c.List = "peps" }), "conflict"},
+		{"another entry", doubtful, with(func(c *verification.DecideHit) { c.Entry = "e-3" }), "conflict"},
+		{"an entry that has changed", doubtful, with(func(c *verification.DecideHit) { c.Digest = "2" }), "conflict"},
+		{"while another person has the claim", doubtful, with(func(c *verification.DecideHit) { c.Claim = held }), "conflict"},
+		{"after a verdict", func(t *testing.T) *journey { t.Helper(); return doubtful(t).approve("") }, good, "conflict"},
+		{"of a run without a hit", finishedOpen, good, "conflict"},
+		{"of a later version", func(t *testing.T) *journey { t.Helper(); return checked(t).pass().found("e-9") }, decides("pan", "e-9", "", verification.MatchSame), "hit_decided"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got := outcome(row.run(t).try(row.c)); got != row.want {
+				t.Errorf("Decide = %s, want %s", got, row.want)
+			}
+		})
+	}
+	if _, err := doubtful(t).try(with(func(c *verification.DecideHit) { c.Claim = held })); !errors.Is(err, verification.ErrClaimed) {
+		t.Errorf("beside the claim of another person: %v, want ErrClaimed", err)
+	}
+}
+
+func TestTheNewestDecisionOnAHitCounts(t *testing.T) {
+	j := doubtful(t).do(decides("pan", "e-1", "1", verification.MatchOther)).after(time.Minute)
+	if events, err := j.try(decides("pan", "e-1", "1", verification.MatchOther)); err != nil || len(events) > 0 {
+		t.Errorf("the same decision again = %v, %v; want nothing", events, err)
+	}
+	again := decides("pan", "e-1", "1", verification.MatchSame)
+	again.Reason, again.By = "the passport", "ravi"
+	j.do(again)
+	var got []string
+	for _, h := range j.card("pan").Hits() {
+		got = append(got, strings.Join([]string{h.List, h.ID, string(h.Decision.Match), h.Decision.By, h.Decision.Reason}, "|"))
+	}
+	if diff := cmp.Diff([]string{"sanctions|e-1|same|ravi|the passport", "sanctions|e-2|||"}, got); diff != "" {
+		t.Errorf("hits (-want +got):\n%s", diff)
+	}
+	if d := j.card("pan").Hits()[0].Decision; !d.At.Equal(j.now) {
+		t.Errorf("the decision was made at %v, want %v", d.At, j.now)
+	}
+}
+
+func TestADecisionOnAHitIsNoVerdict(t *testing.T) {
+	j := doubtful(t)
+	was, before := j.detail(), j.card("pan")
+	j.do(decides("pan", "e-1", "1", verification.MatchOther)).do(decides("pan", "e-2", "", verification.MatchOther))
+	was.Seq += 2
+	equal(t, "the run", j.detail(), was)
+	after := j.card("pan")
+	after.HitDecisions = nil
+	equal(t, "the card", after, before)
+}
+
+func TestTheConcernCountsTheHitsThatAreLeft(t *testing.T) {
+	j := doubtful(t)
+	for _, want := range []struct {
+		entry, best   string
+		left, decided int
+	}{{"", "e-1", 2, 0}, {"e-1", "e-2", 1, 1}, {"e-2", "e-1", 0, 2}} {
+		if want.entry != "" {
+			digest := map[string]string{"e-1": "1"}[want.entry]
+			j.do(decides("pan", want.entry, digest, verification.MatchUnsure))
+		}
+		v, _ := j.run.Review()
+		c := v.Concerns[0]
+		if c.Kind != verification.ConcernHit || c.Hit.ID != want.best || c.OpenHits() != want.left || c.DecidedHits != want.decided {
+			t.Errorf("after the decision on %q: %+v of %s, %d left; want %+v", want.entry, c, c.Hit.ID, c.OpenHits(), want)
+		}
+	}
+}
+
+func TestAnEntryThatHasChangedIsANewHit(t *testing.T) {
+	j := doubtful(t).do(decides("pan", "e-1", "1", verification.MatchOther)).approve("fine")
+	for _, row := range []struct {
+		id, digest string
+		want       string
+	}{
+		{"e-1", "1", "nothing"},
+		{"e-1", "", "nothing"},  // the provider gives no digest
+		{"e-2", "9", "nothing"}, // it gave none before
+		{"e-1", "2", "hits_found"},
+		{"e-1", "2", "nothing"},
+		{"e-1", "1", "nothing"},
+	} {
+		c := verification.RecordHits{Node: "pan", List: "sanctions", Hits: []verification.Hit{{ID: row.id, Digest: row.digest}}}
+		if got := outcome(j.try(c)); got != row.want {
+			t.Errorf("%s with the digest %q = %s, want %s", row.id, row.digest, got, row.want)
+		}
+		j.do(c)
+	}
+	hits := j.card("pan").Hits()
+	if len(hits) != 3 || hits[0].Decision.Match != verification.MatchOther || hits[2].ID != "e-1" || hits[2].Decision.Match != "" {
+		t.Errorf("hits = %+v, want the old one decided and the new one not", hits)
+	}
+}
+
+func TestAHitIsClearedForWhomItWasComparedWith(t *testing.T) {
+	d := desk()
+	edit("pan", func(n *verification.Node) { n.With = verification.Data(`{"number":"${pan}"}`) })(&d)
+	j := begin(t, d, "").submit(consents)
+	j.screened(verification.ScreeningResult{List: "sanctions", Hits: []verification.Hit{{ID: "e-1", Digest: "1"}, {ID: "e-2"}, {ID: "e-3"}}}).found("e-4")
+	asked, err := j.program.RequestAgain(tenantID, j.run, "pan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := j.run.Cleared(asked.With); got != nil {
+		t.Errorf("before any decision %v are cleared", got)
+	}
+	j.do(decides("pan", "e-1", "1", verification.MatchOther)).do(decides("pan", "e-2", "", verification.MatchSame)).
+		do(decides("pan", "e-3", "", verification.MatchUnsure)).do(decides("pan", "e-4", "", verification.MatchOther))
+	want := []verification.ClearedHit{{List: "sanctions", Entry: "e-1", Digest: "1"}, {List: "sanctions", Entry: "e-4"}}
+	if diff := cmp.Diff(want, j.run.Cleared(asked.With)); diff != "" {
+		t.Errorf("cleared (-want +got):\n%s", diff)
+	}
+	asked.With["number"] = "another"
+	if got := j.run.Cleared(asked.With); len(got) > 0 {
+		t.Errorf("for another person %v are cleared", got)
+	}
+	asked.With["number"] = "ABCDE1234F"
+	j.do(decides("pan", "e-1", "1", verification.MatchSame))
+	if diff := cmp.Diff(want[1:], j.run.Cleared(asked.With)); diff != "" {
+		t.Errorf("cleared after another decision (-want +got):\n%s", diff)
+	}
+}
+
+// Two checks may ask the same of one list.
+func TestAHitThatOneCheckDoesNotClearIsNotCleared(t *testing.T) {
+	j := begin(t, screening("a", "b"), "")
+	for range 2 {
+		j.screened(verification.ScreeningResult{List: "sanctions", Hits: []verification.Hit{{ID: "e-1"}}})
+	}
+	j.do(verification.RecordHits{Node: "a", List: "sanctions", Hits: []verification.Hit{{ID: "e-2"}}}) // so that it needs a verdict
+	j.do(decides("a", "e-1", "", verification.MatchOther))
+	if got := j.run.Cleared(nil); len(got) != 1 {
+		t.Errorf("cleared are %v, want the hit: both checks ask the same", got)
+	}
+	j.do(decides("b", "e-1", "", verification.MatchSame))
+	if got := j.run.Cleared(nil); len(got) != 0 {
+		t.Errorf("cleared are %v, want none", got)
+	}
+}
+
+func TestADecisionCountsForItsVisitOnly(t *testing.T) {
+	d := define("screen", nodes{"screen": checkNode("Screening", "review"), "review": reviewNode("Manual review", "done"), "done": endNode()})
+	edit("review", func(n *verification.Node) { n.OnReject = "screen" })(&d)
+	j := begin(t, d, "")
+	hit := verification.ScreeningResult{List: "sanctions", Hits: []verification.Hit{{ID: "e-1"}}}
+	j.screened(hit).do(decides("screen", "e-1", "", verification.MatchOther)).reject("again").screened(hit)
+	if h := j.card("screen").Hits(); len(h) != 1 || h[0].Decision.Match != "" {
+		t.Errorf("on the second visit the hits are %+v, want one that is not decided", h)
+	}
+	if got := j.run.Cleared(nil); len(got) != 1 {
+		t.Errorf("cleared are %v, want the hit of the first visit", got)
+	}
+}
+
+func TestOnlyAPrintForTheFileHasHitDecisions(t *testing.T) {
+	j := doubtful(t).do(decides("pan", "e-1", "1", verification.MatchOther)).approve("fine")
+	for forFile, want := range map[bool]verification.HitMatch{false: "", true: verification.MatchOther} {
+		for _, c := range printed(j, verification.ProviderDescription{}, forFile).Cards {
+			if hits := c.Hits(); c.NodeID == "pan" && (len(hits) != 2 || hits[0].Decision.Match != want) {
+				t.Errorf("for the file: %t; the hits are %+v, want the first one decided: %q", forFile, hits, want)
+			}
+		}
+	}
+}
