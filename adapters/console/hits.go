@@ -53,6 +53,9 @@ type hitForm struct {
 	Max                       int    // characters of the reason
 }
 
+// Cleared reports whether the entry is another person or company.
+func (v hitView) Cleared() bool { return v.of.Decision.Match == verification.MatchOther }
+
 // hits returns the hits of a card: of its check, and of later versions of the list.
 func (s session) hits(rec engine.RunRecord, card verification.Card, asked verification.Data) (all []hitView) {
 	who := screenedOf(asked, rec.Subject)

@@ -49,7 +49,7 @@ func (d *desk) watched(reference string) verification.RunID {
 // hitForms returns the fields of the forms of hits on a page, with the ids of their sections.
 func hitForms(t *testing.T, a response) (all [][]string) {
 	t.Helper()
-	for _, form := range regexp.MustCompile(`(?s)<section class="hit" id="(hit-[0-9a-f]+)".*?</section>`).FindAllStringSubmatch(a.body, -1) {
+	for _, form := range regexp.MustCompile(`(?s)<section class="hit[ a-z]*" id="(hit-[0-9a-f]+)".*?</section>`).FindAllStringSubmatch(a.body, -1) {
 		fields := []string{form[1]}
 		for _, f := range regexp.MustCompile(`<input type="hidden" name="(person|node|list|entry|digest)" value="([^"]*)">`).FindAllStringSubmatch(form[0], -1) {
 			fields = append(fields, f[1], strings.NewReplacer("&#34;", `"`, "&gt;", ">", "&lt;", "<", "&#39;", "'", "&#43;", "+").Replace(f[2]))

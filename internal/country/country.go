@@ -54,7 +54,7 @@ func Parse(text string) (code string, ok bool) {
 func Name(code, lang string) string {
 	code = strings.ToUpper(code)
 	region, err := language.ParseRegion(code)
-	if names := display.Regions(language.Make(lang)); err == nil && names != nil {
+	if names := display.Regions(language.Make(lang)); err == nil && names != nil && code != "ZZ" { // the code of no country
 		if name := names.Name(region); name != "" {
 			return name
 		}

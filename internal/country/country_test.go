@@ -61,7 +61,7 @@ func TestAlpha2CodesAreUpperCase(t *testing.T) {
 
 func TestCountriesHaveNamesInALanguage(t *testing.T) {
 	for _, row := range []struct{ code, lang, want string }{
-		{"ru", "en", "Russia"}, {"IN", "hi", "भारत"}, {"xk", "en", "Kosovo"}, {"suhh", "en", "SUHH"}, {"Atlantis", "en", "ATLANTIS"}, {"ru", "nonsense", "RU"},
+		{"ru", "en", "Russia"}, {"IN", "hi", "भारत"}, {"xk", "en", "Kosovo"}, {"suhh", "en", "SUHH"}, {"zz", "en", "ZZ"}, {"Atlantis", "en", "ATLANTIS"}, {"ru", "nonsense", "RU"},
 	} {
 		if got := country.Name(row.code, row.lang); got != row.want {
 			t.Errorf("Name(%q, %q) = %q, want %q", row.code, row.lang, got, row.want)
