@@ -32,6 +32,7 @@ type hitView struct {
 	Reasons  []string
 	Decision *verdictView // the newest; nil for none
 	Form     *hitForm     // nil if the person cannot decide the hit now
+	Kept     string       // the reason of a decision that was refused, if there is no form
 
 	node verification.NodeID
 	of   verification.FoundHit
@@ -94,9 +95,10 @@ func (s session) matchBadge(m verification.HitMatch) web.Badge {
 
 // screened is whom a check has screened.
 type screened struct {
-	name, birthDate string
-	countries       []string // codes, as far as they are known
-	numbers         []string
+	name       string
+	birthDates []string
+	countries  []string // codes, as far as they are known
+	numbers    []string
 }
 
 // maxScreened is how many countries and numbers of a person are shown.
@@ -115,7 +117,7 @@ func screenedOf(asked verification.Data, about verification.Subject) (who screen
 		return all[:min(len(all), maxScreened)]
 	}
 	who.name = strings.Join(texts("name", "full_name"), " ")
-	who.birthDate = strings.Join(texts("birth_date", "date_of_birth", "dob"), ", ")
+	who.birthDates = texts("birth_date", "date_of_birth", "dob")
 	for _, text := range texts("countries", "country", "nationality") {
 		if code, ok := country.Parse(text); ok {
 			text = code
@@ -124,7 +126,10 @@ func screenedOf(asked verification.Data, about verification.Subject) (who screen
 	}
 	who.numbers = texts("identifiers", "number")
 	if who.name == "" || strings.EqualFold(strings.TrimSpace(who.name), strings.TrimSpace(about.Name)) {
-		who.name, who.birthDate = cmp.Or(who.name, about.Name), cmp.Or(who.birthDate, about.BirthDate)
+		who.name = cmp.Or(who.name, about.Name)
+		if len(who.birthDates) == 0 {
+			who.birthDates = textsOf(about.BirthDate)
+		}
 		if len(who.numbers) == 0 {
 			who.numbers = textsOf(about.Number)
 		}
@@ -169,7 +174,7 @@ func (s session) hitRows(who screened, h verification.Hit) (rows []hitRow) {
 		_, alias := view.SameWords(who.name, h.Alias)
 		add("hit.alias", nil, partsOf(alias))
 	}
-	add("hit.born", equalDates(who.birthDate, h.BirthDates), equalDates(strings.Join(h.BirthDates, ", "), []string{who.birthDate}))
+	add("hit.born", equalDates(who.birthDates, h.BirthDates), equalDates(h.BirthDates, who.birthDates))
 	add("hit.countries", s.countries(who.countries, h.Countries), s.countries(h.Countries, who.countries))
 	add("hit.numbers", partsOf(view.FactCell{Text: strings.Join(who.numbers, ", ")}), nil)
 	add("hit.topics", nil, partsOf(view.FactCell{Text: strings.Join(h.Topics, ", ")}))
@@ -178,8 +183,8 @@ func (s session) hitRows(who screened, h verification.Hit) (rows []hitRow) {
 
 // equalDates marks the beginning of each date that one of others has, too: the year, the year
 // and the month, or all of it.
-func equalDates(dates string, others []string) (parts []factPart) {
-	for i, date := range strings.Split(dates, ", ") {
+func equalDates(dates, others []string) (parts []factPart) {
+	for i, date := range dates {
 		if i > 0 {
 			parts = append(parts, factPart{", ", false})
 		}
@@ -198,14 +203,13 @@ func equalDates(dates string, others []string) (parts []factPart) {
 
 // equalStart returns the length of what two dates begin with, in whole years, months and days.
 func equalStart(a, b string) (n int) {
-	x, y := strings.Split(a, "-"), strings.Split(b, "-")
-	for i := range min(len(x), len(y)) {
-		if x[i] != y[i] {
-			break
-		}
-		n = len(strings.Join(x[:i+1], "-"))
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
 	}
-	return n
+	if (n == len(a) || a[n] == '-') && (n == len(b) || b[n] == '-') {
+		return n
+	}
+	return max(strings.LastIndexByte(a[:n], '-'), 0)
 }
 
 // countries returns the names of countries by their codes. Those that others have, too, are marked.
@@ -232,6 +236,9 @@ func (v *runView) decideHits(action string, kept keptVerdict) {
 					left++
 				}
 				if !v.Verdict.Needed || !v.Verdict.Form {
+					if h.ID == kept.Hit {
+						h.Kept = kept.HitReason
+					}
 					continue
 				}
 				h.Form = &hitForm{

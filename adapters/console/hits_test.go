@@ -109,7 +109,7 @@ func TestARefusedHitDecisionSaysWhy(t *testing.T) {
 	wants(t, asha.post(page+"/hits", append(form[1:], "match", "perhaps", "reason", "as typed")...), http.StatusUnprocessableEntity, `value="as typed"`)
 	mine := append(hitForms(t, ravi.get(page)), form)
 	ravi.post(page+"/claim", "take_over", "1")
-	wants(t, asha.post(page+"/hits", append(form[1:], "match", "other")...), http.StatusConflict, "has taken this run over", "!name=\"match\"")
+	wants(t, asha.post(page+"/hits", append(form[1:], "match", "other", "reason", "as typed")...), http.StatusConflict, "has taken this run over", "Your reason", "as typed", "!name=\"match\"")
 	d.GiveVerdict(run, verification.DecisionApprove)
 	wants(t, ravi.post(page+"/hits", append(mine[0][1:], "match", "other")...), http.StatusConflict, "the run needs no verdict now", "!name=\"match\"")
 	wants(t, ravi.post("/runs/0191f3c0-0000-7000-8000-0000000000ff/hits", "node", "list", "match", "other"), http.StatusNotFound)

@@ -280,22 +280,31 @@ func (l *layout) cardConsents(node verification.NodeID, all []verification.Conse
 func (l *layout) cardHits(c verification.Card, t tone) (blocks []block) {
 	for _, h := range c.Hits() {
 		d := h.Decision
-		word := map[verification.HitMatch]string{
-			verification.MatchSame: "The same person", verification.MatchOther: "Another person", verification.MatchUnsure: "Not sure",
-		}[d.Match]
-		if word == "" {
+		if d.Match == "" {
 			continue
 		}
 		if blocks == nil {
 			blocks = l.cardHead("Hits that were decided", t)
 		}
-		value := word + ", by " + cmp.Or(d.By, "a client of the API") + " on " + l.time(d.At)
+		value := matchWord(d.Match) + ", by " + cmp.Or(d.By, "a client of the API") + " on " + l.time(d.At)
 		if d.Reason != "" {
 			value += "\n" + d.Reason
 		}
 		blocks = append(blocks, l.cardEntry(entry{key: cmp.Or(h.Name, h.ID), value: value}, t, limitText)...)
 	}
 	return blocks
+}
+
+func matchWord(m verification.HitMatch) string {
+	switch m {
+	case verification.MatchSame:
+		return "The same person"
+	case verification.MatchOther:
+		return "Another person"
+	case verification.MatchUnsure:
+		return "Not sure"
+	}
+	return string(m)
 }
 
 // cardHead is the head of a table of labels and values.

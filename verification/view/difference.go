@@ -90,8 +90,12 @@ func SameWords(a, b string) (x, y FactCell) {
 
 // wordsAlsoIn returns the ranges of words that others have, too.
 func wordsAlsoIn(others, words []word) (found []Range) {
+	known := map[string]bool{}
+	for _, w := range others {
+		known[w.folded] = true
+	}
 	for _, w := range words {
-		if slices.ContainsFunc(others, func(o word) bool { return o.folded == w.folded }) {
+		if known[w.folded] {
 			found = append(found, w.Range)
 		}
 	}
