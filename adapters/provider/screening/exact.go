@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/verifyd/verifyd/internal/names"
+	"github.com/verifyd/verifyd/internal/fold"
 )
 
 // listed is one name of an entry: its index among Entry.Aliases.
@@ -40,7 +40,7 @@ func (x *exact) hash(folded string) uint32 { return uint32(maphash.String(x.seed
 // can be found. unnamed is the number of names without a letter and a digit.
 func (x *exact) add(entry uint32, all []string, identifiers []Identifier) (added bool, unnamed int) {
 	for i, name := range all {
-		if folded := names.Fold(name); folded != "" {
+		if folded := fold.Name(name); folded != "" {
 			x.names = append(x.names, hashed{x.hash(folded), listed{entry, uint16(i)}})
 			added = true
 		} else {
@@ -81,15 +81,15 @@ func (x *exact) with(all []hashed, folded string) []hashed {
 }
 
 // equal returns the names of the list, of people and of companies, that are equal to a text
-// after names.Fold, in the order of their entries.
+// after fold.Name, in the order of their entries.
 func (l *List) equal(text string) []listed {
-	folded := names.Fold(text)
+	folded := fold.Name(text)
 	if folded == "" {
 		return nil
 	}
 	var out []listed
 	for _, h := range l.exact.with(l.exact.names, folded) {
-		if names.Fold(nth(l.fields(h.entry)[1], int(h.name))) == folded {
+		if fold.Name(nth(l.fields(h.entry)[1], int(h.name))) == folded {
 			out = append(out, h.listed)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/verifyd/verifyd/internal/fold"
 	"github.com/verifyd/verifyd/internal/names"
 )
 
@@ -213,7 +214,7 @@ func (b *listBuilder) add(e Entry) {
 	}
 	l.Uncompared += max(0, len(all)-unnamed-compared)
 	for i, name := range all[:compared] {
-		if names.Fold(name) == "" {
+		if fold.Name(name) == "" {
 			continue // counted already
 		}
 		whole := true

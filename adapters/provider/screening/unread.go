@@ -11,7 +11,7 @@ import (
 	"unicode"
 
 	"github.com/verifyd/verifyd/internal/country"
-	"github.com/verifyd/verifyd/internal/names"
+	"github.com/verifyd/verifyd/internal/fold"
 )
 
 // Unread says how many values of a field of a list file are not in its entries.
@@ -205,7 +205,7 @@ func (f *filler) identifier(e *Entry, kind IdentifierType, text string) {
 	for _, value := range numbered(text) {
 		value, _, _ = strings.Cut(value, " (") // a remark
 		value = strings.Trim(value, " .,;")
-		letters := len(names.Fold(value))
+		letters := len(fold.Name(value))
 		ok := letters >= minIdentifier && len(value) <= 100 && (letters == len(value) && letters >= 8 || strings.ContainsFunc(value, unicode.IsDigit))
 		f.count(fieldIdentifiers, e.ID, value, ok)
 		if id := (Identifier{kind, value}); ok && len(e.Identifiers) <= maxValues && !slices.Contains(e.Identifiers, id) {

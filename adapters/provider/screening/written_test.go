@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/internal/fold"
 	"github.com/verifyd/verifyd/internal/names"
 )
 
@@ -31,7 +32,7 @@ func TestReasonsHaveTheWordsAsTheyAreWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := tc.want
-		if names.Fold(tc.name) == names.Fold(tc.other) {
+		if fold.Name(tc.name) == fold.Name(tc.other) {
 			want = "the name is the same"
 		}
 		found, err := l.Search(screening.Subject{Kind: names.Kind(tc.kind), Name: tc.name}, 0.8)

@@ -1,6 +1,5 @@
-// Folding: the form of a text in which equal names are equal.
-
-package names
+// Package fold gives texts a form in which equal names are equal.
+package fold
 
 import (
 	"strings"
@@ -10,12 +9,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns the letters and digits of a text without what two ways of writing one name
+// Name returns the letters and digits of a text without what two ways of writing one name
 // differ in: case, marks above and below letters, punctuation, spaces, and characters that
 // are not seen. Vowel signs of Indic scripts and voicing marks of Japanese remain. Texts
-// with the same Fold are the same name; the Fold of a text without a letter and a digit is
+// with the same result are the same name; the result of a text without a letter and a digit is
 // empty.
-func Fold(text string) string {
+func Name(text string) string {
 	folded := cases.Fold().String(norm.NFKD.String(text))
 	return strings.Map(func(r rune) rune {
 		if written(r) {
@@ -25,7 +24,7 @@ func Fold(text string) string {
 	}, norm.NFKD.String(folded))
 }
 
-// written reports whether Fold keeps a character.
+// written reports whether Name keeps a character.
 func written(r rune) bool {
 	switch {
 	case r <= unicode.MaxASCII:

@@ -1,14 +1,14 @@
 // Folding names.
 
-package names_test
+package fold_test
 
 import (
 	"testing"
 
-	"github.com/verifyd/verifyd/internal/names"
+	"github.com/verifyd/verifyd/internal/fold"
 )
 
-func TestFoldOfNamesThatAreEqual(t *testing.T) {
+func TestEqualNamesFoldAlike(t *testing.T) {
 	for _, same := range [][]string{
 		{"José Ángel O'Neill", "jose angel oneill", "JOSE-ANGEL O’NEILL", "Jose\u0301 A\u0301ngel O'Neill", "ＪＯＳＥ　ＡＮＧＥＬ　ＯＮＥＩＬＬ"},
 		{"Groß & Söhne GmbH", "GROSS SOHNE GMBH", "Groß  Söhne (GmbH)"},
@@ -23,17 +23,17 @@ func TestFoldOfNamesThatAreEqual(t *testing.T) {
 		{"", "  -&()\u200b"},
 	} {
 		for _, text := range same[1:] {
-			if got, want := names.Fold(text), names.Fold(same[0]); got != want {
-				t.Errorf("Fold(%q) = %q, want %q as of %q", text, got, want, same[0])
+			if got, want := fold.Name(text), fold.Name(same[0]); got != want {
+				t.Errorf("Name(%q) = %q, want %q as of %q", text, got, want, same[0])
 			}
 		}
 	}
 }
 
-func TestFoldOfNamesThatDiffer(t *testing.T) {
+func TestDifferentNamesFoldDifferently(t *testing.T) {
 	for _, differ := range [][2]string{{"Ali", "Alia"}, {"राम", "रमा"}, {"かき", "がき"}, {"3M", "3N"}, {"กิ", "กุ"}} {
-		if got := names.Fold(differ[0]); got == names.Fold(differ[1]) || got == "" {
-			t.Errorf("Fold of %q and %q are both %q", differ[0], differ[1], got)
+		if got := fold.Name(differ[0]); got == fold.Name(differ[1]) || got == "" {
+			t.Errorf("Name of %q and %q are both %q", differ[0], differ[1], got)
 		}
 	}
 }
