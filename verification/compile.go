@@ -21,6 +21,9 @@ type Program struct {
 	input      Schema
 	facts      Values // of the expressions of `subject` and `compare`; nil if there are none
 	warnings   []FieldError
+
+	searchedInput   []string // the properties of the input with searchInput
+	searchedAnswers bool     // some field has Search
 }
 
 // Warnings returns what Compile found that may be wrong, sorted by path. A Program that
@@ -98,6 +101,7 @@ func (v *validator) compile(ctx context.Context, id WorkflowID, version Version,
 	if err := v.texts(ctx, l, &p); err != nil {
 		return Program{}, err
 	}
+	p.addSearch()
 	byPath(v.warnings)
 	p.warnings = v.warnings
 	if len(v.problems) > 0 {

@@ -35,11 +35,14 @@ type InputField struct {
 	PatternMessage string `json:"pattern_message,omitempty"`
 	Uppercase      bool   `json:"uppercase,omitempty"` // text, textarea, email, phone: the answer is converted to upper case
 	// AutoComplete is the autofill token of HTML for the page, such as "name".
-	AutoComplete string   `json:"autocomplete,omitempty"`
-	MaxLength    int      `json:"max_length,omitempty"` // in characters; 0 means 1000, textarea 10000
-	Integer      bool     `json:"integer,omitempty"`    // number: the answer must be whole
-	Min          *float64 `json:"-"`                    // number: min
-	Max          *float64 `json:"-"`                    // number: max
+	AutoComplete string `json:"autocomplete,omitempty"`
+	MaxLength    int    `json:"max_length,omitempty"` // in characters; 0 means 1000, textarea 10000
+	// Search makes the run findable by the answer: text, number, date, email, phone. See
+	// view.SearchWords.
+	Search  bool     `json:"search,omitempty"`
+	Integer bool     `json:"integer,omitempty"` // number: the answer must be whole
+	Min     *float64 `json:"-"`                 // number: min
+	Max     *float64 `json:"-"`                 // number: max
 	// MinDate and MaxDate are the min and max of a date field: a date as YYYY-MM-DD,
 	// today, or a time before or after the day of the answer, such as -18y.
 	MinDate string `json:"-"`

@@ -139,6 +139,7 @@ func (v *validator) fields(ctx context.Context, providers []string) {
 	v.verdicts()
 	v.intro()
 	v.subject()
+	v.searchedInput()
 	v.edges(v.check("nodes", len(d.Nodes) > 0, nodeCount, MaxNodes))
 	v.target("start", d.Start, true)
 	for _, id := range v.names() {

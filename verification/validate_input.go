@@ -78,6 +78,7 @@ func (v *validator) inputField(path string, f InputField) {
 		v.check(path+".max", *f.Min <= *f.Max, "must not be below min")
 	}
 	v.check(path+".integer", !f.Integer || f.Type == FieldNumber, "is for fields of the type number")
+	v.check(path+".search", !f.Search || slices.Contains(searchable(), f.Type), "is for fields of the types %s", joined(searchable()))
 	v.dateLimits(path, f)
 	v.length(path+".pattern_message", f.PatternMessage, 0, maxLabel)
 	v.check(path+".autocomplete", autoCompletes(f.AutoComplete),

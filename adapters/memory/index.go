@@ -4,6 +4,7 @@ package memory
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"time"
 
@@ -20,6 +21,7 @@ type index struct {
 	at      time.Time
 	runs    trees[filter, *record] // those that match a filter, in its order
 	changes *btree.BTreeG[statusChange]
+	keyed   map[store.SearchKey]map[*record]bool
 }
 
 // filter selects runs in an order; an empty field selects all. An order of the review queue
@@ -59,7 +61,7 @@ type statusChange struct {
 const maxFollow = 8
 
 func newIndex() index {
-	return index{changes: newTree(func(a, b statusChange) bool {
+	return index{keyed: map[store.SearchKey]map[*record]bool{}, changes: newTree(func(a, b statusChange) bool {
 		if c := a.at.Compare(b.at); c != 0 || a.run == nil || b.run == nil {
 			return c < 0 || c == 0 && a.run == nil && b.run != nil
 		}
@@ -68,8 +70,11 @@ func newIndex() index {
 }
 
 // page reads one page of the runs that match the query. Filters besides workflow, status
-// and decision cost a pass over the runs that match those.
+// and decision cost a pass over the runs that match those, or that have a search key.
 func (x *index) page(q store.RunQuery) store.Page[verification.Summary] {
+	if len(q.Keys) > 0 {
+		return x.withKeys(q)
+	}
 	x.moveTo(q.Now)
 	f := filter{q.Workflow, q.Status, q.Decision, q.Order}
 	if q.OfQueue() {
@@ -78,12 +83,41 @@ func (x *index) page(q store.RunQuery) store.Page[verification.Summary] {
 	}
 	tree := x.runs[f]
 	plain := store.RunQuery{PageQuery: q.PageQuery, Now: q.Now, Workflow: f.workflow, Status: f.status, Decision: f.decision, Order: q.Order}
-	if tree == nil || q == plain {
+	if tree == nil || reflect.DeepEqual(q, plain) {
 		return readPage(tree, q.PageQuery, func(r *record) verification.Summary { return r.shown(q) })
 	}
+	return matching(q, tree.Scan)
+}
+
+// withKeys reads one page of the runs that have search keys.
+func (x *index) withKeys(q store.RunQuery) store.Page[verification.Summary] {
+	var all []*record
+	for r := range x.keyed[q.Keys[0]] {
+		if !slices.ContainsFunc(q.Keys, func(k store.SearchKey) bool { return !slices.Contains(r.keys, k) }) {
+			all = append(all, r)
+		}
+	}
+	f := filter{order: q.Order}
+	slices.SortFunc(all, func(a, b *record) int {
+		if f.before(a, b) {
+			return -1
+		}
+		return 1
+	})
+	return matching(q, func(visit func(*record) bool) {
+		for _, r := range all {
+			if !visit(r) {
+				return
+			}
+		}
+	})
+}
+
+// matching reads one page of the runs that match the query. scan visits runs in its order.
+func matching(q store.RunQuery, scan func(visit func(*record) bool)) store.Page[verification.Summary] {
 	p := store.Page[verification.Summary]{PageQuery: q.PageQuery}
 	skip := q.Offset
-	tree.Scan(func(r *record) bool {
+	scan(func(r *record) bool {
 		s := r.shown(q)
 		if q.Matches(s) {
 			switch after := q.After == nil || q.Order.Compare(r.position(), *q.After) > 0; {
@@ -131,6 +165,22 @@ func (x *index) put(r *record, s verification.Summary) {
 	r.summary = s
 	x.move(r, from, filtersAt(s, x.at))
 	x.eachChange(r, func(c statusChange) { x.changes.Set(c) })
+}
+
+// putKeys replaces the search keys of a run.
+func (x *index) putKeys(r *record, keys []store.SearchKey) {
+	for _, k := range r.keys {
+		if delete(x.keyed[k], r); len(x.keyed[k]) == 0 {
+			delete(x.keyed, k)
+		}
+	}
+	r.keys = slices.Clone(keys)
+	for _, k := range keys {
+		if x.keyed[k] == nil {
+			x.keyed[k] = map[*record]bool{}
+		}
+		x.keyed[k][r] = true
+	}
 }
 
 // moveTo makes the index current for a time.

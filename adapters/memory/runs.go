@@ -25,7 +25,8 @@ type tenantData struct {
 type record struct {
 	ref     verification.RunRef
 	summary verification.Summary
-	claim   verification.Claim   // of summary.Review
+	claim   verification.Claim // of summary.Review
+	keys    []store.SearchKey
 	history []verification.Event // only appended to, so that slices of it stay valid
 }
 
@@ -83,6 +84,9 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 		r.claim = verification.Claim{}
 	}
 	d.index.put(r, c.Summary)
+	if c.Keys != nil {
+		d.index.putKeys(r, c.Keys)
+	}
 	s.queue.enqueue(r.ref, c)
 	s.rescreens.add(&s.queue, r.ref, c)
 	return nil

@@ -59,6 +59,9 @@ func queueAppends(q querier, b *pgx.Batch, group []*pendingAppend, appended map[
 	if args := screenedArgs(group); args != nil && err == nil {
 		b.Queue(q.stmt(stmtScreened), args...)
 	}
+	if args := keysArgs(group); args != nil && err == nil {
+		b.Queue(q.stmt(stmtKeys), args...)
+	}
 	return err
 }
 

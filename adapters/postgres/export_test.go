@@ -27,7 +27,7 @@ const SetTenantHot = setTenantHot
 func (s *Store) ListQueries(t verification.TenantID, q store.RunQuery) map[string]string {
 	texts := map[string]string{}
 	for name, query := range map[string]*bun.SelectQuery{
-		"stale":         staleQuery(s.db, t, q.Now),
+		"stale":         staleQuery(s.db, t, q),
 		"total":         totalQuery(s.db, t, q),
 		"seek":          seekQuery(s.db, t, q, 100, true, true),
 		"seek from end": seekQuery(s.db, t, q, 100, false, true),
@@ -46,6 +46,12 @@ func (s *Store) QueueQueries(t verification.TenantID, q store.RunQuery) map[stri
 	return map[string]string{
 		"total": inQueue(s.db, t, q).ColumnExpr("count(*)").String(), "page": queuePage(s.db, t, q).String(),
 	}
+}
+
+// SearchStatements returns the statements of a list by search keys only, by name.
+func SearchStatements(t verification.TenantID, q store.RunQuery) map[string]Statement {
+	total, page, args := searchTexts(t, q)
+	return map[string]Statement{"total": {total, args}, "page": {page, append(args[:len(args):len(args)], q.Limit, q.Offset)}}
 }
 
 // SeekFrom is the offset from which counters find the day of a row.

@@ -67,33 +67,48 @@ type sharedRow struct {
 	Value string
 }
 
-// signingKeysName is the name of the row of the signing keys.
-const signingKeysName = "signing_keys"
+// The names of rows.
+const (
+	signingKeysName = "signing_keys"
+	searchCheckName = "search_check"
+)
 
 // SigningKeys returns the signing keys that all hosts on this database share. When
 // there are none yet, it saves those that generate returns; if several hosts start at
 // the same time, all get the same keys.
 func (s *Store) SigningKeys(ctx context.Context, generate func() ([]byte, error)) ([]byte, error) {
+	return s.shared(ctx, signingKeysName, generate)
+}
+
+// SearchCheck returns the value with which it was first called on this database, by any host.
+// The value tells search keys apart, and is not secret.
+func (s *Store) SearchCheck(ctx context.Context, value string) (first string, err error) {
+	raw, err := s.shared(ctx, searchCheckName, func() ([]byte, error) { return []byte(value), nil })
+	return string(raw), err
+}
+
+// shared returns the value of a row. If there is none, it saves what generate returns.
+func (s *Store) shared(ctx context.Context, name string, generate func() ([]byte, error)) ([]byte, error) {
 	load := func() ([]byte, error) {
-		r, err := selectRow[sharedRow](ctx, s.querier(), noTenant, s.db.NewSelect().Model(&sharedRow{Name: signingKeysName}).WherePK().String())
+		r, err := selectRow[sharedRow](ctx, s.querier(), noTenant, s.db.NewSelect().Model(&sharedRow{Name: name}).WherePK().String())
 		return []byte(r.Value), err
 	}
-	keys, err := load()
+	value, err := load()
 	if isMissing(err) {
 		var fresh []byte
 		if fresh, err = generate(); err != nil {
 			return nil, err
 		}
 		if !storable(string(fresh)) {
-			return nil, notStorable("signing keys")
+			return nil, notStorable("shared value")
 		}
-		insert := s.db.NewInsert().Model(&sharedRow{Name: signingKeysName, Value: string(fresh)}).On("CONFLICT DO NOTHING").String()
+		insert := s.db.NewInsert().Model(&sharedRow{Name: name, Value: string(fresh)}).On("CONFLICT DO NOTHING").String()
 		if err = s.querier().exec(ctx, noTenant, insert); err == nil {
-			keys, err = load()
+			value, err = load()
 		}
 	}
 	if err != nil {
-		return nil, pgerror.Translate("load the signing keys", err)
+		return nil, pgerror.Translate("load the shared value "+name, err)
 	}
-	return keys, nil
+	return value, nil
 }

@@ -107,7 +107,7 @@ func TestRowsOfAnotherTenantCannotBeWritten(t *testing.T) {
 func walledTables() []string {
 	return []string{
 		"accounts", "claims", "deliveries", "idempotency_keys", "measure_log", "measures",
-		"run_counts", "run_events", "run_months", "runs", "screened_runs", "tenants", "work", "workflow_versions", "workflows",
+		"run_counts", "run_events", "run_months", "runs", "screened_runs", "search_keys", "tenants", "work", "workflow_versions", "workflows",
 	}
 }
 
@@ -154,6 +154,7 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 		history := reviewHistory(other, 0, 1)
 		c := store.NewCommit(verification.Run{}, verification.Fold(runNumber(other), history), history, time.UTC)
 		c.Work = nil // each tenant has one piece
+		c.Keys = []store.SearchKey{{1}}
 		must(t, s.Append(ctx, tenant, runNumber(other), 0, c))
 		_, err := s.Claim(ctx, tenant, runNumber(other), verification.Claim{By: "asha", At: noon(), Until: noon().Add(time.Hour)})
 		must(t, err)

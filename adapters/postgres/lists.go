@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"time"
 
@@ -95,6 +96,10 @@ func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQu
 		return s.queue(ctx, t, q)
 	}
 	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) (err error) {
+		if onlyKeys(q) {
+			p, err = s.search(ctx, t, q)
+			return err
+		}
 		var done bool
 		if p, done, err = s.listAtOnce(ctx, t, q); done || err != nil {
 			return err
@@ -186,7 +191,7 @@ type staleRows struct {
 
 func findStale(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQuery) (found staleRows, err error) {
 	var rows []runRow
-	if err := staleQuery(tx, t, q.Now).Scan(ctx, &rows); err != nil {
+	if err := staleQuery(tx, t, q).Scan(ctx, &rows); err != nil {
 		return found, err
 	}
 	return staleOf(rows, q)
@@ -222,7 +227,7 @@ func staleOf(rows []runRow, q store.RunQuery) (found staleRows, err error) {
 // seek returns row number n (from 0) of those whose stored status and decision match the
 // filters, stale rows included, or an error that isMissing reports.
 func seek(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQuery, n, indexed int) (*verification.Summary, error) {
-	if n >= seekFrom && q.ReferenceID == "" && q.ReferencePrefix == "" {
+	if n >= seekFrom && q.ReferenceID == "" && q.ReferencePrefix == "" && len(q.Keys) == 0 {
 		return seekDay(ctx, tx, t, q, n)
 	}
 	newestFirst := n <= indexed/2
@@ -234,13 +239,14 @@ func seek(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQ
 	return &verification.Summary{StartedAt: r.StartedAt.UTC(), ID: r.ID}, err
 }
 
-// staleQuery selects the rows whose status interval does not contain now.
-func staleQuery(tx bun.IDB, t verification.TenantID, now time.Time) *bun.SelectQuery {
-	early := tx.NewSelect().Model((*runRow)(nil)).
-		Where("tenant_id = ?", t).Where("status_until < ?", now).Limit(maxStale + 1)
-	late := tx.NewSelect().Model((*runRow)(nil)).
-		Where("tenant_id = ?", t).Where("status_from >= ?", now).Where("status_until IS NULL OR status_until >= ?", now).Limit(maxStale + 1)
-	return early.UnionAll(late)
+// staleQuery selects the rows with the search keys of a query whose status interval does not
+// contain its time.
+func staleQuery(tx bun.IDB, t verification.TenantID, q store.RunQuery) *bun.SelectQuery {
+	rows := func() *bun.SelectQuery {
+		return withKeys(tx.NewSelect().Model((*runRow)(nil)).Where("tenant_id = ?", t), t, q.Keys).Limit(maxStale + 1)
+	}
+	return rows().Where("status_until < ?", q.Now).UnionAll(
+		rows().Where("status_from >= ?", q.Now).Where("status_until IS NULL OR status_until >= ?", q.Now))
 }
 
 // totalQuery selects the number of runs whose stored status and decision match the filters.
@@ -249,7 +255,9 @@ func staleQuery(tx bun.IDB, t verification.TenantID, now time.Time) *bun.SelectQ
 // references to find the few that also match the other filter.
 func totalQuery(tx bun.IDB, t verification.TenantID, q store.RunQuery) *bun.SelectQuery {
 	switch {
-	case q.ReferencePrefix != "" && q == (store.RunQuery{ReferencePrefix: q.ReferencePrefix, PageQuery: q.PageQuery, Now: q.Now}):
+	case len(q.Keys) > 0:
+		return counted(filtered(tx.NewSelect().Model((*runRow)(nil)), t, q))
+	case q.ReferencePrefix != "" && reflect.DeepEqual(q, store.RunQuery{ReferencePrefix: q.ReferencePrefix, PageQuery: q.PageQuery, Now: q.Now}):
 		all := store.RunQuery{PageQuery: q.PageQuery, Now: q.Now}
 		return prefixTotal(tx, q.ReferencePrefix, totalQuery(tx, t, all), func() *bun.SelectQuery {
 			return filtered(tx.NewSelect().Model((*runRow)(nil)), t, all)
@@ -297,7 +305,7 @@ func pageQuery(
 func merged(
 	tx bun.IDB, q store.RunQuery, few bool, order string, offset, limit int, part func(store.RunQuery) *bun.SelectQuery,
 ) *bun.SelectQuery {
-	if q.Status != "" || unfiltered(q) || few && (q.ReferenceID != "" || q.ReferencePrefix != "") {
+	if q.Status != "" || unfiltered(q) || len(q.Keys) > 0 || few && (q.ReferenceID != "" || q.ReferencePrefix != "") {
 		return part(q).OrderExpr(order).Offset(int64(offset)).Limit(int64(limit))
 	}
 	all := ofEachStatus(q, func(q store.RunQuery) *bun.SelectQuery {
@@ -309,7 +317,7 @@ func merged(
 // unfiltered reports whether a query has no filter but those of the start time, so that its
 // rows are in the order of an index.
 func unfiltered(q store.RunQuery) bool {
-	return q.Workflow == "" && q.Status == "" && q.Decision == verification.DecisionNone && q.ReferenceID == "" && q.ReferencePrefix == ""
+	return q.Workflow == "" && q.Status == "" && q.Decision == verification.DecisionNone && q.ReferenceID == "" && q.ReferencePrefix == "" && len(q.Keys) == 0
 }
 
 // ofEachStatus selects what part selects for the status of a query, or for every status if the query has other filters.
@@ -328,7 +336,7 @@ func ofEachStatus(q store.RunQuery, part func(store.RunQuery) *bun.SelectQuery) 
 }
 
 func filtered(s *bun.SelectQuery, t verification.TenantID, q store.RunQuery) *bun.SelectQuery {
-	return matching(s.Where("tenant_id = ?", t), q)
+	return withKeys(matching(s.Where("tenant_id = ?", t), q), t, q.Keys)
 }
 
 // matching selects the rows that match the filters that are not of the review queue.

@@ -55,6 +55,12 @@ WHERE tenant_id = $1 AND decision = 'review';
 INSERT INTO verifyd.claims SELECT tenant_id, id, review_since, 'asha', 'Asha', started_at, '2026-12-01' FROM verifyd.runs
 WHERE review_since IS NOT NULL AND id::text LIKE '%07';
 ANALYZE verifyd.runs, verifyd.claims`
+	// populateKeys gives each run a search key of its own, some runs one key and fewer another.
+	populateKeys = `
+INSERT INTO verifyd.search_keys SELECT tenant_id, id, md5(id::text)::uuid, started_at FROM verifyd.runs;
+INSERT INTO verifyd.search_keys SELECT tenant_id, id, '01000000-0000-0000-0000-000000000000', started_at FROM verifyd.runs WHERE id::text LIKE '%0';
+INSERT INTO verifyd.search_keys SELECT tenant_id, id, '02000000-0000-0000-0000-000000000000', started_at FROM verifyd.runs WHERE id::text LIKE '%00';
+ANALYZE verifyd.search_keys`
 	populateMeasures = `
 INSERT INTO verifyd.measures
 SELECT $1::uuid, ('c0000000-0000-7000-8000-' || lpad(to_hex(w), 12, '0'))::uuid, name, day, key::text, 0, 1
@@ -81,6 +87,7 @@ func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 		"mine":                 {ClaimedBy: "asha"},
 		"prefix":               {ReferencePrefix: "customer-12"},
 		"run":                  {Run: runNumber(7)},
+		"search":               {Keys: []store.SearchKey{{1}, {2}}},
 		"deep":                 {PageQuery: store.PageQuery{Limit: 50, Offset: 10_000}},
 		"deep, due, unclaimed": {PageQuery: store.PageQuery{Limit: 50, Offset: 10_000}, Order: store.DueFirst, Unclaimed: true},
 	} {
@@ -100,14 +107,23 @@ func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 		"workflow":               {Workflow: flow},
 		"reference":              {ReferenceID: "customer-7"},
 		"prefix":                 {ReferencePrefix: "customer-7"},
+		"search, status":         {Keys: []store.SearchKey{{1}, {2}}, Status: verification.StatusCompleted},
 	} {
 		q.PageQuery, q.Now = page, noon()
 		parts := []string{"total", "page"}
 		if name == "workflow" {
 			parts = []string{"month", "day"} // of a deep offset
 		}
+		if q.Keys != nil {
+			parts = append(parts, "stale")
+		}
 		for _, part := range parts {
 			all["runs, "+name+", "+part] = postgres.Statement{Text: s.ListQueries(ours, q)[part]}
+		}
+	}
+	for name, keys := range map[string][]store.SearchKey{"one word": {{1}}, "two words": {{2}, {1}}} {
+		for part, statement := range postgres.SearchStatements(ours, store.RunQuery{PageQuery: page, Keys: keys}) {
+			all["search, "+name+", "+part] = statement
 		}
 	}
 	all["numbers"] = postgres.MeasureStatement(ours, view.MeasureQuery{
@@ -134,7 +150,7 @@ func TestListsAreReadFromIndexes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, sql := range []string{populateCounts, populateQueue, populateMeasures, "VACUUM FULL verifyd.runs", "VACUUM ANALYZE verifyd.runs, verifyd.claims"} {
+	for _, sql := range []string{populateCounts, populateQueue, populateKeys, populateMeasures, "VACUUM FULL verifyd.runs", "VACUUM ANALYZE verifyd.runs, verifyd.claims, verifyd.search_keys"} {
 		if _, err := admin.Exec(t.Context(), strings.ReplaceAll(sql, "$1", "'"+string(ours)+"'")); err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +194,7 @@ func TestListsAreReadFromIndexes(t *testing.T) {
 			}
 		}
 	}
-	console, scans := consoleQueries(s), regexp.MustCompile(`Seq Scan on (runs|measures)\b`)
+	console, scans := consoleQueries(s), regexp.MustCompile(`Seq Scan on (runs|measures|search_keys)\b`)
 	for _, name := range slices.Sorted(maps.Keys(console)) {
 		plan := explain(t, conn, console[name].Text, console[name].Args...)
 		if scans.MatchString(plan) {

@@ -126,7 +126,7 @@ func statements(onConflict string) map[string]string {
 		stmtInsertWork: insertWork, stmtReplaceWork: replaceWork, stmtDeleteWork: deleteWork,
 		stmtInsertMeasure: insertMeasures,
 		stmtHistoryGroup:  historyGroup, stmtStartGroup: startGroup, stmtChangeGroup: changeGroup,
-		stmtScreened: appendScreened, stmtAccount: selectAccount,
+		stmtScreened: appendScreened, stmtKeys: appendKeys, stmtAccount: selectAccount,
 		stmtTake: takeWork, stmtDueAfter: dueAfter,
 		stmtMeasures: readMeasures,
 	}

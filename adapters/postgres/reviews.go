@@ -170,7 +170,7 @@ func inQueue(db *bun.DB, t verification.TenantID, q store.RunQuery) *bun.SelectQ
 	}
 	rest := q
 	rest.Status, rest.Decision = "", verification.DecisionNone
-	s = matching(s, rest)
+	s = withKeys(matching(s, rest), t, q.Keys)
 	if q.Status == verification.StatusInProgress { // no live run in the queue has another status
 		s = s.Where("r.ended = ''")
 	} else if q.Status != "" {

@@ -23,6 +23,7 @@ const (
 	stmtChangeGroup  = "verifyd_change_group"
 
 	stmtScreened = "verifyd_screened"
+	stmtKeys     = "verifyd_search_keys"
 	stmtLoad     = "verifyd_load"
 	stmtAccount  = "verifyd_account"
 	stmtTake     = "verifyd_take"

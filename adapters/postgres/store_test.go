@@ -127,7 +127,7 @@ func emptier(t *testing.T, url string) func(t *testing.T) {
 	var all strings.Builder
 	for _, table := range []string{
 		"tenants", "accounts", "workflows", "workflow_versions", "run_events", "runs", "work", "idempotency_keys", "deliveries",
-		"claims", "measure_log", "measures", "screened_runs", "rescreen_passes", "run_counts", "run_months",
+		"claims", "measure_log", "measures", "screened_runs", "search_keys", "rescreen_passes", "run_counts", "run_months",
 	} {
 		all.WriteString("DELETE FROM verifyd." + table + ";")
 	}

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -87,6 +88,10 @@ type Options struct {
 	ProviderWait time.Duration
 	// CacheBytes bounds the folded runs kept in memory, in bytes; 0 means 64 MiB.
 	CacheBytes int
+	// SearchKey is the key of the hashes by which runs are found: at least 32 bytes, the same on
+	// all hosts that share a store. With another key, earlier runs are not found. nil means that
+	// no run is found by its words.
+	SearchKey []byte
 	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger
 	// Observer receives events for metrics; nil discards them.
@@ -160,6 +165,9 @@ func New(p Ports, o Options) (*Engine, error) {
 		if missing {
 			return nil, errors.New("engine: the port " + required[i] + " is required")
 		}
+	}
+	if o.SearchKey != nil && len(o.SearchKey) < minSearchKey {
+		return nil, fmt.Errorf("engine: the option SearchKey has %d bytes, and must have at least %d", len(o.SearchKey), minSearchKey)
 	}
 	defaults(&o)
 	activity, ok := p.Clock.(verification.ActivityTracker)

@@ -33,6 +33,8 @@ type RunRecord struct {
 	InputSchema verification.DataSchema
 	Asked       []view.Asked // what the checks were asked, in execution order
 	At          time.Time    // when it was read
+
+	words []view.SearchWord // by which the run is found
 }
 
 // RunRecord returns the record of one run, or ErrNotFound.
@@ -66,6 +68,7 @@ func (e *Engine) RunRecord(ctx context.Context, t verification.TenantID, id veri
 	for _, c := range r.Report.Cards {
 		schemas[c.NodeID] = c.DataSchema
 	}
+	r.words = view.SearchWords(program, h.run)
 	r.Subject, r.Facts = view.SubjectOf(program, h.run), view.FactsOf(program, h.run, schemas, r.Asked)
 	return r, nil
 }

@@ -234,6 +234,7 @@ func (e *Engine) save(
 		review := c.Summary.Review.WithBrief(view.BriefOf(s.program, after))
 		c.Summary.Review = &review
 	}
+	c.Keys = e.commitKeys(s, after, events)
 	ends := after.Ended != "" && before.Ended == ""
 	further := s.program.Version.Definition.NoticesOf(before.Seq, events)
 	announce := false
@@ -256,7 +257,7 @@ func (e *Engine) save(
 		c.Work[advance], c.Hold = task.At, e.runner.Keeps(task.At, now)
 	case drivable(task) && l.held && e.lacks(s.ref.Tenant, after.Wait) == nil:
 		c.Work[advance], c.Hold = now.Add(e.opt.Lease), store.Leased
-		if l.young && announced == 0 && before.Summary() == c.Summary {
+		if l.young && announced == 0 && c.Keys == nil && before.Summary() == c.Summary {
 			c.Work, historyOnly = nil, true
 		}
 	case drivable(task):

@@ -34,6 +34,9 @@ type Commit struct {
 	Screened []verification.ScreenedList
 	// Measures are added to the sums of the workflow and the tenant.
 	Measures []view.Measure
+	// Keys replace the search keys of the run; nil leaves them as they are. A commit with Keys
+	// has Events and Work.
+	Keys []SearchKey
 }
 
 // DueWork has due times by piece of work, see Commit.Work.

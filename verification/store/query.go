@@ -75,6 +75,8 @@ type RunQuery struct {
 	// ReferenceID selects the runs with this reference id, and ReferencePrefix those
 	// whose reference id begins with it.
 	ReferenceID, ReferencePrefix string
+	// Keys selects the runs that have all of these search keys, see Commit.Keys.
+	Keys []SearchKey
 	// StartedAfter selects the runs that started later, and StartedBefore those that
 	// started earlier.
 	StartedAfter, StartedBefore time.Time
@@ -100,13 +102,44 @@ type RunQuery struct {
 	Unclaimed bool
 }
 
+// SearchKey is the keyed hash of a word by which a run is found. It says nothing about the word
+// to anybody without the key of the hash.
+type SearchKey [16]byte
+
+// FormatKeys returns keys as a text for a URL.
+func FormatKeys(keys []SearchKey) string {
+	texts := make([]string, len(keys))
+	for i, k := range keys {
+		texts[i] = base64.RawURLEncoding.EncodeToString(k[:])
+	}
+	return strings.Join(texts, ".")
+}
+
+// MaxSearchKeys is the maximum number of keys of a query.
+const MaxSearchKeys = 16
+
+// ParseKeys parses what FormatKeys returns for 1 to MaxSearchKeys keys. It returns ErrInvalid
+// for any other text.
+func ParseKeys(s string) ([]SearchKey, error) {
+	var keys []SearchKey
+	for text := range strings.SplitSeq(s, ".") {
+		raw, err := base64.RawURLEncoding.DecodeString(text)
+		if err != nil || len(raw) != len(SearchKey{}) || len(keys) == MaxSearchKeys {
+			return nil, verification.Invalid("keys", "they are not search keys")
+		}
+		keys = append(keys, SearchKey(raw))
+	}
+	return keys, nil
+}
+
 // OfQueue reports whether the query has an order or a filter of the review queue.
 func (q RunQuery) OfQueue() bool {
 	return q.Order != NewestFirst || q.After != nil || q.Run != "" || q.Cause != "" ||
 		!q.SinceBefore.IsZero() || !q.DueBefore.IsZero() || q.ClaimedBy != "" || q.Unclaimed
 }
 
-// Matches reports whether the query selects the run. The claim of its review may be over.
+// Matches reports whether the query selects the run, whatever its search keys are. The claim
+// of its review may be over.
 func (q RunQuery) Matches(s verification.Summary) bool {
 	return (q.Workflow == "" || q.Workflow == s.Workflow) &&
 		(q.Status == "" || q.Status == s.StatusAt(q.Now)) &&

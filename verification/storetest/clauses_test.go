@@ -18,7 +18,7 @@ type breach struct {
 }
 
 func breaches() []breach {
-	return slices.Concat(runBreaches(), appendBreaches(), listBreaches(), workBreaches(), turnBreaches(), leaseBreaches(),
+	return slices.Concat(runBreaches(), appendBreaches(), listBreaches(), searchBreaches(), workBreaches(), turnBreaches(), leaseBreaches(),
 		workflowBreaches(), tenantBreaches(), idempotencyBreaches(), deliveryBreaches(), reviewBreaches(), measureBreaches(),
 		rescreenBreaches(), documentBreaches())
 }

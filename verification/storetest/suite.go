@@ -83,7 +83,7 @@ func run(t *testing.T, clauses []clause, fresh func(t *testing.T) Ports) {
 	}
 }
 
-func runs() []clause { return slices.Concat(histories(), appends(), lists(), reviews()) }
+func runs() []clause { return slices.Concat(histories(), appends(), lists(), reviews(), searches()) }
 
 func work() []clause { return slices.Concat(queue(), turns(), leases()) }
 

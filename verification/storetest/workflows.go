@@ -68,7 +68,7 @@ func version(n int) verification.Version {
 				"details": {Type: verification.NodeCustomerInput, Optional: true, Next: "pan", Fields: verification.InputFields{
 					{
 						Name: "z", Type: verification.FieldText, Label: oddText, LabelIn: translated, Help: oddText, HelpIn: translated, Required: true,
-						Pattern: `^[A-Z]{5}\d$`, PatternMessage: oddText, PatternMessageIn: translated, Uppercase: true, AutoComplete: "name", MaxLength: 10,
+						Pattern: `^[A-Z]{5}\d$`, PatternMessage: oddText, PatternMessageIn: translated, Uppercase: true, Search: true, AutoComplete: "name", MaxLength: 10,
 					},
 					{Name: "d", Type: verification.FieldDate, MinDate: "1900-01-31", MaxDate: "-18y"},
 					{Name: "i", Type: verification.FieldImage, Camera: verification.CameraFront},

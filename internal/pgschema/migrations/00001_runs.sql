@@ -227,6 +227,16 @@ CREATE TABLE verifyd.screened_runs (
     PRIMARY KEY (tenant_id, run_id, list)
 );
 
+-- The search keys of runs: keyed hashes of the words by which they are found, of 16 bytes each.
+CREATE TABLE verifyd.search_keys (
+    tenant_id  uuid NOT NULL,
+    run_id     uuid NOT NULL,
+    key        uuid NOT NULL,        -- any 16 bytes
+    started_at timestamptz NOT NULL, -- of the run
+    PRIMARY KEY (tenant_id, run_id, key)
+);
+CREATE INDEX search_keys_newest ON verifyd.search_keys (tenant_id, key, started_at, run_id);
+
 -- The last pass over each list, of all tenants.
 CREATE TABLE verifyd.rescreen_passes (
     list       text COLLATE "C" PRIMARY KEY,
@@ -324,7 +334,7 @@ DECLARE
     name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['tenants', 'accounts', 'workflows', 'workflow_versions', 'run_events', 'runs',
-        'run_counts', 'run_months', 'claims', 'measure_log', 'measures', 'screened_runs', 'work', 'idempotency_keys', 'deliveries'] LOOP
+        'run_counts', 'run_months', 'claims', 'measure_log', 'measures', 'screened_runs', 'search_keys', 'work', 'idempotency_keys', 'deliveries'] LOOP
         EXECUTE format('ALTER TABLE verifyd.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
         -- The subquery is evaluated once in a statement, at the first row. It returns null
         -- for 'all', so that every row is visible, and no ids without the setting. A value
@@ -342,7 +352,7 @@ $$;
 
 -- +goose Down
 DROP TABLE verifyd.applied_files, verifyd.hosts, verifyd.shared_values, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.rescreen_passes,
-    verifyd.screened_runs, verifyd.measures,
+    verifyd.search_keys, verifyd.screened_runs, verifyd.measures,
     verifyd.measure_log, verifyd.claims, verifyd.run_months, verifyd.run_counts, verifyd.runs,
     verifyd.run_events, verifyd.workflow_versions, verifyd.workflows, verifyd.accounts, verifyd.tenants;
 DROP FUNCTION verifyd.count_runs();

@@ -1,0 +1,245 @@
+// Tests of the search for people.
+
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+// searching gives an engine a search key.
+func searching(_ *engine.Ports, o *engine.Options) {
+	o.SearchKey = []byte(strings.Repeat("k", 32))
+}
+
+// findable asks for everything by which a run is found, and has a name in its input.
+func findable() verification.Definition {
+	return verification.Definition{
+		Workflow: "findable", Name: "Findable", Start: "form",
+		InputSchema: verification.Data(`{"properties":{"holder":{"type":"string","x-search":true},"account":{"type":"integer","x-search":true},"note":{"type":"string"}}}`),
+		Nodes: map[verification.NodeID]verification.Node{
+			"form": {Type: verification.NodeCustomerInput, Next: "done", Fields: verification.InputFields{
+				{Name: "given", Type: verification.FieldText, Search: true},
+				{Name: "family", Type: verification.FieldText, Search: true},
+				{Name: "born", Type: verification.FieldDate, Search: true},
+				{Name: "pan", Type: verification.FieldText, Search: true},
+				{Name: "mail", Type: verification.FieldEmail, Search: true},
+				{Name: "phone", Type: verification.FieldPhone, Search: true},
+				{Name: "city", Type: verification.FieldText},
+			}},
+			"done": {Type: verification.NodeEnd},
+		},
+	}
+}
+
+// answered starts a run of findable and answers its form.
+func answered(k *enginetest.Kit, reference, input, answer string) verification.RunID {
+	w := k.Apply(findable())
+	run := k.Start(w.ID, engine.StartRequest{ReferenceID: reference, Input: verification.Data(input)})
+	if answer != "" {
+		k.Submit(run.ID, "form_submitted", verification.Data(answer).Map())
+	}
+	return run.ID
+}
+
+// found returns the runs that a tenant finds with a text.
+func found(ctx context.Context, t rapid.TB, k *enginetest.Kit, tenant verification.TenantID, text string) (ids []verification.RunID) {
+	keys := k.Engine.SearchKeys(tenant, text)
+	if len(keys) == 0 {
+		t.Fatalf("no keys of %q", text)
+	}
+	p, _, err := k.Engine.RunSummaries(ctx, tenant, store.RunQuery{PageQuery: store.PageQuery{Limit: 50}, Keys: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.Data {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
+const ashasAnswer = `{"given":"Áshā","family":"Rao-Iyer","born":"1990-04-12","pan":"ABCDE1234F","mail":"Asha@Example.com","phone":"+91 98123 45678","city":"Pune"}`
+
+func TestARunIsFoundByAnyOfItsWords(t *testing.T) {
+	var log bytes.Buffer
+	k := enginetest.New(t, searching, func(_ *engine.Ports, o *engine.Options) {
+		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	asha := answered(k, "one", `{"holder":"Meera Devi","account":98765432109,"note":"secret"}`, ashasAnswer)
+	ravi := answered(k, "two", `{"holder":"Meera Nair"}`, `{"given":"Ravi","family":"Rao"}`)
+	for text, want := range map[string][]verification.RunID{
+		"asha": {asha}, "RAO": {ravi, asha}, "iyer asha": {asha}, "Asha Rao 1990-04-12": {asha}, "ravi 1990-04-12": nil, "asha ravi": nil,
+		"meera": {ravi, asha}, "devi": {asha}, "98765432109": {asha}, "987 654 321 09": {asha},
+		"abcde1234f": {asha}, "ABCDE-1234-F": {asha}, "asha@example.com": {asha}, "919812345678": {asha}, "0091 98123 45678": {asha},
+		"secret": nil, "pune": nil, "ash": nil, "one": nil,
+	} {
+		if diff := cmp.Diff(want, found(t.Context(), t, k, enginetest.Tenant, text)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+		if got := found(t.Context(), t, k, "00000000-0000-7000-8000-0000000000bb", text); got != nil {
+			t.Errorf("another tenant finds %v with %q", got, text)
+		}
+	}
+	for _, word := range []string{"asha", "Áshā", "ABCDE1234F", "Meera", "98123"} {
+		if strings.Contains(log.String(), word) {
+			t.Errorf("the log has %q", word)
+		}
+	}
+}
+
+func TestASearchFindsEveryWordOfARun(t *testing.T) {
+	k := enginetest.New(t, searching)
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		names := rapid.SliceOfN(rapid.StringMatching(`[\p{Latin}\p{Devanagari}]{3,12}`), 1, 5).Draw(rt, "names")
+		id := answered(k, fmt.Sprint(n), "", string(verification.DataOf(map[string]any{"given": strings.Join(names, " ")})))
+		for _, name := range names {
+			if len(k.Engine.SearchKeys(enginetest.Tenant, name)) > 0 && !slices.Contains(found(t.Context(), rt, k, enginetest.Tenant, name), id) {
+				rt.Fatalf("%q does not find a run of %q", name, names)
+			}
+		}
+	})
+}
+
+func TestOnlySearchedWorkflowsHaveKeys(t *testing.T) {
+	for name, tc := range map[string]struct {
+		changes    []enginetest.Change
+		definition verification.Definition
+		want       []int // the number of keys of each append; -1 if they stay
+	}{
+		"search":                    {[]enginetest.Change{searching}, findable(), []int{2, 12}},
+		"no key":                    {nil, findable(), []int{-1, -1}},
+		"a workflow without search": {[]enginetest.Change{searching}, wordless(), []int{-1, -1}},
+	} {
+		k, runs := withRuns(t, tc.changes...)
+		run := k.Start(k.Apply(tc.definition).ID, engine.StartRequest{ReferenceID: "one", Input: verification.Data(`{"holder":"Meera Devi"}`)})
+		k.Submit(run.ID, "form_submitted", verification.Data(ashasAnswer).Map())
+		var got []int
+		for _, call := range runs.AppendCalls() {
+			n := len(call.C.Keys)
+			if call.C.Keys == nil {
+				n = -1
+			}
+			got = append(got, n)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: the appends have %v keys, want %v", name, got, tc.want)
+		}
+	}
+	k := enginetest.New(t)
+	if keys := k.Engine.SearchKeys(enginetest.Tenant, "asha"); keys != nil || k.Engine.Searches() {
+		t.Errorf("without a key, a search has the keys %v", keys)
+	}
+}
+
+func TestAShortSearchKeyIsRefused(t *testing.T) {
+	var ports engine.Ports
+	enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { ports = *p })
+	if _, err := engine.New(ports, engine.Options{SearchKey: make([]byte, 31)}); err == nil || !strings.Contains(err.Error(), "at least 32") {
+		t.Errorf("an engine with a short search key: %v, want it to be refused", err)
+	}
+}
+
+func TestEveryProblemOfSearchedInput(t *testing.T) {
+	const (
+		types     = "is for properties of the types string, number and integer"
+		misplaced = "x-search is only for the properties of the input itself"
+	)
+	k := enginetest.New(t)
+	for schema, want := range map[string]verification.FieldError{
+		`{"properties":{"a":{"type":"string","x-search":false}}}`:                     {Name: `input_schema.properties.a["x-search"]`, Message: "must be true"},
+		`{"properties":{"a":{"type":"object","x-search":true}}}`:                      {Name: `input_schema.properties.a["x-search"]`, Message: types},
+		`{"properties":{"a":{"x-search":true}}}`:                                      {Name: `input_schema.properties.a["x-search"]`, Message: types},
+		`{"properties":{"A":{"properties":{"b":{"type":"string","x-search":true}}}}}`: {Name: `input_schema.properties["A"]`, Message: misplaced},
+		`{"$defs":{"a":{"type":"string","x-search":true}}}`:                           {Name: `input_schema["$defs"]`, Message: misplaced},
+		`{"anyOf":[{"properties":{"a":{"type":"string","x-search":true}}}]}`:          {Name: `input_schema["anyOf"]`, Message: misplaced},
+		`{"x-search":true}`: {Name: `input_schema["x-search"]`, Message: misplaced},
+		`{"properties":{"x-search":{"type":"string","default":{"x-search":1},"x-search":true}}}`: {},
+	} {
+		d := findable()
+		d.InputSchema = verification.Data(schema)
+		_, err := k.Engine.Apply(t.Context(), enginetest.Tenant, d)
+		var invalid *verification.Error
+		if !errors.As(err, &invalid) {
+			invalid = &verification.Error{Fields: []verification.FieldError{{}}}
+		}
+		if diff := cmp.Diff([]verification.FieldError{want}, invalid.Fields); diff != "" {
+			t.Errorf("problems of %s (-want +got):\n%s", schema, diff)
+		}
+	}
+}
+
+func TestRelatedRunsSayWhatIsTheSame(t *testing.T) {
+	k := enginetest.New(t, searching)
+	start := func(reference, answer string) verification.RunID {
+		k.Advance(time.Minute)
+		return answered(k, reference, "", answer)
+	}
+	start("a", `{"given":"Asha","family":"Rao","born":"1990-04-13"}`) // another person
+	person := start("b", `{"given":"Rao Iyer","family":"asha","born":"1990-04-12"}`)
+	phone := start("c", `{"given":"Meera","phone":"0091 98123 45678"}`)
+	mail := start("d", `{"given":"Meera","mail":"asha@example.com"}`)
+	number := start("e", `{"given":"Meera","pan":"abcde-1234-f"}`)
+	asha := start("f", ashasAnswer)
+	again := start("f", ashasAnswer)
+	waiting := start("f", "")
+	related := func(id verification.RunID) (engine.RelatedRuns, map[verification.RunID][]engine.Relation) {
+		t.Helper()
+		r, err := k.Engine.RunRecord(t.Context(), enginetest.Tenant, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := k.Engine.RelatedRuns(t.Context(), enginetest.Tenant, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := map[verification.RunID][]engine.Relation{}
+		for _, run := range found.Runs {
+			same[run.ID] = run.Same
+		}
+		return found, same
+	}
+	found, same := related(asha)
+	want := map[verification.RunID][]engine.Relation{
+		person: {engine.SamePerson}, phone: {engine.SamePhone}, mail: {engine.SameMail}, number: {engine.SameNumber},
+		again:   {engine.SameReference, engine.SameNumber, engine.SameMail, engine.SamePhone, engine.SamePerson},
+		waiting: {engine.SameReference},
+	}
+	if diff := cmp.Diff(want, same); diff != "" || found.Total != 6 || found.AtLeast || found.Runs[0].ID != waiting {
+		t.Errorf("%d related runs, or more: %t, the first is %s (-want +got):\n%s", found.Total, found.AtLeast, found.Runs[0].ID, diff)
+	}
+	for range 12 {
+		start("f", "")
+	}
+	if found, _ := related(asha); found.Total != 16 || !found.AtLeast || len(found.Runs) != 10 {
+		t.Errorf("%d of %d related runs, or more: %t; want 10 of at least 16", len(found.Runs), found.Total, found.AtLeast)
+	}
+}
+
+func wordless() verification.Definition {
+	d := findable()
+	d.InputSchema = nil
+	form := d.Nodes["form"]
+	form.Fields = slices.Clone(form.Fields)
+	for i := range form.Fields {
+		form.Fields[i].Search = false
+	}
+	d.Nodes["form"] = form
+	return d
+}
