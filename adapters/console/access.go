@@ -54,6 +54,7 @@ func (c *console) table() []route {
 		{get, "/session", viewer, c.sessionPage},
 
 		{get, "/queue", viewer, c.queuePage},
+		{post, "/queue/search", viewer, c.searchQueue},
 		{get, "/queue/events", viewer, c.queueEvents},
 		{post, "/queue/views", viewer, c.saveView},
 		{post, "/queue/declined", reviewer, c.closeDeclined},
@@ -81,6 +82,7 @@ func (c *console) table() []route {
 		{get, "/deliveries", viewer, c.deliveriesPage},
 		{post, "/deliveries/{run}/send", admin, c.redeliver},
 		{get, "/runs", viewer, c.runsPage},
+		{post, "/runs/search", viewer, c.searchRuns},
 		{get, "/workflows", viewer, c.workflowsPage},
 		{get, "/workflows/{workflow}", viewer, c.workflowPage},
 	}

@@ -21,6 +21,7 @@ import (
 // run pages that are opened from it, and of the posts of those.
 type queueFilter struct {
 	Search   string // a run id, or the beginning of a reference id
+	Words    string // search keys, as store.FormatKeys returns them
 	Workflow verification.WorkflowID
 	Cause    verification.Cause
 	Age      string // a duration of ages
@@ -52,6 +53,9 @@ func queueFilterOf(q url.Values) queueFilter {
 	f := queueFilter{Search: strings.TrimSpace(q.Get("search")), Order: store.OldestFirst, Page: pageNumber(q)}
 	if id, err := verification.ParseWorkflowID(q.Get("workflow")); err == nil {
 		f.Workflow = id
+	}
+	if words := q.Get(wordsField); searchKeys(words) != nil {
+		f.Words = words
 	}
 	if cause, err := verification.ParseCause(q.Get("cause")); err == nil {
 		f.Cause = cause
@@ -88,6 +92,7 @@ func (f queueFilter) with(q url.Values) string {
 		}
 	}
 	set("search", f.Search)
+	set(wordsField, f.Words)
 	set("workflow", string(f.Workflow))
 	set("cause", string(f.Cause))
 	set("age", f.Age)
@@ -123,7 +128,7 @@ func (f queueFilter) Chosen() bool {
 // More reports whether the page shows all fields of the filter: another one than the
 // search was changed.
 func (f queueFilter) More() bool {
-	f.Search, f.Page, f.Back = "", 0, ""
+	f.Search, f.Words, f.Page, f.Back = "", "", 0, ""
 	return f != queueFilter{Order: store.OldestFirst}
 }
 
@@ -131,7 +136,7 @@ func (f queueFilter) More() bool {
 func (f queueFilter) query(s session, now time.Time) store.RunQuery {
 	q := store.RunQuery{
 		PageQuery: pageQuery(f.Page), Order: f.Order,
-		Workflow: f.Workflow, Cause: f.Cause, Unclaimed: f.Whose == whoseNobody,
+		Workflow: f.Workflow, Cause: f.Cause, Unclaimed: f.Whose == whoseNobody, Keys: searchKeys(f.Words),
 	}
 	if id, err := verification.ParseRunID(f.Search); err == nil {
 		q.Run = id
@@ -189,6 +194,7 @@ func (c *console) tabs(ctx context.Context, s session, f queueFilter, now time.T
 // queueView is the data of the page queue.
 type queueView struct {
 	Filter    queueFilter
+	Search    searchView
 	Tabs      []queueTab
 	Workflows workflowChoice
 	Causes    []choice
@@ -249,6 +255,14 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 	}
 	named, shown := c.viewTabs(r, s, f)
 	view.Tabs, view.View = append(view.Tabs, named...), shown
+	view.Search, err = c.searchView(s, f.Search, f.Words, func(words string) (string, func() (int, error)) {
+		of := f.first()
+		of.Search, of.Words = "", words
+		return s.Base + "/queue" + of.Query(), func() (int, error) { return c.queueSize(r.Context(), s, of) }
+	})
+	if err != nil {
+		return err
+	}
 	view.choices(s)
 	view.Summary = s.count("queue.total", found.Total)
 	for _, run := range found.Data {

@@ -40,7 +40,8 @@ type runView struct {
 	Branches  []branchView
 	Graph     *graphView // with the path of the run
 	Timeline  []timelineLine
-	PDF       string // the URL of the printed report; empty while the run is live
+	Related   *relatedView // nil for none
+	PDF       string       // the URL of the printed report; empty while the run is live
 	Verdict   verdictPanel
 }
 
@@ -72,6 +73,9 @@ func (c *console) showRun(w http.ResponseWriter, r *http.Request, s session, sta
 	f := queueFilterOf(r.URL.Query())
 	s.path, _, _ = strings.Cut(f.list(), "?") // the navigation shows where the person is
 	v := c.runView(s, rec, f)
+	if v.Related, err = c.relatedView(r, s, rec); err != nil {
+		return err
+	}
 	v.Verdict = c.verdictPanel(s, rec, f, claim, kept)
 	v.decideHits(s.Base+"/runs/"+string(id)+"/hits"+f.Query(), kept)
 	v.Verdict.ClaimNow = v.Verdict.Free && c.fromConsole(r) && !r.URL.Query().Has("lang") // a change of the language opens nothing

@@ -15,6 +15,7 @@ import (
 // runsView is the data of the page runs.
 type runsView struct {
 	Filter   runFilter
+	Search   searchView
 	Statuses []choice
 	Decided  []choice
 	Workflow workflowChoice
@@ -57,6 +58,19 @@ func (c *console) runsPage(w http.ResponseWriter, r *http.Request, s session) er
 	if v.Workflow, err = c.workflowChoices(r, s, q.Workflow); err != nil {
 		return err
 	}
+	v.Search, err = c.searchView(s, v.Filter.Reference, store.FormatKeys(q.Keys), func(words string) (string, func() (int, error)) {
+		query, of := r.URL.Query(), q
+		for _, name := range []string{"lang", "page", "reference", wordsField} {
+			query.Del(name)
+		}
+		if of.ReferencePrefix, of.Keys = "", searchKeys(words); words != "" {
+			query.Set(wordsField, words)
+		}
+		return s.Base + "/runs?" + query.Encode(), func() (int, error) { return c.runCount(r.Context(), s, of) }
+	})
+	if err != nil {
+		return err
+	}
 	status := http.StatusOK
 	if v.Problems != nil {
 		status = http.StatusBadRequest
@@ -93,7 +107,7 @@ func (v *runsView) filter(r *http.Request, s session) (q store.RunQuery, err err
 		}
 	}
 	v.Filter = runFilter{Reference: strings.TrimSpace(get("reference")), From: get("from"), To: get("to")}
-	q.ReferencePrefix = v.Filter.Reference
+	q.ReferencePrefix, q.Keys = v.Filter.Reference, searchKeys(get(wordsField))
 	from, okFrom := s.day(v.Filter.From)
 	to, okTo := s.day(v.Filter.To)
 	if !from.IsZero() {
@@ -104,7 +118,7 @@ func (v *runsView) filter(r *http.Request, s session) (q store.RunQuery, err err
 	}
 	v.Filter.badFrom, v.Filter.badTo = !okFrom, !okTo
 	v.Filter.More = q.Status != "" || q.Decision != "" || q.Workflow != "" || v.Filter.From != "" || v.Filter.To != ""
-	v.Filter.Set = v.Filter.More || v.Filter.Reference != ""
+	v.Filter.Set = v.Filter.More || v.Filter.Reference != "" || q.Keys != nil
 	for _, field := range []string{"from", "to"} {
 		if v.Filter.Bad(field) {
 			if v.Problems == nil {
