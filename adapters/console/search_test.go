@@ -44,7 +44,7 @@ func TestTheQueueFindsAPerson(t *testing.T) {
 	d := serve(t, searching)
 	people(d)
 	p := d.as(reviewer(verification.RoleViewer))
-	wants(t, p.get("/queue"), http.StatusOK, "or a person: name, number, mail or phone", "3 runs wait")
+	wants(t, p.get("/queue"), http.StatusOK, "run ID or person", "Name, number, mail, phone", "3 runs wait")
 	for text, want := range map[string]struct {
 		words bool // the text is not in the URL
 		texts []string
@@ -121,7 +121,7 @@ func TestWithoutASearchKeyOnlyReferencesAreFound(t *testing.T) {
 	d := serve(t)
 	people(d)
 	p := d.as(reviewer(verification.RoleViewer))
-	wants(t, p.get("/queue"), http.StatusOK, "Reference or run ID", "!or a person")
+	wants(t, p.get("/queue"), http.StatusOK, "Reference or run ID", "!or person", "!Name, number")
 	a := p.post("/queue/search", "search", "asha")
 	if to := a.header.Get("Location"); to != "/console/queue?search=asha" {
 		t.Errorf("a search without a key leads to %s", to)

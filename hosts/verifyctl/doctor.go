@@ -99,6 +99,7 @@ func (s *session) examine(ctx context.Context, url string, counts bool) []findin
 			"see verifyctl webhook list --state failed; then run verifyctl webhook redeliver --all-failed"),
 		rescreening(passes, s.clock.Now()),
 	}
+	found = append(found, searching(hosts)...)
 	found = append(found, hostDifferences(hosts)...)
 	found = append(found, s.bootstrap(ctx, db, hosts)...)
 	if counts {
@@ -249,6 +250,35 @@ func hostDifferences(all []pgadmin.Host) (found []finding) {
 		found = append(found, ok(check, fmt.Sprintf("the %d live hosts have the same providers, lists, keys and settings", len(compared))))
 	}
 	return found
+}
+
+// searching reports whether the console finds the runs of a person. Hosts with different keys
+// are a difference.
+func searching(all []pgadmin.Host) []finding {
+	const check = "search"
+	living, with, replaced := 0, 0, 0
+	for _, h := range all {
+		facts, err := cli.ParseHostFacts(h.Facts)
+		if !h.Alive || h.Facts == "" || err != nil {
+			continue
+		}
+		if living++; facts.SearchKey != "" {
+			with++
+		}
+		if facts.SearchKeyReplaced {
+			replaced++
+		}
+	}
+	switch {
+	case living == 0:
+		return nil
+	case replaced > 0:
+		return []finding{warning(check, fmt.Sprintf("%d live hosts have another search key than the one that this database was first used with", replaced),
+			"set VERIFYD_SEARCH_KEY to the first key: the console does not find the runs from before by a person")}
+	case with == 0:
+		return []finding{ok(check, "off: the console finds no run by a person (VERIFYD_SEARCH_KEY)")}
+	}
+	return []finding{ok(check, "the console finds runs by a person")}
 }
 
 // The clock skew at which hosts disturb each other: a lease lasts 20 s.

@@ -66,6 +66,12 @@ func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 	w.ctl("host list")
 	r.hosts = []pgadmin.Host{differing(host("1", true, "api", "worker"), "10.0.0.1:8080", "k1", 0), differing(host("2", true, "worker"), "10.0.0.2:8080", "k1", time.Second)}
 	w.ctl("doctor")
+	for _, replaced := range []bool{false, true} {
+		searching := host("1", true, "api", "worker")
+		searching.Facts = cli.HostFacts{SearchKey: "5ea5c4", SearchKeyReplaced: replaced}.String()
+		r.hosts = []pgadmin.Host{searching}
+		w.ctl("doctor")
+	}
 	r.hosts = []pgadmin.Host{host("1", true, "api", "worker")}
 	for _, change := range []func(*pgadmin.Health){
 		func(*pgadmin.Health) {},

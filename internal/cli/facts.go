@@ -20,6 +20,10 @@ type HostFacts struct {
 	// Keys are the ids of the signing keys. The first one signs.
 	Keys      []string `json:"keys,omitempty"`
 	PublicURL string   `json:"public_url,omitempty"`
+	// SearchKey is a hash of the search key; empty without one. SearchKeyReplaced says that
+	// the database was first used with another key.
+	SearchKey         string `json:"search_key,omitempty"`
+	SearchKeyReplaced bool   `json:"search_key_replaced,omitempty"`
 	// Documents identifies the folder or bucket of uploads.
 	Documents string `json:"documents,omitempty"`
 	// Scripts are the scripts that reports are printed in.
@@ -100,6 +104,10 @@ func Differences(hosts []ComparedHost) (all []Difference) {
 		{
 			"the signing keys differ", "give all hosts the same --signing-key-file: a link or token of one host may be refused by others",
 			func(h ComparedHost) string { return strings.Join(h.Keys, " ") },
+		},
+		{
+			"the search keys differ", "give all hosts the same VERIFYD_SEARCH_KEY: the console of one host does not find the runs of others by a person",
+			func(h ComparedHost) string { return h.SearchKey },
 		},
 		{"--public-url differs", "give all hosts the same --public-url, under which customers and vendors reach them", func(h ComparedHost) string { return h.PublicURL }},
 		{

@@ -13,7 +13,7 @@ import (
 func TestEachDifferenceBetweenHostsHasOneEntry(t *testing.T) {
 	same := cli.HostFacts{
 		Providers: map[string]string{"registry": "1", "sandbox": ""}, Lists: map[string]string{"sanctions": "v1"},
-		Keys: []string{"k1"}, PublicURL: "https://id.example", Documents: "folder-1", Build: "v1", ClockAhead: time.Second,
+		Keys: []string{"k1"}, SearchKey: "s1", PublicURL: "https://id.example", Documents: "folder-1", Build: "v1", ClockAhead: time.Second,
 	}
 	one := cli.ComparedHost{Label: "one (10.0.0.1:8080)", Worker: true, HostFacts: same}
 	for name, tc := range map[string]struct {
@@ -30,6 +30,7 @@ func TestEachDifferenceBetweenHostsHasOneEntry(t *testing.T) {
 		"a list":         {func(h *cli.ComparedHost) { h.Lists = map[string]string{} }, "the list sanctions is missing on two; one (10.0.0.1:8080), three has it"},
 		"a list version": {func(h *cli.ComparedHost) { h.Lists = map[string]string{"sanctions": "v2"} }, "the list sanctions has different versions: one (10.0.0.1:8080), three against two"},
 		"keys":           {func(h *cli.ComparedHost) { h.Keys = []string{"k2", "k1"} }, "the signing keys differ: one (10.0.0.1:8080), three against two"},
+		"search keys":    {func(h *cli.ComparedHost) { h.SearchKey = "" }, "the search keys differ: one (10.0.0.1:8080), three against two"},
 		"public URLs":    {func(h *cli.ComparedHost) { h.PublicURL = "http://localhost" }, "--public-url differs: one (10.0.0.1:8080), three against two"},
 		"uploads":        {func(h *cli.ComparedHost) { h.Documents = "folder-2" }, "the hosts store uploads in different places: one (10.0.0.1:8080), three against two"},
 		"scripts":        {func(h *cli.ComparedHost) { h.Scripts = []string{"Latin"} }, "reports are printed in different scripts: one (10.0.0.1:8080), three against two"},

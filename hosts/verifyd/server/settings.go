@@ -50,6 +50,8 @@ type settings struct {
 	OIDCKeys            string        `name:"oidc-jwks-url" placeholder:"URL" help:"URL of the issuer's keys, in place of its discovery document."`
 	AllowPrivate        bool          `name:"allow-private-networks" help:"Allow webhooks and providers to call private and loopback addresses, and any port."`
 	SecretsDir          string        `placeholder:"DIR" help:"Folder with the secrets of providers, one file per secret, beside the variables VERIFYD_SECRET_NAME."`
+	SearchKey           string        `placeholder:"SECRET" help:"Key of the hashes by which the console finds the runs of a person, at least 32 bytes, the same on all hosts and never changed; use the variable. Without it no run on a database is found by a person; a host in memory makes a key at start."`
+	SearchKeyFile       string        `placeholder:"FILE" help:"File with the search key, in place of --search-key."`
 	BlobDir             string        `placeholder:"DIR" help:"Folder of uploaded documents; hosts that share a database must share it. Without it, documents are in memory."`
 	TenantDocumentBytes int64         `name:"document-bytes-per-tenant" default:"0" help:"Maximum bytes of uploaded documents per tenant. 0: a quarter of the limit in memory, no limit in a folder."`
 	S3Endpoint          string        `name:"s3-endpoint" placeholder:"HOST" help:"S3 object store for uploaded documents in place of a folder, over TLS."`
@@ -172,6 +174,12 @@ func (s settings) check(p *problems) {
 	s.checkOIDC(p)
 	if s.ConsoleSession < time.Minute || s.ConsoleSession > 7*24*time.Hour {
 		p.add("console-session", "must be 1m to 168h")
+	}
+	if s.SearchKey != "" {
+		checkSearchKey(p, "search-key", s.SearchKey)
+		if s.SearchKeyFile != "" {
+			p.add("search-key-file", "must not be given together with %s", cli.Setting("search-key"))
+		}
 	}
 	if s.BlobDir != "" && s.S3Endpoint != "" {
 		p.add("blob-dir", "must not be given together with %s", cli.Setting("s3-endpoint"))

@@ -101,6 +101,7 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 			"VERIFYD_SHUTDOWN_TIMEOUT": "-1s", "VERIFYD_OIDC_ROLES": "=admin",
 			"VERIFYD_ROLES": "api,wroker", "VERIFYD_ALLOW_PRIVATE_NETWORKS": "perhaps", "VERIFYD_S3_BUCKET": "b", "VERIFYD_CLOCK": "sundial",
 			"VERIFYD_WORKRES": "3", "VERIFYD_COLOUR": "red", "VERIFYD_NOTHING": "", "VERIFYD_PORT_80_TCP": "tcp://10.0.0.1:80", "VERIFYD_TENANT": "Acme",
+			"VERIFYD_SEARCH_KEY": "a short secret", "VERIFYD_SEARCH_KEY_FILE": "key.txt",
 			"VERIFYD_SOAK_SEED": "1", "VERIFYD_UPDATE_GOLDEN": "1",
 		}, []string{
 			`--workers (VERIFYD_WORKERS): must be a whole number, not "abc"`,
@@ -111,6 +112,8 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 			`--roles (VERIFYD_ROLES): must be api or worker, not "wroker"`,
 			`--start-wait (VERIFYD_START_WAIT): must be 0s to 25s`,
 			`--oidc-roles (VERIFYD_OIDC_ROLES): "=admin" is not VALUE=ROLE`,
+			`--search-key (VERIFYD_SEARCH_KEY): has 14 bytes and must have at least 32; openssl rand -base64 32 makes a key`,
+			`--search-key-file (VERIFYD_SEARCH_KEY_FILE): must not be given together with --search-key (VERIFYD_SEARCH_KEY)`,
 			`--s3-bucket (VERIFYD_S3_BUCKET): also needs --s3-endpoint (VERIFYD_S3_ENDPOINT)`,
 			`--shutdown-timeout (VERIFYD_SHUTDOWN_TIMEOUT): must be at least 0s`,
 			`--clock (VERIFYD_CLOCK): must be system or manual, not "sundial"`,
@@ -118,11 +121,12 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 			`warning: VERIFYD_WORKRES is not a setting of verifyd; did you mean VERIFYD_WORKERS?`,
 		}},
 		{"addresses and files", nil, map[string]string{
-			"VERIFYD_ADDR": inUse, "VERIFYD_ADMIN_ADDR": inUse, "VERIFYD_FONT_DIR": absent, "VERIFYD_BOOTSTRAP": absent,
+			"VERIFYD_ADDR": inUse, "VERIFYD_ADMIN_ADDR": inUse, "VERIFYD_FONT_DIR": absent, "VERIFYD_BOOTSTRAP": absent, "VERIFYD_SEARCH_KEY_FILE": absent,
 		}, []string{
 			"--addr (VERIFYD_ADDR): " + inUse + " is in use: set VERIFYD_ADDR to another address; 127.0.0.1:0 picks a free port",
 			"--admin-addr (VERIFYD_ADMIN_ADDR): " + inUse + " is in use: set VERIFYD_ADMIN_ADDR to another address; 127.0.0.1:0 picks a free port",
 			"--font-dir (VERIFYD_FONT_DIR): " + absent + ": read the fonts: open .: no such file or directory",
+			"--search-key-file (VERIFYD_SEARCH_KEY_FILE): open " + absent + ": no such file or directory",
 			"--bootstrap (VERIFYD_BOOTSTRAP): open " + absent + ": no such file or directory",
 		}},
 		{"a command", []string{"serv"}, nil, []string{`unknown command "serv"; did you mean serve?`}},

@@ -93,6 +93,7 @@ type opened struct {
 	printer   *pdf.Printer
 	documents verification.DocumentStore
 	keys      *token.Keys           // from the key file; nil without one
+	searchKey []byte                // nil for none
 	demo      *demo                 // nil unless the host serves the demo
 	bootstrap *definition.Bootstrap // nil for a database without a bootstrap file
 	providers boot.Providers
@@ -123,6 +124,7 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 		o.keys, err = cli.ReadKeys(s.SigningKeyFile)
 		p.wrap("signing-key-file", err)
 	}
+	o.searchKey = s.readSearchKey(&p)
 	if s.isDemo() {
 		h.vendor.Listener, err = listen(ctx, "addr", "127.0.0.1:0")
 		if err != nil {
@@ -202,11 +204,15 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 		Printer:     o.printer,
 		Notifier:    notifier,
 		Documents:   o.documents, Sanitize: media.Sanitize,
-	}, options(s, h.storage, h.log, m))
+	}, options(s, h.storage, o.searchKey, h.log, m))
 	if err != nil {
 		return nil, o.warnings, err
 	}
-	h.facts = h.describe(s, o)
+	search, err := h.useSearchKey(ctx, o.searchKey)
+	if err != nil {
+		return nil, o.warnings, err
+	}
+	h.facts = h.describe(s, o, search)
 	m.registry.MustRegister(queueGauges(h.engine))
 	if len(h.lists.Names()) > 0 {
 		m.registry.MustRegister(rescreenGauges(h.engine, clk.Now))
@@ -296,10 +302,11 @@ func (h *host) close() {
 	}
 }
 
-func options(s settings, store *storage, log *slog.Logger, m *metrics) engine.Options {
+func options(s settings, store *storage, searchKey []byte, log *slog.Logger, m *metrics) engine.Options {
 	o := engine.Options{
 		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: cmp.Or(s.StartWait, -1), // 0 means no wait here
 		ProviderWait: cmp.Or(s.ProviderWait, -1), Workers: s.Workers, Calls: s.Calls, Log: log, Observer: m, Passive: !s.has(roleWorker),
+		SearchKey: searchKey,
 	}
 	if store.shared(s) {
 		o.QueueInterval = poll

@@ -1,0 +1,72 @@
+// The key of the search for people.
+
+package server
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"strings"
+)
+
+// minSearchKey is the minimum length of the search key, in bytes.
+const minSearchKey = 32
+
+func checkSearchKey(p *problems, flag, key string) {
+	if len(key) < minSearchKey {
+		p.add(flag, "has %d bytes and must have at least %d; openssl rand -base64 32 makes a key", len(key), minSearchKey)
+	}
+}
+
+// readSearchKey returns the search key of the settings; nil for none. A host in memory makes
+// one: it forgets its runs anyway.
+func (s settings) readSearchKey(p *problems) []byte {
+	switch {
+	case s.SearchKey != "":
+		return []byte(s.SearchKey)
+	case s.SearchKeyFile != "":
+		raw, err := os.ReadFile(s.SearchKeyFile)
+		if err != nil {
+			p.wrap("search-key-file", err)
+			return nil
+		}
+		key := strings.TrimRight(string(raw), "\r\n")
+		checkSearchKey(p, "search-key-file", key)
+		return []byte(key)
+	case s.DatabaseURL == "":
+		return []byte(rand.Text() + rand.Text())
+	}
+	return nil
+}
+
+// searchFacts are what a host says about its search key.
+type searchFacts struct {
+	check    string // a hash that tells keys apart; empty without a key
+	replaced bool   // the hosts of the database had another key at first
+}
+
+// useSearchKey compares the search key with the one that the hosts of the database had at
+// first, and logs what a reviewer would otherwise only notice as missing runs.
+func (h *host) useSearchKey(ctx context.Context, key []byte) (f searchFacts, err error) {
+	if key != nil {
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte("verifyd search key"))
+		f.check = hex.EncodeToString(mac.Sum(nil)[:8])
+	}
+	db := h.storage.database
+	switch {
+	case db == nil:
+		return f, nil
+	case key == nil:
+		h.log.Info("search for people is off: the console finds no run by a name, number, mail or phone; set VERIFYD_SEARCH_KEY to turn it on")
+		return f, nil
+	}
+	first, err := db.SearchCheck(ctx, f.check)
+	if f.replaced = err == nil && first != f.check; f.replaced {
+		h.log.Warn("the search key is not the one that this database was first used with: runs from before are not found by a person; set VERIFYD_SEARCH_KEY to the first key")
+	}
+	return f, err
+}
