@@ -4,6 +4,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -152,7 +153,10 @@ type relatedRow struct {
 // relatedView returns the runs that may be of the person of a run; nil if there are none.
 func (c *console) relatedView(r *http.Request, s session, rec engine.RunRecord) (*relatedView, error) {
 	found, err := c.engine.RelatedRuns(r.Context(), s.Tenant, rec)
-	if err != nil || len(found.Runs) == 0 {
+	switch {
+	case errors.Is(err, verification.ErrUnavailable): // such as a reference that millions of runs share
+		return &relatedView{Count: s.say("related.unavailable")}, nil
+	case err != nil || len(found.Runs) == 0:
 		return nil, err
 	}
 	key := "related.total"

@@ -3,6 +3,7 @@
 package console_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // searching gives an engine a search key.
@@ -141,6 +143,27 @@ func TestTheRunPageShowsRelatedRuns(t *testing.T) {
 	stranger := reviewer(verification.RoleViewer)
 	stranger.Tenant = otherTenant
 	wants(t, d.as(stranger).get("/runs/"+string(asha)), http.StatusNotFound)
+}
+
+// slowLists is a store whose searches by reference fail once it is slow.
+type slowLists struct {
+	store.Store
+	slow *bool
+}
+
+func (s slowLists) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
+	if *s.slow && q.ReferenceID != "" {
+		return store.Page[verification.Summary]{}, verification.Unavailable("list", "the list takes too long")
+	}
+	return s.Store.List(ctx, t, q)
+}
+
+func TestARunIsShownWithoutItsRelatedRuns(t *testing.T) {
+	slow := false
+	d := serve(t, searching, func(p *engine.Ports, _ *engine.Options) { p.Store = slowLists{p.Store, &slow} })
+	asha, _, _ := people(d)
+	slow = true
+	wants(t, d.as(reviewer(verification.RoleViewer)).get("/runs/"+string(asha)), http.StatusOK, "Asha Rao", "They cannot be listed now")
 }
 
 func TestAReviewerFindsAPersonInABrowser(t *testing.T) {

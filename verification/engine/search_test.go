@@ -142,7 +142,17 @@ func TestOnlySearchedWorkflowsHaveKeys(t *testing.T) {
 			t.Errorf("%s: the appends have %v keys, want %v", name, got, tc.want)
 		}
 	}
-	k := enginetest.New(t)
+	k, other := enginetest.New(t, searching), enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.SearchKey = []byte(strings.Repeat("x", 32)) })
+	keys := slices.Concat(
+		k.Engine.SearchKeys(enginetest.Tenant, "12345678"), k.Engine.SearchKeys(enginetest.Tenant, "asha"), other.Engine.SearchKeys(enginetest.Tenant, "asha"),
+		k.Engine.SearchKeys("00000000-0000-7000-8000-0000000000bb", "asha"),
+	)
+	for i, key := range keys {
+		if slices.Contains(keys[:i], key) || bytes.Contains(key[:], []byte("asha")) {
+			t.Errorf("the key %x is not of one word, tenant and search key only", key)
+		}
+	}
+	k = enginetest.New(t)
 	if keys := k.Engine.SearchKeys(enginetest.Tenant, "asha"); keys != nil || k.Engine.Searches() {
 		t.Errorf("without a key, a search has the keys %v", keys)
 	}
