@@ -132,7 +132,7 @@ func (d *decision) decideHit(c DecideHit) error {
 		return Conflict("run", "the check does not have this hit, or has it no longer")
 	}
 	if request, err := d.program.RequestAgain("", d.run, c.Node); err == nil {
-		decided.Asked = askedDigest(request.With)
+		decided.Asked = AskedDigest(request.With)
 	}
 	if hits[i].Decision.HitDecided != decided {
 		d.add(decided)
@@ -146,31 +146,30 @@ func (s *Step) decided(f HitDecided, at time.Time) {
 	s.HitDecisions = append(others, HitDecision{HitDecided: f, At: at, Visit: s.Visits})
 }
 
-// Cleared returns the hits that reviewers have cleared for a check that is asked with: hits
-// of any check of the run that was asked the same. A hit that some decision does not clear is
-// left out.
-func (r Run) Cleared(with map[string]any) (cleared []ClearedHit) {
-	var open []ClearedHit
+// DecidedHits returns the hits that reviewers have decided for a check that is asked with:
+// hits of any check of the run that was asked the same. A hit that some decision does not
+// clear is kept.
+func (r Run) DecidedHits(with map[string]any) (cleared, kept []ClearedHit) {
 	asked := ""
 	for _, s := range r.Steps {
 		for _, d := range s.HitDecisions {
 			if asked == "" {
-				asked = askedDigest(with)
+				asked = AskedDigest(with)
 			}
 			switch {
 			case d.Asked == "" || d.Asked != asked:
 			case d.Match == MatchOther:
 				cleared = append(cleared, d.hit())
 			default:
-				open = append(open, d.hit())
+				kept = append(kept, d.hit())
 			}
 		}
 	}
-	return slices.DeleteFunc(cleared, func(h ClearedHit) bool { return slices.Contains(open, h) })
+	return slices.DeleteFunc(cleared, func(h ClearedHit) bool { return slices.Contains(kept, h) }), kept
 }
 
-// askedDigest identifies what a check is asked; empty if it cannot be encoded.
-func askedDigest(with map[string]any) string {
+// AskedDigest identifies what a check is asked; empty if it cannot be encoded.
+func AskedDigest(with map[string]any) string {
 	text, err := NewData(with)
 	if err != nil {
 		return ""

@@ -90,15 +90,9 @@ func (e *Engine) request(ctx context.Context, s *session) (verification.CheckReq
 	if err != nil {
 		return r, err
 	}
-	r.Cleared = cleared(s, r)
+	r.Cleared = e.cleared(ctx, s, r)
 	r.CallbackURL, err = e.callbackURL(s)
 	return r, err
-}
-
-// cleared returns the hits that reviewers have cleared for the person or company of a
-// request.
-func cleared(s *session, r verification.CheckRequest) []verification.ClearedHit {
-	return s.run.Cleared(r.With)
 }
 
 // providerCall returns the call of a provider that a task needs. A provider that is polled

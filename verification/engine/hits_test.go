@@ -140,3 +140,48 @@ func TestTheClaimOfAnotherReviewerGuardsTheHits(t *testing.T) {
 		t.Errorf("a hit of no run = %v, want ErrNotFound", err)
 	}
 }
+
+func TestAClearedHitDoesNotComeBackForThePerson(t *testing.T) {
+	o := &obedient{screener: newScreener("v1")}
+	o.change("v1", "e-1", "e-2")
+	k := enginetest.New(t, o.screens, searching)
+	d := with(screened(), "a", func(n *verification.Node) { n.Next = "look" })
+	d.Subject = &verification.SubjectFields{Number: "input.pan"}
+	d.InputSchema = verification.Data(`{"type":"object","properties":{"pan":{"type":"string"}}}`)
+	d.Nodes["look"] = verification.Node{Type: verification.NodeReview, Next: "done"}
+	w := k.Apply(d).ID
+	begin := func(reference, pan string) verification.RunID {
+		return k.Start(w, engine.StartRequest{ReferenceID: reference, Input: verification.Data(`{"pan":"` + pan + `"}`)}).ID
+	}
+	first := begin("person-1", "ABCPR1234F")
+	for entry, match := range map[string]verification.HitMatch{"e-1": verification.MatchOther, "e-2": verification.MatchUnsure} {
+		if err := settle(k, first, entry, "asha", match); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cleared := []verification.ClearedHit{{List: "sanctions", Entry: "e-1"}}
+	for _, tt := range []struct {
+		name, reference, pan string
+		want                 []verification.ClearedHit
+	}{
+		{"another person of that name", "person-2", "ABCPR9999F", nil},
+		{"the same reference", "person-1", "ABCPR9999F", cleared},
+		{"the same number", "person-3", "ABCPR1234F", cleared},
+	} {
+		begin(tt.reference, tt.pan)
+		if diff := cmp.Diff(tt.want, o.cleared); diff != "" {
+			t.Errorf("%s: cleared (-want +got):\n%s", tt.name, diff)
+		}
+	}
+	again := begin("person-1", "ABCPR1234F")
+	if err := settle(k, again, "e-1", "ravi", verification.MatchSame); err == nil {
+		t.Error("a hit that was left out can be decided")
+	}
+	if err := settle(k, again, "e-2", "ravi", verification.MatchOther); err != nil {
+		t.Fatal(err)
+	}
+	begin("person-1", "ABCPR1234F") // asha was not sure of e-2
+	if diff := cmp.Diff(cleared, o.cleared); diff != "" {
+		t.Errorf("a hit that one reviewer keeps (-want +got):\n%s", diff)
+	}
+}

@@ -310,7 +310,7 @@ func (e *Engine) rescreenStep(ctx context.Context, s *session, step verification
 		if err != nil {
 			return verification.ScreeningResult{}, err
 		}
-		r.Cleared = cleared(s, r)
+		r.Cleared = e.cleared(ctx, s, r)
 		return provider.Rescreen(ctx, step.Rescreen, r)
 	})
 	if found.Entered {

@@ -54,10 +54,18 @@ func (e *Engine) searchKey(t verification.TenantID, kind view.SearchKind, word s
 // commitKeys returns the search keys of a run for a commit of events: nil if the events do not
 // change its words. Every source of words belongs here, because a commit replaces all keys.
 func (e *Engine) commitKeys(s *session, after verification.Run, events []verification.Event) []store.SearchKey {
-	if !e.Searches() || !s.program.Searches() || !slices.ContainsFunc(events, changesWords) {
+	if !e.Searches() || !slices.ContainsFunc(events, changesWords) {
 		return nil
 	}
-	keys := e.searchKeysOf(s.ref.Tenant, view.SearchWords(s.program, after))
+	asked := askedOf(after)
+	if len(asked) == 0 && !s.program.Searches() {
+		return nil
+	}
+	words := view.SearchWords(s.program, after)
+	if len(asked) > 0 {
+		words = append(words, decidedWords(s.program, after, asked)...)
+	}
+	keys := e.searchKeysOf(s.ref.Tenant, words)
 	if len(keys) == 0 && s.run.Seq == 0 {
 		return nil // there are none to replace
 	}
@@ -67,7 +75,7 @@ func (e *Engine) commitKeys(s *session, after verification.Run, events []verific
 // changesWords reports whether an event may change the words of a run.
 func changesWords(e verification.Event) bool {
 	switch e.Fact.(type) {
-	case verification.Started, verification.CustomerSubmitted:
+	case verification.Started, verification.CustomerSubmitted, verification.HitDecided:
 		return true
 	}
 	return false
