@@ -103,7 +103,8 @@ type GiveVerdict struct {
 	// API key. A verdict that needs two reviewers requires it.
 	Identity string
 	// Seq is the RunDetail.Seq that the reviewer saw: ErrConflict is returned if the run
-	// has changed since then. 0 accepts every one.
+	// has changed since then. Notes, assignments and reminders are no changes. 0 accepts
+	// every one.
 	Seq int
 	// Claim is the claim of the run, zero for none: ErrClaimed is returned to a reviewer
 	// while another person holds it.
@@ -153,6 +154,26 @@ type Cancel struct{}
 // Expire records that the deadline has passed. It changes nothing before that.
 type Expire struct{}
 
+// AddNote adds a note to a run in any state. The note that the same person has just added
+// changes nothing.
+type AddNote struct {
+	Notes    string // 1 to 10,000 characters, not only white space
+	By       string // the reviewer's name
+	Identity string // identifies the reviewer; required
+}
+
+// Assign assigns a run that needs a verdict, in place of an earlier assignment.
+type Assign struct {
+	To       Assignee // zero for nobody
+	Escalate bool     // To is a team, and Notes are required
+	Notes    string   // at most 10,000 characters
+	By       string   // the reviewer's name
+	Identity string   // identifies the reviewer; required
+}
+
+// Remind records that a verdict falls due soon. It changes nothing before RemindAt.
+type Remind struct{}
+
 func (Start) command()          {}
 func (RecordResult) command()   {}
 func (RecordFailure) command()  {}
@@ -168,3 +189,6 @@ func (RecordHits) command()     {}
 func (DecideHit) command()      {}
 func (Cancel) command()         {}
 func (Expire) command()         {}
+func (AddNote) command()        {}
+func (Assign) command()         {}
+func (Remind) command()         {}

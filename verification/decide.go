@@ -5,6 +5,7 @@ package verification
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -87,6 +88,12 @@ func (d *decision) decide(c Command) error {
 		return d.recordHits(c)
 	case DecideHit:
 		return d.decideHit(c)
+	case AddNote:
+		return d.addNote(c)
+	case Assign:
+		return d.assign(c)
+	case Remind:
+		d.remind()
 	case Cancel:
 		return d.cancel()
 	case Expire:
@@ -127,6 +134,7 @@ func (d *decision) start(c Start) error {
 		ReferenceID: c.ReferenceID, Input: c.Input, RedirectURI: c.RedirectURI, Zone: c.Zone,
 		RunTTLSeconds: def.RunTTLSeconds, AbandonTimeoutSeconds: def.AbandonTimeoutSeconds,
 		ReviewDueMinutes: def.ReviewDueMinutes, FourEyes: def.FourEyes,
+		ReviewDueSoon: slices.Contains(def.Notify, NoticeReviewDueSoon),
 	})
 	d.goTo(def.Start)
 	return nil

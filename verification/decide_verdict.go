@@ -33,7 +33,7 @@ func notesProblem(s string) string {
 
 // The conflicts of a verdict. Each is an ErrConflict.
 var (
-	// ErrRunChanged is returned if the run does not have the Seq that the reviewer saw.
+	// ErrRunChanged is returned if the run has changed since the Seq that the reviewer saw.
 	ErrRunChanged error = Conflict("run", "the run has changed since the reviewer saw it")
 	// ErrClaimed is returned to a reviewer while another person has claimed the run.
 	ErrClaimed error = Conflict("review",
@@ -187,10 +187,10 @@ func (d *decision) checkClaim(c Claim, who Person) error {
 	return nil
 }
 
-// checkSeq returns ErrConflict unless the history still has the length that a reviewer
-// saw; 0 is any length.
+// checkSeq returns ErrConflict if the run has changed since its history had the length that
+// a reviewer saw; 0 is any length. A note or an assignment is no change.
 func (d *decision) checkSeq(seen int) error {
-	if seen != 0 && seen != d.run.Seq {
+	if seen != 0 && (seen < d.run.changed || seen > d.run.Seq) {
 		return ErrRunChanged
 	}
 	return nil

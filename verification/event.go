@@ -36,6 +36,8 @@ type Started struct {
 	ReviewDueMinutes      int64      `json:"review_due_minutes,omitempty"`
 	// FourEyes says that a verdict needs two reviewers.
 	FourEyes bool `json:"four_eyes,omitempty"`
+	// ReviewDueSoon says that the workflow asks for NoticeReviewDueSoon.
+	ReviewDueSoon bool `json:"review_due_soon,omitempty"`
 }
 
 // Dispatched records that a provider is called for a check.
@@ -253,6 +255,30 @@ type Expired struct {
 // Cancelled records that the client cancelled the run.
 type Cancelled struct{}
 
+// NoteAdded records a note about the run. It changes nothing else, and the API never shows
+// it; a report for the file does.
+type NoteAdded struct {
+	Notes    string `json:"notes"`
+	By       string `json:"by,omitempty"`       // as in VerdictRecorded
+	Identity string `json:"identity,omitempty"` // as in VerdictRecorded
+}
+
+// Assigned records to whom a run that needs a verdict is assigned. The assignment ends with
+// the review, and when the assignee proposes a verdict. The API never shows it.
+type Assigned struct {
+	To        Assignee `json:"to,omitzero"` // zero for nobody any more
+	Escalated bool     `json:"escalated,omitempty"`
+	Notes     string   `json:"notes,omitempty"`
+	By        string   `json:"by,omitempty"`       // as in VerdictRecorded
+	Identity  string   `json:"identity,omitempty"` // as in VerdictRecorded
+}
+
+// ReviewDueSoon records that the last quarter of the time for a verdict has begun. It is
+// recorded once for each review, and only if the workflow asks for NoticeReviewDueSoon.
+type ReviewDueSoon struct {
+	DueAt time.Time `json:"due_at"`
+}
+
 func (Started) kind() string           { return "started" }
 func (Dispatched) kind() string        { return "dispatched" }
 func (ResultPending) kind() string     { return "result_pending" }
@@ -276,6 +302,9 @@ func (Completed) kind() string         { return "completed" }
 func (Failed) kind() string            { return "failed" }
 func (Expired) kind() string           { return "expired" }
 func (Cancelled) kind() string         { return "cancelled" }
+func (NoteAdded) kind() string         { return "note_added" }
+func (Assigned) kind() string          { return "assigned" }
+func (ReviewDueSoon) kind() string     { return "review_due_soon" }
 
 // Kind returns the name of the fact's type, such as "dispatched"; empty if the
 // event has no fact.
@@ -470,6 +499,7 @@ func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
 		decodeAs[CustomerAwaited], decodeAs[JourneyOpened], decodeAs[DocumentUploaded], decodeAs[CustomerSubmitted], decodeAs[BranchTaken],
 		decodeAs[ReviewAsked], decodeAs[VerdictRecorded], decodeAs[VerdictProposed], decodeAs[ProposalReturned], decodeAs[HitsFound],
 		decodeAs[HitDecided], decodeAs[Failed], decodeAs[Expired], decodeAs[Cancelled],
+		decodeAs[NoteAdded], decodeAs[Assigned], decodeAs[ReviewDueSoon],
 	} {
 		if f, err := decode(kind, raw); f != nil {
 			return f, err

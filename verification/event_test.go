@@ -32,10 +32,10 @@ func facts() map[string]struct {
 		"started": {verification.Started{
 			Workflow: workflowID, WorkflowName: "Onboarding", Version: 3, VersionHash: "abc", ReferenceID: "customer-1",
 			Input: object, RedirectURI: "https://app.example", Zone: "Asia/Kolkata", RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
-			FourEyes: true,
+			FourEyes: true, ReviewDueSoon: true,
 		}, `{"workflow":"0191f3c0-0000-7000-8000-000000000001","workflow_name":"Onboarding","version":3,"version_hash":"abc",` +
 			`"reference_id":"customer-1","input":{"n":1},"redirect_uri":"https://app.example","zone":"Asia/Kolkata","run_ttl_seconds":3600,` +
-			`"abandon_timeout_seconds":600,"four_eyes":true}`},
+			`"abandon_timeout_seconds":600,"four_eyes":true,"review_due_soon":true}`},
 		"dispatched": {
 			verification.Dispatched{Node: "pan", Key: "pan_verification", Label: "PAN", Provider: "registry", Dispatch: 2, Visit: 1},
 			`{"node":"pan","key":"pan_verification","label":"PAN","provider":"registry","dispatch":2,"visit":1}`,
@@ -116,6 +116,15 @@ func facts() map[string]struct {
 			`{"error":{"code":"LINK_EXPIRED","message":"Late."}}`,
 		},
 		"cancelled": {verification.Cancelled{}, `{}`},
+		"note_added": {
+			verification.NoteAdded{Notes: "called", By: "asha", Identity: "verifyd#asha"},
+			`{"notes":"called","by":"asha","identity":"verifyd#asha"}`,
+		},
+		"assigned": {
+			verification.Assigned{To: verification.Assignee{Team: "seniors"}, Escalated: true, Notes: "look", By: "asha", Identity: "verifyd#asha"},
+			`{"to":{"team":"seniors"},"escalated":true,"notes":"look","by":"asha","identity":"verifyd#asha"}`,
+		},
+		"review_due_soon": {verification.ReviewDueSoon{DueAt: at}, `{"due_at":"2026-03-02T12:00:00Z"}`},
 	}
 }
 

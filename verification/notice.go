@@ -17,10 +17,14 @@ type NoticeEvent string
 const (
 	NoticeReviewed NoticeEvent = "run.reviewed" // a verdict was given or changed
 	NoticeFlagged  NoticeEvent = "run.flagged"  // a completed run has a hit in a later version of a list
+	// NoticeReviewDueSoon is about a verdict that falls due soon, see ReviewDueSoon.
+	NoticeReviewDueSoon NoticeEvent = "run.review_due_soon"
 )
 
 // NoticeEvents returns the events of which a workflow may ask for notices.
-func NoticeEvents() []NoticeEvent { return []NoticeEvent{NoticeReviewed, NoticeFlagged} }
+func NoticeEvents() []NoticeEvent {
+	return []NoticeEvent{NoticeReviewed, NoticeFlagged, NoticeReviewDueSoon}
+}
 
 // NoticeOfEnd returns the event of a run that has ended, such as run.completed. Every
 // workflow with a webhook sends its notice.
@@ -33,6 +37,8 @@ func noticeOf(f Fact) NoticeEvent {
 		return NoticeReviewed
 	case HitsFound:
 		return NoticeFlagged
+	case ReviewDueSoon:
+		return NoticeReviewDueSoon
 	}
 	return ""
 }
@@ -97,6 +103,11 @@ func NewNotice(ref NoticeRef, history []Event) (Notice, error) {
 	case VerdictRecorded: // the run no longer waits for it
 		n.Run.Action, n.Decision = nil, f.Decision
 	case HitsFound:
+	case ReviewDueSoon:
+		n.DueAt = f.DueAt
+		since, _ := then.InReview()
+		still, open := then.EvolveAll(history[ref.Seq:]).InReview()
+		n.Obsolete = !open || !still.Equal(since)
 	default:
 		return Notice{}, none
 	}
@@ -115,6 +126,10 @@ type Notice struct {
 	OccurredAt time.Time
 	// Decision is the decision of the run right after the event; empty for the end.
 	Decision Decision
+	// DueAt is when the verdict is due, for NoticeReviewDueSoon. Obsolete says that the
+	// verdict was given since: the notice is not sent any more.
+	DueAt    time.Time
+	Obsolete bool
 	Tenant   TenantID
 	URL      string    // the lifecycle webhook of the workflow
 	Attempt  int       // 0 for the first attempt

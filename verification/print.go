@@ -40,6 +40,9 @@ type Print struct {
 	// Judgements are the verdicts and proposals, oldest first. Only a report for the file
 	// has them.
 	Judgements []Judgement
+	// Remarks are the notes apart from verdicts, oldest first. Only a report for the file has
+	// them.
+	Remarks []Remark
 }
 
 // Subject is whom a run is about. A field that is not given is empty.
@@ -84,6 +87,13 @@ type PrintedDocument struct {
 	Label string // of its field
 	// Open returns the content, which the caller closes; nil if it is not at hand.
 	Open func(ctx context.Context) (io.ReadCloser, error)
+}
+
+// Remark is a note of a reviewer.
+type Remark struct {
+	Notes, By   string
+	At          time.Time
+	EscalatedTo string // the team that was asked; empty for a note on its own
 }
 
 // Judgement is what a reviewer said about a run.
@@ -143,7 +153,7 @@ func (p Program) Print(
 	out := Print{ForFile: forFile, Report: MakePrint(r.ID, history, now), Input: r.Started.Input, Sources: map[NodeID]Source{}}
 	if forFile {
 		out.Report = MakeReport(r.ID, history, now)
-		out.Judgements = p.judgements(history)
+		out.Judgements, out.Remarks = p.judgements(history), remarks(history)
 	}
 	schema := p.Version.Definition.InputSchema
 	out.InputSchema = schema.Map()
@@ -250,6 +260,21 @@ func (p Program) judgements(history []Event) (all []Judgement) {
 		reason, _ := p.Version.Definition.RejectReason(j.Reason)
 		j.ReasonLabel = cmp.Or(reason.Label, j.Reason)
 		all = append(all, j)
+	}
+	return all
+}
+
+// remarks returns the notes apart from verdicts, oldest first.
+func remarks(history []Event) (all []Remark) {
+	for _, e := range history {
+		switch f := e.Fact.(type) {
+		case NoteAdded:
+			all = append(all, Remark{Notes: f.Notes, By: f.By, At: e.At})
+		case Assigned:
+			if f.Notes != "" {
+				all = append(all, Remark{Notes: f.Notes, By: f.By, At: e.At, EscalatedTo: f.To.Team})
+			}
+		}
 	}
 	return all
 }

@@ -39,6 +39,8 @@ type Review struct {
 	// first; both are zero for none.
 	Proposed   Decision
 	ProposedBy Person
+	// Assignment says who works on the run; zero for nobody.
+	Assignment Assignment `json:",omitzero"`
 	// Claim is the claim that a person holds at the time of the query; zero for none. Only
 	// RunStore.List sets it.
 	Claim Claim
@@ -67,10 +69,10 @@ func (r Run) Review() (Review, bool) {
 	}
 	v := Review{
 		WorkflowName: r.Started.WorkflowName, Since: since, Concerns: r.Concerns(),
-		Proposed: r.Proposal.Decision, ProposedBy: r.Proposal.Person(),
+		Proposed: r.Proposal.Decision, ProposedBy: r.Proposal.Person(), Assignment: r.Assignment,
 	}
-	if minutes := r.Started.ReviewDueMinutes; minutes > 0 {
-		v.DueAt = v.Since.Add(time.Duration(minutes) * time.Minute)
+	if due := r.reviewTime(); due > 0 {
+		v.DueAt = v.Since.Add(due)
 	}
 	if n := len(v.Concerns); n > maxConcerns {
 		v.Concerns, v.MoreConcerns = v.Concerns[:maxConcerns], n-maxConcerns

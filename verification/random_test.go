@@ -162,6 +162,11 @@ func strayCommand(t *rapid.T, j *journey) verification.Command {
 		decideCommand(t, node),
 		verification.Cancel{},
 		verification.Expire{},
+		verification.AddNote{Notes: "called", By: back.Name, Identity: back.Identity},
+		verification.Assign{To: verification.Assignee{Team: "seniors"}, Escalate: true, Notes: "look", By: back.Name, Identity: back.Identity},
+		verification.Assign{To: verification.Assignee{Person: back}, By: back.Name, Identity: back.Identity},
+		verification.Assign{By: back.Name, Identity: back.Identity},
+		verification.Remind{},
 	}
 	return rapid.SampledFrom(commands).Draw(t, "command")
 }
@@ -176,7 +181,7 @@ func anyEvent(t *rapid.T) verification.Event {
 	kind := rapid.SampledFrom([]verification.NodeType{verification.NodeConsent, verification.NodeCustomerInput, "odd"}).Draw(t, "type")
 	facts := []verification.Fact{
 		nil,
-		verification.Started{Workflow: workflowID, Input: object, RunTTLSeconds: int64(n), AbandonTimeoutSeconds: int64(n), FourEyes: n > 2},
+		verification.Started{Workflow: workflowID, Input: object, RunTTLSeconds: int64(n), AbandonTimeoutSeconds: int64(n), FourEyes: n > 2, ReviewDueSoon: n > 1, ReviewDueMinutes: int64(n)},
 		verification.Dispatched{Node: node, Key: "key", Label: "Label", Provider: "registry", Dispatch: n, Visit: n},
 		verification.ResultPending{Node: node, Handle: "ticket", PollAt: at},
 		verification.CallbackReceived{Node: node, Digest: "0f"},
@@ -200,6 +205,11 @@ func anyEvent(t *rapid.T) verification.Event {
 		verification.Failed{Node: node},
 		verification.Expired{},
 		verification.Cancelled{},
+		verification.NoteAdded{Notes: "called", Identity: "asha"},
+		verification.Assigned{To: verification.Assignee{Team: "seniors"}, Identity: "asha"},
+		verification.Assigned{To: verification.Assignee{Person: verification.Person{Identity: "asha"}}},
+		verification.Assigned{},
+		verification.ReviewDueSoon{DueAt: at},
 	}
 	return verification.Event{At: at, Fact: rapid.SampledFrom(facts).Draw(t, "fact")}
 }

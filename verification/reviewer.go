@@ -44,6 +44,8 @@ type Reviewer struct {
 	// equal names in one form: adapters/token/reviewer returns NFKC without invisible characters.
 	Name string
 	Role Role
+	// Teams are the teams of the person to which runs are assigned, see Assignee.
+	Teams []string
 }
 
 // Person returns the reviewer as one of the people who decide on a run.

@@ -45,7 +45,15 @@ type Run struct {
 	// if there is none. It concerns the current wait, or the run that is over.
 	Proposal Verdict
 
+	// Assignment says who works on the run, which needs a verdict; zero for nobody.
+	Assignment Assignment
+
 	receipts []SignalReceipt // oldest first
+
+	changed     int       // the length of the history at the last event that is no annotation
+	annotations int       // the notes and assignments
+	lastNote    NoteAdded // the last event, if that is a note; a reminder does not count
+	reminded    time.Time // the beginning of the last review that had a reminder
 
 	steps ownership // of Steps
 }
@@ -184,6 +192,9 @@ func (r Run) Evolve(e Event) Run {
 // evolve is Evolve in place: a Run is large, and is copied once for an event.
 func (r *Run) evolve(e Event) {
 	r.Seq++
+	if !isAnnotation(e.Fact) {
+		r.changed, r.lastNote = r.Seq, NoteAdded{}
+	}
 	switch f := e.Fact.(type) {
 	case Started:
 		r.Started, r.StartedAt = f, e.At
@@ -238,6 +249,9 @@ func (r *Run) evolve(e Event) {
 		r.judged(f, e.At)
 		r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision})
 	case VerdictProposed:
+		if r.Assignment.To.Person.Is(Person{f.Identity, f.By}) { // another person must confirm it
+			r.Assignment = Assignment{}
+		}
 		r.Proposal = verdictOf(VerdictRecorded(f), e.At)
 		r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision, Proposed: true})
 	case ProposalReturned:
@@ -252,6 +266,15 @@ func (r *Run) evolve(e Event) {
 		r.withStep(f.Node, func(s *Step) { s.Rescreened = append(slices.Clip(s.Rescreened), f) })
 	case HitDecided:
 		r.withStep(f.Node, func(s *Step) { s.decided(f, e.At) })
+	case NoteAdded:
+		r.annotations++
+		r.lastNote = f
+	case Assigned:
+		r.annotations++
+		r.lastNote = NoteAdded{}
+		r.assigned(f, e.At)
+	case ReviewDueSoon:
+		r.reminded, _ = r.InReview()
 	case Completed:
 		r.ended(StatusCompleted, nil, e.At)
 		r.Outcome, r.EndNode = f.Outcome, f.Node
@@ -369,7 +392,7 @@ func verdictOf(f VerdictRecorded, at time.Time) Verdict {
 
 func (r *Run) judged(f VerdictRecorded, at time.Time) {
 	r.Verdict = verdictOf(f, at)
-	r.Proposal = Verdict{}
+	r.Proposal, r.Assignment = Verdict{}, Assignment{}
 	if f.Node == "" {
 		return
 	}
@@ -396,7 +419,7 @@ func (r *Run) ended(s Status, cause *RunError, at time.Time) {
 			}
 		})
 	}
-	r.Wait, r.Proposal = Wait{}, Verdict{}
+	r.Wait, r.Proposal, r.Assignment = Wait{}, Verdict{}, Assignment{}
 	r.Ended, r.CompletedAt, r.Error = s, at, cause
 }
 

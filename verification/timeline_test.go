@@ -34,7 +34,7 @@ func TestTheTimelineOfEveryRecordedHistory(t *testing.T) {
 			if e.Count > 1 {
 				fmt.Fprintf(&b, " x%d until %s", e.Count, e.Until.Format("15:04:05"))
 			}
-			for _, text := range []string{e.Label, e.Provider, e.Field, e.Workflow, e.When, e.ToLabel, e.Values.String(), e.By, e.Reason, said(e)} {
+			for _, text := range []string{e.Label, e.Provider, e.Field, e.Workflow, e.When, e.ToLabel, e.Values.String(), e.By, e.Assignee, e.Reason, said(e)} {
 				if text != "" {
 					fmt.Fprintf(&b, " | %s", text)
 				}
@@ -130,5 +130,6 @@ func timelineKinds() []view.TimelineKind {
 		view.TimelineSentBack, view.TimelineHitsFound, view.TimelineMatches, view.TimelineHitSame,
 		view.TimelineHitOther, view.TimelineHitUnsure, view.TimelineCompleted, view.TimelineFailed,
 		view.TimelineExpired, view.TimelineCancelled,
+		view.TimelineNote, view.TimelineAssigned, view.TimelineUnassigned, view.TimelineEscalated, view.TimelineDueSoon,
 	}
 }

@@ -131,6 +131,7 @@ func (v *validator) fields(ctx context.Context, providers []string) {
 			v.problem(path, "there is no event %q%s", e, v.hint(func() string { return suggestedEvent(e) }))
 		} else {
 			v.check(path, !slices.Contains(d.Notify[:i], e), "is there twice")
+			v.check(path, e != NoticeReviewDueSoon || d.ReviewDueMinutes > 0, "needs review_due_minutes")
 		}
 		if i == maxNotify {
 			break

@@ -82,7 +82,7 @@ func TestEveryProblemOfTheWorkflowItself(t *testing.T) {
 		{"a life above ten years", func(d *def) { d.RunTTLSeconds = 316224001 }, "run_ttl_seconds", "must be 0 to 316224000"},
 		{"idle below zero", func(d *def) { d.AbandonTimeoutSeconds = -1 }, "abandon_timeout_seconds", "must be 0 to 316224000"},
 		{"an event that there is not", func(d *def) { d.Notify = []verification.NoticeEvent{"run.reviewd"} }, "notify[0]", `there is no event "run.reviewd"; did you mean run.reviewed?`},
-		{"an event of every run", func(d *def) { d.Notify = []verification.NoticeEvent{"run.flagged", "run.ended"} }, "notify[1]", `there is no event "run.ended" (supported: run.reviewed, run.flagged)`},
+		{"an event of every run", func(d *def) { d.Notify = []verification.NoticeEvent{"run.flagged", "run.ended"} }, "notify[1]", `there is no event "run.ended" (supported: run.reviewed, run.flagged, run.review_due_soon)`},
 		{"an event twice", func(d *def) { d.Notify = []verification.NoticeEvent{"run.flagged", "run.flagged"} }, "notify[1]", "is there twice"},
 		{"a webhook that is no URL", func(d *def) { d.LifecycleWebhookURL = "app.example" }, "lifecycle_webhook_url", webhook},
 		{"no start", func(d *def) { d.Start = "" }, "start", "is required"},

@@ -49,6 +49,8 @@ type EventRun struct {
 	Run
 	// Decision is the decision right after an event other than the end.
 	Decision verification.Decision `json:"decision,omitempty"`
+	// ReviewDueAt is when the verdict is due, in a run.review_due_soon.
+	ReviewDueAt *Timestamp `json:"review_due_at,omitempty"`
 }
 
 // NewRun converts a run, as lists show it.
@@ -75,7 +77,11 @@ func NewEvent(n verification.Notice) Event {
 	if n.Seq == 0 {
 		n.Event, n.OccurredAt = verification.NoticeOfEnd(n.Run.Status), n.Run.CompletedAt
 	}
-	return Event{Type: n.Event, Timestamp: Timestamp{n.OccurredAt}, Data: EventRun{Run: NewRun(n.Run), Decision: n.Decision}}
+	e := Event{Type: n.Event, Timestamp: Timestamp{n.OccurredAt}, Data: EventRun{Run: NewRun(n.Run), Decision: n.Decision}}
+	if !n.DueAt.IsZero() {
+		e.Data.ReviewDueAt = &Timestamp{n.DueAt}
+	}
+	return e
 }
 
 // NewDecision returns a pointer to d, or nil for verification.DecisionNone.

@@ -58,6 +58,7 @@ func (c *console) table() []route {
 		{get, "/queue/events", viewer, c.queueEvents},
 		{post, "/queue/views", viewer, c.saveView},
 		{post, "/queue/declined", reviewer, c.closeDeclined},
+		{get, "/queue/next", reviewer, c.nextForMe},
 		{get, "/runs/{run}", viewer, c.runPage},
 		{get, "/runs/{run}/next", viewer, c.skipRun},
 		{get, "/runs/{run}/documents/{document}", viewer, c.document},
@@ -67,6 +68,8 @@ func (c *console) table() []route {
 		{post, "/runs/{run}/verdict", reviewer, c.giveVerdict},
 		{post, "/runs/{run}/hits", reviewer, c.decideHit},
 		{post, "/runs/{run}/cancel", reviewer, c.cancelRun},
+		{post, "/runs/{run}/notes", reviewer, c.addNote},
+		{post, "/runs/{run}/assign", reviewer, c.assignRun},
 
 		{get, "/numbers", viewer, c.numbersPage},
 		{get, "/numbers/runs.csv", viewer, c.numbersTable("runs")},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/internal/web"
+	"github.com/verifyd/verifyd/verification"
 )
 
 // span returns a duration in the words of the language: less than a minute, minutes
@@ -34,9 +35,6 @@ func (s session) ago(at, now time.Time) age {
 	return age{s.At(at), s.say("span.ago", s.span(now.Sub(at)))}
 }
 
-// A verdict is due soon in the last quarter of the time from since to due.
-const dueSoonDivisor = 4
-
 // dueBadge returns the badge of a review that began at since: overdue, due soon, or due later,
 // in colour and in text.
 func (s session) dueBadge(since, due, now time.Time) web.Badge {
@@ -45,7 +43,7 @@ func (s session) dueBadge(since, due, now time.Time) web.Badge {
 	switch {
 	case left < 0:
 		return web.Badge{Tone: web.Bad, Icon: "warning", Text: s.say("due.over", words)}
-	case left < due.Sub(since)/dueSoonDivisor:
+	case now.After(verification.DueSoonAt(since, due)):
 		return web.Badge{Tone: web.Warning, Icon: "clock", Text: s.say("due.soon", words)}
 	}
 	return web.Badge{Text: s.say("due.in", words)}

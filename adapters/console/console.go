@@ -79,6 +79,9 @@ type Options struct {
 	// Session is how long a session that began at the identity provider lasts; 0 means 8 hours.
 	// A link says how long its session lasts.
 	Session time.Duration
+	// Teams are the teams that runs are assigned and escalated to, beside those of the person.
+	// The people of all tenants see them.
+	Teams []string
 	// Now is the clock of the sessions.
 	Now func() time.Time
 	// Log receives messages for operators; nil discards them.

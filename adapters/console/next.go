@@ -29,41 +29,67 @@ func (c *console) skipRun(w http.ResponseWriter, r *http.Request, s session) err
 	if _, err := c.engine.Run(r.Context(), s.Tenant, id); err != nil {
 		return err
 	}
-	return c.redirect(w, s.Base+c.nextRun(r.Context(), s, id, r.URL.Query().Get("position"), queueFilterOf(r.URL.Query())))
+	return c.redirect(w, s.Base+c.nextPath(r.Context(), s, id, r.URL.Query().Get("position"), queueFilterOf(r.URL.Query())))
 }
 
-// nextRun returns the path of the next run of the queue that the reviewer can decide on: no
-// other reviewer has claimed it, and it has no proposal that this one cannot confirm.
+// next leads from a run to the next one after a post, whose page shows the message of a key.
+func (c *console) next(w http.ResponseWriter, r *http.Request, s session, id verification.RunID, message string) error {
+	to := c.nextPath(r.Context(), s, id, r.PostForm.Get("position"), queueFilterOf(r.URL.Query()))
+	return c.done(w, to, message, isolate(r.PostForm.Get("reference")))
+}
+
+// nextPath returns the path of the next run of the queue after a position, see nextRun.
 // Without such a run, it returns the path of the queue, and that of another list if the run
 // was opened from there.
-func (c *console) nextRun(ctx context.Context, s session, id verification.RunID, position string, f queueFilter) string {
+func (c *console) nextPath(ctx context.Context, s session, id verification.RunID, position string, f queueFilter) string {
 	f = f.first()
 	if f.Back != "" {
 		return f.Back
 	}
-	q := f.query(s, c.opt.Now())
-	q.Limit = maxNext
+	var after *store.QueuePosition
 	if at, err := store.ParseQueuePosition(position); err == nil {
-		q.After = &at
+		after = &at
 	}
-	for range 2 { // after the run, then from the beginning
-		found, err := c.engine.Queue(ctx, s.Tenant, q)
-		if err != nil { // a verdict is given nevertheless
-			s.log.Warn("console: no next run", "error", err)
-			break
-		}
-		for _, run := range found.Data {
-			v := run.Review
-			free := v.Claim.By == "" || v.Claim.IsOf(s.Person())
-			barred := v.Proposed != verification.DecisionNone && v.ProposedBy.MayBe(s.Person())
-			if run.ID != id && free && !barred {
-				return "/runs/" + string(run.ID) + f.Query()
-			}
-		}
-		if q.After == nil {
-			break
-		}
-		q.After = nil
+	next, err := c.nextRun(ctx, s, f, id, after)
+	switch {
+	case err != nil: // what the person did is saved nevertheless
+		s.log.Warn("console: no next run", "error", err)
+	case next != "":
+		return "/runs/" + string(next) + f.Query()
 	}
 	return "/queue" + f.Query()
+}
+
+// nextRun returns the next run of the queue that the reviewer can decide on: no other
+// reviewer has claimed it, and it has no proposal that this one cannot confirm. Runs that
+// are assigned to the reviewer come first, then those that are assigned to nobody; in each
+// part, those after a position come first. It returns "" if there is none.
+func (c *console) nextRun(ctx context.Context, s session, f queueFilter, except verification.RunID, after *store.QueuePosition) (verification.RunID, error) {
+	q := f.query(s, c.opt.Now())
+	q.Limit = maxNext
+	parts := [][]string{s.AssigneeKeys(), {""}}
+	if f.Whose == whoseAssigned {
+		parts = parts[:1]
+	}
+	for _, part := range parts {
+		q.AssignedTo = part
+		for q.After = after; ; q.After = nil { // after the position, then from the beginning
+			found, err := c.engine.Queue(ctx, s.Tenant, q)
+			if err != nil {
+				return "", err
+			}
+			for _, run := range found.Data {
+				v := run.Review
+				free := v.Claim.By == "" || v.Claim.IsOf(s.Person())
+				barred := v.Proposed != verification.DecisionNone && v.ProposedBy.MayBe(s.Person())
+				if run.ID != except && free && !barred {
+					return run.ID, nil
+				}
+			}
+			if q.After == nil {
+				break
+			}
+		}
+	}
+	return "", nil
 }

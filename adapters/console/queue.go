@@ -26,7 +26,7 @@ type queueFilter struct {
 	Cause    verification.Cause
 	Age      string // a duration of ages
 	Overdue  bool   // the due time has passed
-	Whose    string // whoseMine, whoseNobody or empty for all
+	Whose    string // whoseMine, whoseNobody, whoseAssigned or empty for all
 	Order    store.RunOrder
 	Page     int // from 1
 
@@ -42,6 +42,8 @@ func backLists() []string { return []string{"/runs", "/deliveries"} }
 const (
 	whoseMine   = "mine"
 	whoseNobody = "unclaimed"
+	// whoseAssigned selects the runs that are assigned to the person or a team of the person.
+	whoseAssigned = "assigned"
 )
 
 // ages are the choices of how long a run has waited at least.
@@ -64,7 +66,7 @@ func queueFilterOf(q url.Values) queueFilter {
 		f.Age = q.Get("age")
 	}
 	f.Overdue = q.Get("overdue") == "1"
-	if whose := q.Get("whose"); whose == whoseMine || whose == whoseNobody {
+	if whose := q.Get("whose"); slices.Contains([]string{whoseMine, whoseNobody, whoseAssigned}, whose) {
 		f.Whose = whose
 	}
 	if order, err := store.ParseQueueOrder(q.Get("order")); err == nil {
@@ -146,8 +148,11 @@ func (f queueFilter) query(s session, now time.Time) store.RunQuery {
 	if age, err := time.ParseDuration(f.Age); err == nil {
 		q.SinceBefore = now.Add(-age)
 	}
-	if f.Whose == whoseMine {
+	switch f.Whose {
+	case whoseMine:
 		q.ClaimedBy = s.Identity
+	case whoseAssigned:
+		q.AssignedTo = s.AssigneeKeys()
 	}
 	if f.Overdue {
 		q.DueBefore = now
@@ -171,6 +176,7 @@ func (c *console) tabs(ctx context.Context, s session, f queueFilter, now time.T
 	}{
 		{"all", queueFilter{}},
 		{"mine", queueFilter{Whose: whoseMine}},
+		{"assigned", queueFilter{Whose: whoseAssigned}},
 		{"second", queueFilter{Cause: verification.CauseProposal}},
 		{"overdue", queueFilter{Overdue: true}},
 		{"declined", queueFilter{Cause: verification.CauseConsent}},
@@ -210,6 +216,7 @@ type queueView struct {
 	Query     string               // of the URL
 	Declined  []verification.RunID // the rows that can be closed together
 	MaxNotes  int
+	Next      string // the URL of the next run for the person; empty if the person only reads
 }
 
 // queueRow is one run in the queue.
@@ -227,6 +234,7 @@ type queueRow struct {
 	Proposed  *web.Badge // says that a verdict needs a second reviewer; nil for none
 	Claim     string     // who has it; empty for nobody
 	Mine      bool
+	Assigned  *web.Badge // says to whom; nil for nobody
 }
 
 // queuePage shows the queue.
@@ -264,6 +272,9 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 		return err
 	}
 	view.choices(s)
+	if s.May(verification.RoleReviewer) {
+		view.Next = s.Base + "/queue/next" + f.first().Query()
+	}
 	view.Summary = s.count("queue.total", found.Total)
 	for _, run := range found.Data {
 		view.Rows = append(view.Rows, c.queueRow(s, run, f, now))
@@ -281,7 +292,8 @@ func (c *console) queueRow(s session, run verification.Summary, f queueFilter, n
 	row := queueRow{
 		ID: run.ID, URL: s.Base + "/runs/" + string(run.ID) + f.Query(), Reference: run.ReferenceID, Workflow: v.WorkflowName,
 		Subject: v.Subject,
-		Since: s.ago(v.Since, now), Claim: v.Claim.Name, Mine: v.Claim.IsOf(s.Person()),
+		Since:   s.ago(v.Since, now), Claim: v.Claim.Name, Mine: v.Claim.IsOf(s.Person()),
+		Assigned: s.assigneeBadge(v.Assignment),
 	}
 	for _, d := range v.Differing {
 		row.Reasons = append(row.Reasons, s.differing(d))
@@ -323,7 +335,7 @@ func (v *queueView) choices(s session) {
 		add(&v.Causes, string(v.Filter.Cause), "cause.", string(cause))
 	}
 	add(&v.Ages, v.Filter.Age, "age.", ages()...)
-	add(&v.Whose, v.Filter.Whose, "whose.", "", whoseMine, whoseNobody)
+	add(&v.Whose, v.Filter.Whose, "whose.", "", whoseMine, whoseNobody, whoseAssigned)
 	add(&v.Orders, string(v.Filter.Order), "order.", string(store.OldestFirst), string(store.DueFirst))
 }
 

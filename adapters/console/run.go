@@ -43,6 +43,7 @@ type runView struct {
 	Related   *relatedView // nil for none
 	PDF       string       // the URL of the printed report; empty while the run is live
 	Verdict   verdictPanel
+	Desk      deskView
 }
 
 // runFact is a name and a value.
@@ -78,6 +79,7 @@ func (c *console) showRun(w http.ResponseWriter, r *http.Request, s session, sta
 	}
 	v.Verdict = c.verdictPanel(s, rec, f, claim, kept)
 	v.decideHits(s.Base+"/runs/"+string(id)+"/hits"+f.Query(), kept)
+	v.Desk = c.deskView(s, rec, f, kept.Desk)
 	v.Verdict.ClaimNow = v.Verdict.Free && c.fromConsole(r) && !r.URL.Query().Has("lang") // a change of the language opens nothing
 	return c.renderTitled(w, s, status, "run", v.Reference, v)
 }

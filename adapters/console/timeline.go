@@ -75,7 +75,11 @@ func (s session) happened(e view.TimelineEntry) string {
 	case view.TimelineApproved, view.TimelineRejected, view.TimelineProposedApproval,
 		view.TimelineProposedRejection, view.TimelineSentBack:
 		return s.say(key, isolate(s.person(e.By)))
-	case view.TimelineCompleted, view.TimelineExpired, view.TimelineCancelled:
+	case view.TimelineNote, view.TimelineUnassigned:
+		return s.say(key, isolate(s.person(e.By)))
+	case view.TimelineAssigned, view.TimelineEscalated:
+		return s.say(key, isolate(s.person(e.By)), isolate(e.Assignee))
+	case view.TimelineCompleted, view.TimelineExpired, view.TimelineCancelled, view.TimelineDueSoon:
 		return s.say(key)
 	case view.TimelinePending, view.TimelineCalledBack, view.TimelinePollFailed,
 		view.TimelinePassed, view.TimelineNotPassed, view.TimelineNoResult,
@@ -104,7 +108,7 @@ func toneOf(k view.TimelineKind) web.Tone {
 		view.TimelineUnavailable, view.TimelineCancelled:
 		return web.Bad
 	case view.TimelineReview, view.TimelineSentBack, view.TimelineDeclined, view.TimelineOptedOut,
-		view.TimelineHitsFound, view.TimelineMatches, view.TimelineHitSame, view.TimelineNoResult, view.TimelinePollFailed:
+		view.TimelineEscalated, view.TimelineDueSoon, view.TimelineHitsFound, view.TimelineMatches, view.TimelineHitSame, view.TimelineNoResult, view.TimelinePollFailed:
 		return web.Warning
 	}
 	return web.Neutral

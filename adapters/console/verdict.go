@@ -89,7 +89,8 @@ type keptVerdict struct {
 	Changed bool // the page says so if a person has changed the run since the form was shown
 	Problem string
 
-	Hit, HitReason, HitProblem string // of a decision on a hit: see hitView.ID
+	Hit, HitReason, HitProblem string   // of a decision on a hit: see hitView.ID
+	Desk                       keptDesk // of a form beside the verdict
 }
 
 // verdictPanel returns the panel of a run.
@@ -209,8 +210,7 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 	case err == nil && !wantsPage(r): // the page has gone to the next run already
 		return said(w, http.StatusOK, s.say(message, isolate(r.PostForm.Get("reference"))))
 	case err == nil:
-		to := c.nextRun(r.Context(), s, id, r.PostForm.Get("position"), queueFilterOf(r.URL.Query()))
-		return c.done(w, to, message, isolate(r.PostForm.Get("reference")))
+		return c.next(w, r, s, id, message)
 	case errors.Is(err, verification.ErrClaimed):
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("verdict.taken", isolate(claim.Name))}
 		return c.refuseVerdict(w, r, s, http.StatusConflict, kept)

@@ -4,7 +4,6 @@ package memory
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
 	"time"
 
@@ -83,7 +82,7 @@ func (x *index) page(q store.RunQuery) store.Page[verification.Summary] {
 	}
 	tree := x.runs[f]
 	plain := store.RunQuery{PageQuery: q.PageQuery, Now: q.Now, Workflow: f.workflow, Status: f.status, Decision: f.decision, Order: q.Order}
-	if tree == nil || reflect.DeepEqual(q, plain) {
+	if tree == nil || q.Equal(plain) {
 		return readPage(tree, q.PageQuery, func(r *record) verification.Summary { return r.shown(q) })
 	}
 	return matching(q, tree.Scan)

@@ -19,6 +19,7 @@ func (l *layout) opening(r verification.Print) section {
 	blocks := slices.Concat(l.letterhead(r.Letterhead), l.title(r), l.subject(r.Subject), l.facts(r))
 	if r.ForFile {
 		blocks = append(blocks, l.decision(r)...)
+		blocks = append(blocks, l.remarks(r.Remarks)...)
 	}
 	blocks = append(blocks, l.summary(r.Summary), space(4))
 	if r.Error != nil {
@@ -196,6 +197,19 @@ func (l *layout) decision(r verification.Print) []block {
 		blocks = append(blocks, space(2))
 	}
 	return append(blocks, space(1.5))
+}
+
+// remarks are the notes of reviewers in a report for the file, oldest first.
+func (l *layout) remarks(all []verification.Remark) (blocks []block) {
+	for _, n := range all {
+		title := "Note"
+		if n.EscalatedTo != "" {
+			title = "Escalated to " + n.EscalatedTo
+		}
+		blocks = append(blocks, l.toned(toneNeutral(), title, [][2]string{{"By", n.By}, {"On", l.time(n.At)}})...)
+		blocks = append(append(blocks, l.tonedText(toneNeutral(), n.Notes)...), space(2))
+	}
+	return blocks
 }
 
 func decisionWord(d verification.Decision) (string, tone) {

@@ -129,6 +129,29 @@ func TestARejectionIsPrintedWithItsReason(t *testing.T) {
 	}
 }
 
+func TestNotesArePrintedForTheFileAlone(t *testing.T) {
+	p := forFile(bank(t), verification.DecisionApprove)
+	p.Remarks = []verification.Remark{
+		{Notes: "Called the branch.", By: "Asha Rao", At: at(310)},
+		{Notes: "Is the stamp genuine?", By: "Ravi Das", At: at(320), EscalatedTo: "Seniors"},
+	}
+	doc := render(t, plain(t), p)
+	check(t, doc)
+	got := text(t, doc)
+	for _, want := range []string{
+		"Note\nBy\nAsha Rao\nOn\n20 Nov 2026, 14:49:13 IST\nCalled the branch.\n",
+		"Escalated to Seniors\nBy\nRavi Das\n", "Is the stamp genuine?",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the document does not show %q:\n%s", want, got)
+		}
+	}
+	p.ForFile = false
+	if got := text(t, render(t, plain(t), p)); strings.Contains(got, "Called the branch") {
+		t.Error("a report that is not for the file shows a note")
+	}
+}
+
 func TestALetterheadAndASubjectArePrinted(t *testing.T) {
 	doc := render(t, plain(t), bank(t))
 	check(t, doc)

@@ -35,12 +35,12 @@ WITH input AS MATERIALIZED (
         $9::uuid[], $10::int[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[],
         $15::text[], $16::text[], $17::int[], $18::text[], $19::timestamptz[], $20::text[], $21::text[], $22::bool[],
         $23::text[], $24::text[], $25::timestamptz[], $26::text[],
-        $27::timestamptz[], $28::timestamptz[], $29::timestamptz[], $30::text[], $31::text[]) WITH ORDINALITY
+        $27::timestamptz[], $28::timestamptz[], $29::timestamptz[], $30::text[], $31::text[], $32::text[]) WITH ORDINALITY
     AS i (tenant_id, run_id, seq, next_seq, events,
         workflow_id, workflow_revision, reference_id, started_at, expires_at, abandon_at,
         waiting, signal, wait, ended, completed_at, error, verdict, flagged,
         status, decision, status_until, outcome,
-        review_since, review_due, review_until, causes, review, ord)
+        review_since, review_due, review_until, causes, review, assignee, ord)
 ), current AS MATERIALIZED (
     SELECT * FROM input i
     WHERE i.workflow_revision = 0 OR i.workflow_revision = (SELECT w.revision FROM verifyd.workflows w
@@ -50,7 +50,7 @@ WITH input AS MATERIALIZED (
 // groupQueue queues the work of the runs in summarized.
 const groupQueue = `works AS MATERIALIZED (
     SELECT w.tenant_id, w.run_id, w.workflow_id, w.kind, w.seq, w.due_at, w.leased
-    FROM unnest($32::uuid[], $33::uuid[], $34::uuid[], $35::text[], $36::int[], $37::timestamptz[], $38::bool[])
+    FROM unnest($33::uuid[], $34::uuid[], $35::uuid[], $36::text[], $37::int[], $38::timestamptz[], $39::bool[])
         AS w (tenant_id, run_id, workflow_id, kind, seq, due_at, leased)
     JOIN summarized k USING (tenant_id, run_id)
 ), queued AS (
@@ -78,10 +78,10 @@ const startGroup = groupInput + `, appended AS (
 ), summarized AS (
     INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
         waiting, signal, wait, ended, completed_at, error, verdict, flagged, status, decision, status_until, outcome,
-        review_since, review_due, review_until, causes, review)
+        review_since, review_due, review_until, causes, review, assignee)
     SELECT i.tenant_id, i.run_id, i.workflow_id, i.reference_id, i.started_at, i.expires_at, i.abandon_at,
         i.waiting, i.signal, i.wait, i.ended, i.completed_at, i.error, i.verdict, i.flagged, i.status, i.decision, i.status_until,
-        i.outcome, i.review_since, i.review_due, i.review_until, string_to_array(i.causes, ','), i.review
+        i.outcome, i.review_since, i.review_due, i.review_until, string_to_array(i.causes, ','), i.review, i.assignee
     FROM input i JOIN appended k USING (tenant_id, run_id)
     RETURNING tenant_id, id AS run_id
 ), ` + groupQueue + `
@@ -102,7 +102,7 @@ const changeGroup = groupInput + `, appended AS (
         ended = i.ended, completed_at = i.completed_at, error = i.error, verdict = i.verdict, flagged = i.flagged,
         status = i.status, decision = i.decision, status_from = NULL, status_until = i.status_until, outcome = i.outcome,
         review_since = i.review_since, review_due = i.review_due, review_until = i.review_until,
-        causes = string_to_array(i.causes, ','), review = i.review
+        causes = string_to_array(i.causes, ','), review = i.review, assignee = i.assignee
     FROM input i JOIN appended k USING (tenant_id, run_id)
     WHERE r.tenant_id = i.tenant_id AND r.id = i.run_id
     RETURNING r.tenant_id, r.id AS run_id
@@ -193,14 +193,14 @@ func summariesArgs(group []*pendingAppend) ([]any, error) {
 	ended, completed, errs, verdicts, flagged := texts(), times(), texts(), texts(), make([]bool, n)
 	statuses, decisions, until := texts(), texts(), times()
 	outcomes := texts()
-	since, due, reviewUntil, causes, reviews := times(), times(), times(), texts(), texts()
+	since, due, reviewUntil, causes, reviews, assignees := times(), times(), times(), texts(), texts(), texts()
 	for i, p := range group {
 		s := p.commit.Summary
 		v, err := newReviewArgs(s)
 		if err != nil {
 			return nil, err
 		}
-		since[i], due[i], reviewUntil[i], causes[i], reviews[i] = v.since, v.due, v.until, v.causes, v.shown
+		since[i], due[i], reviewUntil[i], causes[i], reviews[i], assignees[i] = v.since, v.due, v.until, v.causes, v.shown, v.assignee
 		if errs[i], err = errorText(s); err != nil {
 			return nil, err
 		}
@@ -217,7 +217,7 @@ func summariesArgs(group []*pendingAppend) ([]any, error) {
 		workflows, revisions, references, started, expires, abandon,
 		waiting, signals, waits, ended, completed, errs, verdicts, flagged,
 		statuses, decisions, until, outcomes,
-		since, due, reviewUntil, causes, reviews,
+		since, due, reviewUntil, causes, reviews, assignees,
 	}, workArgs(group)...), nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"reflect"
 	"slices"
 	"time"
 
@@ -257,7 +256,7 @@ func totalQuery(tx bun.IDB, t verification.TenantID, q store.RunQuery) *bun.Sele
 	switch {
 	case len(q.Keys) > 0:
 		return counted(filtered(tx.NewSelect().Model((*runRow)(nil)), t, q))
-	case q.ReferencePrefix != "" && reflect.DeepEqual(q, store.RunQuery{ReferencePrefix: q.ReferencePrefix, PageQuery: q.PageQuery, Now: q.Now}):
+	case q.ReferencePrefix != "" && q.Equal(store.RunQuery{ReferencePrefix: q.ReferencePrefix, PageQuery: q.PageQuery, Now: q.Now}):
 		all := store.RunQuery{PageQuery: q.PageQuery, Now: q.Now}
 		return prefixTotal(tx, q.ReferencePrefix, totalQuery(tx, t, all), func() *bun.SelectQuery {
 			return filtered(tx.NewSelect().Model((*runRow)(nil)), t, all)

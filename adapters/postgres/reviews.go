@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
@@ -27,12 +28,14 @@ type shownReview struct {
 	MoreConcerns int                      `json:"more_concerns,omitempty"`
 	Proposed     verification.Decision    `json:"proposed,omitempty"`
 	ProposedBy   verification.Person      `json:"proposed_by,omitzero"`
+	Assignment   verification.Assignment  `json:"assignment,omitzero"`
 }
 
 // reviewArgs are the columns of the review of a run; null and empty if it has none.
 type reviewArgs struct {
 	since, due, until pgtype.Timestamptz
 	causes, shown     string // causes are separated by commas
+	assignee          string // its Key
 }
 
 func newReviewArgs(s verification.Summary) (r reviewArgs, err error) {
@@ -40,13 +43,13 @@ func newReviewArgs(s verification.Summary) (r reviewArgs, err error) {
 	if v == nil {
 		return r, nil
 	}
-	r = reviewArgs{since: orNull(v.Since), due: orInfinity(v.DueAt), until: orNull(s.ReviewUntil())}
+	r = reviewArgs{since: orNull(v.Since), due: orInfinity(v.DueAt), until: orNull(s.ReviewUntil()), assignee: v.Assignment.To.Key()}
 	causes := make([]string, len(v.Causes))
 	for i, c := range v.Causes {
 		causes[i] = string(c)
 	}
 	r.causes = strings.Join(causes, ",")
-	raw, err := json.Marshal(shownReview{v.WorkflowName, v.Subject, v.Differing, v.Concerns, v.MoreConcerns, v.Proposed, v.ProposedBy})
+	raw, err := json.Marshal(shownReview{v.WorkflowName, v.Subject, v.Differing, v.Concerns, v.MoreConcerns, v.Proposed, v.ProposedBy, v.Assignment})
 	r.shown = string(raw)
 	return r, err
 }
@@ -86,6 +89,7 @@ func (r queueRow) summary() (verification.Summary, error) {
 	v := verification.Review{
 		WorkflowName: shown.WorkflowName, Subject: shown.Subject, Differing: shown.Differing, Since: r.ReviewSince.UTC(), DueAt: utc(r.ReviewDue.Time),
 		Concerns: shown.Concerns, MoreConcerns: shown.MoreConcerns, Causes: r.Causes, Proposed: shown.Proposed, ProposedBy: shown.ProposedBy,
+		Assignment: shown.Assignment,
 	}
 	if r.ClaimedBy.Valid {
 		v.Claim = verification.Claim{By: r.ClaimedBy.String, Name: r.Name.String, At: r.ClaimedAt.Time.UTC(), Until: r.Until.Time.UTC()}
@@ -99,7 +103,7 @@ func (r queueRow) summary() (verification.Summary, error) {
 func (s *Store) queue(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
 	p := store.Page[verification.Summary]{PageQuery: q.PageQuery}
 	none := q.Decision != verification.DecisionNone && q.Decision != verification.DecisionReview
-	if none || t != "" && !areUUIDs(t) || q.Run != "" && !areUUIDs(q.Run) || !storable(q.ClaimedBy) {
+	if none || t != "" && !areUUIDs(t) || q.Run != "" && !areUUIDs(q.Run) || !storable(q.ClaimedBy) || !storable(q.AssignedTo...) {
 		return p, nil
 	}
 	tenants := string(t)
@@ -187,6 +191,9 @@ func inQueue(db *bun.DB, t verification.TenantID, q store.RunQuery) *bun.SelectQ
 	}
 	if !q.DueBefore.IsZero() {
 		s = s.Where("r.review_due < ?", q.DueBefore)
+	}
+	if q.AssignedTo != nil {
+		s = s.Where("r.assignee = ANY (?)", pgdialect.Array(q.AssignedTo))
 	}
 	switch {
 	case q.ClaimedBy != "":

@@ -73,6 +73,12 @@ func describe(f verification.Fact) string {
 		return fmt.Sprintf("%s, %d in version %.12s of %s", f.Node, len(f.Hits), f.ListVersion, f.List)
 	case verification.HitDecided:
 		return fmt.Sprintf("%s, %s of %s: %s by %s", f.Node, f.Entry, f.List, f.Match, cmp.Or(f.By, "a program"))
+	case verification.NoteAdded:
+		return "by " + f.By
+	case verification.Assigned:
+		return assignment(f)
+	case verification.ReviewDueSoon:
+		return "due at " + timestamp(f.DueAt)
 	case verification.Completed:
 		if f.Outcome != "" {
 			return fmt.Sprintf("%s: %s", f.Node, f.Outcome)
@@ -100,6 +106,14 @@ func verdict(f verification.VerdictRecorded) string {
 		text += " on " + string(f.Node)
 	}
 	return text
+}
+
+func assignment(f verification.Assigned) string {
+	to := "to " + cmp.Or(f.To.Name(), f.To.Person.Identity, "nobody")
+	if f.Escalated {
+		to += ", escalated"
+	}
+	return to + " by " + f.By
 }
 
 func failure(f verification.Failed) string {

@@ -27,6 +27,7 @@ type tokenIssue struct {
 	Reviewer       string        `required:"" placeholder:"NAME" help:"Name of the reviewer, which is recorded with each verdict."`
 	Identity       string        `placeholder:"TEXT" help:"What identifies the reviewer, such as ISSUER#SUBJECT for a person who also signs in at an identity provider (default: the name)."`
 	Role           string        `default:"reviewer" placeholder:"ROLE" help:"Role of the reviewer: viewer, reviewer (default) or admin."`
+	Teams          []string      `name:"team" placeholder:"NAME" help:"Team of the reviewer, to which runs are assigned; may be repeated."`
 	Console        bool          `help:"Print a link that signs the reviewer in to the console, once and within ten minutes."`
 	PublicURL      string        `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" variable:"VERIFYD_PUBLIC_URL" help:"Base URL of the hosts, for the link (default http://127.0.0.1:8080)."`
 	TTL            time.Duration `name:"ttl" default:"8h" help:"How long the token is valid, or the session of the link lasts (default 8h)."`
@@ -49,7 +50,7 @@ func (c tokenIssue) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	who := verification.Reviewer{Tenant: tenant, Identity: c.Identity, Name: c.Reviewer, Role: verification.Role(c.Role)}
+	who := verification.Reviewer{Tenant: tenant, Identity: c.Identity, Name: c.Reviewer, Role: verification.Role(c.Role), Teams: c.Teams}
 	now, issuer := s.clock.Now(), reviewer.NewIssuer(keys)
 	var printed tokenJSON
 	if c.Console {

@@ -18,7 +18,7 @@ import (
 func reviewValues(s verification.Summary) ([]any, error) {
 	v := s.Review
 	if v == nil {
-		return []any{nil, nil, nil, []string{}, ""}, nil
+		return []any{nil, nil, nil, []string{}, "", ""}, nil
 	}
 	shown, err := json.Marshal(map[string]any{"workflow_name": v.WorkflowName, "concerns": v.Concerns, "more_concerns": v.MoreConcerns})
 	due := pgtype.Timestamptz{Time: v.DueAt, Valid: true}
@@ -29,7 +29,7 @@ func reviewValues(s verification.Summary) ([]any, error) {
 	for _, c := range v.Causes {
 		causes = append(causes, string(c))
 	}
-	return []any{v.Since, due, orNull(s.ReviewUntil()), causes, string(shown)}, err
+	return []any{v.Since, due, orNull(s.ReviewUntil()), causes, string(shown), v.Assignment.To.Key()}, err
 }
 
 // writeClaims inserts the claims of runs.

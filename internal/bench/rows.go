@@ -68,15 +68,15 @@ func (b rows) write(ctx context.Context, tx pgx.Tx) error {
 		"tenant_id", "id", "workflow_id", "reference_id", "started_at", "expires_at", "abandon_at",
 		"waiting", "signal", "wait", "ended", "completed_at", "outcome", "error", "verdict", "flagged",
 		"status", "decision", "status_from", "status_until",
-		"review_since", "review_due", "review_until", "causes", "review",
+		"review_since", "review_due", "review_until", "causes", "review", "assignee",
 	}
 	const take = `
 INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
     waiting, signal, wait, ended, completed_at, outcome, error, verdict, flagged, status, decision, status_from, status_until,
-    review_since, review_due, review_until, causes, review)
+    review_since, review_due, review_until, causes, review, assignee)
 SELECT tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
     waiting, signal, wait, ended, completed_at, outcome, error, verdict, flagged, status, decision, status_from, status_until,
-    review_since, review_due, review_until, causes, review
+    review_since, review_due, review_until, causes, review, assignee
 FROM incoming_runs`
 	const takeHistories = `
 INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events)

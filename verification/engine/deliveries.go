@@ -112,6 +112,15 @@ func (e *Engine) recordAttempt(ctx context.Context, n verification.Notice, resul
 	})
 }
 
+// dropObsolete records that a notice that was attempted before is not attempted again.
+func (e *Engine) dropObsolete(ctx context.Context, n verification.Notice) {
+	ref := verification.NoticeRef{Run: n.Run.ID, Seq: n.Seq}
+	e.rewrite(ctx, n.Tenant, ref, func(old verification.Delivery, found bool) (verification.Delivery, bool) {
+		old.State, old.NextAt = verification.DeliveryFailed, time.Time{}
+		return old, found && old.State != verification.DeliveryDelivered
+	})
+}
+
 // markPending records that a notice was queued again, and returns a function that
 // undoes that. A notice without an attempt is not in the ledger.
 func (e *Engine) markPending(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (unmark func()) {

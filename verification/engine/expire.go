@@ -1,4 +1,5 @@
-// Expiries: the deadlines of runs that nobody reads are recorded, so that clients are notified.
+// Expiries and reminders: times that come are recorded for runs that nobody reads, so that
+// clients are notified.
 
 package engine
 
@@ -9,15 +10,15 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// expireRun records an expiry, which removes the work. If that fails, it is repeated when the
-// lease of the work ends.
+// expireRun records an expiry or a reminder, which replaces or removes the work. If that fails,
+// it is repeated when the lease of the work ends.
 func (e *Engine) expireRun(ctx context.Context, w store.Work) error {
 	// A large run does not wait for a slot of its tenant, whose other decisions may take longer
-	// than the lease: to record an expiry takes no expression.
+	// than the lease: to record this takes no expression.
 	s := &session{ref: w.RunRef, admitted: true}
-	before, err := e.command(ctx, s, verification.Expire{})
+	before, err := e.command(ctx, s, verification.Remind{}) // which records an expiry first
 	if err != nil || s.run.Seq > before.Seq {
 		return err
 	}
-	return e.ports.Store.Finish(ctx, w) // the run had ended, or its deadline has not passed
+	return e.ports.Store.Finish(ctx, w) // unless the work was replaced: nothing is due any more
 }

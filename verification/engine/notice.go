@@ -38,6 +38,10 @@ func (e *Engine) attempt(ctx context.Context, w store.Work, url string) (result,
 	if err != nil {
 		return nil, err
 	}
+	if notice.Obsolete {
+		e.dropObsolete(ctx, notice)
+		return nil, e.ports.Store.Finish(ctx, w)
+	}
 	notice.URL = url
 	result = errStopped
 	if w.Lost < runner.MaxLost {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
@@ -38,8 +39,12 @@ func (e *Engine) Review(ctx context.Context, t verification.TenantID, id verific
 // QueueStats counts the review queue of a tenant, or of all tenants, at one time.
 type QueueStats struct {
 	Open    int // runs that need a verdict
+	DueSoon int // those whose due time comes within SoonDue
 	Overdue int // those whose due time has passed
 }
+
+// SoonDue is how long before its due time a verdict counts as due soon in QueueStats.
+const SoonDue = time.Hour
 
 // QueueStats counts the review queue of a tenant, or of all tenants if t is empty.
 func (e *Engine) QueueStats(ctx context.Context, t verification.TenantID) (s QueueStats, err error) {
@@ -48,7 +53,12 @@ func (e *Engine) QueueStats(ctx context.Context, t verification.TenantID) (s Que
 		return s, err
 	}
 	q.DueBefore = q.Now
-	s.Overdue, err = e.total(ctx, t, q)
+	if s.Overdue, err = e.total(ctx, t, q); err != nil {
+		return s, err
+	}
+	q.DueBefore = q.Now.Add(SoonDue)
+	s.DueSoon, err = e.total(ctx, t, q)
+	s.DueSoon -= s.Overdue
 	return s, err
 }
 

@@ -76,17 +76,12 @@ const (
 )
 
 // NewCommit returns the commit of the events that lead from one state of a run to
-// another, with measures by the days of a zone. Its work is the deadline, which a start
-// queues and the end removes: the run need not be driven.
+// another, with measures by the days of a zone. Its work is the next time that
+// must be recorded, see Run.NextDue: the run need not be driven.
 func NewCommit(before, after verification.Run, events []verification.Event, zone *time.Location) Commit {
 	c := Commit{Events: events, Summary: after.Summary(), Measures: view.Measures(before, events, zone), Work: AdvanceAt(time.Time{})}
-	if deadline := after.Deadline(); !deadline.IsZero() {
-		switch {
-		case after.Ended == "" && before.Seq == 0:
-			c.Work[WorkKey{Kind: WorkExpire}] = deadline.Add(time.Microsecond) // at the deadline itself, it has not passed
-		case after.Ended != "" && before.Ended == "" && before.Seq > 0:
-			c.Work[WorkKey{Kind: WorkExpire}] = time.Time{}
-		}
+	if at := after.NextDue(); !at.Equal(before.NextDue()) {
+		c.Work[WorkKey{Kind: WorkExpire}] = at
 	}
 	if after.Ended == verification.StatusCompleted && before.Ended == "" {
 		c.Screened = after.ScreenedLists()
@@ -114,7 +109,7 @@ type WorkKind string
 const (
 	WorkAdvance  WorkKind = "advance"  // drive the run
 	WorkAnnounce WorkKind = "announce" // send a notice of the run, see WorkKey.Seq
-	WorkExpire   WorkKind = "expire"   // record that the deadline has passed
+	WorkExpire   WorkKind = "expire"   // record that a time has come, see Run.NextDue
 )
 
 // RescreenWork returns the kind of work that screens completed runs again against a list.

@@ -5,6 +5,7 @@ package store
 import (
 	"cmp"
 	"encoding/base64"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,6 +101,9 @@ type RunQuery struct {
 	// those without a claim.
 	ClaimedBy string
 	Unclaimed bool
+	// AssignedTo selects the runs that are assigned to one of these, by Assignee.Key; "" is
+	// nobody.
+	AssignedTo []string
 }
 
 // SearchKey is the keyed hash of a word by which a run is found. It says nothing about the word
@@ -135,8 +139,11 @@ func ParseKeys(s string) ([]SearchKey, error) {
 // OfQueue reports whether the query has an order or a filter of the review queue.
 func (q RunQuery) OfQueue() bool {
 	return q.Order != NewestFirst || q.After != nil || q.Run != "" || q.Cause != "" ||
-		!q.SinceBefore.IsZero() || !q.DueBefore.IsZero() || q.ClaimedBy != "" || q.Unclaimed
+		!q.SinceBefore.IsZero() || !q.DueBefore.IsZero() || q.ClaimedBy != "" || q.Unclaimed || q.AssignedTo != nil
 }
+
+// Equal reports whether two queries are the same.
+func (q RunQuery) Equal(other RunQuery) bool { return reflect.DeepEqual(q, other) }
 
 // Matches reports whether the query selects the run, whatever its search keys are. The claim
 // of its review may be over.
@@ -157,7 +164,8 @@ func (q RunQuery) matchesReview(run verification.RunID, v verification.Review) b
 		(q.SinceBefore.IsZero() || !v.Since.After(q.SinceBefore)) &&
 		(q.DueBefore.IsZero() || !v.DueAt.IsZero() && v.DueAt.Before(q.DueBefore)) &&
 		(q.ClaimedBy == "" || held && v.Claim.By == q.ClaimedBy) &&
-		(!q.Unclaimed || !held)
+		(!q.Unclaimed || !held) &&
+		(q.AssignedTo == nil || slices.Contains(q.AssignedTo, v.Assignment.To.Key()))
 }
 
 // Newer reports whether a comes before b in a list of runs: by descending start

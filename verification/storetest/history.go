@@ -256,7 +256,7 @@ func everyFact() []verification.Fact {
 		verification.Started{
 			Workflow: onboarding, WorkflowName: oddText, Version: 7, VersionHash: "first", ReferenceID: oddText,
 			Input: data, RedirectURI: "https://app.example/done?a=1&b=2", Zone: "Asia/Kolkata", RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900,
-			ReviewDueMinutes: 240, FourEyes: true,
+			ReviewDueMinutes: 240, FourEyes: true, ReviewDueSoon: true,
 		},
 		verification.Dispatched{Node: "pan", Key: "pan_verification", Label: oddText, Provider: "sandbox", Dispatch: 3, Visit: 2},
 		verification.ResultPending{Node: "pan", Handle: oddText, PollAt: instant(time.Minute)},
@@ -297,6 +297,11 @@ func everyFact() []verification.Fact {
 		verification.HitDecided{
 			Node: "pan", List: oddText, Entry: oddText, Digest: "ab", Match: verification.MatchOther, Reason: oddText, Asked: "cd", By: oddText, Identity: oddText,
 		},
+		verification.NoteAdded{Notes: oddText, By: oddText, Identity: oddText},
+		verification.Assigned{To: verification.Assignee{Team: oddText}, Escalated: true, Notes: oddText, By: oddText, Identity: oddText},
+		verification.Assigned{To: verification.Assignee{Person: verification.Person{Identity: oddText, Name: oddText}}},
+		verification.Assigned{},
+		verification.ReviewDueSoon{DueAt: instant(4 * time.Hour)},
 		verification.Completed{Node: "done", Outcome: "refused"},
 		verification.Failed{Node: "pan", Cause: oddText, Error: verification.RunError{
 			Code: verification.CodeCheckUnavailable, Check: "pan_verification", Message: oddText,

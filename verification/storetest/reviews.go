@@ -28,6 +28,7 @@ func reviews() []clause {
 		{"a claim of another person is refused", claim + "returns that claim and ErrConflict", claimIsHeld},
 		{"a renewed claim keeps the time at which it began", claim + "keeps its earlier At while it is held", claimRenewed},
 		{"a person releases only their own claim", claim + "unless another person holds one at c.At; verification.Claim: a claim that ends at once releases the run", claimReleased},
+		{"an assignment is changed and ends with its review", queue + "the runs that match the query", assignmentChanges},
 		{"a claim stays when the run is flagged for another cause", claim + "ends with the review", claimStays},
 		{"a claim ends with its review", claim + "ends with the review, also when another review of the run begins", claimEnds},
 		{"one of concurrent claims is stored", claim + "unless another person holds one", claimsAtOnce},
@@ -64,7 +65,15 @@ func reviewHistories() []history {
 		start(12, 30, 0).then(0, asked("review")),
 		start(13, 10, 0).then(0, asked("review")).then(time.Minute, proposed("review")),
 		start(14, 0, 0).then(0, asked("review")).then(time.Minute, proposed("review"), verification.ProposalReturned{Node: "review", By: "reviewer-8"}),
+		start(15, 10, 0).then(0, asked("review")).then(time.Minute, assignedTo(verification.Assignee{Team: "Seniors"})),
+		done(start(16, 0, 0)).then(time.Minute, assignedTo(verification.Assignee{Person: verification.Person{Identity: "Asha", Name: oddText}})),
+		start(17, 0, 0).then(0, asked("review")).then(time.Minute, assignedTo(verification.Assignee{Team: "seniors"}), verification.Assigned{}),
 	}
+}
+
+// assignedTo returns an escalation.
+func assignedTo(a verification.Assignee) verification.Assigned {
+	return verification.Assigned{To: a, Escalated: true, Notes: oddText, By: oddText, Identity: "ben"}
 }
 
 // reviewed returns the summaries of histories that have a review.
@@ -261,12 +270,50 @@ func queueFilters(t *trial) {
 		func(q *store.RunQuery) { q.ReferencePrefix = "customer-1%" },
 		func(q *store.RunQuery) { q.ClaimedBy = "person-2" },
 		func(q *store.RunQuery) { q.Unclaimed = true },
+		func(q *store.RunQuery) { q.AssignedTo = []string{"team:seniors"} },
+		func(q *store.RunQuery) { q.AssignedTo = []string{"person:asha", "team:seniors", "team:others"} },
+		func(q *store.RunQuery) { q.AssignedTo = []string{""} },
+		func(q *store.RunQuery) { q.AssignedTo = []string{} },
+		func(q *store.RunQuery) { q.AssignedTo, q.Unclaimed = []string{"", "team:seniors"}, true },
 	} {
 		q := wholeQueue(now)
 		change(&q)
 		t.queues(all, q)
 		q.Workflow, q.Order = onboarding, store.DueFirst // together with another
 		t.queues(all, q)
+	}
+}
+
+func assignmentChanges(t *trial) {
+	team := func(name string) verification.Assigned { return assignedTo(verification.Assignee{Team: name}) }
+	s := simple(1).then(0, asked("review"))
+	t.save(ours, s)
+	want := t.claim(s.id, "asha", instant(0))
+	for _, next := range []struct {
+		facts []verification.Fact
+		key   string // of the assignee; "-" if the run needs no verdict
+	}{
+		{[]verification.Fact{team("a")}, "team:a"},
+		{[]verification.Fact{team("b")}, "team:b"},
+		{[]verification.Fact{verification.Assigned{}}, ""},
+		{[]verification.Fact{team("a")}, "team:a"},
+		{[]verification.Fact{verdict("review", verification.DecisionApprove), completed()}, "-"},
+	} {
+		before := len(s.events)
+		s = s.then(tick, next.facts...)
+		t.extend(ours, s, before)
+		for _, key := range []string{"team:a", "team:b", ""} {
+			q := wholeQueue(instant(time.Minute))
+			q.AssignedTo = []string{key}
+			listed := 0
+			if key == next.key {
+				listed = 1
+			}
+			same(t, fmt.Sprintf("the runs assigned to %q of a run assigned to %q", key, next.key), t.list(ours, q).Total, listed)
+		}
+		if next.key != "-" {
+			t.claimed(s.id, instant(time.Minute), want)
+		}
 	}
 }
 
@@ -290,6 +337,7 @@ func allQueues(t *trial) {
 			func(*store.RunQuery) {},
 			func(q *store.RunQuery) { q.DueBefore = now },
 			func(q *store.RunQuery) { q.SinceBefore = instant(2 * time.Minute) },
+			func(q *store.RunQuery) { q.AssignedTo = []string{"team:seniors"} },
 		} {
 			q := wholeQueue(now)
 			q.Limit = 0

@@ -92,6 +92,22 @@ func reviewBreaches() []breach {
 				p.Total++
 			}
 		})},
+		{"the filters of the queue select what matches", "the assignee is ignored", queueing(func(q query) { q.AssignedTo = nil }, nil)},
+		{"an assignment is changed and ends with its review", "the first one stays", func(b *broken, sound stores) {
+			firsts := memo[runID, verification.Assignment]{}
+			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
+				if c.Summary.Review != nil {
+					v := *c.Summary.Review
+					if first, ok := firsts.get(id); ok {
+						v.Assignment = first
+					} else if v.Assignment.To.Key() != "" {
+						firsts.set(id, v.Assignment)
+					}
+					c.Summary.Review = &v
+				}
+				return sound.Append(ctx, t, id, seq, c)
+			}
+		}},
 		{"an append without events leaves a claim as it is", "it removes the claim", func(b *broken, sound stores) {
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
 				err := sound.Append(ctx, t, id, seq, c)

@@ -37,6 +37,7 @@ type TimelineEntry struct {
 	// more than once, and why the run expired.
 	Sentences []verification.Sentence
 	By        string              // the reviewer; may be empty
+	Assignee  string              // of an assignment: the name of the person or team
 	Reason    string              // of a verdict or a returned proposal: the code of the reject reason; may be empty
 	Next      time.Time           // of the next dispatch or poll; zero for none
 	When      string              // of a branch: the condition that held; empty for else
@@ -83,10 +84,15 @@ const (
 	TimelineHitOther  TimelineKind = "hit_other"
 	TimelineHitUnsure TimelineKind = "hit_unsure"
 
-	TimelineCompleted TimelineKind = "completed"
-	TimelineFailed    TimelineKind = "failed"
-	TimelineExpired   TimelineKind = "expired"
-	TimelineCancelled TimelineKind = "cancelled"
+	TimelineNote       TimelineKind = "note"
+	TimelineAssigned   TimelineKind = "assigned"
+	TimelineUnassigned TimelineKind = "unassigned"
+	TimelineEscalated  TimelineKind = "escalated"       // assigned to a team that was asked for help
+	TimelineDueSoon    TimelineKind = "review_due_soon" // the verdict falls due soon
+	TimelineCompleted  TimelineKind = "completed"
+	TimelineFailed     TimelineKind = "failed"
+	TimelineExpired    TimelineKind = "expired"
+	TimelineCancelled  TimelineKind = "cancelled"
 )
 
 // Timeline returns the lines of a history, oldest first.
@@ -206,6 +212,19 @@ func (t *timeline) entry(f verification.Fact) TimelineEntry {
 		}
 		entry := cmp.Or(t.hits[verification.ClearedHit{List: f.List, Entry: f.Entry, Digest: f.Digest}], f.Entry)
 		return TimelineEntry{Kind: kind, Node: f.Node, Field: f.List, Entry: entry, Text: f.Reason, By: f.By}
+	case verification.NoteAdded:
+		return TimelineEntry{Kind: TimelineNote, Text: f.Notes, By: f.By}
+	case verification.Assigned:
+		kind := TimelineAssigned
+		switch {
+		case f.Escalated:
+			kind = TimelineEscalated
+		case f.To.Key() == "":
+			kind = TimelineUnassigned
+		}
+		return TimelineEntry{Kind: kind, Text: f.Notes, By: f.By, Assignee: f.To.Name()}
+	case verification.ReviewDueSoon:
+		return TimelineEntry{Kind: TimelineDueSoon}
 	case verification.Completed:
 		return TimelineEntry{Kind: TimelineCompleted, Text: f.Outcome}
 	case verification.Failed:

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -219,7 +220,7 @@ func bad(t testing.TB, o *reviewer.OIDC, raw string, kind error) {
 func fails(t testing.TB, o *reviewer.OIDC, raw string, kind error) error {
 	t.Helper()
 	b, err := o.Verify(t.Context(), raw)
-	if !errors.Is(err, kind) || b != (reviewer.Claims{}) {
+	if !errors.Is(err, kind) || !reflect.DeepEqual(b, reviewer.Claims{}) {
 		t.Errorf("Verify = %+v, %v (%v); want that it is %v", b, err, causeOf(err), kind)
 	}
 	quotesNothing(t, err, raw)

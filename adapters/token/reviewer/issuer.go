@@ -42,6 +42,7 @@ const (
 	roleClaim          = "role"
 	identityClaim      = "identity" // without it, the identity is the sub
 	sessionClaim       = "session"  // of a sign-in link: seconds
+	teamsClaim         = "teams"    // a list; absent for none
 	maxLocalToken      = 4000       // bytes of a token; browsers keep cookies of 4,096 bytes with their names
 	localHeaders       = 3          // fields of the header: alg, kid, typ
 )
@@ -56,8 +57,8 @@ func NewIssuer(keys *token.Keys) *Issuer { return &Issuer{keys: keys} }
 // Issue returns a bearer token that is valid from now for ttl, in whole seconds, one second
 // to 100 years. If r has no identity, the name is used. It fails with ErrInvalid unless the
 // tenant is a UUID, the name is 1 to 200 printable characters, the identity 1 to 500, the
-// role exists, ttl is within its bounds, and the token is at most 4,000 bytes. No two
-// tokens are the same.
+// role exists, verification.ValidateTeam accepts each team, ttl is within its bounds, and the
+// token is at most 4,000 bytes. No two tokens are the same.
 func (i *Issuer) Issue(r verification.Reviewer, ttl time.Duration, now time.Time) (string, error) {
 	return i.issue(localType, localAudience, r, ttl, now, 0)
 }
@@ -85,6 +86,11 @@ func (i *Issuer) issue(typ, audience string, r verification.Reviewer, ttl time.D
 	if !printable(r.Identity, maxIdentity) {
 		return "", verification.InvalidField("bearer token", "identity", "must be 1 to 500 printable characters")
 	}
+	for _, team := range r.Teams {
+		if err := verification.ValidateTeam(team); err != nil {
+			return "", err
+		}
+	}
 	lasts := ttl
 	if typ == linkType {
 		lasts = session
@@ -98,6 +104,9 @@ func (i *Issuer) issue(typ, audience string, r verification.Reviewer, ttl time.D
 		IssuedAt(now).Expiration(now.Add(ttl))
 	if r.Identity != r.Name {
 		b = b.Claim(identityClaim, r.Identity)
+	}
+	if len(r.Teams) > 0 {
+		b = b.Claim(teamsClaim, r.Teams)
 	}
 	if typ == linkType {
 		b = b.Claim(sessionClaim, int64(session/time.Second))
@@ -116,7 +125,7 @@ func (i *Issuer) issue(typ, audience string, r verification.Reviewer, ttl time.D
 		return "", fmt.Errorf("sign a bearer token: %w", err)
 	}
 	if len(raw) > maxLocalToken {
-		return "", verification.InvalidField("bearer token", "identity", "is too long for a token, together with the name")
+		return "", verification.InvalidField("bearer token", "identity", "is too long for a token, together with the name and the teams")
 	}
 	return string(raw), nil
 }
@@ -188,6 +197,16 @@ func (i *Issuer) verify(t unverified, typ, audience string, now time.Time) (Clai
 	}
 	if claims.Role, err = verification.ParseRole(t.text(roleClaim)); err != nil {
 		return Claims{}, refused("it is not meant for this", errors.New("it names no role"))
+	}
+	if t.claims.Has(teamsClaim) {
+		var teams []any
+		if err := t.claims.Get(teamsClaim, &teams); err != nil {
+			return Claims{}, refused("it is not meant for this", errors.New("its teams are not a list"))
+		}
+		for _, team := range teams {
+			name, _ := team.(string)
+			claims.Teams = append(claims.Teams, name)
+		}
 	}
 	return claims, nil
 }

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -254,7 +256,7 @@ func TestForgedAndMisusedBearerTokensAreRefused(t *testing.T) {
 	for name, raw := range tests {
 		t.Run(name, func(t *testing.T) {
 			bearer, err := b.Verify(raw, noon)
-			if !errors.Is(err, verification.ErrUnauthenticated) || bearer != (reviewer.Claims{}) {
+			if !errors.Is(err, verification.ErrUnauthenticated) || !reflect.DeepEqual(bearer, reviewer.Claims{}) {
 				t.Errorf("Verify = %+v, %v; want ErrUnauthenticated", bearer, err)
 			}
 		})
@@ -308,7 +310,7 @@ func FuzzVerifyBearer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		bearer, err := b.Verify(raw, noon)
 		switch {
-		case err == nil && bearer != want:
+		case err == nil && !reflect.DeepEqual(bearer, want):
 			t.Errorf("Verify(%q) = %+v, want it refused or the claims of %+v", raw, bearer, want)
 		case err != nil && !errors.Is(err, verification.ErrUnauthenticated):
 			t.Errorf("Verify(%q): %v, want ErrUnauthenticated", raw, err)
@@ -366,6 +368,34 @@ func TestATokenCarriesTheIdentityOfItsReviewer(t *testing.T) {
 		who.Identity = identity
 		if raw, err := b.Issue(who, time.Hour, noon); !errors.Is(err, verification.ErrInvalid) {
 			t.Errorf("the identity %.20q gives a token of %d bytes, %v; want ErrInvalid", identity, len(raw), err)
+		}
+	}
+}
+
+func TestATokenCarriesTheTeamsOfItsReviewer(t *testing.T) {
+	b := reviewer.NewIssuer(read(t, keytest.JWK(t, keytest.Private()["Ed25519"])))
+	for _, teams := range [][]string{nil, {"seniors"}, {"KYC fraud", "टीम"}} {
+		who := ada("Ada")
+		who.Teams = teams
+		raw, err := b.Issue(who, time.Hour, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.Verify(raw, noon); err != nil || !slices.Equal(got.Teams, teams) {
+			t.Errorf("the token of the teams %q has %q, %v", teams, got.Teams, err)
+		}
+		if raw, err = b.IssueSignInLink(who, time.Hour, noon); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.OpenSignInLink(raw, noon); err != nil || !slices.Equal(got.Teams, teams) {
+			t.Errorf("the link of the teams %q has %q, %v", teams, got.Teams, err)
+		}
+	}
+	for _, team := range []string{"", " a", "a\nb", strings.Repeat("x", 61)} {
+		who := ada("Ada")
+		who.Teams = []string{team}
+		if _, err := b.Issue(who, time.Hour, noon); !errors.Is(err, verification.ErrInvalid) {
+			t.Errorf("a token of the team %q = %v, want ErrInvalid", team, err)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -112,7 +113,7 @@ func TestASignInAtTheIssuerNamesTheReviewer(t *testing.T) {
 			}
 			attempt, answer := l.begin(t)
 			who, hint, err := l.Finish(t.Context(), attempt, answer)
-			if err != nil || who != l.ada() || strings.Count(hint, ".") != 2 {
+			if err != nil || !reflect.DeepEqual(who, l.ada()) || strings.Count(hint, ".") != 2 {
 				t.Errorf("Finish = %+v, %q, %v (%v)", who, hint, err, causeOf(err))
 			}
 			if len(attempt) > 500 {
@@ -216,6 +217,24 @@ func TestTheRoleIsTheHighestThatTheClaimGives(t *testing.T) {
 	}
 }
 
+func TestTheTeamsAreTheValuesThatAreConfigured(t *testing.T) {
+	l := newLogin(t, func(o *reviewer.OIDCOptions) {
+		o.Teams = map[string]string{"cn=seniors": "Seniors", "old-seniors": "Seniors", "kyc": "kyc"}
+	})
+	for want, groups := range map[string][]string{
+		"":            {"staff", "others"},
+		"Seniors":     {"staff", "cn=seniors", "old-seniors"},
+		"kyc Seniors": {"kyc", "staff", "old-seniors", "Seniors"},
+	} {
+		l.provider.SignIn(aPerson("groups", groups))
+		attempt, answer := l.begin(t)
+		who, _, err := l.Finish(t.Context(), attempt, answer)
+		if err != nil || strings.Join(who.Teams, " ") != want {
+			t.Errorf("the groups %q give the teams %q, %v, want %s", groups, who.Teams, err, want)
+		}
+	}
+}
+
 func TestForgedAnswersToASignInAreRefused(t *testing.T) {
 	l := newLogin(t)
 	otherAttempt, otherAnswer := l.begin(t)
@@ -253,7 +272,7 @@ func TestForgedAnswersToASignInAreRefused(t *testing.T) {
 				c.answer(answer)
 			}
 			who, hint, err := l.Finish(t.Context(), attempt, answer)
-			if !errors.Is(err, verification.ErrUnauthenticated) || who != (verification.Reviewer{}) || hint != "" {
+			if !errors.Is(err, verification.ErrUnauthenticated) || !reflect.DeepEqual(who, verification.Reviewer{}) || hint != "" {
 				t.Errorf("Finish = %+v, %q, %v; want ErrUnauthenticated", who, hint, err)
 			}
 			if strings.Contains(err.Error(), "eyJ") {

@@ -51,6 +51,8 @@ type OIDCOptions struct {
 	// Roles are the roles by the values of the claim. A reviewer has the highest role
 	// that one of the values gives; without one, the token is ErrForbidden.
 	Roles map[string]verification.Role
+	// Teams are the teams of a reviewer by the values of the claim. Other values give none.
+	Teams map[string]string
 	// JWKSURL is the URL of its keys; empty means the jwks_uri of its discovery
 	// document. It is https, or http on a loopback address.
 	JWKSURL string
@@ -161,6 +163,7 @@ func (o *OIDC) verify(ctx context.Context, t unverified, audience string) (Claim
 			Kind: verification.ErrForbidden, Subject: "bearer token", Message: "its roles are none of those that are configured",
 		}
 	}
+	claims.Teams = o.teams(t)
 	return claims, nil
 }
 
@@ -169,11 +172,31 @@ func (o *OIDC) role(t unverified) (highest verification.Role) {
 	if o.opt.RolesClaim == "" {
 		return verification.RoleReviewer
 	}
+	for _, name := range o.roleValues(t) {
+		if role := o.opt.Roles[name]; role.Includes(verification.RoleViewer) && !highest.Includes(role) {
+			highest = role
+		}
+	}
+	return highest
+}
+
+// teams returns the teams that the claims give, in the order of the claim.
+func (o *OIDC) teams(t unverified) (teams []string) {
+	for _, name := range o.roleValues(t) {
+		if team := o.opt.Teams[name]; team != "" && !slices.Contains(teams, team) {
+			teams = append(teams, team)
+		}
+	}
+	return teams
+}
+
+// roleValues returns the values of the claim with the roles.
+func (o *OIDC) roleValues(t unverified) (names []string) {
 	var claim any
 	if err := t.claims.Get(o.opt.RolesClaim, &claim); err != nil {
 		top, path, _ := strings.Cut(o.opt.RolesClaim, ".")
 		if err := t.claims.Get(top, &claim); err != nil {
-			return ""
+			return nil
 		}
 		for name := range strings.SplitSeq(path, ".") {
 			object, _ := claim.(map[string]any)
@@ -186,11 +209,9 @@ func (o *OIDC) role(t unverified) (highest verification.Role) {
 	}
 	for _, value := range values {
 		name, _ := value.(string)
-		if role := o.opt.Roles[name]; role.Includes(verification.RoleViewer) && !highest.Includes(role) {
-			highest = role
-		}
+		names = append(names, name)
 	}
-	return highest
+	return names
 }
 
 // Close cancels a fetch in progress and waits for its end. After Close, Verify

@@ -33,12 +33,13 @@ func newReviewers(s settings, keys *token.Keys, now func() time.Time, log *slog.
 		return r, nil
 	}
 	roles, _ := s.roles() // the settings were checked
+	_, teams, _ := s.teams()
 	tenant, _ := verification.ParseTenantID(s.OIDCTenant)
 	var err error
 	r.oidc, err = reviewer.NewOIDC(reviewer.OIDCOptions{
 		Issuer: s.OIDCIssuer, Audience: s.OIDCAudience, JWKSURL: s.OIDCKeys,
 		ClientID: s.OIDCClientID, ClientSecret: s.OIDCSecret, Scopes: s.OIDCScopes,
-		TenantClaim: s.OIDCTenantClaim, Tenant: tenant, ReviewerClaim: s.OIDCReviewer, SubjectClaim: s.OIDCSubject, RolesClaim: s.OIDCRolesClaim, Roles: roles,
+		TenantClaim: s.OIDCTenantClaim, Tenant: tenant, ReviewerClaim: s.OIDCReviewer, SubjectClaim: s.OIDCSubject, RolesClaim: s.OIDCRolesClaim, Roles: roles, Teams: teams,
 		Now: time.Now, // its tokens expire by the system clock, also under a manual clock
 		Observe: func(keys int, err error) {
 			if err != nil && !errors.Is(err, context.Canceled) {
@@ -90,8 +91,9 @@ func (r *reviewers) OpenSignInLink(raw string) (verification.SignInLink, error) 
 // console returns the console. Reviewers sign in at the issuer if it knows the console
 // as a client. Its live updates end once stopping is closed.
 func (r *reviewers) console(e *engine.Engine, s settings, log *slog.Logger, stopping <-chan struct{}) (http.Handler, error) {
+	teams, _, _ := s.teams() // the settings were checked
 	o := console.Options{
-		URL: cli.ConsoleURL(s.PublicURL), Tokens: r, Generation: r.keys.Generation, Session: s.ConsoleSession, Now: r.now, Log: log, Stopping: stopping,
+		URL: cli.ConsoleURL(s.PublicURL), Tokens: r, Generation: r.keys.Generation, Session: s.ConsoleSession, Teams: teams, Now: r.now, Log: log, Stopping: stopping,
 	}
 	if s.OIDCClientID != "" {
 		login, err := reviewer.NewLogin(r.oidc, o.URL+console.CallbackPath, o.URL+console.SignInPath)
@@ -106,7 +108,7 @@ func (r *reviewers) console(e *engine.Engine, s settings, log *slog.Logger, stop
 // demoLink returns a link that signs an administrator of the demo's tenant in.
 func (r *reviewers) demoLink(s settings, b *definition.Bootstrap) func() (string, error) {
 	return func() (string, error) {
-		who := verification.Reviewer{Tenant: b.Tenants[0].Tenant.ID, Identity: "demo", Name: "demo", Role: verification.RoleAdmin}
+		who := verification.Reviewer{Tenant: b.Tenants[0].Tenant.ID, Identity: "demo", Name: "demo", Role: verification.RoleAdmin, Teams: []string{"Seniors"}}
 		raw, err := r.local.IssueSignInLink(who, s.ConsoleSession, r.now())
 		return cli.SignInURL(s.PublicURL, raw), err
 	}

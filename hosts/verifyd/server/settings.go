@@ -46,6 +46,7 @@ type settings struct {
 	OIDCScopes          []string      `name:"oidc-scopes" default:"profile,email" help:"Scopes that a sign-in requests beside openid."`
 	OIDCRolesClaim      string        `name:"oidc-roles-claim" placeholder:"NAME" help:"Claim with the reviewer's roles, such as roles, groups or realm_access.roles; required with the client id. Without it, every reviewer has the role reviewer."`
 	OIDCRoles           []string      `name:"oidc-roles" default:"viewer=viewer,reviewer=reviewer,admin=admin" help:"Roles by the values of the claim, as VALUE=ROLE."`
+	Teams               []string      `placeholder:"NAME" help:"Teams that runs of the review queue are assigned and escalated to, as TEAM, or as VALUE=TEAM if the roles claim has another value for it."`
 	ConsoleSession      time.Duration `name:"console-session" default:"8h" help:"How long a session of the console lasts after a sign-in at the issuer."`
 	OIDCKeys            string        `name:"oidc-jwks-url" placeholder:"URL" help:"URL of the issuer's keys, in place of its discovery document."`
 	AllowPrivate        bool          `name:"allow-private-networks" help:"Allow webhooks and providers to call private and loopback addresses, and any port."`
@@ -244,9 +245,37 @@ func (s settings) checkOIDC(p *problems) {
 	if s.OIDCSecret != "" && s.OIDCClientID == "" {
 		p.add("oidc-client-secret", "also needs %s", cli.Setting("oidc-client-id"))
 	}
+	if _, _, err := s.teams(); err != nil {
+		p.add("teams", "%w", err)
+	}
 	if _, err := s.roles(); err != nil {
 		p.add("oidc-roles", "%w", err)
 	}
+}
+
+// maxTeams bounds the teams that a reviewer chooses from.
+const maxTeams = 50
+
+// teams returns the names of the teams, in order, and the team for each value of the roles
+// claim.
+func (s settings) teams() (names []string, byValue map[string]string, err error) {
+	byValue = map[string]string{}
+	for _, pair := range s.Teams {
+		value, team := pair, pair
+		if i := strings.LastIndex(pair, "="); i >= 0 {
+			value, team = pair[:i], pair[i+1:]
+		}
+		if verification.ValidateTeam(team) != nil || value == "" {
+			return nil, nil, fmt.Errorf("%q is not TEAM or VALUE=TEAM; a team has 1 to %d printable characters", pair, verification.MaxTeamName)
+		}
+		if byValue[value] = team; !slices.Contains(names, team) {
+			names = append(names, team)
+		}
+	}
+	if len(names) > maxTeams {
+		return nil, nil, fmt.Errorf("must be at most %d teams", maxTeams)
+	}
+	return names, byValue, nil
 }
 
 // roles returns the role for each value of the roles claim.

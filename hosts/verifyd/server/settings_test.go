@@ -47,6 +47,7 @@ func TestAWrongSettingStopsTheStartAndIsNamed(t *testing.T) {
 		"VERIFYD_OIDC_AUDIENCE":          "dashboard",
 		"VERIFYD_OIDC_CLIENT_SECRET":     "secret",
 		"VERIFYD_OIDC_ROLES":             "staff=owner",
+		"VERIFYD_TEAMS":                  "seniors,kyc= ",
 		"VERIFYD_CONSOLE_SESSION":        "1s",
 		"VERIFYD_S3_BUCKET":              "documents",
 		"VERIFYD_BOOTSTRAP":              filepath.Join(dir, "absent.yaml"),

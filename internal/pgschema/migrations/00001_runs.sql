@@ -103,7 +103,8 @@ CREATE TABLE verifyd.runs (
     review_due   timestamptz, -- infinity for none
     review_until timestamptz, -- the run needs no verdict after it; null for never
     causes       text[] NOT NULL DEFAULT '{}',
-    review       text NOT NULL DEFAULT '' -- JSON: what the queue shows and does not filter by
+    review       text NOT NULL DEFAULT '', -- JSON: what the queue shows and does not filter by
+    assignee     text COLLATE "C" NOT NULL DEFAULT '' -- the key of a person or team; empty for nobody
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05); -- vacuumed often, for the index-only scans of large offsets
 -- A list with a filter, but not one of the status, merges the lists of each status. The indexes are in
 -- ascending order and read backwards: new runs then split the last page, and leave it
@@ -120,7 +121,7 @@ CREATE INDEX runs_status_until ON verifyd.runs (tenant_id, status_until) WHERE s
 CREATE INDEX runs_status_from ON verifyd.runs (tenant_id, status_from) WHERE status_from IS NOT NULL;
 -- The review queue, in its two orders. The first also counts it, whatever the filter.
 CREATE INDEX runs_in_review ON verifyd.runs (tenant_id, review_since, id)
-    INCLUDE (workflow_id, review_due, review_until, causes) WHERE review_since IS NOT NULL;
+    INCLUDE (workflow_id, review_due, review_until, causes, assignee) WHERE review_since IS NOT NULL;
 CREATE INDEX runs_review_due ON verifyd.runs (tenant_id, review_due, review_since, id) WHERE review_since IS NOT NULL;
 ALTER TABLE verifyd.runs ADD PRIMARY KEY (tenant_id, id);
 

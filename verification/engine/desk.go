@@ -1,0 +1,31 @@
+// The desk of a reviewer: notes and assignments.
+
+package engine
+
+import (
+	"context"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// AddNote adds a note to a run in any state. ErrInvalid is returned for notes that are
+// empty or too long, ErrNotFound for an unknown run, and ErrConflict if the run has too
+// many notes and assignments.
+func (e *Engine) AddNote(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.AddNote) error {
+	_, err := e.command(ctx, &session{ref: verification.RunRef{Tenant: t, Run: id}}, c)
+	return err
+}
+
+// Assign assigns a run that needs a verdict to a person or a team, or to nobody. The claim
+// of the reviewer who gives it to somebody else ends. ErrNoReview, an ErrConflict, is
+// returned for a run that needs no verdict, and otherwise the errors of AddNote.
+func (e *Engine) Assign(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Assign) error {
+	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
+	if _, err := e.command(ctx, s, c); err != nil {
+		return err
+	}
+	if c.To.Key() != "" && keyOf(c.To.Person.Identity) != keyOf(c.Identity) {
+		e.endClaim(ctx, s, c.Identity)
+	}
+	return nil
+}
