@@ -218,7 +218,7 @@ func TestAReviewerEscalatesToASeniorInABrowser(t *testing.T) {
 			asha.Press(".escalate > summary")
 			asha.Fill("#escalation", "Is the stamp genuine?")
 			asha.Press(".escalate button")
-			asha.See(".note.good")
+			asha.See(`form[action*="` + string(second) + `/verdict"]`)
 			if text := asha.Text(); !strings.Contains(text, "was escalated.") || !strings.Contains(text, "case-2") {
 				t.Errorf("after the escalation the page is %s", text)
 			}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/definition"
@@ -166,14 +167,7 @@ type notifier struct{}
 
 // Notify posts once.
 func (notifier) Notify(ctx context.Context, n verification.Notice) error {
-	body, err := json.Marshal(map[string]any{
-		"type": "run." + n.Run.Status, "timestamp": n.At.UTC().Format("2006-01-02T15:04:05Z"),
-		"data": map[string]any{
-			"id": n.Run.ID, "workflow_id": n.Run.WorkflowID, "reference_id": n.Run.ReferenceID, "status": n.Run.Status,
-			"started_at": n.Run.StartedAt.UTC().Format("2006-01-02T15:04:05Z"), "completed_at": n.Run.CompletedAt.UTC().Format("2006-01-02T15:04:05Z"),
-			"action_required": nil, "error": n.Run.Error,
-		},
-	})
+	body, err := json.Marshal(apitypes.NewEvent(n))
 	if err != nil {
 		return err
 	}
