@@ -25,6 +25,7 @@ func TestTheReasonOfARejectionIsNeverShown(t *testing.T) {
 		d.FourEyes, d.Notes = true, verification.NotesRequired
 		d.RejectReasons = []verification.RejectReason{{Code: code, Label: label, CustomerText: told}}
 		d.LifecycleWebhookURL, d.Notify = "https://app.example/hook", verification.NoticeEvents()
+		d.ReviewDueMinutes = 60
 		w := a.Apply(d).ID
 		id := a.Start(w, engine.StartRequest{ReferenceID: "person-1"}).ID
 		a.Submit(id, "consent_submitted", map[string]any{"consent_status": "success"})

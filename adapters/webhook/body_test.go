@@ -56,6 +56,20 @@ func TestTheBodyOfAnEventNamesTheDecision(t *testing.T) {
 	golden.Equal(t, "testdata/reviewed.json", r.one(t).body)
 }
 
+// The notice before a verdict falls due says when that is.
+func TestTheBodyOfAReminderNamesTheDueTime(t *testing.T) {
+	r, s := newReceiver(t, nil), newSender(t)
+	n := notice(r.URL)
+	n.ID, n.Seq, n.Event = verification.NoticeRef{Run: aRun, Seq: 12}.ID(), 12, verification.NoticeReviewDueSoon
+	n.OccurredAt, n.Decision, n.DueAt = noon, verification.DecisionReview, noon.Add(time.Hour)
+	n.Run = view(verification.StatusInProgress)
+	n.Run.CompletedAt = time.Time{}
+	if err := s.Notify(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	golden.Equal(t, "testdata/review_due_soon.json", r.one(t).body)
+}
+
 // The bytes of data are those that the API lists the run with.
 func TestTheDataOfANoticeIsTheRunAsTheAPIListsIt(t *testing.T) {
 	r := newReceiver(t, nil)
