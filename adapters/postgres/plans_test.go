@@ -85,6 +85,7 @@ func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 		"age":                  {SinceBefore: noon().AddDate(0, 0, -50)},
 		"unclaimed, workflow":  {Unclaimed: true, Workflow: flow},
 		"mine":                 {ClaimedBy: "asha"},
+		"assigned":             {AssignedTo: []string{"person:asha", "team:seniors"}},
 		"prefix":               {ReferencePrefix: "customer-12"},
 		"run":                  {Run: runNumber(7)},
 		"search":               {Keys: []store.SearchKey{{1}, {2}}},

@@ -37,6 +37,7 @@ func reviewHistory(n, kind, length int) []verification.Event {
 		verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"source_ok":false}`)},
 	}
 	asked := verification.ReviewAsked{Node: "review", Label: "Review", Reason: "The names differ."}
+	assigned := verification.Assigned{To: verification.Assignee{Team: []string{"Seniors", "kyc"}[n%2]}, By: "asha", Identity: "asha"}
 	verdict := func(node verification.NodeID) verification.Fact {
 		return verification.VerdictRecorded{Node: node, Decision: verification.DecisionApprove}
 	}
@@ -44,7 +45,7 @@ func reviewHistory(n, kind, length int) []verification.Event {
 		{started, asked, verdict("review"), verification.ReviewAsked{Node: "second", Label: "Second"}, verification.Cancelled{}},
 		slices.Concat([]verification.Fact{started}, check, []verification.Fact{asked, verdict("review"), verification.Completed{Node: "done"}}),
 		slices.Concat([]verification.Fact{started}, check, []verification.Fact{verification.Completed{Node: "done", Outcome: "approved"}, verdict("")}),
-		{started, asked, verification.Expired{Error: verification.RunError{Code: verification.CodeRunExpired}}},
+		{started, asked, assigned, verification.Assigned{}, assigned, verification.Expired{Error: verification.RunError{Code: verification.CodeRunExpired}}},
 	}
 	facts := histories[kind%len(histories)]
 	facts = facts[:1+length%len(facts)]
@@ -85,6 +86,9 @@ func anyQueueQuery(rt *rapid.T, now time.Time) store.RunQuery {
 	}
 	if sometimes("mine") {
 		q.ClaimedBy = "asha"
+	}
+	if sometimes("assigned") {
+		q.AssignedTo = rapid.SampledFrom([][]string{{"team:seniors"}, {""}, {"team:kyc", "team:seniors"}, {}}).Draw(rt, "to")
 	}
 	q.Unclaimed = sometimes("unclaimed")
 	return q

@@ -27,7 +27,7 @@ func TestATokenOfANewKeyIsValidForItsTTL(t *testing.T) {
 	if err := os.WriteFile(file, set.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"token", "issue", "--signing-key-file", file, "--tenant", tenant, "--reviewer", "asha", "--ttl", "1h"}
+	args := []string{"token", "issue", "--signing-key-file", file, "--tenant", tenant, "--reviewer", "asha", "--ttl", "1h", "--team", "seniors", "--team", "KYC fraud"}
 	if code := run(t.Context(), args, bare(&issued, &stderr)); code != exitDone {
 		t.Fatalf("issue = %d %s", code, &stderr)
 	}
@@ -37,8 +37,8 @@ func TestATokenOfANewKeyIsValidForItsTTL(t *testing.T) {
 	}
 	raw := strings.TrimSuffix(issued.String(), "\n")
 	b, err := reviewer.NewIssuer(keys).Verify(raw, time.Now())
-	if err != nil || b.Tenant != tenant || b.Name != "asha" {
-		t.Errorf("token = %+v, %v; want one of asha for the tenant", b, err)
+	if err != nil || b.Tenant != tenant || b.Name != "asha" || strings.Join(b.Teams, ",") != "seniors,KYC fraud" {
+		t.Errorf("token = %+v, %v; want one of asha for the tenant, in two teams", b, err)
 	}
 	if _, err := reviewer.NewIssuer(keys).Verify(raw, time.Now().Add(61*time.Minute)); err == nil {
 		t.Error("the token holds longer than an hour")
