@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -20,7 +19,7 @@ const maxIdentity = 500
 // characters.
 func ValidateTeam(name string) error {
 	if strings.TrimSpace(name) != name || name == "" || utf8.RuneCountInString(name) > MaxTeamName ||
-		!utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+		!utf8.ValidString(name) || strings.ContainsFunc(name, isControl) {
 		return InvalidField("assignment", "team", "must be 1 to 60 printable characters, without space at the ends")
 	}
 	return nil

@@ -4,6 +4,7 @@ package memory
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"time"
 
@@ -82,7 +83,7 @@ func (x *index) page(q store.RunQuery) store.Page[verification.Summary] {
 	}
 	tree := x.runs[f]
 	plain := store.RunQuery{PageQuery: q.PageQuery, Now: q.Now, Workflow: f.workflow, Status: f.status, Decision: f.decision, Order: q.Order}
-	if tree == nil || q.Equal(plain) {
+	if tree == nil || reflect.DeepEqual(q, plain) {
 		return readPage(tree, q.PageQuery, func(r *record) verification.Summary { return r.shown(q) })
 	}
 	return matching(q, tree.Scan)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -125,7 +126,7 @@ func (s *Store) listAtOnce(
 	plain := store.RunQuery{PageQuery: q.PageQuery, Now: q.Now, Workflow: q.Workflow, Status: q.Status, Decision: q.Decision}
 	shape := listShape{q.Workflow != "", q.Status != "", q.Decision}
 	texts, known := s.listTexts[shape]
-	if !known || !q.Equal(plain) || q.Limit < 1 || q.Offset < 0 || q.Offset >= seekFrom {
+	if !known || !reflect.DeepEqual(q, plain) || q.Limit < 1 || q.Offset < 0 || q.Offset >= seekFrom {
 		return p, false, nil
 	}
 	p.PageQuery = q.PageQuery
