@@ -475,6 +475,7 @@ func TestOperatorsSeeHealthAndMetrics(t *testing.T) {
 	for _, want := range []string{
 		fmt.Sprintf(`verifyd_build_info{commit=%q,go=%q,version=%q} 1`, build.Commit, build.Go, build.Version),
 		"verifyd_runs_started_total 1",
+		"verifyd_reviews_open 0", "verifyd_reviews_due_soon 0", "verifyd_reviews_overdue 0",
 		`verifyd_runs_ended_total{outcome="",status="completed"} 1`,
 		`verifyd_provider_call_seconds_count{outcome="passed",provider="sandbox"} 5`,
 		`verifyd_http_request_seconds_count{method="POST",route="/v1/workflows/{id}/runs",status="202"} 1`,
