@@ -325,6 +325,7 @@ func matrices() []matrix {
 			completed, not flagged         | note_added | invalid | conflict | conflict | conflict | nothing
 			completed, flagged             | note_added | invalid | assigned | assigned | nothing | nothing
 			completed, settled             | note_added | invalid | conflict | conflict | conflict | nothing
+			completed, with a new hit      | note_added | invalid | assigned | assigned | nothing | nothing
 			failed                         | note_added | invalid | conflict | conflict | conflict | nothing
 			failed, settled                | note_added | invalid | conflict | conflict | conflict | nothing
 			expired                        | note_added | invalid | conflict | conflict | conflict | nothing

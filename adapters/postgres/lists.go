@@ -255,13 +255,9 @@ func staleQuery(tx bun.IDB, t verification.TenantID, q store.RunQuery) *bun.Sele
 // references to find the few that also match the other filter.
 func totalQuery(tx bun.IDB, t verification.TenantID, q store.RunQuery) *bun.SelectQuery {
 	switch {
-<<<<<<< HEAD
 	case len(q.Keys) > 0:
 		return counted(filtered(tx.NewSelect().Model((*runRow)(nil)), t, q))
-	case q.ReferencePrefix != "" && q.Equal(store.RunQuery{ReferencePrefix: q.ReferencePrefix, PageQuery: q.PageQuery, Now: q.Now}):
-=======
 	case q.ReferencePrefix != "" && reflect.DeepEqual(q, store.RunQuery{ReferencePrefix: q.ReferencePrefix, PageQuery: q.PageQuery, Now: q.Now}):
->>>>>>> ff547eba (The rules import no more of the standard library than they may)
 		all := store.RunQuery{PageQuery: q.PageQuery, Now: q.Now}
 		return prefixTotal(tx, q.ReferencePrefix, totalQuery(tx, t, all), func() *bun.SelectQuery {
 			return filtered(tx.NewSelect().Model((*runRow)(nil)), t, all)

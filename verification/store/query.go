@@ -141,15 +141,8 @@ func (q RunQuery) OfQueue() bool {
 		!q.SinceBefore.IsZero() || !q.DueBefore.IsZero() || q.ClaimedBy != "" || q.Unclaimed || q.AssignedTo != nil
 }
 
-<<<<<<< HEAD
-// Equal reports whether two queries are the same.
-func (q RunQuery) Equal(other RunQuery) bool { return reflect.DeepEqual(q, other) }
-
 // Matches reports whether the query selects the run, whatever its search keys are. The claim
 // of its review may be over.
-=======
-// Matches reports whether the query selects the run. The claim of its review may be over.
->>>>>>> ff547eba (The rules import no more of the standard library than they may)
 func (q RunQuery) Matches(s verification.Summary) bool {
 	return (q.Workflow == "" || q.Workflow == s.Workflow) &&
 		(q.Status == "" || q.Status == s.StatusAt(q.Now)) &&
