@@ -168,8 +168,8 @@ type queueTab struct {
 	Named     bool // it is a view of the person, and has no count
 }
 
-// tabs returns the parts of the queue with their sizes.
-func (c *console) tabs(ctx context.Context, s session, f queueFilter, now time.Time) (all []queueTab, err error) {
+// tabs returns the parts of the queue with their sizes. shown is the size of what the filter shows.
+func (c *console) tabs(ctx context.Context, s session, f queueFilter, shown int) (all []queueTab, err error) {
 	for _, tab := range []struct {
 		key string
 		queueFilter
@@ -181,18 +181,16 @@ func (c *console) tabs(ctx context.Context, s session, f queueFilter, now time.T
 		{"overdue", queueFilter{Overdue: true}},
 		{"declined", queueFilter{Cause: verification.CauseConsent}},
 	} {
-		q := tab.query(s, now)
-		q.PageQuery = store.PageQuery{Limit: 1} // the total is what counts
-		found, err := c.engine.Queue(ctx, s.Tenant, q)
-		if err != nil {
-			return nil, err
-		}
 		tab.Order = f.Order
 		of := f
 		of.Page, of.Back = 0, ""
-		all = append(all, queueTab{
-			URL: s.Base + "/queue" + tab.Query(), Text: s.say("queue.tab." + tab.key), Count: found.Total, Current: tab.queueFilter == of,
-		})
+		t := queueTab{URL: s.Base + "/queue" + tab.Query(), Text: s.say("queue.tab." + tab.key), Count: shown, Current: tab.queueFilter == of}
+		if !t.Current {
+			if t.Count, err = c.queueSize(ctx, s, tab.queueFilter); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, t)
 	}
 	return all, nil
 }
@@ -249,7 +247,7 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 	if last, yes := beyondLastPage(r, s, found); yes {
 		return c.redirect(w, last)
 	}
-	tabs, err := c.tabs(r.Context(), s, f, now)
+	tabs, err := c.tabs(r.Context(), s, f, found.Total)
 	if err != nil {
 		return err
 	}
