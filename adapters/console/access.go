@@ -62,6 +62,7 @@ func (c *console) table() []route {
 		{get, "/runs/{run}", viewer, c.runPage},
 		{get, "/runs/{run}/next", viewer, c.skipRun},
 		{get, "/runs/{run}/documents/{document}", viewer, c.document},
+		{get, "/runs/{run}/documents/{document}/page", viewer, c.firstPage},
 		{get, "/runs/{run}/report.pdf", viewer, c.reportPDF},
 		{post, "/runs/{run}/claim", reviewer, c.claimRun},
 		{post, "/runs/{run}/release", reviewer, c.releaseRun},

@@ -60,11 +60,15 @@ type visitView struct {
 
 // documentView is an uploaded file on the run page.
 type documentView struct {
-	ID    string
-	URL   string
-	Label string
-	Image bool
-	Kind  string // such as JPEG, 120 KB
+	ID      string
+	URL     string
+	Label   string
+	Image   bool
+	Picture string // the URL of what is shown: the image, or the first page of a PDF; empty for none
+	Page    string // says that Picture is the first page; empty for an image
+	Undrawn string // says that there is no Picture after all; empty for an image
+	Face    bool   // it shows the customer
+	Kind    string // such as JPEG, 120 KB
 }
 
 // cards returns the cards of a run.
@@ -111,15 +115,6 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 	return all
 }
 
-// allDocuments returns the documents of all visits.
-func (v cardView) allDocuments() []documentView {
-	all := v.Documents
-	for _, visit := range v.Visits {
-		all = slices.Concat(all, visit.Documents)
-	}
-	return all
-}
-
 // cardData returns what a step recorded on one visit.
 func (s session) cardData(rec engine.RunRecord, card verification.Card, data verification.Data) (v cardData) {
 	form, hidden := rec.Definition.Nodes[card.NodeID].Fields, map[string]bool{}
@@ -131,7 +126,9 @@ func (s session) cardData(rec engine.RunRecord, card verification.Card, data ver
 			if label == "" {
 				label = inWords(f.Name)
 			}
-			v.Documents = append(v.Documents, s.documentView(rec.Report.Run.ID, d, label))
+			shown := s.documentView(rec.Report.Run.ID, d, label)
+			shown.Face = f.Camera == verification.CameraFront || d.ID == rec.Subject.Portrait
+			v.Documents = append(v.Documents, shown)
 		}
 	}
 	v.Table = tableOf(data, verification.MergeSchemas(form.DataSchema(s.Lang()), card.DataSchema), hidden, s.Message)
@@ -154,10 +151,17 @@ func documentOf(d verification.Data, field string, documents []verification.Docu
 
 func (s session) documentView(run verification.RunID, d verification.Document, label string) documentView {
 	kind := strings.ToUpper(d.MediaType[strings.LastIndexByte(d.MediaType, '/')+1:])
-	return documentView{
+	v := documentView{
 		ID: d.ID, URL: s.Base + "/runs/" + string(run) + "/documents/" + d.ID, Label: label,
 		Image: isImage(d.MediaType), Kind: kind + ", " + s.size(d.Size),
 	}
+	switch {
+	case v.Image:
+		v.Picture = v.URL
+	case s.drawsPages && d.MediaType == mediaPDF:
+		v.Picture, v.Page, v.Undrawn = v.URL+"/page", s.say("document.page"), s.say("document.undrawn")
+	}
+	return v
 }
 
 // size returns a size in KB, or in MB from 1 MB.

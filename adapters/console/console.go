@@ -15,6 +15,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -65,6 +66,14 @@ type IdentityProvider interface {
 	SignOutURL(ctx context.Context, idToken string) (string, error)
 }
 
+// PageDrawer draws the first page of a PDF.
+type PageDrawer interface {
+	// DrawPage returns the first page of a document of a tenant, a PDF with this content, as a
+	// JPEG. It returns ErrInvalid if the page cannot be drawn, and ErrUnavailable if too
+	// many others are being drawn. It need not read the content.
+	DrawPage(ctx context.Context, t verification.TenantID, d verification.Document, content io.Reader) ([]byte, error)
+}
+
 // Options configure New. URL, Tokens and Now are required.
 type Options struct {
 	// URL is where browsers reach the handler, such as https://verify.example/console.
@@ -82,6 +91,8 @@ type Options struct {
 	// Teams are the teams that runs are assigned and escalated to, beside those of the person.
 	// The people of all tenants see them.
 	Teams []string
+	// Pages draws the first page of PDFs; with nil they are only downloaded.
+	Pages PageDrawer
 	// Now is the clock of the sessions.
 	Now func() time.Time
 	// Log receives messages for operators; nil discards them.

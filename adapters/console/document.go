@@ -3,6 +3,7 @@
 package console
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -30,15 +31,12 @@ func (c *console) document(w http.ResponseWriter, r *http.Request, s session) er
 		return err
 	}
 	defer func() { _ = content.Close() }() // it is only read
-	s.log.Info("document viewed", "tenant", s.Tenant, "reviewer", s.Name, "identity", s.Identity, "run", run, "document", d.ID, "sha256", d.SHA256)
-	h := w.Header()
-	h.Set("Content-Type", d.MediaType)
-	h.Set("Content-Length", strconv.FormatInt(d.Size, 10))
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
-	h.Set("Content-Disposition", "inline")
+	s.viewed(run, d)
+	disposition := "inline"
 	if !isImage(d.MediaType) {
-		h.Set("Content-Disposition", `attachment; filename="`+d.ID+`"`)
+		disposition = `attachment; filename="` + d.ID + `"`
 	}
+	headDocument(w, d.MediaType, d.Size, disposition)
 	if r.Method == http.MethodHead {
 		return nil
 	}
@@ -46,6 +44,49 @@ func (c *console) document(w http.ResponseWriter, r *http.Request, s session) er
 		s.log.Warn("document not sent", "run", run, "document", d.ID, "error", err)
 	}
 	return nil
+}
+
+const mediaPDF = "application/pdf"
+
+// firstPage sends the first page of a PDF as an image, as document sends one.
+func (c *console) firstPage(w http.ResponseWriter, r *http.Request, s session) error {
+	run, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	d, content, err := c.engine.OpenDocument(r.Context(), s.Tenant, run, chi.URLParam(r, "document"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }() // it is only read
+	if c.opt.Pages == nil || d.MediaType != mediaPDF {
+		return verification.NotFound("page")
+	}
+	page, err := c.opt.Pages.DrawPage(r.Context(), s.Tenant, d, content)
+	if err != nil {
+		if refused := (*verification.Error)(nil); errors.As(err, &refused) && refused.Kind == verification.ErrInvalid {
+			s.log.Warn("document not drawn", "tenant", s.Tenant, "run", run, "document", d.ID, "error", err, "cause", refused.Cause)
+		}
+		return err
+	}
+	s.viewed(run, d)
+	headDocument(w, "image/jpeg", int64(len(page)), "inline")
+	_, _ = w.Write(page) // the reader may have gone away
+	return nil
+}
+
+// viewed logs that the person sees a document, before it is sent.
+func (s session) viewed(run verification.RunID, d verification.Document) {
+	s.log.Info("document viewed", "tenant", s.Tenant, "reviewer", s.Name, "identity", s.Identity, "run", run, "document", d.ID, "sha256", d.SHA256)
+}
+
+// headDocument sets the headers of a file from a stranger.
+func headDocument(w http.ResponseWriter, mediaType string, size int64, disposition string) {
+	h := w.Header()
+	h.Set("Content-Type", mediaType)
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
+	h.Set("Content-Disposition", disposition)
 }
 
 // reportPDF sends the printed report of a run; with ?for=file, the one for the file.

@@ -36,7 +36,6 @@ type runView struct {
 	Given     []cardView // what the customer sent
 	Passed    []cardView // all other steps
 	Over      bool       // the run needs no verdict: its history is open
-	Images    bool       // there are two images to compare
 	Branches  []branchView
 	Graph     *graphView // with the path of the run
 	Timeline  []timelineLine
@@ -143,15 +142,6 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 	v.Graph = s.runGraph(rec.Definition, rec.History)
 	cards := c.cards(s, rec)
 	v.sort(cards)
-	images := 0
-	for _, card := range cards {
-		for _, d := range card.allDocuments() {
-			if d.Image {
-				images++
-			}
-		}
-	}
-	v.Images = images > 1
 	for _, e := range timelineOf(rec) {
 		v.Timeline = append(v.Timeline, c.timelineLine(s, e))
 		if e.Kind == view.TimelineBranched || e.Kind == view.TimelineElse {

@@ -27,7 +27,8 @@ type session struct {
 	Languages  []web.LanguageLink // the other ones
 	Base       string             // the path of the console
 
-	path  string       // of the request, below Base
+	path       string // of the request, below Base
+	drawsPages bool   // the first pages of PDFs are shown
 	flash string       // the cookie of done
 	log   *slog.Logger // with the id of the request
 }
@@ -106,7 +107,7 @@ func (c *console) visitor(w http.ResponseWriter, r *http.Request) session {
 			c.setCookie(w, languageCookie, asked)
 		}
 	}
-	s := session{Catalog: c.catalogs.Choose(chosen, r.Header), Zone: zoneOf(c.cookie(r, zoneCookie)), Base: c.base, path: pathOf(r), flash: c.cookie(r, flashCookie), log: web.Log(w, c.opt.Log)}
+	s := session{Catalog: c.catalogs.Choose(chosen, r.Header), Zone: zoneOf(c.cookie(r, zoneCookie)), Base: c.base, path: pathOf(r), drawsPages: c.opt.Pages != nil, flash: c.cookie(r, flashCookie), log: web.Log(w, c.opt.Log)}
 	if r.Method != http.MethodPost { // a link would lose the page of a post
 		s.Languages = c.catalogs.Links(s.Catalog, r.URL.Query())
 	}
