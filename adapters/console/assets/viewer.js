@@ -144,7 +144,7 @@ function arrange() {
   viewer.dataset.panes = panes.length;
   for (const pane of panes) {
     const button = pane.element.querySelector("[data-compare]");
-    button.hidden = images().length < 2;
+    button.hidden = images().length < 2 || pane !== panes[0];
     button.setAttribute("aria-pressed", panes.length > 1);
     pane.show(pane.link);
   }
