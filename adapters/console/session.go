@@ -27,10 +27,10 @@ type session struct {
 	Languages  []web.LanguageLink // the other ones
 	Base       string             // the path of the console
 
-	path       string // of the request, below Base
-	drawsPages bool   // the first pages of PDFs are shown
-	flash string       // the cookie of done
-	log   *slog.Logger // with the id of the request
+	path       string       // of the request, below Base
+	drawsPages bool         // the first pages of PDFs are shown
+	flash      string       // the cookie of done
+	log        *slog.Logger // with the id of the request
 }
 
 // SignedIn reports whether the person has signed in.
