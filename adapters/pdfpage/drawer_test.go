@@ -151,8 +151,8 @@ func TestAHostileFileIsDrawnInBoundsOrRefused(t *testing.T) {
 // wantsRefusal fails the test unless an error says in one line that a file has no picture.
 func wantsRefusal(t *testing.T, err error) {
 	t.Helper()
-	var refused *verification.Error
-	if !errors.As(err, &refused) || refused.Kind != verification.ErrInvalid || refused.Cause == nil || strings.Contains(refused.Cause.Error(), "\n") {
+	refused, ok := errors.AsType[*verification.Error](err)
+	if !ok || !errors.Is(refused.Kind, verification.ErrInvalid) || refused.Cause == nil || strings.Contains(refused.Cause.Error(), "\n") {
 		t.Fatalf("DrawPage = %v, want a refusal with a cause of one line", err)
 	}
 }
