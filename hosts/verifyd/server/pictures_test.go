@@ -3,6 +3,7 @@
 package server_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -19,7 +20,7 @@ func TestPicturesOfTheDocs(t *testing.T) {
 		t.Skip("set " + browser.EnvPictures + " to take the pictures of the docs")
 	}
 	keys, issuer := keyFile(t)
-	s, _ := sightQueue(t, keys)
+	s := sightQueue(t, keys)
 	folder := filepath.Join("..", "..", "..", "docs", "console")
 	tab := s.reviewerTab(issuer, browser.Options{Wide: true, Width: 1200, Height: 800, Sharp: true})
 	open := func(o browser.Options, path, file string) {
@@ -29,24 +30,35 @@ func TestPicturesOfTheDocs(t *testing.T) {
 		tab.See("main h1")
 		tab.ShootWindow(filepath.Join(folder, file))
 	}
-	run := func(reference string) string {
-		t.Helper()
-		tab.Go(s.api + "/console/queue?search=" + reference)
-		tab.See("[data-row]")
-		return browser.Eval[string](tab, `new URL(document.querySelector("[data-row]").href).pathname.replace("/console", "")`)
-	}
 	desktop := browser.Options{Wide: true, Width: 1200, Height: 800, Sharp: true}
 	dark := desktop
 	dark.Dark = true
-	listed, differs := run("CUST-20260000"), run("CUST-20260015")
-	open(desktop, "/queue?order=due", "queue.png")
+	listed, differs := "/runs/"+s.people[0], "/runs/"+s.people[1]
+	open(desktop, "/queue", "queue.png")
 	open(desktop, listed, "run.png")
 	open(dark, listed, "run-dark.png")
 	open(desktop, differs, "run-differs.png")
 	open(browser.Options{}, differs, "run-phone.png")
+	s.decideSome()
 	open(desktop, "/numbers", "numbers.png")
 	tab.Go(s.api + "/console/workflows")
 	tab.Press("main table a")
 	tab.See("svg")
 	tab.ShootWindow(filepath.Join(folder, "workflow.png"))
+}
+
+// decideSome lets some customers pass, and decides on some runs of the queue.
+func (s *sightDesk) decideSome() {
+	s.t.Helper()
+	for i, name := range []string{"Asha Rao", "Kiran Desai", "Maria Santos", "Omar Haddad", "Yuki Tanaka", "Lena Fischer", "Samuel Okafor"} {
+		id := s.onboard(fmt.Sprintf("CUST-2026%04d", 100+i), name, "1990-02-01", fmt.Sprintf("ABCPR%04dF", 1000+i))
+		s.await(id, func(r runJSON) bool { return r.Status == "completed" })
+	}
+	for i, id := range s.people[:9] {
+		decision := "approve"
+		if i%3 == 0 {
+			decision = "reject"
+		}
+		s.call("POST", s.api+"/v1/signals/"+id+"/human_review_decision", fmt.Sprintf(`{"payload":{"decision":%q}}`, decision))
+	}
 }
