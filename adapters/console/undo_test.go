@@ -83,6 +83,21 @@ func TestAHeldVerdictThatIsRefusedIsTold(t *testing.T) {
 	tab.Wait(`location.pathname.endsWith("` + string(ids[0]) + `")`)
 }
 
+func TestWithoutScriptAVerdictCountsAtOnce(t *testing.T) {
+	d := serve(t)
+	id := d.fill(1)[0]
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true, NoScript: true})
+	tab.Go(d.server.URL + "/console/runs/" + string(id))
+	if got := tab.Text(); !strings.Contains(got, "Without JavaScript a verdict counts at once") {
+		t.Errorf("the page does not say that there is no undo: %s", got)
+	}
+	tab.Press("button[value=approve]")
+	tab.See(".note.good")
+	if got := d.Run(id).Decision; got != verification.DecisionApprove {
+		t.Errorf("the decision is %q, want approve", got)
+	}
+}
+
 func TestAScriptGetsTheResultOfAVerdictOnce(t *testing.T) {
 	d := serve(t)
 	id := d.fill(1)[0]
