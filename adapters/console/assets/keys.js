@@ -1,5 +1,5 @@
 // Keys: j and k move between rows, / searches, v goes to the verdict, a and r to its buttons,
-// a digit chooses the reason of a rejection, n goes to the next run, u undoes the last
+// s and o to those of the next hit, a digit chooses the reason of a rejection, n goes to the next run, u undoes the last
 // verdict, q goes back to the list, g and the first letter of a section goes there, ? shows
 // the keys.
 
@@ -50,6 +50,8 @@ document.addEventListener("keydown", (event) => {
   const back = document.querySelector(".back a");
   const button = (decision) => [...document.querySelectorAll(`form.decide button[value="${decision}"]`)].find(shown);
   const approve = button("approve"), reject = button("reject");
+  const hit = (match) => [...document.querySelectorAll(`.hit > form button[value="${match}"]`)].find(shown);
+  const same = hit("same"), other = hit("other");
   const next = document.querySelector("a[data-next]"), undo = [...document.querySelectorAll("[data-undo]")].find(shown);
   if (goes) { // to the section with this letter
     goes = false;
@@ -69,7 +71,7 @@ document.addEventListener("keydown", (event) => {
     j: () => move(1), k: () => move(-1), "?": () => help(!keys?.open), "/": search && (() => search.select()),
     v: document.querySelector("#verdict") && verdict,
     a: approve && (() => approve.focus()), r: reject && (() => reject.focus()), q: back && (() => back.click()),
-    n: next && (() => next.click()), u: undo && (() => undo.click()), g: () => { goes = true; },
+    s: same && (() => same.focus()), o: other && (() => other.focus()), n: next && (() => next.click()), u: undo && (() => undo.click()), g: () => { goes = true; },
   }[event.key];
   if (action) {
     event.preventDefault();
