@@ -11,6 +11,8 @@ import (
 	"image"
 	"image/jpeg"
 	"io"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -209,17 +211,34 @@ func TestPagesAreDrawnOneAtATimeAndRemembered(t *testing.T) {
 	}
 }
 
-// FuzzDrawPage needs a longer time for each file than most: go test -fuzz DrawPage.
-func FuzzDrawPage(f *testing.F) {
-	f.Add(paged(a4, top))
-	f.Add(form())
-	f.Add(printed(f, heading))
-	f.Fuzz(func(t *testing.T, raw []byte) {
+// TestDamagedFilesAreDrawnInBoundsOrRefused is no fuzz test: a library that is instrumented for
+// one is compiled for minutes in each of its processes.
+func TestDamagedFilesAreDrawnInBoundsOrRefused(t *testing.T) {
+	const files = 30
+	samples := [][]byte{paged(a4, top), form(), printed(t, heading), scan(t, 124, 175)}
+	random := rand.New(rand.NewPCG(58, 1))
+	refused := 0
+	for n := range files {
+		raw := bytes.Clone(samples[n%len(samples)])
+		for range 1 + random.IntN(20) {
+			switch at := random.IntN(len(raw) - 1); random.IntN(3) {
+			case 0:
+				raw[at] = byte(random.Uint32())
+			case 1:
+				raw[at] = "0123456789<>[]/"[random.IntN(15)]
+			case 2:
+				raw = slices.Delete(raw, at, at+1)
+			}
+		}
 		switch i, err := drawn(t, shared(), raw); {
 		case err != nil:
 			wantsRefusal(t, err)
+			refused++
 		case i.Bounds().Dx() > pdfpage.MaxSide || i.Bounds().Dy() > pdfpage.MaxSide:
-			t.Errorf("the picture has %s pixels", i.Bounds().Size())
+			t.Errorf("the picture of file %d has %s pixels", n, i.Bounds().Size())
 		}
-	})
+	}
+	if refused == files {
+		t.Error("no file was drawn: the damage is too large to test anything")
+	}
 }
