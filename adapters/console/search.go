@@ -65,10 +65,7 @@ func (c *console) searchQueue(w http.ResponseWriter, r *http.Request, s session)
 
 // queueSize returns how many runs of the queue match a filter.
 func (c *console) queueSize(ctx context.Context, s session, f queueFilter) (int, error) {
-	q := f.query(s, c.opt.Now())
-	q.PageQuery = store.PageQuery{Limit: 1} // the total is what counts
-	found, err := c.engine.Queue(ctx, s.Tenant, q)
-	return found.Total, err
+	return c.engine.QueueSize(ctx, s.Tenant, f.query(s, c.opt.Now()))
 }
 
 // searchRuns leads to the list of runs with the filters of a form.
