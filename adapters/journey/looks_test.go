@@ -273,3 +273,22 @@ func TestALinkLeavesTheLinesTheirDistance(t *testing.T) {
 		t.Errorf("a line with a link is %v pixels higher than one without", more)
 	}
 }
+
+func TestLongWordsStayOnAPhone(t *testing.T) {
+	s := serve(t)
+	d := onboarding()
+	details := d.Nodes["details"]
+	d.Start = "details"
+	delete(d.Nodes, "consent")
+	for i := range details.Fields {
+		details.Fields[i].Label = strings.Repeat("Rechtsschutzversicherung", 3)
+	}
+	c := s.begin(d, "")
+	tab := browser.Start(t).Open(t, browser.Options{Width: 320})
+	tab.Go(c.link)
+	tab.Press(onto)
+	tab.See(".problems")
+	if wide := tab.TooWide(); wide > 0 {
+		t.Errorf("the page is %d pixels too wide", wide)
+	}
+}
