@@ -41,30 +41,30 @@ func TestAFormInGroupsShowsOneScreenAtATime(t *testing.T) {
 	s := serve(t)
 	c := s.begin(grouped(), "")
 	first := c.get()
-	wants(t, first, http.StatusOK, "Step 1 of 1, part 1 of 3", "Who you are", "Have your card ready.", `name="f.name"`)
+	wants(t, first, http.StatusOK, "Step 1 of 3", "Who you are", "Have your card ready.", `name="f.name"`)
 	if strings.Contains(first.body, "f.terms") || strings.Contains(first.body, `value="back"`) {
 		t.Error("the first screen shows another one, or a way back")
 	}
 	const canary = `A"><canary>`
 	one := []string{"f.name", canary, "f.dob.day", "1", "f.dob.month", "4", "f.dob.year", "1990"}
 	with := func(answers []string, more ...string) []string { return slices.Concat(answers, more) }
-	wants(t, c.post("screen", "0", "f.name", canary), http.StatusUnprocessableEntity, "part 1 of 3", "for “Date of birth”")
+	wants(t, c.post("screen", "0", "f.name", canary), http.StatusUnprocessableEntity, "Step 1 of 3", "for “Date of birth”")
 	second := c.post(with(one, "screen", "0")...)
-	wants(t, second, http.StatusOK, "part 2 of 3", "Your details", `<input type="hidden" name="f.dob.day" value="1">`, `value="A&#34;&gt;&lt;canary&gt;"`, `value="back"`)
+	wants(t, second, http.StatusOK, "Step 2 of 3", "Your details", `<input type="hidden" name="f.dob.day" value="1">`, `value="A&#34;&gt;&lt;canary&gt;"`, `value="back"`)
 	if strings.Contains(second.body, "Error:") || strings.Contains(second.body, "Have your card ready.") {
 		t.Error("the second screen shows a problem, or the text of the first one")
 	}
-	wants(t, c.post(with(one, "screen", "1", "f.age", "1,2", "f.terms", "on")...), http.StatusUnprocessableEntity, "part 2 of 3", `value="1,2"`)
-	wants(t, c.post(with(one, "screen", "1", "f.age", "x", "do", "back")...), http.StatusOK, "part 1 of 3", `name="f.age" value="x"`)
+	wants(t, c.post(with(one, "screen", "1", "f.age", "1,2", "f.terms", "on")...), http.StatusUnprocessableEntity, "Step 2 of 3", `value="1,2"`)
+	wants(t, c.post(with(one, "screen", "1", "f.age", "x", "do", "back")...), http.StatusOK, "Step 1 of 3", `name="f.age" value="x"`)
 	both := with(one, "f.age", "36", "f.terms", "on")
-	wants(t, c.post(with(both, "screen", "1")...), http.StatusOK, "part 3 of 3", "A photo", `name="f.terms" value="on"`)
-	wants(t, c.send(nil, with(both, "screen", "2")...), http.StatusUnprocessableEntity, "part 3 of 3", "Please take or choose a photo for “Your card”.")
+	wants(t, c.post(with(both, "screen", "1")...), http.StatusOK, "Step 3 of 3", "A photo", `name="f.terms" value="on"`)
+	wants(t, c.send(nil, with(both, "screen", "2")...), http.StatusUnprocessableEntity, "Step 3 of 3", "Please take or choose a photo for “Your card”.")
 	if got := s.data(c, "details"); got != "" {
 		t.Errorf("details = %s before the last screen, want none", got)
 	}
 	// An earlier answer that is wrong after all leads back to its screen.
 	card := []file{{"card", "card.jpg", picture(t, 9)}}
-	wants(t, c.send(card, with(one, "screen", "2", "f.terms", "on", "f.age", "many")...), http.StatusUnprocessableEntity, "part 2 of 3", `name="f.card.id" value="`)
+	wants(t, c.send(card, with(one, "screen", "2", "f.terms", "on", "f.age", "many")...), http.StatusUnprocessableEntity, "Step 2 of 3", `name="f.card.id" value="`)
 	for _, screen := range []string{"-1", "99", "x"} {
 		if a := c.post("screen", screen); a.status != http.StatusUnprocessableEntity {
 			t.Errorf("screen %s = %d, want 422", screen, a.status)

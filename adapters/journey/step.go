@@ -31,6 +31,7 @@ type stepView struct {
 	// a form on one screen. Hidden are the answers of the other ones.
 	Screen, Screens int
 	Hidden          []hiddenInput
+	Part            int           // Screen, where the page names it beside the step; else 0
 	Problems        []web.Problem // in the order of the page
 	Intro           *introView    // above the first step; nil for none
 }
@@ -100,6 +101,11 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 		p.Title = cmp.Or(group.LabelIn.In(p.Lang(), group.Label), p.Title)
 		if at > 0 {
 			p.Step.Text = ""
+		}
+		if p.Total == 1 { // a single step: its screens are the steps
+			p.Current, p.Total = at+1, len(s.Groups)
+		} else {
+			p.Step.Part = at + 1
 		}
 	}
 	for _, field := range fields {
