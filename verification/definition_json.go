@@ -42,11 +42,12 @@ func (n *Node) UnmarshalJSON(raw []byte) error {
 // inputFieldJSON is an InputField in JSON.
 type inputFieldJSON struct {
 	plainField
-	Label          text  `json:"label,omitzero"`
-	Help           text  `json:"help,omitzero"`
-	PatternMessage text  `json:"pattern_message,omitzero"`
-	Min            limit `json:"min,omitzero"`
-	Max            limit `json:"max,omitzero"`
+	Label           text  `json:"label,omitzero"`
+	Help            text  `json:"help,omitzero"`
+	RequiredMessage text  `json:"required_message,omitzero"`
+	PatternMessage  text  `json:"pattern_message,omitzero"`
+	Min             limit `json:"min,omitzero"`
+	Max             limit `json:"max,omitzero"`
 }
 
 type plainField InputField
@@ -55,8 +56,9 @@ type plainField InputField
 func (f InputField) MarshalJSON() ([]byte, error) {
 	return plainJSON(inputFieldJSON{
 		plainField: plainField(f), Label: text{f.Label, f.LabelIn}, Help: text{f.Help, f.HelpIn},
-		PatternMessage: text{f.PatternMessage, f.PatternMessageIn},
-		Min:            limit{f.Min, f.MinDate}, Max: limit{f.Max, f.MaxDate},
+		RequiredMessage: text{f.RequiredMessage, f.RequiredMessageIn},
+		PatternMessage:  text{f.PatternMessage, f.PatternMessageIn},
+		Min:             limit{f.Min, f.MinDate}, Max: limit{f.Max, f.MaxDate},
 	})
 }
 
@@ -68,6 +70,7 @@ func (f *InputField) UnmarshalJSON(raw []byte) error {
 	}
 	*f = InputField(j.plainField)
 	f.Label, f.LabelIn, f.Help, f.HelpIn = j.Label.plain, j.Label.translations, j.Help.plain, j.Help.translations
+	f.RequiredMessage, f.RequiredMessageIn = j.RequiredMessage.plain, j.RequiredMessage.translations
 	f.PatternMessage, f.PatternMessageIn = j.PatternMessage.plain, j.PatternMessage.translations
 	f.Min, f.MinDate, f.Max, f.MaxDate = j.Min.number, j.Min.date, j.Max.number, j.Max.date
 	return nil

@@ -29,7 +29,10 @@ type InputField struct {
 	Label    string    `json:"label,omitempty"`
 	Help     string    `json:"help,omitempty"`
 	Required bool      `json:"required,omitempty"`
-	Pattern  string    `json:"pattern,omitempty"` // text, textarea, email, phone: RE2
+	// RequiredMessage is what the journey page says if the customer leaves the required field
+	// empty; empty for a general sentence.
+	RequiredMessage string `json:"required_message,omitempty"`
+	Pattern         string `json:"pattern,omitempty"` // text, textarea, email, phone: RE2
 	// PatternMessage is what the journey page says about an answer that does not
 	// match Pattern; empty for a general sentence.
 	PatternMessage string `json:"pattern_message,omitempty"`
@@ -48,14 +51,15 @@ type InputField struct {
 	MinDate string `json:"-"`
 	MaxDate string `json:"-"`
 	Camera  Camera `json:"camera,omitempty"` // image: empty means back
-	// LabelIn, HelpIn and PatternMessageIn have the texts by language. Label, Help and
-	// PatternMessage are then those in the default language.
-	LabelIn          Translations `json:"-"`
-	HelpIn           Translations `json:"-"`
-	PatternMessageIn Translations `json:"-"`
-	Options          []Option     `json:"options,omitempty"` // select
-	Accept           []string     `json:"accept,omitempty"`  // file, image: media types
-	Within           []Area       `json:"within,omitempty"`  // location: geo_ok is false unless the customer is certainly in one of them
+	// LabelIn, HelpIn, RequiredMessageIn and PatternMessageIn have the texts by language.
+	// Label, Help, RequiredMessage and PatternMessage are then those in the default language.
+	LabelIn           Translations `json:"-"`
+	HelpIn            Translations `json:"-"`
+	RequiredMessageIn Translations `json:"-"`
+	PatternMessageIn  Translations `json:"-"`
+	Options           []Option     `json:"options,omitempty"` // select
+	Accept            []string     `json:"accept,omitempty"`  // file, image: media types
+	Within            []Area       `json:"within,omitempty"`  // location: geo_ok is false unless the customer is certainly in one of them
 }
 
 // FieldGroup is a screen of the journey page: some fields of a customer input.

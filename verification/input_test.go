@@ -440,7 +440,7 @@ func TestAFieldIsTheSameAfterJSON(t *testing.T) {
 			Name: "work", Type: verification.FieldSelect, Label: "Work", LabelIn: verification.Translations{"en": "Work", "hi": "काम"}, Help: "Help.",
 			Options: []verification.Option{{Value: "own", Label: "Own", LabelIn: verification.Translations{"en": "Own", "hi": "अपना"}}, {Value: "other"}},
 		},
-		{Name: "selfie", Type: verification.FieldImage, Camera: verification.CameraFront, Required: true},
+		{Name: "selfie", Type: verification.FieldImage, Camera: verification.CameraFront, Required: true, RequiredMessage: "Look!", RequiredMessageIn: verification.Translations{"en": "Look!", "hi": "देखें!"}},
 	}
 	raw, err := json.Marshal(want)
 	if err != nil {
@@ -450,7 +450,7 @@ func TestAFieldIsTheSameAfterJSON(t *testing.T) {
 		`"amount":{"type":"number","min":0,"max":10},` +
 		`"pan":{"type":"text","pattern":"^[A-Z]+$","uppercase":true,"pattern_message":"Capitals."},` +
 		`"work":{"type":"select","options":[{"value":"own","label":{"en":"Own","hi":"अपना"}},{"value":"other"}],"label":{"en":"Work","hi":"काम"},"help":"Help."},` +
-		`"selfie":{"type":"image","required":true,"camera":"front"}}`
+		`"selfie":{"type":"image","required":true,"camera":"front","required_message":{"en":"Look!","hi":"देखें!"}}}`
 	if string(raw) != text {
 		t.Errorf("the fields are\n%s, want\n%s", raw, text)
 	}

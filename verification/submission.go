@@ -11,9 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// PatternProblem is the message about an answer that does not match the pattern of
-// its field.
-const PatternProblem = "does not have the expected form"
+// The messages for which a field may have a text of its own, see InputField.
+const (
+	RequiredProblem = "is required"                     // no answer to a required field
+	CheckedProblem  = "must be checked"                 // a required checkbox is not checked
+	PatternProblem  = "does not have the expected form" // the answer does not match the pattern
+)
 
 // acceptInput checks a customer's payload against the fields of its node and
 // returns the step's data: the payload and the values derived from it. Problems
@@ -40,7 +43,7 @@ func acceptInput(
 		delete(values, f.Name)
 		if !given || v == nil || v == "" {
 			if f.Required {
-				problem(f.Name, "is required")
+				problem(f.Name, RequiredProblem)
 			}
 			continue
 		}
@@ -143,7 +146,7 @@ func (f InputField) check(v any, pattern Pattern, now time.Time) string {
 		case !ok:
 			return "must be true or false"
 		case f.Required && !checked:
-			return "must be checked"
+			return CheckedProblem
 		}
 	case FieldFile, FieldImage:
 		doc, ok := v.(map[string]any)

@@ -24,6 +24,7 @@ func (t Translations) In(language, otherwise string) string {
 // In returns the field with its texts in a language, as far as it has them.
 func (f InputField) In(language string) InputField {
 	f.Label, f.Help = f.LabelIn.In(language, f.Label), f.HelpIn.In(language, f.Help)
+	f.RequiredMessage = f.RequiredMessageIn.In(language, f.RequiredMessage)
 	f.PatternMessage = f.PatternMessageIn.In(language, f.PatternMessage)
 	f.Options = slices.Clone(f.Options)
 	for i, o := range f.Options {

@@ -60,6 +60,9 @@ func (v *validator) inputField(path string, f InputField) {
 	v.length(path+".help", f.Help, 0, maxText)
 	v.translated(path+".label", f.LabelIn, maxLabel)
 	v.translated(path+".help", f.HelpIn, maxText)
+	v.length(path+".required_message", f.RequiredMessage, 0, maxLabel)
+	v.check(path+".required_message", f.RequiredMessage == "" || f.Required, "is for required fields")
+	v.translated(path+".required_message", f.RequiredMessageIn, maxLabel)
 	v.translated(path+".pattern_message", f.PatternMessageIn, maxLabel)
 	v.within(path+".max_length", float64(f.MaxLength), 0, 100000)
 	switch {

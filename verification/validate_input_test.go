@@ -75,6 +75,8 @@ func TestEveryProblemOfAField(t *testing.T) {
 		{"a date limit before the year 1", field{Name: "f", Type: verification.FieldDate, MinDate: "-2000y"}, "f.min", dateLimit},
 		{"a first date after the last", field{Name: "f", Type: verification.FieldDate, MinDate: "2026-01-02", MaxDate: "2026-01-01"}, "f.max", "must not be below min"},
 		{"a long message", text(func(f *field) { f.PatternMessage = strings.Repeat("x", 201) }), "f.pattern_message", "must be at most 200 characters"},
+		{"a long message for a missing answer", text(func(f *field) { f.Required, f.RequiredMessage = true, strings.Repeat("x", 201) }), "f.required_message", "must be at most 200 characters"},
+		{"a message for an answer that may be missing", text(func(f *field) { f.RequiredMessage = "Your name." }), "f.required_message", "is for required fields"},
 		{"a token in capitals", text(func(f *field) { f.AutoComplete = "givenName" }), "f.autocomplete", "must be an autofill token of HTML, such as given-name"},
 		{"an unknown camera", field{Name: "f", Type: verification.FieldImage, Camera: "left"}, "f.camera", "must be front or back"},
 		{"no options", options(), "f.options", "is required"},

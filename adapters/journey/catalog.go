@@ -41,8 +41,12 @@ func (f *form) addProblems(step *engine.JourneyStep, problems []verification.Fie
 // problem returns the text for a problem of a field, or else a general one. A
 // test checks that every message has its text.
 func (c catalog) problem(field verification.InputField, message string) string {
-	if own := field.In(c.Lang()).PatternMessage; message == verification.PatternProblem && own != "" {
-		return own
+	own := field.In(c.Lang())
+	switch {
+	case message == verification.PatternProblem && own.PatternMessage != "":
+		return own.PatternMessage
+	case own.RequiredMessage != "" && (message == verification.RequiredProblem || message == verification.CheckedProblem):
+		return own.RequiredMessage
 	}
 	if text := c.translation(field, message); text != "" {
 		return text

@@ -78,6 +78,11 @@ func TestTextsOfAWorkflowAreInTheLanguageOfThePage(t *testing.T) {
 				Name: "pan", Type: verification.FieldText, Label: "Number", LabelIn: in("Number", "संख्या"), Help: "Ten.", HelpIn: in("Ten.", "दस।"),
 				Pattern: "^x$", PatternMessage: "Ten characters.", PatternMessageIn: in("Ten characters.", "दस अक्षर।"),
 			}, {
+				Name: "name", Type: verification.FieldText, Label: "Name", Required: true,
+				RequiredMessage: "As on the card, please.", RequiredMessageIn: in("As on the card, please.", "कृपया कार्ड के अनुसार लिखें।"),
+			}, {
+				Name: "terms", Type: verification.FieldCheckbox, Label: "Terms", Required: true, RequiredMessage: "Read the <terms> first.",
+			}, {
 				Name: "work", Type: verification.FieldSelect, Options: []verification.Option{{Value: "own", Label: "Own", LabelIn: in("Own", "अपना")}},
 			}}},
 			"done": {Type: verification.NodeEnd},
@@ -96,9 +101,9 @@ func TestTextsOfAWorkflowAreInTheLanguageOfThePage(t *testing.T) {
 	shows(c.get(), "सहमति", "हम जाँचते हैं।")
 	c.post("consent", "success")
 	shows(c.get(), "सहमति", "हम जाँचते हैं।", "Details", "संख्या", "दस।", "अपना")
-	shows(c.post("f.pan", "y"), "दस अक्षर।")
+	shows(c.post("f.pan", "y"), "दस अक्षर।", "कृपया कार्ड के अनुसार लिखें।")
 	c.language = "en"
-	shows(c.post("f.pan", "y"), "Number", "Ten.", "Own", "Ten characters.", "We check.")
+	shows(c.post("f.pan", "y"), "Number", "Ten.", "Own", "Ten characters.", "We check.", "As on the card, please.", "Read the &lt;terms&gt; first.")
 }
 
 // The three inputs of a date are one answer, also in other digits and without leading zeros.

@@ -68,7 +68,7 @@ func version(n int) verification.Version {
 				"consent": {Type: verification.NodeConsent, Label: oddText, Next: "details", Signal: "agreed", Text: oddText, LabelIn: translated, TextIn: translated, OnDeclined: "done"},
 				"details": {Type: verification.NodeCustomerInput, Optional: true, Next: "pan", Fields: verification.InputFields{
 					{
-						Name: "z", Type: verification.FieldText, Label: oddText, LabelIn: translated, Help: oddText, HelpIn: translated, Required: true,
+						Name: "z", Type: verification.FieldText, Label: oddText, LabelIn: translated, Help: oddText, HelpIn: translated, Required: true, RequiredMessage: oddText, RequiredMessageIn: translated,
 						Pattern: `^[A-Z]{5}\d$`, PatternMessage: oddText, PatternMessageIn: translated, Uppercase: true, Search: true, AutoComplete: "name", MaxLength: 10,
 					},
 					{Name: "d", Type: verification.FieldDate, MinDate: "1900-01-31", MaxDate: "-18y"},
