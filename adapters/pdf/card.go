@@ -5,14 +5,14 @@ package pdf
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/johnfercher/maroto/v2/pkg/consts/border"
 	"github.com/johnfercher/maroto/v2/pkg/core"
 	"github.com/johnfercher/maroto/v2/pkg/props"
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
 
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
@@ -56,7 +56,7 @@ func (l *layout) card(n int, c verification.Card, r verification.Print) section 
 // input is a card of what the run was started with.
 func (l *layout) input(r verification.Print) section {
 	t := toneNeutral()
-	return l.framed(0, "What the run was started with", "", t, l.cardData("Field", r.Input, r.InputSchema, t))
+	return l.framed(0, "What the run was started with", "", t, l.cardData("Input", r.Input, r.InputSchema, t))
 }
 
 // framed returns a card with a heading.
@@ -81,10 +81,10 @@ func attach(blocks, table []block) []block {
 
 // dataTitle is the head of the data of a step.
 func dataTitle(t verification.NodeType) string {
-	if t == verification.NodeCheck {
-		return "Answer"
+	if t == verification.NodeCustomerInput {
+		return "Answers"
 	}
-	return "Field"
+	return "Answer"
 }
 
 // cardRow returns a row of columns that add up to cardWidth, with the edges of a
@@ -254,25 +254,30 @@ func (l *layout) cardConsents(node verification.NodeID, all []verification.Conse
 		if c.Node != node {
 			continue
 		}
-		answer, language := "Declined", c.Language
+		answer := "Declined"
 		if c.Agreed {
 			answer = "Agreed"
-		}
-		if language == "" {
-			language = "The text in the default language of the workflow"
 		}
 		blocks = attach(blocks, l.cardHead("Consent", t))
 		for _, e := range []entry{
 			{key: "Answer", value: answer},
 			{key: "Time", value: l.time(c.At)},
 			{key: "Text", value: c.Text},
-			{key: "Language", value: language},
+			{key: "Language", value: languageName(c.Language)},
 			{key: "SHA-256 of the text", value: c.SHA256},
 		} {
 			blocks = append(blocks, l.cardEntry(e, t, limitText)...)
 		}
 	}
 	return blocks
+}
+
+// languageName returns the English name of a language, such as Hindi.
+func languageName(code string) string {
+	if code == "" {
+		return "The text in the default language of the workflow"
+	}
+	return cmp.Or(display.English.Languages().Name(language.Make(code)), code)
 }
 
 // cardHits are what reviewers said about the hits of a check. Only a report for the file has
@@ -354,112 +359,8 @@ func (l *layout) cardEntry(e entry, t tone, limit int) []block {
 		st.ink = inkMuted
 	}
 	return l.cells(t, nil,
-		cell{cardKeyWidth, styleKey(), l.set(e.key, limitName, styleKey(), cardKeyWidth-gap)},
-		cell{cardWidth - cardKeyWidth, st, l.paragraphs(e.value, limit, st, cardWidth-cardKeyWidth)})
-}
-
-// cell is a part of a row of a card.
-type cell struct {
-	width float64
-	style style
-	lines []typeset.Line
-}
-
-// cells is a row with a line below it, in chunks that may be on different pages. It counts
-// its lines.
-func (l *layout) cells(t tone, head *block, row ...cell) (blocks []block) {
-	const pad = 1.0
-	total := 0
-	for _, c := range row {
-		total = max(total, len(c.lines))
-	}
-	l.linesLeft -= total
-	for at := 0; at < total; at += chunkLines {
-		end := min(at+chunkLines, total)
-		top, bottom, sides := 0.0, 0.0, border.None
-		if at == 0 {
-			top = pad
-		}
-		if end == total {
-			bottom, sides = pad, border.Bottom
-		}
-		var cols []core.Col
-		leading := 0.0
-		for _, c := range row {
-			leading = max(leading, c.style.Leading())
-			cols = append(cols, bordered(c.width, sides, inkLine, newParagraph(0, top, c.style, part(c.lines, at, end)...)))
-		}
-		b := cardRow(t, top+float64(end-at)*leading+bottom, cols...)
-		b.head = head
-		blocks = append(blocks, b)
-	}
-	return blocks
-}
-
-// cardTable is a list of objects under its label. It adds the rows that are beyond the limit of
-// the document to more.
-func (l *layout) cardTable(e entry, t tone, more *int) []block {
-	const gap = 3.0
-	heavy := styleCaption()
-	heavy.Bold = true
-	widths := e.table.widths()
-	line := func(head *block, st style, texts []string) []block {
-		var row []cell
-		for i, w := range widths {
-			text := ""
-			if i < len(texts) {
-				text = texts[i]
-			}
-			row = append(row, cell{w, st, l.paragraphs(text, limitValue, st, w-gap)})
-		}
-		return l.cells(t, head, row...)
-	}
-	blocks := l.cells(t, nil, cell{cardWidth, styleKey(), l.set(e.key, limitName, styleKey(), cardWidth)})
-	heads := line(nil, heavy, e.table.columns)
-	for _, b := range heads {
-		b.keep = true
-		blocks[len(blocks)-1].keep = true
-		blocks = append(blocks, b)
-	}
-	var head *block
-	if len(heads) == 1 {
-		head = &heads[0]
-	}
-	for i, texts := range e.table.rows {
-		if l.linesLeft <= 0 {
-			*more += len(e.table.rows) - i
-			break
-		}
-		blocks = append(blocks, line(head, styleCell(), texts)...)
-	}
-	return blocks
-}
-
-// widths divides the width of a card by the longest texts of the columns.
-func (t *table) widths() []float64 {
-	weights, sum := make([]float64, len(t.columns)), 0.0
-	for i, title := range t.columns {
-		longest := utf8.RuneCountInString(title)
-		for _, row := range t.rows {
-			if i < len(row) {
-				longest = max(longest, utf8.RuneCountInString(row[i]))
-			}
-		}
-		weights[i] = float64(min(max(longest, 5), 40)) + 3
-		sum += weights[i]
-	}
-	widths, left := make([]float64, len(weights)), cardWidth
-	for i, w := range weights {
-		widths[i] = math.Floor(cardWidth*w/sum*gridPerMillimetre) / gridPerMillimetre
-		left -= widths[i]
-	}
-	widths[len(widths)-1] += left
-	return widths
-}
-
-// part returns the lines from one index to another, as far as there are any.
-func part(lines []typeset.Line, from, to int) []typeset.Line {
-	return lines[min(from, len(lines)):min(to, len(lines))]
+		cell{width: cardKeyWidth, style: styleKey(), lines: l.set(e.key, limitName, styleKey(), cardKeyWidth-gap)},
+		cell{width: cardWidth - cardKeyWidth, style: st, lines: l.paragraphs(e.value, limit, st, cardWidth-cardKeyWidth)})
 }
 
 // cardEnding is the last row of a card on a page if the card continues.

@@ -26,6 +26,7 @@ type entry struct {
 type table struct {
 	columns []string
 	names   []string // of the fields
+	words   []bool   // of each column: not all values are numbers; none for columns of words
 	rows    [][]string
 	more    int // rows that are not printed
 }
@@ -151,22 +152,23 @@ func (f *flattener) row(t *table, item view.DataValue) {
 		return
 	}
 	var cells []string
-	set := func(name, title, text string) {
+	set := func(name, title, text string, number bool) {
 		at := slices.Index(t.names, name)
 		if at < 0 {
 			at = len(t.names)
-			t.names, t.columns = append(t.names, name), append(t.columns, title)
+			t.names, t.columns, t.words = append(t.names, name), append(t.columns, title), append(t.words, false)
 		}
 		for len(cells) <= at {
 			cells = append(cells, "")
 		}
 		cells[at] = text
+		t.words[at] = t.words[at] || !number
 	}
 	if item.Kind != view.DataObject {
-		set("", "Value", f.inline(item))
+		set("", "Value", f.inline(item), item.Kind == view.DataNumber)
 	} else {
 		for field := range item.Values() {
-			set(field.Name, label(field), f.inline(field))
+			set(field.Name, label(field), f.inline(field), field.Kind == view.DataNumber)
 		}
 	}
 	t.rows = append(t.rows, cells)

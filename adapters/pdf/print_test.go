@@ -172,7 +172,7 @@ func TestAConsentIsPrintedWithItsText(t *testing.T) {
 	p.Consents = append(p.Consents, verification.Consent{Node: "consent", Text: "First line\nSecond line", At: at(50), SHA256: "5e"})
 	got := text(t, render(t, plain(t), p))
 	for _, want := range []string{
-		"Answer\nAgreed\nTime\n20 Nov 2026, 14:44:47 IST\n", "I agree that my identity is checked.\n", "Language\nhi\n",
+		"Answer\nAgreed\nTime\n20 Nov 2026, 14:44:47 IST\n", "I agree that my identity is checked.\n", "Language\nHindi\n",
 		"SHA-256 of the text\n0c0c", "Answer\nDeclined\n", "First line\nSecond line\n", "The text in the default language",
 	} {
 		if !strings.Contains(got, want) {
@@ -299,18 +299,25 @@ func TestTheCacheKeepsBothKindsOfReport(t *testing.T) {
 func TestAListOfObjectsIsATable(t *testing.T) {
 	var rows []string
 	for i := range 180 {
-		rows = append(rows, fmt.Sprintf(`{"date":"2026-10-%02d","amount":%d.50,"currency":"INR","purpose":"UPI transfer to a shop, number %d"}`, i%28+1, 100+i, i))
+		rows = append(rows, fmt.Sprintf(`{"date":"2026-10-%02d","amount":%d.50,"currency":"INR","purpose":"UPI transfer to a shop, number %d"}`, i%28+1, 90+i, i))
 	}
 	p := sample()
 	p.Cards[2].Data = verification.Data(`{"transactions":[` + strings.Join(rows, ",") + `],"complete":true}`)
 	doc := render(t, plain(t), p)
 	pages := check(t, doc)
 	got := text(t, doc)
-	if pages > 9 || !strings.Contains(got, "Transactions\nDate\nAmount\nCurrency\nPurpose\n1 Oct 2026\n100.50\nINR\n") {
+	if pages > 9 || !strings.Contains(got, "Transactions\nDate\nAmount\nCurrency\nPurpose\n1 Oct 2026\n90.50\nINR\n") {
 		t.Errorf("the table of 180 rows takes %d pages:\n%.2000s", pages, got)
 	}
 	if heads := strings.Count(got, "Date\nAmount\nCurrency\nPurpose\n"); heads < 4 {
 		t.Errorf("the head of the table is shown %d times, want it on each page", heads)
+	}
+	left := map[string]float64{}
+	for _, s := range read(t, doc) {
+		left[s.text] = s.x
+	}
+	if left["90.50"] <= left["269.50"] || left["INR"] <= left["90.50"] {
+		t.Errorf("90.50 begins at %v and 269.50 at %v, want the digits of a column below each other", left["90.50"], left["269.50"])
 	}
 	for i := range 180 {
 		if !strings.Contains(strings.ReplaceAll(got, "\n", " "), fmt.Sprintf("number %d ", i)) {
