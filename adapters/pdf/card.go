@@ -268,6 +268,7 @@ func (l *layout) cardConsents(node verification.NodeID, all []verification.Conse
 		} {
 			blocks = append(blocks, l.cardEntry(e, t, limitText)...)
 		}
+		blocks[len(blocks)-2].keep = true // the hash is not alone on a page
 	}
 	return blocks
 }

@@ -225,17 +225,19 @@ func decisionWord(d verification.Decision) (string, tone) {
 	return "No verdict was needed", toneNeutral()
 }
 
-// toned is a heading and up to two facts on the background of a tone.
+// toned is a heading and facts, two in a row, on the background of a tone.
 func (l *layout) toned(t tone, title string, facts [][2]string) []block {
 	const pad = 3.7
 	st := styleHeading()
 	st.ink = t.dark
 	heading := newParagraph(pad, 2.6, st, l.name(title, st, contentWidth-cardBar-2*pad, limitNameLines)...)
 	end, parts := heading.bottom(), []core.Component{heading}
-	width := contentWidth/2 - 2*pad
-	for i, f := range facts {
-		more, bottom := l.fact(f[0], f[1], pad+float64(i)*contentWidth/2, heading.bottom()+0.4, width)
-		parts, end = append(parts, more...), max(end, bottom)
+	for pair := range slices.Chunk(facts, 2) {
+		top, share := end+0.4, contentWidth/float64(len(pair))
+		for i, f := range pair {
+			more, bottom := l.fact(f[0], f[1], pad+float64(i)*share, top, share-2*pad)
+			parts, end = append(parts, more...), max(end, bottom)
+		}
 	}
 	b := newBlock(end+1.6, filled(cardBar, t.dark), filled(contentWidth-cardBar, t.pale, parts...))
 	b.keep = true

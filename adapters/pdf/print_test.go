@@ -118,7 +118,9 @@ func TestARejectionIsPrintedWithItsReason(t *testing.T) {
 	p := forFile(bank(t), verification.DecisionReject)
 	p.Judgements[0].ReasonLabel, p.Judgements[0].Notes = "The name does not match the registry", ""
 	p.Judgements[1].ReasonLabel = "Another reason"
-	got := text(t, render(t, plain(t), p))
+	doc := render(t, plain(t), p)
+	check(t, doc)
+	got := text(t, doc)
 	for _, want := range []string{"Reason\nThe name does not match the registry\n", "Reason\nAnother reason\n", "I agree."} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the document does not show %q:\n%s", want, got)
