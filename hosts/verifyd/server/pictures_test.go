@@ -4,7 +4,6 @@ package server_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -16,9 +15,7 @@ import (
 //
 //	VERIFYD_TEST_PICTURES=1 go test -run TestPicturesOfTheDocs ./hosts/verifyd/server
 func TestPicturesOfTheDocs(t *testing.T) {
-	if os.Getenv(browser.EnvPictures) == "" {
-		t.Skip("set " + browser.EnvPictures + " to take the pictures of the docs")
-	}
+	wantPictures(t)
 	keys, issuer := keyFile(t)
 	s := sightQueue(t, keys)
 	folder := filepath.Join("..", "..", "..", "docs", "console")
