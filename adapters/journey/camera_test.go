@@ -253,6 +253,9 @@ func TestAChosenPhotoIsCheckedForSizeAndSharpness(t *testing.T) {
 		}
 		tab.Wait(`(document.querySelector("[data-judge]:not([hidden]) p")?.textContent ?? "").includes("` + tt.want + `")`)
 		tab.See("[data-redo]:focus")
+		if text := tab.Text(); strings.Count(text, "is ready. It is sent") != 1 { // the front of the document
+			t.Errorf("a %s photo in doubt is said to be ready: %s", tt.name, text)
+		}
 		inspect(t, tab, "photo "+tt.name, browser.AllRules)
 		sent := browser.Eval[bool](tab, `document.querySelector("form:not(.optout)").dispatchEvent(new SubmitEvent("submit", {cancelable: true}))`)
 		if focus := browser.Eval[string](tab, `document.activeElement.textContent`); sent || focus != "Use it anyway" {

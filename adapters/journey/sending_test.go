@@ -45,6 +45,9 @@ func TestAnUploadIsRepeatedAfterABrokenConnection(t *testing.T) {
 		if text := tab.Text(); !strings.Contains(text, "The connection broke off. What you wrote and chose is kept.") {
 			t.Errorf("page = %s", text)
 		}
+		if shown := browser.Eval[string](tab, `document.querySelector("[data-sending] progress").hidden + document.querySelector("[data-sending] [role=status]").className`); shown != "trueerror" {
+			t.Errorf("the bar is hidden and the text is an error: %s", shown)
+		}
 		if kept := browser.Eval[bool](tab, `document.querySelector("input[name='f.where.denied']").checked`); !kept {
 			t.Error("an answer is lost")
 		}

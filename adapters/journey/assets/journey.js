@@ -83,6 +83,8 @@ function sendFiles(form) {
   const broken = () => {
     clearTimeout(timer);
     status.textContent = status.dataset.broken;
+    status.className = "error";
+    bar.hidden = true; // it may be full
     retry.hidden = false;
     retry.onclick = again;
     retry.focus();
@@ -121,7 +123,9 @@ function sendFiles(form) {
   box.hidden = false;
   buttons.hidden = true;
   retry.hidden = true;
+  bar.hidden = false;
   bar.value = 0;
+  status.className = "";
   status.textContent = status.dataset.percent.replace("#", "0");
   request.upload.addEventListener("progress", (event) => {
     watch();
@@ -343,6 +347,7 @@ for (const upload of document.querySelectorAll("[data-upload]")) {
     text.className = doubt ? "error" : "";
     choices.hidden = true;
     judge.hidden = false;
+    tell(""); // nothing is ready before the answer
     settle();
     if (focus) (doubt ? find("redo") : use).focus();
   };
