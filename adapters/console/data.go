@@ -22,6 +22,7 @@ type dataField struct {
 	Label  string
 	Text   string
 	Ours   bool // Text is a message such as "yes" or "none", and not data
+	Empty  bool // an empty object or list
 	Unit   string
 	Fields []dataField
 	Items  []dataField
@@ -72,7 +73,7 @@ func (b *tableBuilder) fields(of view.DataValue, hidden map[string]bool) (all []
 		}
 		ours := map[view.DataKind]string{view.DataTrue: "data.yes", view.DataFalse: "data.no", view.DataNone: "data.none"}[v.Kind]
 		if v.Empty {
-			ours = "data.empty"
+			ours, f.Empty = "data.empty", true
 		}
 		if ours != "" {
 			f.Text, f.Unit, f.Ours = b.message(ours), "", true
@@ -86,6 +87,46 @@ func (b *tableBuilder) fields(of view.DataValue, hidden map[string]bool) (all []
 func (f dataField) Scalars() bool {
 	nested := func(i dataField) bool { return len(i.Fields)+len(i.Items) > 0 }
 	return len(f.Items) > 0 && !slices.ContainsFunc(f.Items, nested)
+}
+
+// maxColumns is how many fields the items of a list may have to be the rows of a table.
+const maxColumns = 6
+
+// Columns returns the labels of the fields that the items of a list have in common; none if
+// the items are no rows of a table.
+func (f dataField) Columns() (labels []string) {
+	for i, item := range f.Items {
+		var own []string
+		for _, cell := range item.Fields {
+			if len(cell.Fields)+len(cell.Items) > 0 {
+				return nil
+			}
+			own = append(own, cell.Label)
+		}
+		if i == 0 {
+			labels = own
+		}
+		// The last item may be cut where the page shows no more values.
+		if cut := i == len(f.Items)-1; len(own) == 0 || len(own) > len(labels) || len(own) < len(labels) && !cut || !slices.Equal(own, labels[:len(own)]) {
+			return nil
+		}
+	}
+	if len(f.Items) < 2 || len(labels) > maxColumns {
+		return nil
+	}
+	return labels
+}
+
+// Isolated returns the text for a list that has a direction.
+func (f dataField) Isolated() string { return isolateWords(f.Text) }
+
+// Dir returns the direction of a list of texts: that of most of their letters.
+func (f dataField) Dir() string {
+	texts := make([]string, len(f.Items))
+	for i, item := range f.Items {
+		texts[i] = item.Text
+	}
+	return direction(texts)
 }
 
 // inWords returns the name of a field as words: date_of_birth is Date of birth.
@@ -108,7 +149,7 @@ func (t dataTable) line() string {
 		if len(parts) == maxLine {
 			break
 		}
-		if f.Text != "" && len(f.Fields)+len(f.Items) == 0 {
+		if f.Text != "" && !f.Empty && len(f.Fields)+len(f.Items) == 0 {
 			parts = append(parts, f.Label+": "+f.Text)
 		}
 	}

@@ -92,3 +92,38 @@ func TestDataThatIsNotJSONIsShownAsItIs(t *testing.T) {
 		t.Errorf("table = %+v", got)
 	}
 }
+
+func TestAListOfEqualObjectsIsATable(t *testing.T) {
+	for _, row := range []struct {
+		name, list string
+		want       []string
+	}{
+		{"equal fields", `[{"on":"2026-01-01","amount":1},{"on":"2026-01-02","amount":2}]`, []string{"On", "Amount"}},
+		{"the last item is cut", `[{"on":"2026-01-01","amount":1},{"on":"2026-01-02"}]`, []string{"On", "Amount"}},
+		{"an item without a field", `[{"on":"2026-01-01","amount":1},{"on":"2026-01-02"},{"on":"2026-01-03","amount":3}]`, nil},
+		{"fields in another order", `[{"on":"2026-01-01","amount":1},{"amount":2,"on":"2026-01-02"}]`, nil},
+		{"an item in an item", `[{"on":{"day":1}},{"on":{"day":2}}]`, nil},
+		{"one item", `[{"on":"2026-01-01"}]`, nil},
+		{"too many fields", `[{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1},{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1}]`, nil},
+		{"single values", `["a","b"]`, nil},
+	} {
+		table := tableOf(verification.Data(`{"list":`+row.list+`}`), nil, nil, func(key string) string { return key })
+		if diff := cmp.Diff(row.want, table.Fields[0].Columns()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", row.name, diff)
+		}
+	}
+}
+
+func TestAListHasTheDirectionOfMostOfItsLetters(t *testing.T) {
+	for want, texts := range map[string][]string{
+		"ltr": {"طارق is the same", "each name has a word that the other has not"},
+		"rtl": {"عبد الرحمن", "محمد (IQ)"},
+	} {
+		if got := direction(texts); got != want {
+			t.Errorf("direction of %q = %s, want %s", texts, got, want)
+		}
+	}
+	if got, want := isolateWords("عبد الرحمن is like محمد: 0.71"), isolate("عبد الرحمن")+" is like "+isolate("محمد")+": 0.71"; got != want {
+		t.Errorf("isolated = %q, want %q", got, want)
+	}
+}
