@@ -3,6 +3,7 @@
 package console
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -41,6 +42,23 @@ func withoutHits(all []verification.Sentence) []verification.Sentence {
 	})
 }
 
+// withoutBadge leaves out the sentence that says what the badge of a failed check does.
+func withoutBadge(all []verification.Sentence) []verification.Sentence {
+	return slices.DeleteFunc(slices.Clone(all), func(one verification.Sentence) bool { return one.Key == "not_passed" })
+}
+
+// hitsFound returns how many hits a screening recorded, and how many it found.
+func hitsFound(card verification.Card) (shown, total int) {
+	if card.Screening == nil {
+		return 0, 0
+	}
+	var found struct {
+		Total int `json:"hits_total"`
+	}
+	_ = json.Unmarshal(card.Data, &found) // recorded data is valid JSON; without a number the total stays unknown
+	return len(card.Screening.Hits), found.Total
+}
+
 // cardData is what a step recorded on one visit.
 type cardData struct {
 	Documents []documentView
@@ -77,7 +95,7 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 	for _, card := range rec.Report.Cards {
 		v := cardView{
 			Node: card.NodeID, Label: card.Label, Type: s.say("type." + string(card.Type)), Badge: s.cardBadge(card.Status),
-			Reason: s.sentences(card.Sentences), At: s.At(card.StartedAt),
+			Reason: s.sentences(withoutBadge(card.Sentences)), At: s.At(card.StartedAt),
 		}
 		if !card.CompletedAt.IsZero() {
 			v.At = s.At(card.CompletedAt)
@@ -92,6 +110,9 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 		}
 		if len(v.Hits) > 0 && v.Reason != "" {
 			v.Reason = strings.TrimSpace(s.count("card.hits", len(v.Hits)) + ". " + s.sentences(withoutHits(card.Sentences)))
+			if shown, total := hitsFound(card); total > shown {
+				v.Reason += " " + s.say("card.hits.total", total, shown)
+			}
 		}
 		for _, visit := range slices.Backward(card.Visits) {
 			title := s.say("card.visit", visit.Number)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -64,7 +65,11 @@ func (s session) hitText(h verification.Hit) string {
 		parts = append(parts, s.say("concern.born", isolate(h.BirthDates[0])))
 	}
 	if len(h.Countries) > 0 {
-		parts = append(parts, isolate(strings.ToUpper(strings.Join(h.Countries, ", "))))
+		var names []string
+		for _, code := range h.Countries {
+			names = append(names, isolate(country.Name(code, s.Lang())))
+		}
+		parts = append(parts, strings.Join(names, ", "))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -45,6 +45,7 @@ type factsView struct {
 type factRowView struct {
 	Fact    string
 	Differs bool
+	Alone   bool // no two sources say it, so nothing confirms it
 	Cells   []factCellView
 }
 
@@ -73,13 +74,17 @@ func (s session) factsView(f view.Facts) *factsView {
 	}
 	differing := 0
 	for _, row := range f.Rows {
-		r := factRowView{Fact: row.Fact, Differs: row.Differs}
+		r, given := factRowView{Fact: row.Fact, Differs: row.Differs}, 0
 		for source := range f.Sources {
 			cell, _ := row.Cell(source)
+			if cell.Text != "" {
+				given++
+			}
 			r.Cells = append(r.Cells, factCellView{
 				Source: v.Sources[source], Given: cell.Text != "", Differs: cell.Differs, Parts: partsOf(cell),
 			})
 		}
+		r.Alone = given < 2
 		if row.Differs {
 			differing++
 		}

@@ -30,6 +30,7 @@ type hitView struct {
 	Percent  int
 	Rows     []hitRow
 	Reasons  []string
+	Dir      string       // the direction of the reasons
 	Decision *verdictView // the newest; nil for none
 	Form     *hitForm     // nil if the person cannot decide the hit now
 	Kept     string       // the reason of a decision that was refused, if there is no form
@@ -63,7 +64,10 @@ func (s session) hits(rec engine.RunRecord, card verification.Card, asked verifi
 	for _, h := range card.Hits() {
 		v := hitView{
 			session: s, ID: hitID(card.NodeID, h.List, h.ID, h.Digest), Name: h.Name, Percent: percent(h.Score),
-			Rows: s.hitRows(who, h.Hit), Reasons: h.Reasons, node: card.NodeID, of: h,
+			Rows: s.hitRows(who, h.Hit), Dir: direction(h.Reasons), node: card.NodeID, of: h,
+		}
+		for _, reason := range h.Reasons {
+			v.Reasons = append(v.Reasons, isolateWords(reason))
 		}
 		if d := h.Decision; d.Match != "" {
 			v.Decision = &verdictView{Badge: s.matchBadge(d.Match), By: s.person(d.By), At: s.ago(d.At, rec.At), Notes: d.Reason}
@@ -177,7 +181,11 @@ func (s session) hitRows(who screened, h verification.Hit) (rows []hitRow) {
 	add("hit.born", equalDates(who.birthDates, h.BirthDates), equalDates(h.BirthDates, who.birthDates))
 	add("hit.countries", s.countries(who.countries, h.Countries), s.countries(h.Countries, who.countries))
 	add("hit.numbers", partsOf(view.FactCell{Text: strings.Join(who.numbers, ", ")}), nil)
-	add("hit.topics", nil, partsOf(view.FactCell{Text: strings.Join(h.Topics, ", ")}))
+	var topics []string
+	for _, topic := range h.Topics {
+		topics = append(topics, cmp.Or(s.Message("topic."+topic), topic))
+	}
+	add("hit.topics", nil, partsOf(view.FactCell{Text: strings.Join(topics, ", ")}))
 	return rows
 }
 
