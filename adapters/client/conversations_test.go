@@ -85,6 +85,9 @@ func TestARunFromStartToReport(t *testing.T) {
 	if pdf, err := c.PrintReport(ctx, run.ID); err != nil || string(pdf) != "%PDF of "+string(run.ID) {
 		t.Errorf("PrintReport = %s, %v", pdf, err)
 	}
+	if signature, err := c.SignReport(ctx, run.ID); err != nil || !strings.Contains(string(signature), "..") {
+		t.Errorf("SignReport = %s, %v", signature, err)
+	}
 	if detail, err := c.ReadWorkflow(ctx, w.ID); err != nil || detail.Steps == nil || detail.LifecycleWebhookURL == "" {
 		t.Errorf("ReadWorkflow = %v, %v", detail, err)
 	}
@@ -105,6 +108,9 @@ func TestTheServiceNeedsNoCredentials(t *testing.T) {
 	}
 	if document, err := c.ReadOpenAPI(t.Context()); err != nil || !strings.HasPrefix(string(document), "openapi: 3") {
 		t.Errorf("ReadOpenAPI = %.20q, %v", document, err)
+	}
+	if keys, err := c.ReadReportKeys(t.Context()); err != nil || !strings.Contains(string(keys), "Ed25519") {
+		t.Errorf("ReadReportKeys = %s, %v", keys, err)
 	}
 	header := http.Header{"X-Signature": {"s"}}
 	if _, err := c.ReceiveCallback(t.Context(), "no token", header, nil); !errors.Is(err, verification.ErrNotFound) {

@@ -67,6 +67,7 @@ func TestEachOperationHasAMethodAndNoOther(t *testing.T) {
 		"ListRuns":        func() error { return second(c.ListRuns(ctx, client.RunQuery{ReferenceID: "a&b", Limit: 1})) },
 		"ReadRun":         func() error { return second(c.ReadRun(ctx, run)) },
 		"PrintReport":     func() error { return second(c.PrintReport(ctx, run)) },
+		"SignReport":      func() error { return second(c.SignReport(ctx, run)) },
 		"CancelRun":       func() error { return second(c.CancelRun(ctx, run)) },
 		"DeliverSignal":   func() error { return second(c.DeliverSignal(ctx, run, client.Signal{Name: "a/b"})) },
 		"UploadDocument":  func() error { return second(c.UploadDocument(ctx, run, "bill", nil)) },
@@ -74,9 +75,11 @@ func TestEachOperationHasAMethodAndNoOther(t *testing.T) {
 		"ReceiveCallback": func() error { return second(c.ReceiveCallback(ctx, "token", nil, nil)) },
 		"Welcome":         func() error { return second(c.Welcome(ctx)) },
 		"ReadOpenAPI":     func() error { return second(c.ReadOpenAPI(ctx)) },
+		"ReadReportKeys":  func() error { return second(c.ReadReportKeys(ctx)) },
 	}
 	more := map[string]func() error{ // of an operation that has a method
 		"PrintFile":   func() error { return second(c.PrintFile(ctx, run)) },
+		"SignFile":    func() error { return second(c.SignFile(ctx, run)) },
 		"Workflows":   func() error { return firstError(c.Workflows(ctx)) },
 		"Runs":        func() error { return firstError(c.Runs(ctx, client.RunQuery{})) },
 		"PollRun":     func() error { _, _, err := c.PollRun(ctx, run, "tag"); return err },

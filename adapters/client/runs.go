@@ -224,6 +224,21 @@ func (c *Client) PrintFile(ctx context.Context, id verification.RunID) ([]byte, 
 	return got.body, err
 }
 
+// SignReport returns the signature of what PrintReport returns, a compact JWS with detached
+// content. A run that has not ended is an ErrConflict.
+func (c *Client) SignReport(ctx context.Context, id verification.RunID) ([]byte, error) {
+	got, err := c.do(ctx, get("signReport", "v1", "runs", string(id), "report.pdf.jws"))
+	return got.body, err
+}
+
+// SignFile returns the signature of what PrintFile returns, as SignReport does.
+func (c *Client) SignFile(ctx context.Context, id verification.RunID) ([]byte, error) {
+	call := get("signReport", "v1", "runs", string(id), "report.pdf.jws")
+	call.query = url.Values{"for": {"file"}}
+	got, err := c.do(ctx, call)
+	return got.body, err
+}
+
 // CancelRun cancels a run. For a run that is cancelled already it does nothing; a run that ended in
 // another way is an ErrConflict.
 func (c *Client) CancelRun(ctx context.Context, id verification.RunID) (apitypes.Cancelled, error) {

@@ -25,6 +25,15 @@ func (c *Client) ReadOpenAPI(ctx context.Context) ([]byte, error) {
 	return got.body, err
 }
 
+// ReadReportKeys returns the public keys that verify the signatures of reports, as a JWK set. It
+// needs no credentials.
+func (c *Client) ReadReportKeys(ctx context.Context) ([]byte, error) {
+	call := get("readReportKeys", ".well-known", "jwks.json")
+	call.credentials = nobody
+	got, err := c.do(ctx, call)
+	return got.body, err
+}
+
 // ReceiveCallback sends the result of a check to the host, as a vendor does. token is the last part of
 // the URL that the host sent to the vendor; header has the vendor's signature and the Content-Type.
 // It is for tests of vendors, and needs no credentials. A repetition changes nothing.

@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/adapters/media"
+	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -48,7 +49,9 @@ func newSite(t testing.TB, changes ...enginetest.Change) *site {
 	must(t, s.Store.SaveAccount(t.Context(), verification.Account{
 		ClientID: "acme", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey(apiKey), Surfaces: verification.Surfaces(),
 	}))
-	s.api = httpapi.New(s.Engine, httpapi.Options{Bearers: func(_ context.Context, token string) (verification.Reviewer, error) {
+	keys, err := token.NewKeys()
+	must(t, err)
+	s.api = httpapi.New(s.Engine, httpapi.Options{Signer: token.NewReports(keys), Bearers: func(_ context.Context, token string) (verification.Reviewer, error) {
 		if token != "token" {
 			return verification.Reviewer{}, verification.ErrUnauthenticated
 		}

@@ -64,6 +64,7 @@ func (c *console) table() []route {
 		{get, "/runs/{run}/documents/{document}", viewer, c.document},
 		{get, "/runs/{run}/documents/{document}/page", viewer, c.firstPage},
 		{get, "/runs/{run}/report.pdf", viewer, c.reportPDF},
+		{get, "/runs/{run}/report.pdf.jws", viewer, c.reportSignature},
 		{post, "/runs/{run}/claim", reviewer, c.claimRun},
 		{post, "/runs/{run}/release", reviewer, c.releaseRun},
 		{post, "/runs/{run}/verdict", reviewer, c.giveVerdict},

@@ -93,6 +93,9 @@ type Options struct {
 	Teams []string
 	// Pages draws the first page of PDFs; with nil they are only downloaded.
 	Pages PageDrawer
+	// SignReport returns the detached signature of a printed report, as token.Reports does; with
+	// nil the console has no signatures.
+	SignReport func(pdf []byte) ([]byte, error)
 	// Now is the clock of the sessions.
 	Now func() time.Time
 	// Log receives messages for operators; nil discards them.

@@ -91,27 +91,55 @@ func headDocument(w http.ResponseWriter, mediaType string, size int64, dispositi
 
 // reportPDF sends the printed report of a run; with ?for=file, the one for the file.
 func (c *console) reportPDF(w http.ResponseWriter, r *http.Request, s session) error {
-	run, err := runOf(r)
+	pdf, name, err := c.printed(r, s)
 	if err != nil {
 		return err
+	}
+	attach(w, mediaPDF, name, pdf)
+	return nil
+}
+
+// reportSignature sends the signature of what reportPDF sends.
+func (c *console) reportSignature(w http.ResponseWriter, r *http.Request, s session) error {
+	if c.opt.SignReport == nil {
+		return verification.NotFound("page")
+	}
+	pdf, name, err := c.printed(r, s)
+	if err != nil {
+		return err
+	}
+	signature, err := c.opt.SignReport(pdf)
+	if err != nil {
+		return err
+	}
+	attach(w, "application/jose", name+".jws", signature)
+	return nil
+}
+
+// printed returns the printed report that a request is about, and the name of its file.
+func (c *console) printed(r *http.Request, s session) (pdf []byte, name string, err error) {
+	run, err := runOf(r)
+	if err != nil {
+		return nil, "", err
 	}
 	printing, name := c.engine.PrintReport, "report-"
 	switch q := r.URL.Query(); {
 	case q.Get("for") == "file":
 		printing, name = c.engine.PrintFile, "file-"
 	case q.Has("for"):
-		return verification.InvalidField("report", "for", `must be "file", or left out`)
+		return nil, "", verification.InvalidField("report", "for", `must be "file", or left out`)
 	}
-	printed, err := printing(r.Context(), s.Tenant, run)
-	if err != nil {
-		return err
-	}
+	pdf, err = printing(r.Context(), s.Tenant, run)
+	return pdf, name + string(run) + ".pdf", err
+}
+
+// attach sends a file for the browser to save.
+func attach(w http.ResponseWriter, mediaType, name string, content []byte) {
 	h := w.Header()
-	h.Set("Content-Type", "application/pdf")
-	h.Set("Content-Length", strconv.Itoa(len(printed)))
-	h.Set("Content-Disposition", `attachment; filename="`+name+string(run)+`.pdf"`)
-	_, _ = w.Write(printed) // the reader may have gone away
-	return nil
+	h.Set("Content-Type", mediaType)
+	h.Set("Content-Length", strconv.Itoa(len(content)))
+	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	_, _ = w.Write(content) // the reader may have gone away
 }
 
 // runOf returns the run in the path of a request.

@@ -41,6 +41,7 @@ type runView struct {
 	Timeline  []timelineLine
 	Related   *relatedView // nil for none
 	PDF       string       // the URL of the printed report; empty while the run is live
+	Signed    bool         // the printed report has a signature, at its URL and .jws
 	Verdict   verdictPanel
 	Desk      deskView
 }
@@ -138,6 +139,7 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 	}
 	if report.Run.Status.Terminal() {
 		v.PDF = s.Base + "/runs/" + string(v.ID) + "/report.pdf"
+		v.Signed = c.opt.SignReport != nil
 	}
 	v.Graph = s.runGraph(rec.Definition, rec.History)
 	cards := c.cards(s, rec)

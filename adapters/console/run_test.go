@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/console"
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -128,6 +130,41 @@ func TestTheReportOfARunThatIsOverIsPrinted(t *testing.T) {
 		t.Errorf("report for the file = %d %q", a.status, a.body)
 	}
 	wants(t, p.get("/runs/"+string(run)+"/report.pdf?for=x"), http.StatusBadRequest)
+}
+
+func TestAReportIsSignedForItsReaders(t *testing.T) {
+	keys, err := token.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer := token.NewReports(keys)
+	d := serveWith(t, func(c *console.Options) { c.SignReport = signer.SignReport },
+		func(p *engine.Ports, _ *engine.Options) { p.Printer = printer{} })
+	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
+	page := "/runs/" + string(run)
+	p := d.as(reviewer(verification.RoleViewer))
+	wants(t, p.get(page), http.StatusOK, "!report.pdf.jws")
+	wants(t, p.get(page+"/report.pdf.jws"), http.StatusConflict)
+	d.GiveVerdict(run, verification.DecisionApprove)
+	wants(t, p.get(page), http.StatusOK, page+`/report.pdf.jws"`, page+`/report.pdf.jws?for=file"`, "Signature of the PDF with the verdict")
+	for query, name := range map[string]string{"": "report-", "?for=file": "file-"} {
+		pdf, got := p.get(page+"/report.pdf"+query), p.get(page+"/report.pdf.jws"+query)
+		want, err := signer.SignReport([]byte(pdf.body))
+		if err != nil || got.status != http.StatusOK || got.body != string(want) || got.header.Get("Content-Type") != "application/jose" ||
+			got.header.Get("Content-Disposition") != `attachment; filename="`+name+string(run)+`.pdf.jws"` {
+			t.Errorf("signature%s = %d %v %s, want %s", query, got.status, got.header, got.body, want)
+		}
+	}
+	wants(t, p.get(page+"/report.pdf.jws?for=x"), http.StatusBadRequest)
+	eve := d.as(verification.Reviewer{Tenant: otherTenant, Name: "eve", Role: verification.RoleAdmin})
+	wants(t, eve.get(page+"/report.pdf.jws"), http.StatusNotFound)
+
+	unsigned := serveWith(t, func(c *console.Options) { c.SignReport = nil }, func(p *engine.Ports, _ *engine.Options) { p.Printer = printer{} })
+	run = unsigned.begin(unsigned.Apply(waiting("Limit", "")), "case-1")
+	unsigned.GiveVerdict(run, verification.DecisionApprove)
+	p = unsigned.as(reviewer(verification.RoleViewer))
+	wants(t, p.get("/runs/"+string(run)), http.StatusOK, "report.pdf", "!report.pdf.jws")
+	wants(t, p.get("/runs/"+string(run)+"/report.pdf.jws"), http.StatusNotFound)
 }
 
 // verdictForm returns the hidden fields of the verdict form on a page.

@@ -35,6 +35,16 @@ import (
 // verification.ErrForbidden if its role may not give verdicts.
 type Bearers func(ctx context.Context, token string) (verification.Reviewer, error)
 
+// ReportSigner signs printed reports, such as token.Reports.
+type ReportSigner interface {
+	// SignReport returns the signature of a file: a compact JWS with detached content.
+	// The same file should have the same signature.
+	SignReport(pdf []byte) ([]byte, error)
+	// ReportKeys returns the JWK set of the public keys that verify the signatures,
+	// including those of keys that no longer sign.
+	ReportKeys() ([]byte, error)
+}
+
 // Options configure New. The zero value is valid.
 type Options struct {
 	// Log receives one line for each request (successful reads at debug level,
@@ -49,6 +59,9 @@ type Options struct {
 	// Bearers lets the signals route accept dashboard access tokens; with nil it
 	// accepts only client-id and x-api-key.
 	Bearers Bearers
+	// Signer signs printed reports; with nil a signature is ErrUnavailable, and the
+	// set of public keys is empty.
+	Signer ReportSigner
 	// Observe is called after each request. The route is a pattern such as
 	// /v1/runs/{id}, or "unmatched"; the method is "other" if HTTP does not define it.
 	// Observe must not block.
@@ -121,6 +134,7 @@ func New(e *engine.Engine, o Options) http.Handler {
 	get("/v1/runs", runs, a.listRuns)
 	get("/v1/runs/{id}", runs, a.readRun)
 	get("/v1/runs/{id}/report.pdf", runs, a.printReport)
+	get("/v1/runs/{id}/report.pdf.jws", runs, a.signReport)
 	get("/v1/runs/{id}/documents/{document_id}", rule{surface: verification.SurfaceRuns, noun: "document"}, a.readDocument)
 	post("/v1/runs/{id}/documents", rule{surface: verification.SurfaceSignals, noun: "run"}, a.uploadDocument)
 	post("/v1/runs/{id}/cancel", runs, a.cancelRun)
@@ -133,6 +147,8 @@ func New(e *engine.Engine, o Options) http.Handler {
 	r.Head("/", a.welcome)
 	r.Get("/openapi.yaml", serveOpenAPI)
 	r.Head("/openapi.yaml", serveOpenAPI)
+	r.Get("/.well-known/jwks.json", a.reportKeys)
+	r.Head("/.well-known/jwks.json", a.reportKeys)
 	for prefix, h := range o.Mounts {
 		r.Mount(prefix, h)
 	}

@@ -65,7 +65,7 @@ func TestASurfaceOpensOnlyItsRoutes(t *testing.T) {
 	routes := map[verification.Surface][]string{
 		verification.SurfaceWorkflows: {"GET /v1/workflows", "GET /v1/workflows/x", "POST /v1/workflows/x/webhook"},
 		verification.SurfaceRuns: {
-			"POST /v1/workflows/x/runs", "GET /v1/runs", "GET /v1/runs/x", "GET /v1/runs/x/report.pdf", "POST /v1/runs/x/cancel",
+			"POST /v1/workflows/x/runs", "GET /v1/runs", "GET /v1/runs/x", "GET /v1/runs/x/report.pdf", "GET /v1/runs/x/report.pdf.jws", "POST /v1/runs/x/cancel",
 		},
 		verification.SurfaceSignals: {"POST /v1/signals/x/human_review_decision"},
 	}
@@ -192,6 +192,7 @@ func TestResourcesOfAnotherTenantAreNotFound(t *testing.T) {
 		{http.MethodGet, "/v1/runs/" + string(id), "", noRun},
 		{http.MethodGet, "/v1/runs/" + string(id) + "?view=report", "", noRun},
 		{http.MethodGet, "/v1/runs/" + string(id) + "/report.pdf", "", noRun},
+		{http.MethodGet, "/v1/runs/" + string(id) + "/report.pdf.jws", "", noRun},
 		{http.MethodPost, "/v1/runs/" + string(id) + "/cancel", "", noRun},
 		{http.MethodPost, "/v1/signals/" + string(id) + "/human_review_decision", `{"payload":{"decision":"approve"}}`, noRun},
 		{http.MethodPost, "/v1/signals/" + string(id) + "/consent_submitted", `{"payload":{}}`, noRun},

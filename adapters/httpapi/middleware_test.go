@@ -34,6 +34,7 @@ func TestUnknownRoutesAndWrongMethods(t *testing.T) {
 	for path, allow := range map[string]string{
 		"/v1/workflows": "GET, HEAD", "/v1/workflows/x": "GET, HEAD", "/v1/workflows/x/webhook": "POST", "/v1/workflows/x/runs": "POST",
 		"/v1/runs": "GET, HEAD", "/v1/runs/x": "GET, HEAD", "/v1/runs/x/report.pdf": "GET, HEAD", "/v1/runs/x/cancel": "POST",
+		"/v1/runs/x/report.pdf.jws": "GET, HEAD", "/.well-known/jwks.json": "GET, HEAD",
 		"/v1/signals/x/y": "POST", "/": "GET, HEAD", "/openapi.yaml": "GET, HEAD", "/v1/runs/%78": "GET, HEAD",
 	} {
 		for _, method := range []string{http.MethodDelete, http.MethodPut, http.MethodPatch, http.MethodOptions, "BREW"} {
@@ -48,11 +49,14 @@ func TestUnknownRoutesAndWrongMethods(t *testing.T) {
 // TestHeadAnswersLikeGetWithoutABody uses a real server, because net/http leaves the
 // body out.
 func TestHeadAnswersLikeGetWithoutABody(t *testing.T) {
-	a := newAPI(t, setup{})
+	a := newAPI(t, setup{options: httpapi.Options{Signer: newSigner(t)}})
 	id := string(a.started(simple()).ID)
 	server := httptest.NewServer(a.handler)
 	t.Cleanup(server.Close)
-	for _, path := range []string{"/v1/workflows", "/v1/runs", "/v1/runs/" + id, "/v1/runs/" + id + "/report.pdf", "/", "/openapi.yaml", "/v1/runs/x", "/nowhere"} {
+	for _, path := range []string{
+		"/v1/workflows", "/v1/runs", "/v1/runs/" + id, "/v1/runs/" + id + "/report.pdf", "/v1/runs/" + id + "/report.pdf.jws", "/", "/openapi.yaml",
+		"/.well-known/jwks.json", "/v1/runs/x", "/nowhere",
+	} {
 		want := a.do(http.MethodGet, path, "")
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL+path, http.NoBody)
 		must(t, err)

@@ -1,4 +1,4 @@
-// Runs: start, list, read, report, cancel.
+// Runs: start, list, read, cancel.
 
 package httpapi
 
@@ -85,25 +85,6 @@ func (a *api) readReport(w *response, r *http.Request, who caller, id verificati
 		writeTagged(w, r, e)
 	}
 	return err
-}
-
-func (a *api) printReport(w *response, r *http.Request, who caller) error {
-	id, _ := verification.ParseRunID(pathParam(r, "id")) // an invalid id has no run
-	forFile, err := wantsFile(r.URL.RawQuery)
-	if err != nil {
-		return err
-	}
-	printed := a.engine.PrintReport
-	if forFile {
-		printed = a.engine.PrintFile
-	}
-	pdf, err := printed(r.Context(), who.tenant, id)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Disposition", `inline; filename="verification-`+string(id)+`.pdf"`)
-	writeBody(w, http.StatusOK, "application/pdf", pdf)
-	return nil
 }
 
 func (a *api) cancelRun(w *response, r *http.Request, who caller) error {

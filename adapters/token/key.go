@@ -1,4 +1,4 @@
-// One key: its kind, its algorithms, and the key of links that is derived from it.
+// One key: its kind, its algorithms, and the keys of links and reports that are derived from it.
 
 package token
 
@@ -39,6 +39,7 @@ type Key struct {
 	public  any
 	link    []byte // the MAC key of links
 	hint    hint
+	report  reportKey
 }
 
 // ID returns the kid, 1 to 200 bytes.
@@ -101,7 +102,7 @@ func newKey(parsed jwk) (*Key, error) {
 }
 
 // check validates the private key, sets the public key, and returns the secret
-// that the key of links is derived from.
+// that the keys of links and reports are derived from.
 func (k *Key) check() (secret []byte, err error) {
 	if signer, ok := k.private.(crypto.Signer); ok {
 		k.public = signer.Public()
@@ -130,8 +131,8 @@ func (k *Key) check() (secret []byte, err error) {
 	return nil, errUnsupported
 }
 
-// derive sets the MAC key of links and its hint. The label separates them from
-// every other use of the key.
+// derive sets the MAC key of links, its hint, and the key of reports. The labels separate
+// them from each other and from every other use of the key.
 func (k *Key) derive(secret []byte, kind string) error {
 	const macKey = sha256.Size
 	out, err := hkdf.Key(sha256.New, secret, nil, "verifyd journey link 1 "+kind, macKey+len(k.hint))
@@ -140,6 +141,13 @@ func (k *Key) derive(secret []byte, kind string) error {
 	}
 	k.link = out[:macKey]
 	copy(k.hint[:], out[macKey:])
+	seed, err := hkdf.Key(sha256.New, secret, nil, "verifyd report signature 1 "+kind, ed25519.SeedSize)
+	if err != nil {
+		return fmt.Errorf("derive the key of reports: %w", err)
+	}
+	if k.report, err = newReportKey(seed); err != nil {
+		return fmt.Errorf("derive the key of reports: %w", err)
+	}
 	return nil
 }
 

@@ -1,5 +1,5 @@
-// Package token signs and opens the tokens of journey links and callback URLs, and
-// has the keys for it. Keys rotate: the first key of a set signs, and every key
+// Package token signs and opens the tokens of journey links and callback URLs, signs
+// printed reports, and has the keys for it. Keys rotate: the first key of a set signs, and every key
 // verifies.
 //
 // A token is short and always the same: its last part is a MAC under a key that is

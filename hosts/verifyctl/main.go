@@ -52,6 +52,7 @@ type commands struct {
 	Workflow  workflowCommands  `cmd:"" help:"Check workflow files, and manage the workflows of a tenant."`
 	Provider  providerCommands  `cmd:"" help:"Check and call the providers of a bootstrap file."`
 	Run       runCommands       `cmd:"" help:"Examine runs."`
+	Report    reportCommands    `cmd:"" help:"Verify printed reports."`
 	Screening screeningCommands `cmd:"" help:"Search lists, compare names, and re-screen finished runs."`
 	Webhook   webhookCommands   `cmd:"" help:"Manage lifecycle webhooks and their deliveries."`
 	Token     tokenCommands     `cmd:"" help:"Create signing keys and reviewers' tokens."`

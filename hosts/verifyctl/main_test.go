@@ -66,6 +66,13 @@ func TestTheCommandsPrintWhatTheyAlwaysPrinted(t *testing.T) {
 		{"diff-form", "workflow diff testdata/onboarding.yaml testdata/form.yaml"},
 		{"diff-missing", "workflow diff testdata/none.yaml testdata/onboarding.yaml"},
 
+		{"report", "report verify testdata/report/report.pdf testdata/report/report.pdf.jws --keys testdata/report/jwks.json"},
+		{"report-changed", "report verify testdata/report/changed.pdf testdata/report/report.pdf.jws --keys testdata/report/jwks.json"},
+		{"report-key", "report verify testdata/report/report.pdf testdata/report/report.pdf.jws --keys testdata/report/other.json"},
+		{"report-neither", "report verify testdata/report/report.pdf testdata/report/changed.pdf --keys testdata/report/jwks.json"},
+		{"report-no-keys", "report verify testdata/report/report.pdf testdata/report/report.pdf.jws --keys testdata/report/report.pdf"},
+		{"report-missing", "report verify testdata/report/none.pdf testdata/report/report.pdf.jws --keys testdata/report/jwks.json"},
+
 		{"nothing", ""},
 		{"unknown", "workflw validate"},
 		{"unknown-below", "account disabel acme"},

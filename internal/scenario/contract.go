@@ -47,6 +47,7 @@ func NewContract(document []byte) (*Contract, error) {
 	if err := doc.Validate(context.Background(), openapi3.EnableExamplesValidation()); err != nil {
 		return nil, fmt.Errorf("validate the OpenAPI document: %w", err)
 	}
+	openapi3filter.RegisterBodyDecoder("application/jose", openapi3filter.PlainBodyDecoder)
 	return &Contract{doc: doc, good: map[[32]byte]bool{}, options: &openapi3filter.Options{
 		IncludeResponseStatus:   true,
 		AuthenticationFunc:      openapi3filter.NoopAuthenticationFunc,

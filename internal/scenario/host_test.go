@@ -102,7 +102,7 @@ func newHost(t testing.TB, store store.Store) scenario.Host {
 	check(t, err)
 	bootstrap(t, e, store)
 	serve(t, e)
-	server.Config.Handler = httpapi.New(e, httpapi.Options{Bearers: h.verify})
+	server.Config.Handler = httpapi.New(e, httpapi.Options{Bearers: h.verify, Signer: token.NewReports(keys)})
 	server.Start()
 	t.Cleanup(server.Close)
 	return h

@@ -19,6 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lestrrat-go/jwx/v3/jwk"
+	"github.com/lestrrat-go/jwx/v3/jws"
+
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/internal/cli"
@@ -205,6 +208,15 @@ func TestTheDemoGoesFromStartToAPDF(t *testing.T) {
 	status, raw, header := s.call("GET", s.api+"/v1/runs/"+r.ID+"/report.pdf", "")
 	if status != 200 || header.Get("Content-Type") != "application/pdf" || !bytes.HasPrefix(raw, []byte("%PDF-")) {
 		t.Errorf("report = %d %v, %d bytes", status, header, len(raw))
+	}
+	_, signature, _ := s.call("GET", s.api+"/v1/runs/"+r.ID+"/report.pdf.jws", "")
+	_, set, _ := s.call("GET", s.api+"/.well-known/jwks.json", "")
+	keys, err := jwk.Parse(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jws.Verify(signature, jws.WithKeySet(keys), jws.WithDetachedPayload(raw)); err != nil {
+		t.Errorf("the signature %s does not verify with %s: %v", signature, set, err)
 	}
 }
 

@@ -96,7 +96,7 @@ func (r *reviewers) console(e *engine.Engine, s settings, log *slog.Logger, stop
 	teams, _, _ := s.teams() // the settings were checked
 	o := console.Options{
 		URL: cli.ConsoleURL(s.PublicURL), Tokens: r, Generation: r.keys.Generation, Session: s.ConsoleSession, Teams: teams, Now: r.now, Log: log, Stopping: stopping,
-		Pages: pdfpage.New(pdfpage.Options{Clock: clock.System{}}),
+		Pages: pdfpage.New(pdfpage.Options{Clock: clock.System{}}), SignReport: token.NewReports(r.keys).SignReport,
 	}
 	if s.OIDCClientID != "" {
 		login, err := reviewer.NewLogin(r.oidc, o.URL+console.CallbackPath, o.URL+console.SignInPath)

@@ -249,8 +249,8 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	}
 	h.api.handler = httpapi.New(h.engine, httpapi.Options{
 		Log: h.log, Clock: clock.System{}, RateLimit: s.RateLimit, Observe: m.request,
-		Bearers: r.bearer,
-		Mounts:  mounts,
+		Bearers: r.bearer, Signer: token.NewReports(keys),
+		Mounts: mounts,
 	})
 	if added.mounted {
 		h.mounted = newMounted(h.api.handler)
