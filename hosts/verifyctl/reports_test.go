@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,39 +60,37 @@ func TestAReportOfAHostIsVerified(t *testing.T) {
 	}
 }
 
-// TestTheAlgorithmIsNotChosenByTheSignature signs with the public key as a secret, which
-// a verifier that believes the header would accept.
+// TestTheAlgorithmIsNotChosenByTheSignature signs with the public key as the secret of a
+// MAC, which a verifier that believes the header would accept.
 func TestTheAlgorithmIsNotChosenByTheSignature(t *testing.T) {
 	pdf := []byte("%PDF-1.7")
-	secret := keytest.Raw[[]byte](t, "oct")
+	private := keytest.Raw[ed25519.PrivateKey](t, "Ed25519")
 	header := jws.NewHeaders()
 	if err := header.Set(jws.KeyIDKey, "a"); err != nil {
 		t.Fatal(err)
 	}
-	signature, err := jws.Sign(nil, jws.WithKey(jwa.HS256(), secret, jws.WithProtectedHeaders(header)), jws.WithDetachedPayload(pdf))
+	mac := func(secret []byte) []byte {
+		t.Helper()
+		signature, err := jws.Sign(nil, jws.WithKey(jwa.HS256(), secret, jws.WithProtectedHeaders(header)), jws.WithDetachedPayload(pdf))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return signature
+	}
+	attached, err := jws.Sign(pdf, jws.WithKey(jwa.EdDSA(), private, jws.WithProtectedHeaders(header)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	attached, err := jws.Sign(pdf, jws.WithKey(jwa.EdDSA(), keytest.Private()["Ed25519"], jws.WithProtectedHeaders(header)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	set := keytest.Set(t, keytest.JWK(t, secret, "kid", "a"))
-	mine := keytest.Set(t, publicJWK(t, "Ed25519", "a"))
+	set := keytest.Set(t, keytest.JWK(t, private.Public(), "kid", "a"))
+	secret := keytest.Raw[[]byte](t, "oct")
 	for name, c := range map[string]struct{ signature, set []byte }{
-		"a MAC":                    {signature, set},
-		"a MAC for an Ed25519 key": {signature, mine},
-		"content that is attached": {attached, mine},
-		"no signature":             {[]byte("eyJhbGciOiJub25lIiwia2lkIjoiYSJ9.."), mine},
+		"a MAC":                      {mac(secret), keytest.Set(t, keytest.JWK(t, secret, "kid", "a"))},
+		"a MAC under the public key": {mac(private[ed25519.SeedSize:]), set},
+		"content that is attached":   {attached, set},
+		"no signature":               {[]byte("eyJhbGciOiJub25lIiwia2lkIjoiYSJ9.."), set},
 	} {
 		if code, out, problems := verified(t, pdf, c.signature, c.set); code != exitProblems || out != "" || strings.Count(problems, "\n") != 1 {
 			t.Errorf("verify with %s = %d %q %q, want one line on stderr and exit 1", name, code, out, problems)
 		}
 	}
-}
-
-// publicJWK returns the public half of a key of keytest.
-func publicJWK(t *testing.T, kind, kid string) map[string]any {
-	t.Helper()
-	return keytest.JWK(t, keytest.Private()[kind], "kid", kid, "d", nil)
 }
