@@ -146,7 +146,7 @@ func TestAReportIsSignedForItsReaders(t *testing.T) {
 	wants(t, p.get(page), http.StatusOK, "!report.pdf.jws")
 	wants(t, p.get(page+"/report.pdf.jws"), http.StatusConflict)
 	d.GiveVerdict(run, verification.DecisionApprove)
-	wants(t, p.get(page), http.StatusOK, page+`/report.pdf.jws"`, page+`/report.pdf.jws?for=file"`, "Signature of the PDF with the verdict")
+	wants(t, p.get(page), http.StatusOK, page+`/report.pdf.jws"`, page+`/report.pdf.jws?for=file"`, "Digital signature:")
 	for query, name := range map[string]string{"": "report-", "?for=file": "file-"} {
 		pdf, got := p.get(page+"/report.pdf"+query), p.get(page+"/report.pdf.jws"+query)
 		want, err := signer.SignReport([]byte(pdf.body))
