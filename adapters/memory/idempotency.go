@@ -46,10 +46,10 @@ func (s *Store) ClaimIdempotencyKey(
 	ctx context.Context, t verification.TenantID, r store.IdempotencyRecord,
 ) (stored store.IdempotencyRecord, err error) {
 	err = s.keys.change(ctx, func(rows map[tenantKey]store.IdempotencyRecord) error {
-		s.keys.removeOld(r.At)
 		k := tenantKey{t, r.IdempotencyKey}
 		stored = rows[k]
 		if stored.ID == "" || r.At.Sub(stored.At) >= store.IdempotencyKeyTTL {
+			s.keys.removeOld(r.At)
 			stored, rows[k] = r, r
 			s.keys.claims = append(s.keys.claims, claim{k, r.ID, r.At})
 		}

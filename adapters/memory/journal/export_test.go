@@ -1,0 +1,56 @@
+package journal
+
+import (
+	"context"
+	"os"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+)
+
+type (
+	Disk = disk
+	File = file
+)
+
+// OpenDisk opens the journal on a disk.
+func OpenDisk(ctx context.Context, d Disk, o Options) (*Store, error) { return open(ctx, d, o) }
+
+// FolderDisk returns the disk of a folder.
+func FolderDisk(dir string) (Disk, error) {
+	root, err := os.OpenRoot(dir)
+	return folder{root}, err
+}
+
+// Memory returns the memory store, whose reads do not wait.
+func (s *Store) Memory() *memory.Store { return s.memory }
+
+// SegmentName returns the name of the file of a segment.
+func SegmentName(segment int) string { return segmentName(segment) }
+
+// Frame is a frame of a segment.
+type Frame struct {
+	Kind    string
+	Offset  int
+	Group   int // the offset of the first frame of its group
+	Payload string
+}
+
+// Frames returns the frames at the start of a segment.
+func Frames(raw []byte) (all []Frame) {
+	for at := 0; ; {
+		f, err := readFrame(raw[at:])
+		if err != nil {
+			return all
+		}
+		all = append(all, Frame{f.kind.String(), at, at - f.group, string(f.payload)})
+		at += f.size()
+	}
+}
+
+// Kinds returns the kinds of records.
+func Kinds() (all []string) {
+	for k := kindBegun; k <= kindPass; k++ {
+		all = append(all, k.String())
+	}
+	return all
+}

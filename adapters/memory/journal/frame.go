@@ -1,0 +1,105 @@
+// Frames: the form of a record in a segment.
+
+package journal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math"
+)
+
+// A frame is a header and a JSON object with a line feed. The integers of the header are
+// little-endian:
+//
+//	length   4 bytes  of the JSON and the line feed
+//	checksum 4 bytes  CRC-32C of everything else in the frame
+//	group    4 bytes  from the start of the group to the frame
+//	kind     1 byte
+//	version  1 byte   of the kind
+//
+// A group is written at once, after the group before it has been synced. So a frame says up
+// to where the segment was on disk before: everything before its group.
+const headerSize = 14
+
+// maxPayload bounds the JSON of a record.
+const maxPayload = 1 << 26
+
+// frame is one frame of a segment.
+type frame struct {
+	group   int // from the start of the group to the frame, in bytes
+	kind    kind
+	version byte
+	payload []byte // with its line feed
+}
+
+func (f frame) size() int { return headerSize + len(f.payload) }
+
+// appendFrame appends the frame of a record to a group.
+func appendFrame(group []byte, k kind, version byte, payload []byte) []byte {
+	start := len(group)
+	group = binary.LittleEndian.AppendUint32(group, uint32(len(payload)+1))
+	group = append(group, 0, 0, 0, 0)
+	group = binary.LittleEndian.AppendUint32(group, uint32(start))
+	group = append(group, byte(k), version)
+	group = append(append(group, payload...), '\n')
+	binary.LittleEndian.PutUint32(group[start+4:], checksum(group[start:]))
+	return group
+}
+
+// checksum returns the checksum of a frame.
+func checksum(raw []byte) uint32 {
+	table := crc32.MakeTable(crc32.Castagnoli) // made once by the library
+	return crc32.Update(crc32.Checksum(raw[:4], table), table, raw[8:])
+}
+
+// Why a frame cannot be read.
+var (
+	errShort    = errors.New("the record is incomplete")
+	errNoFrame  = errors.New("there is no record")
+	errChecksum = errors.New("the checksum does not match")
+)
+
+// readFrame reads the frame at the start of raw.
+func readFrame(raw []byte) (frame, error) {
+	if len(raw) < headerSize {
+		return frame{}, errShort
+	}
+	length := binary.LittleEndian.Uint32(raw)
+	f := frame{kind: kind(raw[12]), version: raw[13], group: int(binary.LittleEndian.Uint32(raw[8:]))}
+	switch {
+	case length < 3 || length > maxPayload || f.group > math.MaxInt32:
+		return f, errNoFrame
+	case len(raw) < headerSize+int(length):
+		return f, errShort
+	}
+	raw = raw[:headerSize+int(length)]
+	f.payload = raw[headerSize:]
+	if f.payload[0] != '{' || !bytes.HasSuffix(f.payload, []byte("}\n")) || checksum(raw) != binary.LittleEndian.Uint32(raw[4:]) {
+		return f, errChecksum
+	}
+	return f, nil
+}
+
+// syncedAfter reports whether a frame after the offset was written when everything up to the
+// offset and beyond had been synced. Then no crash can have damaged what is there.
+func syncedAfter(segment []byte, offset int) bool {
+	for at := offset + 1; at+headerSize < len(segment); at++ {
+		if f, err := readFrame(segment[at:]); err == nil && at-f.group > offset {
+			return true
+		}
+	}
+	return false
+}
+
+// runOf returns the id of the run in a record that may be damaged; empty if there is none.
+func runOf(raw []byte) string {
+	const longest = 36
+	_, rest, found := bytes.Cut(raw, []byte(`"run":"`))
+	id, _, closed := bytes.Cut(rest[:min(len(rest), longest+1)], []byte{'"'})
+	if !found || !closed {
+		return ""
+	}
+	return string(id)
+}

@@ -1,0 +1,242 @@
+// Package journal is a store in memory that loses nothing: it writes each change to a
+// journal in a folder, and a call returns when everything that it did and saw is on disk.
+// It is for one process without a database.
+//
+// The folder has numbered segments, which are only appended to. A record has what a call
+// changed, with the times that its caller gave. [Open] makes the changes again:
+//
+//	call                        what the journal has of it
+//	Append                      the commit. Leased work is due at the commit's last event, not when the lease ends
+//	Claim                       a claim that was granted
+//	Take                        that the work is taken, so that the lease counts as lost if the process dies; no lease
+//	Renew                       nothing
+//	Finish, Postpone, Release   the state of the work, if the call changed it
+//	HoldPass                    the call, unless it only extends the hold
+//	SaveWorkflow, SaveTenant, SaveAccount, SaveDelivery      the call
+//	ClaimIdempotencyKey         the record, if it is stored
+//	SettleIdempotencyKey, ReleaseIdempotencyKey              the call
+//
+// A call that is refused leaves no record. After a restart there are no leases: taken work
+// is due, and other work is due when it was before.
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+// DefaultSegmentBytes is the default of Options.SegmentBytes: 64 MiB.
+const DefaultSegmentBytes = 64 << 20
+
+// Options are the options of Open.
+type Options struct {
+	// SegmentBytes is the size after which a segment is complete and the next one begins; 0
+	// means DefaultSegmentBytes.
+	SegmentBytes int64
+	// Fail is called once, when the journal could not be written. Nobody knows then which of
+	// the last changes are on disk, and every call of the store returns ErrUnavailable: the
+	// process must end and open the journal again. Fail must not call the store; nil does
+	// nothing.
+	Fail func(error)
+	// OpenedAt is the time that a second process is told about the holder of the folder;
+	// zero leaves it out.
+	OpenedAt time.Time
+	// Log receives messages for operators; nil discards them.
+	Log *slog.Logger
+}
+
+// Store is a store.Store that keeps its data in memory and in a journal. It is safe for
+// concurrent use. Callers must not modify returned values. If a call that changes something
+// is cancelled before the change, it does nothing; afterwards it waits for the disk.
+type Store struct {
+	memory *memory.Store
+	writer *writer
+	lock   *os.File
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens the journal in a folder, which it creates if it is missing, and makes all changes
+// again. A record at the end of the journal that was not written completely was never
+// acknowledged: Open removes it and logs that. Any other damage is an error, which names the
+// file, the offset, and the kind and the run of the record. Open returns ErrConflict if
+// another process has the folder.
+func Open(ctx context.Context, dir string, o Options) (*Store, error) {
+	if err := create(dir); err != nil {
+		return nil, fmt.Errorf("create the folder of the journal: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the folder of the journal: %w", err)
+	}
+	held, err := lock(root, o.OpenedAt)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the journal in %s: %w", dir, err), root.Close())
+	}
+	s, err := open(ctx, folder{root}, o)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the journal in %s: %w", dir, err), held.Close(), root.Close())
+	}
+	s.lock = held
+	return s, nil
+}
+
+// create creates the folder so that it survives a loss of power.
+func create(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, folderMode); err != nil {
+		return err
+	}
+	parent, err := os.Open(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(parent.Sync(), parent.Close())
+}
+
+// open opens the journal on a disk.
+func open(ctx context.Context, d disk, o Options) (*Store, error) {
+	if o.SegmentBytes == 0 {
+		o.SegmentBytes = DefaultSegmentBytes
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Fail == nil {
+		o.Fail = func(error) {}
+	}
+	m := memory.New()
+	next, err := replay(ctx, d, m, o.Log)
+	if err != nil {
+		return nil, err
+	}
+	out := segments{disk: d, limit: o.SegmentBytes}
+	if err := out.begin(next); err != nil {
+		return nil, err
+	}
+	s := &Store{memory: m, writer: newWriter(out, o.Fail)}
+	go s.writer.run()
+	return s, nil
+}
+
+// Close writes what is not on disk yet, and unlocks the folder. Calls that come later return
+// ErrUnavailable. Close returns the error of a write that has failed.
+func (s *Store) Close() error {
+	err := s.writer.close()
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
+		s.lock = nil
+	}
+	return err
+}
+
+// change calls f, which changes the memory store, and adds the record that f returns; nil
+// adds none. It returns when that and all earlier records are on disk, so that also a refusal
+// tells nothing that a crash could undo.
+func (s *Store) change(f func() (k kind, payload []byte, err error)) error {
+	g, err := s.changed(f)
+	if g != nil {
+		<-g.done
+		if g.err != nil {
+			return g.err
+		}
+	}
+	return err
+}
+
+func (s *Store) changed(f func() (k kind, payload []byte, err error)) (*group, error) {
+	w := s.writer
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.servingLocked(); err != nil {
+		return nil, err
+	}
+	k, payload, err := f()
+	if payload != nil {
+		w.addLocked(k, payload)
+	}
+	return w.newestLocked(), err
+}
+
+// record calls f and adds the record r unless f fails.
+func (s *Store) record(k kind, r record, f func() error) error {
+	payload, err := encode(r)
+	if err != nil {
+		return err
+	}
+	return s.change(func() (kind, []byte, error) {
+		if err := f(); err != nil {
+			return 0, nil, err
+		}
+		return k, payload, nil
+	})
+}
+
+// read returns what f has read, once all of it is on disk.
+func read[T any](ctx context.Context, s *Store, f func() (T, error)) (result T, err error) {
+	result, err = f()
+	w := s.writer
+	w.mu.Lock() // a change that f has seen has its record when the lock is free
+	g, down := w.newestLocked(), w.servingLocked()
+	w.mu.Unlock()
+	var none T
+	if down != nil {
+		return none, down
+	}
+	if g != nil {
+		select {
+		case <-g.done:
+		case <-ctx.Done():
+			return none, ctx.Err()
+		}
+		if g.err != nil {
+			return none, g.err
+		}
+	}
+	return result, err
+}
+
+// pieces returns the states of pieces of work.
+func (s *Store) pieces(work []store.Work) []memory.Piece {
+	states := make([]memory.Piece, len(work))
+	for i, w := range work {
+		states[i] = s.memory.Piece(w.RunRef, w.Key())
+	}
+	return states
+}
+
+// changeWork calls f, which changes pieces of work, and records the states that differ.
+func (s *Store) changeWork(work []store.Work, f func() error) error {
+	return s.change(func() (kind, []byte, error) {
+		before := s.pieces(work)
+		if err := f(); err != nil {
+			return 0, nil, err
+		}
+		var r worked
+		for i, p := range s.pieces(work) {
+			if p != before[i] {
+				r.Pieces = append(r.Pieces, stateOf(p))
+			}
+		}
+		return r.encode()
+	})
+}
+
+// encode returns the record; nil if no state has changed.
+func (r worked) encode() (kind, []byte, error) {
+	if len(r.Pieces) == 0 {
+		return 0, nil, nil
+	}
+	payload, err := encode(r)
+	return kindWork, payload, err
+}

@@ -1,0 +1,61 @@
+// The lock on the folder of a journal.
+
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// lockFile is never removed. The operating system releases its lock when the process ends.
+const lockFile = "lock"
+
+// holder is the process that has the lock, as the file says.
+type holder struct {
+	PID   int       `json:"pid"`
+	Host  string    `json:"host,omitempty"`
+	Since time.Time `json:"since,omitzero"`
+}
+
+// lock locks the folder until the file is closed. It returns ErrConflict if another process,
+// or another store of this process, has the lock.
+func lock(root *os.Root, since time.Time) (*os.File, error) {
+	f, err := root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	if err := take(f, since); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func take(f *os.File, since time.Time) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		raw, err := io.ReadAll(io.LimitReader(f, 1000))
+		held := verification.Conflict("journal", "another host has the folder: "+strings.TrimSpace(string(raw)))
+		held.Cause = err
+		return held
+	}
+	if err != nil {
+		return fmt.Errorf("lock the folder: %w", err)
+	}
+	host, _ := os.Hostname() // the message does without it
+	raw, err := json.Marshal(holder{os.Getpid(), host, since})
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteAt(append(raw, '\n'), 0)
+	}
+	return err
+}

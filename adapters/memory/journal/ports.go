@@ -1,0 +1,156 @@
+// The calls that change the store.
+
+package journal
+
+import (
+	"context"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+// Append implements store.RunStore.
+func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
+	r, err := newAppended(t, id, seq, c)
+	if err != nil {
+		return err
+	}
+	return s.record(kindAppend, r, func() error { return s.memory.Append(ctx, t, id, seq, c) })
+}
+
+// Claim implements store.RunStore.
+func (s *Store) Claim(
+	ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Claim,
+) (stored verification.Claim, err error) {
+	err = s.record(kindClaim, claimed{id, t, c}, func() (err error) {
+		stored, err = s.memory.Claim(ctx, t, id, c)
+		return err
+	})
+	return stored, err
+}
+
+// Take implements store.WorkQueue.
+func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Work, next time.Time, err error) {
+	err = s.change(func() (kind, []byte, error) {
+		var err error
+		if work, next, err = s.memory.Take(ctx, r); err != nil {
+			return 0, nil, err
+		}
+		var taken worked
+		for _, p := range s.pieces(work) {
+			p.Due = r.Now // and not when the lease ends
+			taken.Pieces = append(taken.Pieces, stateOf(p))
+		}
+		return taken.encode()
+	})
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return work, next, nil
+}
+
+// Renew implements store.WorkQueue.
+func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
+	return s.change(func() (kind, []byte, error) { return 0, nil, s.memory.Renew(ctx, runs, until) })
+}
+
+// Finish implements store.WorkQueue.
+func (s *Store) Finish(ctx context.Context, w store.Work) error {
+	return s.changeWork([]store.Work{w}, func() error { return s.memory.Finish(ctx, w) })
+}
+
+// Postpone implements store.WorkQueue.
+func (s *Store) Postpone(ctx context.Context, w store.Work, at time.Time) error {
+	return s.changeWork([]store.Work{w}, func() error { return s.memory.Postpone(ctx, w, at) })
+}
+
+// Release implements store.WorkQueue.
+func (s *Store) Release(ctx context.Context, work []store.Work, at time.Time) error {
+	return s.changeWork(work, func() error { return s.memory.Release(ctx, work, at) })
+}
+
+// HoldPass implements store.RescreenStore.
+func (s *Store) HoldPass(ctx context.Context, p store.RescreenPass, now time.Time) (held store.RescreenPass, err error) {
+	payload, err := encode(passHeld{p, now})
+	if err != nil {
+		return held, err
+	}
+	err = s.change(func() (kind, []byte, error) {
+		before, err := s.pass(ctx, p.List)
+		if err == nil {
+			held, err = s.memory.HoldPass(ctx, p, now)
+		}
+		if err != nil {
+			return 0, nil, err
+		}
+		if extended := before; !held.HeldUntil.Before(before.HeldUntil) {
+			extended.HeldUntil = held.HeldUntil
+			if extended == held {
+				return 0, nil, nil
+			}
+		}
+		return kindPass, payload, nil
+	})
+	return held, err
+}
+
+// pass returns the last pass over a list; zero if there is none.
+func (s *Store) pass(ctx context.Context, list string) (store.RescreenPass, error) {
+	all, err := s.memory.RescreenPasses(ctx)
+	for _, p := range all {
+		if p.List == list {
+			return p, nil
+		}
+	}
+	return store.RescreenPass{}, err
+}
+
+// SaveWorkflow implements store.WorkflowStore.
+func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error {
+	return s.record(kindWorkflow, workflowSaved{t, w, added}, func() error { return s.memory.SaveWorkflow(ctx, t, w, added) })
+}
+
+// SaveTenant implements store.TenantStore.
+func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
+	return s.record(kindTenant, tenantSaved{t}, func() error { return s.memory.SaveTenant(ctx, t) })
+}
+
+// SaveAccount implements store.TenantStore.
+func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
+	return s.record(kindAccount, accountSaved{a}, func() error { return s.memory.SaveAccount(ctx, a) })
+}
+
+// ClaimIdempotencyKey implements store.IdempotencyStore.
+func (s *Store) ClaimIdempotencyKey(
+	ctx context.Context, t verification.TenantID, r store.IdempotencyRecord,
+) (stored store.IdempotencyRecord, err error) {
+	payload, err := encode(keyClaimed{t, r})
+	if err != nil {
+		return stored, err
+	}
+	err = s.change(func() (kind, []byte, error) {
+		var err error
+		stored, err = s.memory.ClaimIdempotencyKey(ctx, t, r)
+		if err != nil || stored != r {
+			return 0, nil, err
+		}
+		return kindKeyClaimed, payload, nil
+	})
+	return stored, err
+}
+
+// SettleIdempotencyKey implements store.IdempotencyStore.
+func (s *Store) SettleIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
+	return s.record(kindKeySettled, keySettled{t, r}, func() error { return s.memory.SettleIdempotencyKey(ctx, t, r) })
+}
+
+// ReleaseIdempotencyKey implements store.IdempotencyStore.
+func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
+	return s.record(kindKeyReleased, keyReleased{t, r}, func() error { return s.memory.ReleaseIdempotencyKey(ctx, t, r) })
+}
+
+// SaveDelivery implements store.DeliveryStore.
+func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
+	return s.record(kindDelivery, deliverySaved{t, d}, func() error { return s.memory.SaveDelivery(ctx, t, d) })
+}

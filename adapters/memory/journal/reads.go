@@ -1,0 +1,100 @@
+// The calls that read the store.
+
+package journal
+
+import (
+	"context"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
+)
+
+// Load implements store.RunStore.
+func (s *Store) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+	return read(ctx, s, func() ([]verification.Event, error) { return s.memory.Load(ctx, t, id, after) })
+}
+
+// List implements store.RunStore.
+func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
+	return read(ctx, s, func() (store.Page[verification.Summary], error) { return s.memory.List(ctx, t, q) })
+}
+
+// Measures implements store.MeasureStore.
+func (s *Store) Measures(ctx context.Context, t verification.TenantID, q view.MeasureQuery) ([]view.MeasureCounts, error) {
+	return read(ctx, s, func() ([]view.MeasureCounts, error) { return s.memory.Measures(ctx, t, q) })
+}
+
+// RescreenPasses implements store.RescreenStore.
+func (s *Store) RescreenPasses(ctx context.Context) ([]store.RescreenPass, error) {
+	return read(ctx, s, func() ([]store.RescreenPass, error) { return s.memory.RescreenPasses(ctx) })
+}
+
+// Workflow implements store.WorkflowStore.
+func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
+	return read(ctx, s, func() (verification.Workflow, error) { return s.memory.Workflow(ctx, t, id) })
+}
+
+// Workflows implements store.WorkflowStore.
+func (s *Store) Workflows(ctx context.Context, t verification.TenantID, p store.PageQuery) (store.Page[verification.Workflow], error) {
+	return read(ctx, s, func() (store.Page[verification.Workflow], error) { return s.memory.Workflows(ctx, t, p) })
+}
+
+// Version implements store.WorkflowStore.
+func (s *Store) Version(
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string,
+) (verification.Version, error) {
+	return read(ctx, s, func() (verification.Version, error) { return s.memory.Version(ctx, t, id, hash) })
+}
+
+// Versions implements store.WorkflowStore.
+func (s *Store) Versions(
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID, p store.PageQuery,
+) (store.Page[verification.VersionInfo], error) {
+	return read(ctx, s, func() (store.Page[verification.VersionInfo], error) { return s.memory.Versions(ctx, t, id, p) })
+}
+
+// Tenant implements store.TenantStore.
+func (s *Store) Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
+	return read(ctx, s, func() (verification.Tenant, error) { return s.memory.Tenant(ctx, id) })
+}
+
+// Logo implements store.TenantStore.
+func (s *Store) Logo(ctx context.Context, id verification.TenantID) (verification.Logo, error) {
+	return read(ctx, s, func() (verification.Logo, error) { return s.memory.Logo(ctx, id) })
+}
+
+// Account implements store.TenantStore.
+func (s *Store) Account(ctx context.Context, clientID string) (verification.Account, error) {
+	return read(ctx, s, func() (verification.Account, error) { return s.memory.Account(ctx, clientID) })
+}
+
+// Tenants implements store.TenantLister.
+func (s *Store) Tenants(ctx context.Context) ([]verification.Tenant, error) {
+	return read(ctx, s, func() ([]verification.Tenant, error) { return s.memory.Tenants(ctx) })
+}
+
+// Accounts implements store.TenantLister.
+func (s *Store) Accounts(ctx context.Context, t verification.TenantID) ([]verification.Account, error) {
+	return read(ctx, s, func() ([]verification.Account, error) { return s.memory.Accounts(ctx, t) })
+}
+
+// IdempotencyRecord implements store.IdempotencyStore.
+func (s *Store) IdempotencyRecord(
+	ctx context.Context, t verification.TenantID, k store.IdempotencyKey, now time.Time,
+) (store.IdempotencyRecord, error) {
+	return read(ctx, s, func() (store.IdempotencyRecord, error) { return s.memory.IdempotencyRecord(ctx, t, k, now) })
+}
+
+// Delivery implements store.DeliveryStore.
+func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error) {
+	return read(ctx, s, func() (verification.Delivery, error) { return s.memory.Delivery(ctx, t, n) })
+}
+
+// Deliveries implements store.DeliveryStore.
+func (s *Store) Deliveries(
+	ctx context.Context, t verification.TenantID, state verification.DeliveryState, p store.PageQuery,
+) (store.Page[verification.Delivery], error) {
+	return read(ctx, s, func() (store.Page[verification.Delivery], error) { return s.memory.Deliveries(ctx, t, state, p) })
+}

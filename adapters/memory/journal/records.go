@@ -1,0 +1,329 @@
+// Records: what a segment says about each change.
+
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
+)
+
+// kind says what a record is about. The numbers are in journals and never change.
+type kind byte
+
+const (
+	kindBegun       kind = 1 // the first record of each segment
+	kindAppend      kind = 2
+	kindClaim       kind = 3
+	kindWork        kind = 4
+	kindWorkflow    kind = 5
+	kindTenant      kind = 6
+	kindAccount     kind = 7
+	kindKeyClaimed  kind = 8
+	kindKeySettled  kind = 9
+	kindKeyReleased kind = 10
+	kindDelivery    kind = 11
+	kindPass        kind = 12
+)
+
+// currentVersion is the version of the records that this build writes. A kind whose JSON
+// changes in another way than by a field whose zero value keeps the old meaning needs
+// another version, and decode reads both.
+const currentVersion = 1
+
+func (k kind) String() string {
+	switch k {
+	case kindBegun:
+		return "segment"
+	case kindAppend:
+		return "append"
+	case kindClaim:
+		return "claim"
+	case kindWork:
+		return "work"
+	case kindWorkflow:
+		return "workflow"
+	case kindTenant:
+		return "tenant"
+	case kindAccount:
+		return "account"
+	case kindKeyClaimed:
+		return "claimed key"
+	case kindKeySettled:
+		return "settled key"
+	case kindKeyReleased:
+		return "released key"
+	case kindDelivery:
+		return "delivery"
+	case kindPass:
+		return "pass"
+	}
+	return fmt.Sprintf("unknown kind %d", byte(k))
+}
+
+// record is a decoded record. apply makes its change in the store.
+type record interface {
+	apply(ctx context.Context, m *memory.Store) error
+}
+
+// encode returns the JSON of a record, without fields that are zero.
+func encode(r record) ([]byte, error) {
+	raw, err := json.Marshal(r, json.OmitZeroStructFields(true), jsonv1.OmitEmptyWithLegacySemantics(true),
+		json.Deterministic(true), jsontext.PreserveRawStrings(true))
+	if err == nil && len(raw) >= maxPayload {
+		err = errors.New("the record is too large")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode a record of the journal: %w", err)
+	}
+	return raw, nil
+}
+
+// decode decodes a record of any version that a build has ever written.
+func decode(f frame) (record, error) {
+	if f.version != currentVersion {
+		return nil, fmt.Errorf("it has version %d, which this build does not know", f.version)
+	}
+	switch f.kind {
+	case kindBegun:
+		return decodeAs[begun](f.payload)
+	case kindAppend:
+		return decodeAs[appended](f.payload)
+	case kindClaim:
+		return decodeAs[claimed](f.payload)
+	case kindWork:
+		return decodeAs[worked](f.payload)
+	case kindWorkflow:
+		return decodeAs[workflowSaved](f.payload)
+	case kindTenant:
+		return decodeAs[tenantSaved](f.payload)
+	case kindAccount:
+		return decodeAs[accountSaved](f.payload)
+	case kindKeyClaimed:
+		return decodeAs[keyClaimed](f.payload)
+	case kindKeySettled:
+		return decodeAs[keySettled](f.payload)
+	case kindKeyReleased:
+		return decodeAs[keyReleased](f.payload)
+	case kindDelivery:
+		return decodeAs[deliverySaved](f.payload)
+	case kindPass:
+		return decodeAs[passHeld](f.payload)
+	}
+	return nil, errors.New("this build does not know its kind")
+}
+
+// decodeAs refuses fields that it does not know: a later build has written them, and without
+// them something would be lost.
+func decodeAs[R record](payload []byte) (record, error) {
+	var r R
+	err := json.Unmarshal(payload, &r, json.RejectUnknownMembers(true), jsonv1.OmitEmptyWithLegacySemantics(true))
+	return r, err
+}
+
+// begun begins a segment.
+type begun struct {
+	Segment int `json:"segment"`
+}
+
+func (begun) apply(context.Context, *memory.Store) error {
+	return errors.New("only the first record of a file begins a segment")
+}
+
+// appended is a commit.
+type appended struct {
+	Run              verification.RunID          `json:"run"`
+	Tenant           verification.TenantID       `json:"tenant"`
+	Seq              int                         `json:"seq"`
+	Events           jsontext.Value              `json:"events"` // of EncodeEvents
+	Summary          verification.Summary        `json:"summary"`
+	Work             []dueWork                   `json:"work"` // nil and empty differ
+	Hold             store.Hold                  `json:"hold"`
+	WorkflowRevision int                         `json:"workflow_revision"`
+	Screened         []verification.ScreenedList `json:"screened"`
+	Measures         []view.Measure              `json:"measures"`
+	Keys             []store.SearchKey           `json:"keys"` // nil and empty differ
+}
+
+// dueWork is an entry of store.DueWork.
+type dueWork struct {
+	Kind store.WorkKind `json:"kind"`
+	Seq  int            `json:"seq"`
+	Due  time.Time      `json:"due"` // zero removes the work
+}
+
+func newAppended(t verification.TenantID, id verification.RunID, seq int, c store.Commit) (appended, error) {
+	events, err := verification.EncodeEvents(c.Events)
+	if err != nil {
+		return appended{}, err
+	}
+	r := appended{
+		Run: id, Tenant: t, Seq: seq, Events: events, Summary: c.Summary, Hold: c.Hold, WorkflowRevision: c.WorkflowRevision,
+		Screened: c.Screened, Measures: c.Measures, Keys: c.Keys,
+	}
+	if c.Work == nil {
+		if seq > 0 { // the summary is the one before
+			r.Summary = verification.Summary{Workflow: c.Summary.Workflow}
+		}
+		return r, nil
+	}
+	r.Work = make([]dueWork, 0, len(c.Work))
+	for _, key := range c.Work.Keys() {
+		due := c.Work[key]
+		if key.Kind == store.WorkAdvance && c.Hold == store.Leased && !due.IsZero() && len(c.Events) > 0 {
+			due = c.Events[len(c.Events)-1].At // and not when the lease ends
+		}
+		r.Work = append(r.Work, dueWork{key.Kind, key.Seq, due})
+	}
+	return r, nil
+}
+
+func (r appended) apply(ctx context.Context, m *memory.Store) error {
+	events, err := verification.DecodeEvents(r.Events)
+	if err != nil {
+		return err
+	}
+	c := store.Commit{
+		Events: events, Summary: r.Summary, Hold: r.Hold, WorkflowRevision: r.WorkflowRevision,
+		Screened: r.Screened, Measures: r.Measures, Keys: r.Keys,
+	}
+	if r.Work != nil {
+		c.Work = store.DueWork{}
+	}
+	for _, w := range r.Work {
+		c.Work[store.WorkKey{Kind: w.Kind, Seq: w.Seq}] = w.Due
+	}
+	return m.Append(ctx, r.Tenant, r.Run, r.Seq, c)
+}
+
+// claimed is a claim of a run in the review queue.
+type claimed struct {
+	Run    verification.RunID    `json:"run"`
+	Tenant verification.TenantID `json:"tenant"`
+	Claim  verification.Claim    `json:"claim"`
+}
+
+func (r claimed) apply(ctx context.Context, m *memory.Store) error {
+	_, err := m.Claim(ctx, r.Tenant, r.Run, r.Claim)
+	return err
+}
+
+// worked has the new states of pieces of work.
+type worked struct {
+	Pieces []pieceState `json:"pieces"`
+}
+
+// pieceState is a memory.Piece.
+type pieceState struct {
+	Run     verification.RunID    `json:"run"`
+	Tenant  verification.TenantID `json:"tenant"`
+	Kind    store.WorkKind        `json:"kind"`
+	Seq     int                   `json:"seq"`
+	Due     time.Time             `json:"due"` // zero removes the work
+	Attempt int                   `json:"attempt"`
+	Lost    int                   `json:"lost"`
+	LeftAt  time.Time             `json:"left_at"`
+	Taken   bool                  `json:"taken"`
+}
+
+func stateOf(p memory.Piece) pieceState {
+	return pieceState{p.Run.Run, p.Run.Tenant, p.Key.Kind, p.Key.Seq, p.Due, p.Attempt, p.Lost, p.LeftAt, p.Taken}
+}
+
+func (r worked) apply(_ context.Context, m *memory.Store) error {
+	for _, p := range r.Pieces {
+		err := m.SetPiece(memory.Piece{
+			Run: verification.RunRef{Tenant: p.Tenant, Run: p.Run}, Key: store.WorkKey{Kind: p.Kind, Seq: p.Seq},
+			Due: p.Due, Attempt: p.Attempt, Lost: p.Lost, LeftAt: p.LeftAt, Taken: p.Taken,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// workflowSaved is a workflow, and its new version if there is one.
+type workflowSaved struct {
+	Tenant   verification.TenantID `json:"tenant"`
+	Workflow verification.Workflow `json:"workflow"`
+	Version  *verification.Version `json:"version"`
+}
+
+func (r workflowSaved) apply(ctx context.Context, m *memory.Store) error {
+	return m.SaveWorkflow(ctx, r.Tenant, r.Workflow, r.Version)
+}
+
+// tenantSaved is a tenant.
+type tenantSaved struct {
+	Tenant verification.Tenant `json:"tenant"`
+}
+
+func (r tenantSaved) apply(ctx context.Context, m *memory.Store) error {
+	return m.SaveTenant(ctx, r.Tenant)
+}
+
+// accountSaved is an account.
+type accountSaved struct {
+	Account verification.Account `json:"account"`
+}
+
+func (r accountSaved) apply(ctx context.Context, m *memory.Store) error {
+	return m.SaveAccount(ctx, r.Account)
+}
+
+// keyRecord is an idempotency key.
+type keyRecord struct {
+	Tenant verification.TenantID   `json:"tenant"`
+	Record store.IdempotencyRecord `json:"record"`
+}
+
+type (
+	keyClaimed  keyRecord
+	keySettled  keyRecord
+	keyReleased keyRecord
+)
+
+func (r keyClaimed) apply(ctx context.Context, m *memory.Store) error {
+	_, err := m.ClaimIdempotencyKey(ctx, r.Tenant, r.Record)
+	return err
+}
+
+func (r keySettled) apply(ctx context.Context, m *memory.Store) error {
+	return m.SettleIdempotencyKey(ctx, r.Tenant, r.Record)
+}
+
+func (r keyReleased) apply(ctx context.Context, m *memory.Store) error {
+	return m.ReleaseIdempotencyKey(ctx, r.Tenant, r.Record)
+}
+
+// deliverySaved is a delivery.
+type deliverySaved struct {
+	Tenant   verification.TenantID `json:"tenant"`
+	Delivery verification.Delivery `json:"delivery"`
+}
+
+func (r deliverySaved) apply(ctx context.Context, m *memory.Store) error {
+	return m.SaveDelivery(ctx, r.Tenant, r.Delivery)
+}
+
+// passHeld is a call of HoldPass.
+type passHeld struct {
+	Pass store.RescreenPass `json:"pass"`
+	Now  time.Time          `json:"now"`
+}
+
+func (r passHeld) apply(ctx context.Context, m *memory.Store) error {
+	_, err := m.HoldPass(ctx, r.Pass, r.Now)
+	return err
+}

@@ -1,0 +1,200 @@
+// The writer: group commit of the records, and the segments that it writes.
+
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// group is what is written and synced at once.
+type group struct {
+	frames []byte
+	done   chan struct{} // closed when the frames are on disk, or err is set
+	err    error
+}
+
+func newGroup(buffer []byte) *group { return &group{frames: buffer[:0], done: make(chan struct{})} }
+
+// writer writes groups of records, one after the other.
+type writer struct {
+	// mu fixes the order of the records. It is held while a call changes the memory store.
+	mu      sync.Mutex
+	filling *group // takes the next records
+	writing *group // nil while the writer is idle
+	err     error  // why no more is written
+	closing bool
+
+	wake  chan struct{}
+	ended chan struct{}
+	out   segments // only the goroutine of the writer uses it
+	fail  func(error)
+}
+
+func newWriter(out segments, fail func(error)) *writer {
+	return &writer{filling: newGroup(nil), wake: make(chan struct{}, 1), ended: make(chan struct{}), out: out, fail: fail}
+}
+
+// addLocked adds a record. The caller holds mu.
+func (w *writer) addLocked(k kind, payload []byte) {
+	w.filling.frames = appendFrame(w.filling.frames, k, currentVersion, payload)
+	w.wakeUp()
+}
+
+func (w *writer) wakeUp() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// newestLocked returns the group with the newest record; nil if all records are on disk.
+func (w *writer) newestLocked() *group {
+	if len(w.filling.frames) > 0 {
+		return w.filling
+	}
+	return w.writing
+}
+
+// run writes groups until close is called or a write fails.
+func (w *writer) run() {
+	defer close(w.ended)
+	var buffer []byte
+	for range w.wake {
+		w.mu.Lock()
+		g := w.filling
+		if len(g.frames) == 0 {
+			closing := w.closing
+			w.mu.Unlock()
+			if closing {
+				return
+			}
+			continue
+		}
+		w.filling, w.writing = newGroup(buffer), g
+		w.mu.Unlock()
+		err := w.out.write(g.frames)
+		w.mu.Lock()
+		w.writing = nil
+		if err != nil {
+			w.failLocked(err)
+		}
+		g.err = w.err
+		if w.closing {
+			w.wakeUp()
+		}
+		w.mu.Unlock()
+		close(g.done)
+		if err != nil {
+			w.fail(err)
+			return
+		}
+		buffer = g.frames
+		if cap(buffer) > maxBuffer {
+			buffer = nil
+		}
+	}
+}
+
+// maxBuffer is the largest buffer that the writer uses again, in bytes.
+const maxBuffer = 1 << 20
+
+// failLocked ends the service: nothing is known any more about what is on disk.
+func (w *writer) failLocked(err error) {
+	failed := verification.Unavailable("store", "the journal could not be written; restart the host")
+	failed.Cause = err
+	w.err, w.filling.err = failed, failed
+	close(w.filling.done)
+}
+
+// servingLocked returns why no call is served any more; nil if calls are served.
+func (w *writer) servingLocked() error {
+	if w.closing && w.err == nil {
+		return verification.Unavailable("store", "the journal is closed")
+	}
+	return w.err
+}
+
+// close writes what waits and ends the writer. It returns the error of the write that failed.
+func (w *writer) close() error {
+	w.mu.Lock()
+	again := w.closing
+	w.closing = true
+	w.mu.Unlock()
+	w.wakeUp()
+	<-w.ended
+	if again {
+		return nil
+	}
+	return errors.Join(w.err, w.out.close())
+}
+
+// segments appends to the newest segment of a journal.
+type segments struct {
+	disk   disk
+	limit  int64 // of the size of a segment, unless one group is larger
+	number int
+	file   file
+	size   int64
+	head   int64 // the size of the first frame
+}
+
+// write writes a group and syncs it.
+func (s *segments) write(frames []byte) error {
+	if s.size > s.head && s.size+int64(len(frames)) > s.limit {
+		if err := errors.Join(s.close(), s.begin(s.number+1)); err != nil {
+			return err
+		}
+	}
+	return s.append(frames)
+}
+
+func (s *segments) append(frames []byte) error {
+	n, err := s.file.Write(frames)
+	if err == nil && n < len(frames) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", segmentName(s.number), err)
+	}
+	if err := s.file.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", segmentName(s.number), err)
+	}
+	s.size += int64(n)
+	return nil
+}
+
+// begin begins a segment. Once begin has returned, the segment survives a loss of power.
+func (s *segments) begin(number int) error {
+	payload, err := encode(begun{Segment: number})
+	if err != nil {
+		return err
+	}
+	f, err := s.disk.Create(number)
+	if err != nil {
+		return fmt.Errorf("create %s: %w", segmentName(number), err)
+	}
+	head := appendFrame(nil, kindBegun, currentVersion, payload)
+	s.number, s.file, s.size, s.head = number, f, 0, int64(len(head))
+	if err := s.append(head); err != nil {
+		return errors.Join(err, s.close())
+	}
+	if err := s.disk.SyncFolder(); err != nil {
+		return errors.Join(fmt.Errorf("sync the folder after %s: %w", segmentName(number), err), s.close())
+	}
+	return nil
+}
+
+// close closes the file of the newest segment, whose records are on disk.
+func (s *segments) close() error {
+	if s.file == nil {
+		return nil
+	}
+	f := s.file
+	s.file = nil
+	return f.Close()
+}
