@@ -31,6 +31,7 @@ func SegmentName(segment int) string { return segmentName(segment) }
 type Frame struct {
 	Kind    string
 	Offset  int
+	Size    int
 	Group   int // the offset of the first frame of its group
 	Payload string
 }
@@ -42,7 +43,7 @@ func Frames(raw []byte) (all []Frame) {
 		if err != nil {
 			return all
 		}
-		all = append(all, Frame{f.kind.String(), at, at - f.group, string(f.payload)})
+		all = append(all, Frame{f.kind.String(), at, f.size(), at - f.group, string(f.payload)})
 		at += f.size()
 	}
 }

@@ -1,17 +1,14 @@
 package journal_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
@@ -40,7 +37,8 @@ type names struct {
 	mu        sync.Mutex
 	tenants   map[verification.TenantID]bool
 	runs      map[verification.RunRef]bool
-	work      map[store.WorkKind]bool
+	pieces    map[piece]bool
+	renewed   map[verification.RunRef]bool
 	keys      map[store.SearchKey]bool
 	requests  map[request]bool
 	workflows map[workflowOf]map[string]bool // the hashes of their versions
@@ -58,6 +56,10 @@ type (
 		tenant verification.TenantID
 		id     verification.WorkflowID
 	}
+	piece struct {
+		run verification.RunRef
+		key store.WorkKey
+	}
 	noticeOf struct {
 		tenant verification.TenantID
 		ref    verification.NoticeRef
@@ -66,7 +68,8 @@ type (
 
 func newNames() *names {
 	return &names{
-		tenants: map[verification.TenantID]bool{}, runs: map[verification.RunRef]bool{}, work: map[store.WorkKind]bool{},
+		tenants: map[verification.TenantID]bool{}, runs: map[verification.RunRef]bool{}, pieces: map[piece]bool{},
+		renewed: map[verification.RunRef]bool{},
 		keys: map[store.SearchKey]bool{}, requests: map[request]bool{}, workflows: map[workflowOf]map[string]bool{},
 		accounts: map[string]bool{}, notices: map[noticeOf]bool{},
 	}
@@ -86,12 +89,13 @@ func (n noted) note(f func()) {
 
 func (n noted) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
 	n.note(func() {
-		n.tenants[t], n.runs[verification.RunRef{Tenant: t, Run: id}] = true, true
+		ref := verification.RunRef{Tenant: t, Run: id}
+		n.tenants[t], n.runs[ref] = true, true
 		for key := range c.Work {
-			n.work[key.Kind] = true
+			n.pieces[piece{ref, key}] = true
 		}
 		for _, l := range c.Screened {
-			n.work[store.RescreenWork(l.List)] = true
+			n.pieces[piece{ref, store.WorkKey{Kind: store.RescreenWork(l.List)}}] = true
 		}
 		for _, k := range c.Keys {
 			n.keys[k] = true
@@ -103,6 +107,15 @@ func (n noted) Append(ctx context.Context, t verification.TenantID, id verificat
 		}
 	})
 	return n.Store.Append(ctx, t, id, seq, c)
+}
+
+func (n noted) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
+	n.note(func() {
+		for _, ref := range runs {
+			n.renewed[ref] = true
+		}
+	})
+	return n.Store.Renew(ctx, runs, until)
 }
 
 func (n noted) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, v *verification.Version) error {
@@ -144,9 +157,9 @@ func (n noted) SaveDelivery(ctx context.Context, t verification.TenantID, d veri
 	return n.Store.SaveDelivery(ctx, t, d)
 }
 
-// read returns the result of every read of the named, by a text that describes the read.
-// The last entries take all work that is ever due.
-func (n *names) read(ctx context.Context, s store.Store) (map[string]any, error) {
+// read returns the result of every read of the named, by a text that describes the read, and
+// the state of all work in m.
+func (n *names) read(ctx context.Context, s store.Store, m *memory.Store) (map[string]any, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	all, failed := map[string]any{}, []error(nil)
@@ -166,7 +179,7 @@ func (n *names) read(ctx context.Context, s store.Store) (map[string]any, error)
 		add(events, err, "Load(%s, %s)", ref.Tenant, ref.Run)
 	}
 	for t := range n.tenants {
-		n.lists(ctx, s, t, add)
+		n.readLists(ctx, s, t, add)
 		found, err := s.Tenant(ctx, t)
 		add(found, err, "Tenant(%s)", t)
 		logo, err := s.Logo(ctx, t)
@@ -207,15 +220,20 @@ func (n *names) read(ctx context.Context, s store.Store) (map[string]any, error)
 	passes, err := s.RescreenPasses(ctx)
 	for i := range passes {
 		passes[i].HeldUntil = time.Time{} // extensions are not kept
-		n.work[store.RescreenWork(passes[i].List)] = true
 	}
 	add(passes, err, "RescreenPasses()")
-	n.takeAll(ctx, s, add)
+	for p := range n.pieces {
+		state := m.Piece(p.run, p.key)
+		if state.Taken || n.renewed[p.run] && p.key.Kind == store.WorkAdvance {
+			state.Due = time.Time{} // the end of the lease
+		}
+		add(state, nil, "Piece(%+v)", p)
+	}
 	return all, errors.Join(failed...)
 }
 
-// lists reads the lists of a tenant: of runs, of the review queue, and of measures.
-func (n *names) lists(ctx context.Context, s store.Store, t verification.TenantID, add func(any, error, string, ...any)) {
+// readLists reads the lists of a tenant: of runs, of the review queue, and of measures.
+func (n *names) readLists(ctx context.Context, s store.Store, t verification.TenantID, add func(any, error, string, ...any)) {
 	queries := []store.RunQuery{{}, {Order: store.OldestFirst}, {Order: store.DueFirst}}
 	for k := range n.keys {
 		queries = append(queries, store.RunQuery{Keys: []store.SearchKey{k}})
@@ -246,20 +264,5 @@ func (n *names) lists(ctx context.Context, s store.Store, t verification.TenantI
 		counts.Workflow = w.id
 		found, err := s.Measures(ctx, t, counts)
 		add(found, err, "Measures(%s, %s)", t, w.id)
-	}
-}
-
-// takeAll takes all work, without its leases.
-func (n *names) takeAll(ctx context.Context, s store.Store, add func(any, error, string, ...any)) {
-	for _, kind := range slices.Sorted(maps.Keys(n.work)) {
-		r := store.TakeRequest{Kind: kind, Now: n.latest.AddDate(100, 0, 0), Lease: time.Minute, Max: 10_000, MaxPerTenant: 10_000}
-		work, _, err := s.Take(ctx, r)
-		for i := range work {
-			work[i].Lease = ""
-		}
-		slices.SortFunc(work, func(a, b store.Work) int {
-			return cmp.Or(strings.Compare(string(a.Tenant), string(b.Tenant)), strings.Compare(string(a.Run), string(b.Run)), cmp.Compare(a.Seq, b.Seq))
-		})
-		add(work, err, "Take(%s)", kind)
 	}
 }

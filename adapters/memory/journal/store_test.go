@@ -2,11 +2,16 @@ package journal_test
 
 import (
 	"context"
+	"reflect"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/storetest"
@@ -31,20 +36,159 @@ func TestStoreKeepsTheContract(t *testing.T) {
 	}
 }
 
-// sameReads fails the test unless two stores read the same, and returns the number of reads.
-func sameReads(t testing.TB, n *names, want, got store.Store) int {
+// sameReads fails the test unless a journal reads like a store in memory, and returns the
+// number of reads.
+func sameReads(t interface {
+	Context() context.Context
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}, n *names, want *memory.Store, got *journal.Store) int {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // also in a cleanup
-	before, err := n.read(ctx, want)
+	before, err := n.read(ctx, want, want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := n.read(ctx, got)
+	after, err := n.read(ctx, got, got.Memory())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := gocmp.Diff(before, after, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("reads of the store that is opened again (-before +after):\n%s", diff)
+		t.Fatalf("reads of the store that is opened again (-before +after):\n%s", diff)
 	}
 	return len(before)
+}
+
+// TestCallsWaitForWhatTheySaw calls every method of every port while a record is not on disk.
+func TestCallsWaitForWhatTheySaw(t *testing.T) {
+	methods := reflect.TypeFor[store.Store]()
+	for i := range methods.NumMethod() {
+		method := methods.Method(i)
+		t.Run(method.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, gate := newFakeDisk(), make(chan struct{})
+				s, err := journal.OpenDisk(t.Context(), d, journal.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				call := func() (ended chan struct{}) {
+					ended = make(chan struct{})
+					args := []reflect.Value{reflect.ValueOf(t.Context())}
+					for n := 1; n < method.Type.NumIn(); n++ {
+						args = append(args, reflect.Zero(method.Type.In(n)))
+					}
+					go func() {
+						defer close(ended)
+						reflect.ValueOf(s).MethodByName(method.Name).Call(args)
+					}()
+					synctest.Wait()
+					return ended
+				}
+				<-call() // while the journal is idle
+				d.gate = gate
+				var callers sync.WaitGroup
+				callers.Go(func() {
+					if err := startRun(t.Context(), s, 0); err != nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+				ended := call()
+				select {
+				case <-ended:
+					t.Errorf("%s returned while a record was not on disk", method.Name)
+				default:
+				}
+				close(gate)
+				callers.Wait()
+				<-ended
+				closed(t, s)
+			})
+		})
+	}
+}
+
+// TestReadersSeeOnlyWhatIsOnDisk is also for the race detector. Each reader copies the disk as
+// a loss of power would leave it, after a read: what it has read must be there.
+func TestReadersSeeOnlyWhatIsOnDisk(t *testing.T) {
+	const writers, each = 8, 25
+	d := newFakeDisk()
+	s, err := journal.OpenDisk(t.Context(), d, journal.Options{SegmentBytes: 20_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var callers sync.WaitGroup
+	for w := range writers {
+		callers.Go(func() {
+			for i := range each {
+				if err := startRun(t.Context(), s, w*each+i); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		callers.Go(func() {
+			for range each {
+				count := func(s store.Store) int {
+					p, err := s.List(t.Context(), tenant, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Now: start()})
+					if err != nil {
+						t.Error(err)
+					}
+					return p.Total
+				}
+				seen := count(s)
+				copied, err := journal.OpenDisk(t.Context(), d.afterPowerLoss(), journal.Options{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if kept := count(copied); kept < seen {
+					t.Errorf("%d runs were read, and %d are kept", seen, kept)
+				}
+				closed(t, copied)
+			}
+		})
+	}
+	callers.Wait()
+	closed(t, s)
+}
+
+func TestARestartEndsLeasesAndCountsThem(t *testing.T) {
+	dir := t.TempDir()
+	take := func(s store.Store, now time.Time) []store.Work {
+		work, _, err := s.Take(t.Context(), store.TakeRequest{Kind: store.WorkAdvance, Now: now, Lease: time.Hour, Max: 9, MaxPerTenant: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return work
+	}
+	s := openIn(t, dir, journal.Options{})
+	now := start().Add(time.Minute)
+	for n := range 2 {
+		if err := startRun(t.Context(), s, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leased := started(2)
+	leased.Hold, leased.Work[store.WorkKey{Kind: store.WorkAdvance}] = store.Leased, now.Add(time.Hour)
+	if err := s.Append(t.Context(), tenant, runID(2), 0, leased); err != nil {
+		t.Fatal(err)
+	}
+	for lost := range 6 {
+		work := take(s, now)
+		if lost == 0 {
+			if len(work) != 1 || work[0].Run != runID(0) {
+				t.Fatalf("Take = %+v, want the first run", work)
+			}
+		} else {
+			if len(work) != 2 || work[0].Lost+work[1].Lost != 2*lost {
+				t.Errorf("after %d restarts: Take = %+v, want the first and the leased run with %d lost leases", lost, work, lost)
+			}
+		}
+		closed(t, s)
+		s = openIn(t, dir, journal.Options{})
+	}
+	if work := take(s, now.Add(time.Second)); len(work) != 3 {
+		t.Errorf("Take = %+v, want also the run that is due later", work)
+	}
 }

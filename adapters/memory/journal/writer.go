@@ -26,7 +26,8 @@ type writer struct {
 	mu      sync.Mutex
 	filling *group // takes the next records
 	writing *group // nil while the writer is idle
-	err     error  // why no more is written
+	err     error  // what callers are told once a write has failed
+	cause   error  // why it has failed
 	closing bool
 
 	wake  chan struct{}
@@ -107,7 +108,7 @@ const maxBuffer = 1 << 20
 func (w *writer) failLocked(err error) {
 	failed := verification.Unavailable("store", "the journal could not be written; restart the host")
 	failed.Cause = err
-	w.err, w.filling.err = failed, failed
+	w.cause, w.err, w.filling.err = err, failed, failed
 	close(w.filling.done)
 }
 
@@ -130,7 +131,7 @@ func (w *writer) close() error {
 	if again {
 		return nil
 	}
-	return errors.Join(w.err, w.out.close())
+	return errors.Join(w.cause, w.out.close())
 }
 
 // segments appends to the newest segment of a journal.
