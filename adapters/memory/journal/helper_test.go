@@ -70,7 +70,7 @@ func newNames() *names {
 	return &names{
 		tenants: map[verification.TenantID]bool{}, runs: map[verification.RunRef]bool{}, pieces: map[piece]bool{},
 		renewed: map[verification.RunRef]bool{},
-		keys: map[store.SearchKey]bool{}, requests: map[request]bool{}, workflows: map[workflowOf]map[string]bool{},
+		keys:    map[store.SearchKey]bool{}, requests: map[request]bool{}, workflows: map[workflowOf]map[string]bool{},
 		accounts: map[string]bool{}, notices: map[noticeOf]bool{},
 	}
 }

@@ -43,7 +43,8 @@ func sameReads(t interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
-}, n *names, want *memory.Store, got *journal.Store) int {
+}, n *names, want *memory.Store, got *journal.Store,
+) int {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // also in a cleanup
 	before, err := n.read(ctx, want, want)

@@ -1,0 +1,150 @@
+package journal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+// completeRun appends the history of a run of five checks as an engine does: one append for
+// each step, under a lease, and then its notice is sent.
+func completeRun(ctx context.Context, s store.Store, n int) error {
+	at := start().Add(time.Duration(n) * time.Second)
+	steps := [][]verification.Fact{{verification.Started{
+		Workflow: workflow, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: fmt.Sprint("customer-", n),
+	}}}
+	data := verification.Data(`{"registered_name":"ASHA RAO","status":"valid","pan":"ABCPR1234F","name_match":0.97,"last_updated":"2026-01-05"}`)
+	for _, node := range []verification.NodeID{"a", "b", "c", "d", "e"} {
+		last := len(steps) - 1
+		steps[last] = append(steps[last], verification.Dispatched{Node: node, Key: string(node), Label: "Check", Provider: "sandbox", Dispatch: 1, Visit: 1})
+		steps = append(steps, []verification.Fact{verification.ResultRecorded{Node: node, Passed: true, Data: data}})
+	}
+	steps[len(steps)-1] = append(steps[len(steps)-1], verification.Completed{Node: "done"})
+	run, seq := verification.Run{ID: runID(n)}, 0
+	for i, facts := range steps {
+		var events []verification.Event
+		for _, f := range facts {
+			events = append(events, verification.Event{At: at, Fact: f})
+		}
+		after := run.EvolveAll(events)
+		if i == 0 {
+			after = verification.Fold(runID(n), events)
+		}
+		c := store.NewCommit(run, after, events, time.UTC)
+		switch i {
+		case 0:
+			c.Hold, c.Work[store.WorkKey{Kind: store.WorkAdvance}] = store.Leased, at.Add(20*time.Second)
+		case len(steps) - 1:
+			c.Work[store.WorkKey{Kind: store.WorkAnnounce}] = at
+		default:
+			c.Work = nil
+		}
+		if err := s.Append(ctx, tenant, runID(n), seq, c); err != nil {
+			return err
+		}
+		run, seq = after, seq+len(events)
+	}
+	work, _, err := s.Take(ctx, store.TakeRequest{Kind: store.WorkAnnounce, Now: at, Lease: time.Minute, Max: 1, MaxPerTenant: 1})
+	for _, w := range work {
+		err = s.Finish(ctx, w)
+	}
+	return err
+}
+
+// completeRuns completes runs with several clients at once.
+func completeRuns(ctx context.Context, s store.Store, runs, clients int) error {
+	var next atomic.Int64
+	errs := make(chan error, clients)
+	for range clients {
+		go func() {
+			var err error
+			for err == nil {
+				n := int(next.Add(1))
+				if n > runs {
+					break
+				}
+				err = completeRun(ctx, s, n)
+			}
+			errs <- err
+		}()
+	}
+	var failed error
+	for range clients {
+		failed = errors.Join(failed, <-errs)
+	}
+	return failed
+}
+
+// BenchmarkRuns completes runs on the journal, on the store in memory, and beside a loop that
+// writes a record of the same size and syncs it. Compare the results of one execution only.
+func BenchmarkRuns(b *testing.B) {
+	for _, clients := range []int{1, 32} {
+		b.Run(fmt.Sprintf("memory/clients=%d", clients), func(b *testing.B) { benchRuns(b, memory.New(), clients) })
+		b.Run(fmt.Sprintf("journal/clients=%d", clients), func(b *testing.B) {
+			benchRuns(b, openIn(b, b.TempDir(), journal.Options{}), clients)
+		})
+	}
+	b.Run("sync", func(b *testing.B) {
+		f, err := os.Create(filepath.Join(b.TempDir(), "file"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer func() { _ = f.Close() }()
+		record := make([]byte, 600)
+		for b.Loop() {
+			if _, err := f.Write(record); err != nil {
+				b.Fatal(err)
+			}
+			if err := f.Sync(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "syncs/s")
+	})
+}
+
+func benchRuns(b *testing.B, s store.Store, clients int) {
+	b.Helper()
+	b.ReportAllocs()
+	if err := completeRuns(b.Context(), s, b.N, clients); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
+}
+
+// BenchmarkOpen opens a journal of completed runs.
+func BenchmarkOpen(b *testing.B) {
+	const completed = 100_000
+	dir := b.TempDir()
+	s := openIn(b, dir, journal.Options{})
+	if err := completeRuns(b.Context(), s, completed, 64); err != nil {
+		b.Fatal(err)
+	}
+	closed(b, s)
+	var size int64
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			b.Fatal(err)
+		}
+		size += info.Size()
+	}
+	for b.Loop() {
+		closed(b, openIn(b, dir, journal.Options{}))
+	}
+	b.ReportMetric(float64(size)/completed, "bytes/run")
+}

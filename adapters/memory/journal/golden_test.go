@@ -1,0 +1,183 @@
+package journal_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
+)
+
+// TestGoldenJournalsAreReadForEver opens journals that earlier builds wrote, and compares
+// every read with a store in memory that was given the same calls. A golden journal is never
+// written again: a new version of a record gets a new one, with calls of its own.
+func TestGoldenJournalsAreReadForEver(t *testing.T) {
+	var kinds []string
+	for name, calls := range map[string]func(context.Context, store.Store) error{"v1": callsOfV1} {
+		stored := filepath.Join("testdata", name)
+		if _, err := os.Stat(stored); errors.Is(err, fs.ErrNotExist) && os.Getenv(golden.Env) == "1" {
+			writeGolden(t, stored, calls)
+		}
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(stored)); err != nil {
+			t.Fatal(err)
+		}
+		s := openIn(t, dir, journal.Options{})
+		m, n := memory.New(), newNames()
+		if err := calls(t.Context(), noted{m, n}); err != nil {
+			t.Fatal(err)
+		}
+		if compared := sameReads(t, n, m, s); compared < 40 {
+			t.Errorf("%s: %d reads were compared, want all", name, compared)
+		}
+		raw, err := os.ReadFile(filepath.Join(stored, journal.SegmentName(1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range journal.Frames(raw) {
+			kinds = append(kinds, f.Kind)
+		}
+	}
+	for _, kind := range journal.Kinds() {
+		if !slices.Contains(kinds, kind) {
+			t.Errorf("no golden journal has a record of the kind %q", kind)
+		}
+	}
+}
+
+func writeGolden(t *testing.T, dir string, calls func(context.Context, store.Store) error) {
+	t.Helper()
+	s := openIn(t, dir, journal.Options{})
+	if err := calls(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, s)
+	if err := os.Remove(filepath.Join(dir, "lock")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// callsOfV1 makes the calls of the golden journal v1. They never change.
+func callsOfV1(ctx context.Context, s store.Store) error {
+	const advance, announce, list = store.WorkAdvance, store.WorkAnnounce, "sanctions"
+	now := start()
+	var failed []error
+	ok := func(err error) { failed = append(failed, err) }
+	ok(s.SaveTenant(ctx, verification.Tenant{
+		ID: tenant, Name: "Zoë & Söhne <Bank>", Zone: "Asia/Kolkata", RedirectAllowlist: []string{"https://app.example/done"},
+		WebhookSecret: "whsec_a", PreviousWebhookSecret: "whsec_b", Colour: "#102030",
+		Logo:  verification.NewLogo("image/png", []byte{0x89, 'P', 'N', 'G', 0, 255}),
+		Links: verification.PageLinks{Privacy: "https://a.example/p", Help: "https://a.example/h", Legal: "https://a.example/l", Phone: "+91 98765 43210"},
+	}))
+	ok(s.SaveAccount(ctx, verification.Account{
+		ClientID: "client", Tenant: tenant, KeyHash: verification.HashAPIKey("a key of the golden journal"), Disabled: true, FromFile: true,
+		Surfaces: []verification.Surface{verification.SurfaceRuns, verification.SurfaceSignals},
+	}))
+	least, publish := 1.5, false
+	ok(s.SaveWorkflow(ctx, tenant, verification.Workflow{
+		ID: workflow, Slug: "onboarding", Name: "Onboarding", Description: "Verifies a person", RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900,
+		PublishedHash: "first", LatestHash: "first", Versions: 1, LifecycleWebhookURL: "https://a.example/hook", Retired: true, CreatedAt: now, Revision: 1,
+	}, &verification.Version{Number: 1, Hash: "first", CreatedAt: now, Definition: verification.Definition{
+		Workflow: "onboarding", ID: workflow, Name: "Onboarding", Publish: &publish, Start: "details", InputSchema: verification.Data(`{"type":"object"}`),
+		Subject: &verification.SubjectFields{Name: "steps.details.data.name"}, Compare: []verification.Comparison{{Fact: "Name", Of: []string{"input.name"}}},
+		RejectReasons: []verification.RejectReason{{Code: "wrong_name", Label: "The name differs", LabelIn: verification.Translations{"en": "The name differs", "hi": "नाम अलग है"}}},
+		Nodes: map[verification.NodeID]verification.Node{
+			"details": {
+				Type: verification.NodeCustomerInput, Label: "Details", LabelIn: verification.Translations{"en": "Details", "hi": "विवरण"}, Next: "pan",
+				Fields: verification.InputFields{
+					{Name: "income", Type: "number", Label: "Income", Min: &least}, {Name: "birth", Type: "date", Label: "Birth", MaxDate: "-18y"},
+				},
+				Groups: []verification.FieldGroup{{Label: "All", Fields: []string{"income", "birth"}}},
+			},
+			"pan": {
+				Type: verification.NodeCheck, Label: "PAN", Provider: "sandbox", With: verification.Data(`{"id":"${input.id}","op":"\u003c"}`), Next: "done",
+				Rescreen: &verification.Rescreen{List: list, Every: verification.RescreenOnChange}, OnFailed: "next",
+			},
+			"done": {Type: verification.NodeEnd},
+		},
+	}}))
+
+	history := func(facts ...verification.Fact) (events []verification.Event) {
+		for i, f := range facts {
+			events = append(events, verification.Event{At: now.Add(time.Duration(i) * time.Second), Fact: f})
+		}
+		return events
+	}
+	first := history(
+		verification.Started{
+			Workflow: workflow, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: "customer <1>",
+			Input: verification.Data(`{"name":"Zo\u00eb","n":12345678901234567890}`), RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, ReviewDueMinutes: 60,
+		},
+		verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: 1, Visit: 1, Rescreen: list},
+		verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"ok":true}`), Screening: &verification.Screening{
+			List: list, ListVersion: "1", Hits: []verification.Hit{{ID: "7", Name: "Zoe", Score: 0.75, Reasons: []string{"name"}}},
+		}},
+	)
+	append1 := func(n, seq int, all []verification.Event, change func(*store.Commit)) {
+		before := verification.Fold(runID(n), all[:seq])
+		c := store.NewCommit(before, before.EvolveAll(all[seq:]), all[seq:], time.UTC)
+		change(&c)
+		ok(s.Append(ctx, tenant, runID(n), seq, c))
+	}
+	append1(1, 0, first, func(c *store.Commit) {
+		c.Hold, c.WorkflowRevision, c.Keys = store.Leased, 1, []store.SearchKey{key(1), key(2)}
+		c.Work[store.WorkKey{Kind: advance}] = now.Add(20 * time.Second)
+	})
+	asked := append(first, history(verification.ReviewAsked{Node: "review", Label: "Review", Reason: "A hit."})...)
+	append1(1, len(first), asked, func(c *store.Commit) { c.Work[store.WorkKey{Kind: announce, Seq: 4}] = now })
+	_, err := s.Claim(ctx, tenant, runID(1), verification.Claim{By: "asha@example.com", Name: "Asha", At: now, Until: now.Add(15 * time.Minute)})
+	ok(err)
+	append1(2, 0, first[:1], func(c *store.Commit) { c.Work[store.WorkKey{Kind: advance}] = now })
+	note := append(first[:1:1], history(verification.NoteAdded{Notes: "Called back.", By: "Asha", Identity: "asha@example.com"})...)
+	append1(2, 1, note, func(c *store.Commit) { // only events and measures
+		c.Work, c.Measures = nil, []view.Measure{{MeasureKey: view.MeasureKey{Name: view.MeasureTransition, Key: "a:b", Version: 1}, Day: 20_000, Count: 2}}
+	})
+	append1(3, 0, append(first, history(verification.Completed{Node: "done", Outcome: "approved"})...), func(c *store.Commit) { c.Keys = []store.SearchKey{} })
+
+	_, err = s.HoldPass(ctx, store.RescreenPass{List: list, Version: "2", Holder: "a", HeldUntil: now.Add(time.Minute)}, now)
+	ok(err)
+	take := func(kind store.WorkKind) []store.Work {
+		work, _, err := s.Take(ctx, store.TakeRequest{Kind: kind, Now: now.Add(time.Second), Lease: time.Minute, Max: 9, MaxPerTenant: 9})
+		ok(err)
+		return work
+	}
+	for _, w := range take(store.RescreenWork(list)) {
+		ok(s.Postpone(ctx, w, now.Add(time.Hour)))
+	}
+	for _, w := range take(advance) {
+		w.LeftAt = now
+		ok(s.Release(ctx, []store.Work{w}, now.Add(time.Minute)))
+	}
+	for _, w := range take(announce) {
+		ok(s.Finish(ctx, w))
+	}
+	take(store.WorkExpire)
+
+	for i, k := range []string{"settled", "released", "open"} {
+		r := store.IdempotencyRecord{IdempotencyKey: store.IdempotencyKey{Scope: store.ScopeSignal, Key: k}, Fingerprint: "f", ID: string(runID(i)), At: now}
+		_, err := s.ClaimIdempotencyKey(ctx, tenant, r)
+		ok(err)
+		r.Result, r.Decision = "accepted", verification.DecisionApprove
+		switch k {
+		case "settled":
+			ok(s.SettleIdempotencyKey(ctx, tenant, r))
+		case "released":
+			ok(s.ReleaseIdempotencyKey(ctx, tenant, r))
+		}
+	}
+	ok(s.SaveDelivery(ctx, tenant, verification.Delivery{
+		Run: runID(1), Seq: 4, Event: "run.review_due_soon", URL: "https://a.example/hook", State: verification.DeliveryPending, Attempts: 2,
+		FirstAt: now, LastAt: now.Add(time.Minute), NextAt: now.Add(time.Hour), Class: verification.ClassTimeout,
+	}))
+	return errors.Join(failed...)
+}
