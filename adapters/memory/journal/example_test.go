@@ -1,0 +1,49 @@
+package journal_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// The store of a process that has no database. After a restart it has everything that a call
+// of the store has acknowledged.
+func ExampleOpen() {
+	dir, err := os.MkdirTemp("", "journal")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	ctx := context.Background()
+	options := journal.Options{
+		OpenedAt: time.Now(),
+		Fail:     func(err error) { log.Fatalf("The journal could not be written: %v", err) },
+	}
+	store, err := journal.Open(ctx, dir, options) // engine.Ports{Store: store, ...}
+	if err != nil {
+		log.Fatal(err)
+	}
+	bank := verification.TenantID("0190c0de-0000-7000-8000-000000000001")
+	if err := store.SaveTenant(ctx, verification.Tenant{ID: bank, Name: "Example Bank"}); err != nil {
+		log.Fatal(err)
+	}
+	if err := store.Close(); err != nil { // after the engine's Close
+		log.Fatal(err)
+	}
+
+	store, err = journal.Open(ctx, dir, options)
+	if err != nil {
+		log.Fatal(err)
+	}
+	tenant, err := store.Tenant(ctx, bank)
+	fmt.Println(tenant.Name, err)
+	if err := store.Close(); err != nil {
+		log.Fatal(err)
+	}
+	// Output: Example Bank <nil>
+}
