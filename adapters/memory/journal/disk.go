@@ -13,7 +13,7 @@ import (
 )
 
 // disk is the folder with the segments of a journal. Tests make its operations fail.
-type disk interface {
+type disk interface { //nolint:interfacebloat // one method for each operation that can fail
 	// Segments returns the numbers of the segments in order.
 	Segments() ([]int, error)
 	Read(segment int) ([]byte, error)

@@ -3,7 +3,6 @@ package journal_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"os"
 	"time"
 
@@ -16,34 +15,31 @@ import (
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "journal")
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	ctx := context.Background()
-	options := journal.Options{
-		OpenedAt: time.Now(),
-		Fail:     func(err error) { log.Fatalf("The journal could not be written: %v", err) },
-	}
+	options := journal.Options{OpenedAt: time.Now(), Fail: func(err error) { panic(err) }}
 	store, err := journal.Open(ctx, dir, options) // engine.Ports{Store: store, ...}
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	bank := verification.TenantID("0190c0de-0000-7000-8000-000000000001")
 	if err := store.SaveTenant(ctx, verification.Tenant{ID: bank, Name: "Example Bank"}); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	if err := store.Close(); err != nil { // after the engine's Close
-		log.Fatal(err)
+		panic(err)
 	}
 
 	store, err = journal.Open(ctx, dir, options)
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	tenant, err := store.Tenant(ctx, bank)
 	fmt.Println(tenant.Name, err)
 	if err := store.Close(); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	// Output: Example Bank <nil>
 }

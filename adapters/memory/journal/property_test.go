@@ -15,9 +15,10 @@ import (
 
 // caller calls a store at random, as an engine would.
 type caller struct {
-	noted
-	now  time.Time
-	work []store.Work
+	noted   // the journal
+	journal *journal.Store
+	now     time.Time
+	work    []store.Work
 }
 
 const maxRuns = 6
@@ -56,7 +57,7 @@ func key(n int) (k store.SearchKey) {
 // append appends to a run, sometimes at a length that is not its own.
 func (c *caller) append(t *rapid.T) error {
 	id := c.run(t)
-	history, err := c.Memory().Load(t.Context(), tenant, id, 0)
+	history, err := c.journal.Memory().Load(t.Context(), tenant, id, 0)
 	if err != nil && len(history) > 0 {
 		return err
 	}
@@ -95,7 +96,8 @@ func (c *caller) some(t *rapid.T) store.Work {
 	return rapid.SampledFrom(c.work).Draw(t, "work")
 }
 
-func (c *caller) Memory() store.Store { return c.Store.(*journal.Store).Memory() }
+// use makes the calls that follow on a journal.
+func (c *caller) use(s *journal.Store) { c.Store, c.journal, c.work = s, s, nil }
 
 // TestAReplayedStoreReadsTheSame calls a store at random, and compares every read with every
 // read of the store that another process opens after a loss of power.
@@ -110,7 +112,8 @@ func TestAReplayedStoreReadsTheSame(t *testing.T) {
 			}
 			return s
 		}
-		c := &caller{noted: noted{open(d), newNames()}, now: start()}
+		c := &caller{noted: noted{nil, newNames()}, now: start()}
+		c.use(open(d))
 		revision := 0
 		request := func(t *rapid.T) store.IdempotencyRecord {
 			return store.IdempotencyRecord{
@@ -179,22 +182,22 @@ func TestAReplayedStoreReadsTheSame(t *testing.T) {
 				return err
 			}),
 			"restart": func(t *rapid.T) {
-				if err := c.Store.(*journal.Store).Close(); err != nil {
+				if err := c.journal.Close(); err != nil {
 					t.Fatal(err)
 				}
 				d = d.afterKill()
-				c.Store, c.work = open(d), nil
+				c.use(open(d))
 				clear(c.renewed) // all leases have ended
 			},
 			"": func(t *rapid.T) {
 				again := open(d.afterPowerLoss())
-				sameReads(t, c.names, c.Store.(*journal.Store).Memory(), again)
+				sameReads(t, c.names, c.journal.Memory(), again)
 				if err := again.Close(); err != nil {
 					t.Fatal(err)
 				}
 			},
 		})
-		if err := c.Store.(*journal.Store).Close(); err != nil {
+		if err := c.journal.Close(); err != nil {
 			t.Fatal(err)
 		}
 	})
