@@ -24,6 +24,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -59,7 +60,7 @@ type Options struct {
 type Store struct {
 	memory *memory.Store
 	writer *writer
-	lock   *os.File
+	opened []io.Closer // the lock and the folder
 }
 
 var _ store.Store = (*Store)(nil)
@@ -85,7 +86,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the journal in %s: %w", dir, err), held.Close(), root.Close())
 	}
-	s.lock = held
+	s.opened = []io.Closer{held, root}
 	return s, nil
 }
 
@@ -133,10 +134,10 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 // ErrUnavailable. Close returns the error of a write that has failed.
 func (s *Store) Close() error {
 	err := s.writer.close()
-	if s.lock != nil {
-		err = errors.Join(err, s.lock.Close())
-		s.lock = nil
+	for _, c := range s.opened {
+		err = errors.Join(err, c.Close())
 	}
+	s.opened = nil
 	return err
 }
 

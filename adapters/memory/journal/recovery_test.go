@@ -82,6 +82,7 @@ func segmentWith(t *testing.T, n int) (dir string, raw []byte) {
 func written(raw []byte) *fakeDisk {
 	d := newFakeDisk()
 	d.files[1] = &fakeFile{disk: d, segment: 1, data: bytes.Clone(raw), durable: raw}
+	d.synced[1] = d.files[1]
 	return d
 }
 
@@ -304,6 +305,38 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 				}
 				if got := runs(t, s); got < acknowledged || got > submitted {
 					t.Errorf("%q failed, then %s: %d runs, want %d acknowledged to %d submitted", op, how, got, acknowledged, submitted)
+				}
+				closed(t, s)
+			}
+		}
+	}
+}
+
+func TestAFailedRecoveryLosesNothing(t *testing.T) {
+	_, raw := segmentWith(t, 4)
+	frames := journal.Frames(raw)
+	for whole, size := range map[int]int{0: frames[0].Size - 1, 3: len(raw) - 1, 4: len(raw)} {
+		sound := written(raw[:size])
+		s, err := journal.OpenDisk(t.Context(), sound, journal.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opening := len(sound.ops)
+		closed(t, s)
+		for at, op := range sound.ops[:opening] {
+			d := written(raw[:size])
+			d.failAt = at
+			if _, err := journal.OpenDisk(t.Context(), d, journal.Options{}); !errors.Is(err, errNoSpace) {
+				t.Errorf("%d runs, %q failed: Open = %v, want the cause", whole, op, err)
+			}
+			for how, after := range map[string]*fakeDisk{"a kill": d.afterKill(), "a loss of power": d.afterPowerLoss()} {
+				s, err := journal.OpenDisk(t.Context(), after, journal.Options{})
+				if err != nil {
+					t.Errorf("%d runs, %q failed, then %s: %v", whole, op, how, err)
+					continue
+				}
+				if got := runs(t, s); got != whole {
+					t.Errorf("%d runs, %q failed, then %s: %d runs", whole, op, how, got)
 				}
 				closed(t, s)
 			}
