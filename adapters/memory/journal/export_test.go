@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"os"
+	"strings"
 
 	"github.com/verifyd/verifyd/adapters/memory"
 )
@@ -46,6 +47,11 @@ func Frames(raw []byte) (all []Frame) {
 		all = append(all, Frame{f.kind.String(), at, f.size(), at - f.group, string(f.payload)})
 		at += f.size()
 	}
+}
+
+// AppendFrame appends a frame with the payload of a Frame.
+func AppendFrame(group []byte, k, version byte, payload string) []byte {
+	return appendFrame(group, kind(k), version, []byte(strings.TrimSuffix(payload, "\n")))
 }
 
 // Kinds returns the kinds of records.

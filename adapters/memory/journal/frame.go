@@ -93,9 +93,11 @@ func syncedAfter(segment []byte, offset int) bool {
 	return false
 }
 
-// runOf returns the id of the run in a record that may be damaged; empty if there is none.
+// runOf returns the id of the run in the record that begins with raw and may be damaged; empty
+// if there is none.
 func runOf(raw []byte) string {
 	const longest = 36
+	raw, _, _ = bytes.Cut(raw, []byte{'\n'})
 	_, rest, found := bytes.Cut(raw, []byte(`"run":"`))
 	id, _, closed := bytes.Cut(rest[:min(len(rest), longest+1)], []byte{'"'})
 	if !found || !closed {

@@ -164,6 +164,45 @@ func TestDamageIsRefusedAndNamed(t *testing.T) {
 	}
 }
 
+func TestDamageOutsideRunsNamesNoRun(t *testing.T) {
+	d := newFakeDisk()
+	s, err := journal.OpenDisk(t.Context(), d, journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: "A tenant"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := startRun(t.Context(), s, 0); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, s)
+	frames := journal.Frames(d.files[1].data)
+	damaged := written(d.files[1].data)
+	damaged.files[1].data[frames[1].Offset+30] ^= 1
+	_, err = journal.OpenDisk(t.Context(), damaged, journal.Options{})
+	if err == nil || !strings.Contains(err.Error(), "(tenant)") {
+		t.Errorf("Open = %v, want an error about the tenant", err)
+	}
+}
+
+// Records of later builds are refused, because what they say would be lost.
+func TestRecordsOfLaterBuildsAreRefused(t *testing.T) {
+	_, raw := segmentWith(t, 1)
+	frames := journal.Frames(raw)
+	head, run := raw[:frames[1].Offset], frames[1].Payload
+	for want, frame := range map[string][]byte{
+		"version 2":       journal.AppendFrame(nil, 2, 2, run),
+		"unknown kind 99": journal.AppendFrame(nil, 99, 1, run),
+		"colour":          journal.AppendFrame(nil, 2, 1, strings.Replace(run, `{"run"`, `{"colour":"red","run"`, 1)),
+	} {
+		_, err := journal.OpenDisk(t.Context(), written(append(bytes.Clone(head), frame...)), journal.Options{})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), fmt.Sprintf("offset %d", len(head))) {
+			t.Errorf("Open = %v, want an error with %q and the offset", err, want)
+		}
+	}
+}
+
 // A crash may leave the pages of the last group on disk in any order.
 func TestAGroupWithAHoleIsATornTail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
