@@ -4,8 +4,11 @@ package console_test
 
 import (
 	"bytes"
+	"context"
+	"image"
 	"image/color"
 	"image/jpeg"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,6 +24,28 @@ import (
 
 // drawing makes a console draw pages with the library.
 func drawing(o *console.Options) { o.Pages = pdfpage.New(pdfpage.Options{}) }
+
+// sketching makes a console show a page that is drawn at once: the library is compiled for
+// longer than a browser waits on a slow machine.
+func sketching(t testing.TB) func(*console.Options) {
+	t.Helper()
+	var page bytes.Buffer
+	if err := jpeg.Encode(&page, image.NewGray(image.Rect(0, 0, 707, 1000)), nil); err != nil {
+		t.Fatal(err)
+	}
+	return func(o *console.Options) { o.Pages = sketch(page.Bytes()) }
+}
+
+// sketch is the page of every file that has a page.
+type sketch []byte
+
+func (s sketch) DrawPage(_ context.Context, _ verification.TenantID, d verification.Document, content io.Reader) ([]byte, error) {
+	raw, err := io.ReadAll(content)
+	if err == nil && !bytes.Contains(raw, []byte("/Page")) {
+		err = &verification.Error{Kind: verification.ErrInvalid, Subject: "document", Message: "it has no page: " + d.ID, Cause: io.EOF}
+	}
+	return s, err
+}
 
 // withDocuments starts a run whose customer sends a card, a selfie, a statement and a
 // file that is no PDF but looks like one. It returns the run and the ids by field.
@@ -138,7 +163,7 @@ func TestAConsoleWithoutADrawerOffersPDFsAsFiles(t *testing.T) {
 }
 
 func TestTheViewerShowsThePortraitTheDataAndTheVerdict(t *testing.T) {
-	d := serveWith(t, drawing)
+	d := serveWith(t, sketching(t))
 	run, ids := d.withDocuments()
 	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
 	tab.Go(d.server.URL + "/console/runs/" + string(run))
