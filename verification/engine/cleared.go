@@ -11,7 +11,8 @@ import (
 	"github.com/verifyd/verifyd/verification/view"
 )
 
-// maxEarlier is how many earlier runs of a person are read for their decisions on hits.
+// maxEarlier is how many runs with the reference id of a person, and how many with the number,
+// are read for their decisions on hits.
 const maxEarlier = 5
 
 // searchDecided is the kind of the word of a run with a decision on a hit: what the check was
@@ -52,16 +53,16 @@ func (e *Engine) decidedBefore(ctx context.Context, s *session, asked string) (r
 			Keys: []store.SearchKey{e.searchKey(s.ref.Tenant, word.Kind, word.Text)},
 		})
 		if err != nil {
-			return runs, err
+			return nil, err
 		}
 		for _, other := range found.Data {
-			if slices.Contains(seen, other.ID) || len(runs) == maxEarlier {
+			if slices.Contains(seen, other.ID) {
 				continue
 			}
 			seen = append(seen, other.ID)
 			events, err := e.ports.Store.Load(ctx, s.ref.Tenant, other.ID, 0)
 			if err != nil {
-				return runs, err
+				return nil, err // the others may clear a hit that this one keeps
 			}
 			runs = append(runs, verification.Fold(other.ID, events))
 		}

@@ -185,3 +185,30 @@ func TestAClearedHitDoesNotComeBackForThePerson(t *testing.T) {
 		t.Errorf("a hit that one reviewer keeps (-want +got):\n%s", diff)
 	}
 }
+
+func TestHitsComeBackIfADecisionCannotBeRead(t *testing.T) {
+	o := &obedient{screener: newScreener("v1")}
+	o.change("v1", "e-1", "e-2")
+	k, runs := withRuns(t, o.screens, searching)
+	d := with(screened(), "a", func(n *verification.Node) { n.Next = "look" })
+	d.Nodes["look"] = verification.Node{Type: verification.NodeReview, Next: "done"}
+	keeping, clearing := start(k, d), start(k, d) // the newest run is read first
+	for run, match := range map[verification.RunID]verification.HitMatch{clearing.ID: verification.MatchOther, keeping.ID: verification.MatchSame} {
+		if err := settle(k, run, "e-1", "asha", match); err != nil {
+			t.Fatal(err)
+		}
+	}
+	load := runs.LoadFunc
+	for _, broken := range []verification.RunID{clearing.ID, keeping.ID} {
+		runs.LoadFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+			if id == broken {
+				return nil, verification.ErrUnavailable
+			}
+			return load(ctx, t, id, after)
+		}
+		start(k, d)
+		if len(o.cleared) > 0 {
+			t.Errorf("%v are cleared although not all decisions could be read", o.cleared)
+		}
+	}
+}
