@@ -63,6 +63,29 @@ func TestAVerdictCanBeUndone(t *testing.T) {
 	}
 }
 
+func TestASignOutSendsAHeldVerdictAndForgetsIt(t *testing.T) {
+	d := serve(t)
+	ids := d.fill(2)
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/runs/" + string(ids[0]))
+	tab.See("form.decide")
+	tab.Wait(loaded)
+	tab.Set("#notes", "For the next person to read?")
+	tab.Key("a\r")
+	tab.Wait(`location.pathname.endsWith("` + string(ids[1]) + `")`)
+	tab.See("[data-undo]")
+	tab.Wait(loaded)
+	tab.Press(".popover summary")
+	tab.Press("form[data-sign-out] button")
+	tab.Wait(`!document.querySelector("[data-held-verdict]")`)
+	if kept := browser.Eval[string](tab, `JSON.stringify({...sessionStorage})`); strings.Contains(kept, "next person") {
+		t.Errorf("after the sign-out the tab keeps %s", kept)
+	}
+	if got := d.Run(ids[0]); got.Decision != verification.DecisionApprove || got.Notes != "For the next person to read?" {
+		t.Errorf("run = %q %q after the sign-out, want the verdict", got.Decision, got.Notes)
+	}
+}
+
 func TestAHeldVerdictThatIsRefusedIsTold(t *testing.T) {
 	d := serve(t)
 	ids := d.fill(2)

@@ -1,7 +1,7 @@
 // What every page of the console does with a script: it tells the server the time
 // zone, keeps what a person types until the server has taken it, and sends a form once.
 
-import "./undo.js"; // first: it holds forms back
+import { leave } from "./undo.js"; // first: it holds forms back
 import "./palette.js";
 import { keepDrafts, forgetDrafts } from "./drafts.js";
 
@@ -26,7 +26,7 @@ for (const form of document.querySelectorAll("form[method=post]")) {
 // These come after it, because a form that is not sent changes no draft.
 keepDrafts(document);
 for (const form of document.querySelectorAll("form[data-sign-out]")) {
-  form.addEventListener("submit", (event) => event.defaultPrevented || forgetDrafts());
+  form.addEventListener("submit", (event) => event.defaultPrevented || (leave(), forgetDrafts()));
 }
 addEventListener("pageshow", sendAgain); // the back button shows the page again
 

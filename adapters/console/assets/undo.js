@@ -70,8 +70,8 @@ async function send() {
       await new Promise((done) => setTimeout(done, pause));
     }
   }
-  part("again").focus();
   say(about(verdict, bar.dataset.unsent), "bad", "again", "open");
+  part("again").focus();
 }
 
 // restore keeps what was typed for the page of the run.
@@ -86,6 +86,18 @@ function undo() {
     forget();
     restore(verdict);
     location.assign(verdict.page);
+  }
+}
+
+// leave sends the held verdict without waiting for the response, and forgets all that was
+// typed: the person signs out.
+export function leave() {
+  const verdict = held();
+  if (verdict) {
+    post(verdict).catch(() => {});
+  }
+  for (const name of Object.keys(sessionStorage).filter((k) => k === key || k.startsWith(undone))) {
+    sessionStorage.removeItem(name);
   }
 }
 
