@@ -40,7 +40,7 @@ func (r *ScreeningResult) recorded() *Screening {
 	if r == nil {
 		return nil
 	}
-	s := &Screening{List: clean(r.List), ListVersion: clean(r.ListVersion)}
+	s := &Screening{List: clean(r.List), ListVersion: clean(r.ListVersion), Total: r.Total}
 	for _, h := range r.Hits {
 		s.Hits = append(s.Hits, h.cleaned())
 	}

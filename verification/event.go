@@ -85,6 +85,8 @@ type Screening struct {
 	List        string `json:"list"`
 	ListVersion string `json:"list_version"`
 	Hits        []Hit  `json:"hits,omitempty"`
+	// Total is how many hits were found; 0 for no more than Hits.
+	Total int `json:"total,omitempty"`
 }
 
 // DispatchFailed records a dispatch without a result.

@@ -61,6 +61,8 @@ type ScreeningResult struct {
 	List        string
 	ListVersion string // the version that was searched
 	Hits        []Hit  // the best first
+	// Total is how many hits were found, if Hits has only the best; else 0.
+	Total int
 	// NotCompared says what of the person or company could not be compared with the list;
 	// empty if everything was.
 	NotCompared []string

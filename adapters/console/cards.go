@@ -3,7 +3,6 @@
 package console
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -45,18 +44,6 @@ func withoutHits(all []verification.Sentence) []verification.Sentence {
 // withoutBadge leaves out the sentence that says what the badge of a failed check does.
 func withoutBadge(all []verification.Sentence) []verification.Sentence {
 	return slices.DeleteFunc(slices.Clone(all), func(one verification.Sentence) bool { return one.Key == "not_passed" })
-}
-
-// hitsFound returns how many hits a screening recorded, and how many it found.
-func hitsFound(card verification.Card) (shown, total int) {
-	if card.Screening == nil {
-		return 0, 0
-	}
-	var found struct {
-		Total int `json:"hits_total"`
-	}
-	_ = json.Unmarshal(card.Data, &found) // recorded data is valid JSON; without a number the total stays unknown
-	return len(card.Screening.Hits), found.Total
 }
 
 // cardData is what a step recorded on one visit.
@@ -110,8 +97,8 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 		}
 		if len(v.Hits) > 0 && v.Reason != "" {
 			v.Reason = strings.TrimSpace(s.count("card.hits", len(v.Hits)) + ". " + s.sentences(withoutHits(card.Sentences)))
-			if shown, total := hitsFound(card); total > shown {
-				v.Reason += " " + s.say("card.hits.total", total, shown)
+			if found := card.Screening; found != nil && found.Total > len(found.Hits) {
+				v.Reason += " " + s.say("card.hits.total", found.Total, len(found.Hits))
 			}
 		}
 		for _, visit := range slices.Backward(card.Visits) {

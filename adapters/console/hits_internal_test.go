@@ -57,14 +57,3 @@ func TestDatesAreMarkedAsFarAsTheyAgree(t *testing.T) {
 		}
 	}
 }
-
-func TestAScreeningSaysHowManyHitsItFound(t *testing.T) {
-	card := verification.Card{Screening: &verification.Screening{Hits: make([]verification.Hit, 10)}, Data: verification.Data(`{"hits_total":30}`)}
-	if shown, total := hitsFound(card); shown != 10 || total != 30 {
-		t.Errorf("hits = %d of %d, want 10 of 30", shown, total)
-	}
-	card.Data = verification.Data(`{}`)
-	if shown, total := hitsFound(card); total > shown {
-		t.Errorf("without a total, hits = %d of %d", shown, total)
-	}
-}

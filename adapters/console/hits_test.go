@@ -31,7 +31,7 @@ func (d *desk) watched(reference string) verification.RunID {
 		},
 	})
 	found := enginetest.Pass(map[string]any{"analysis_ok": false})
-	found.Result.Screening = &verification.ScreeningResult{List: "fictional", ListVersion: "1", Hits: []verification.Hit{
+	found.Result.Screening = &verification.ScreeningResult{List: "fictional", ListVersion: "1", Total: 30, Hits: []verification.Hit{
 		{
 			ID: "f-1", Name: "ZAMOYSKOV, Viktor Aleksandrovich", Alias: "Vitya Zamoyskov", Score: 0.993, Reasons: []string{"Zamoyskov is the same"},
 			BirthDates: []string{"1961-03-14", "~1965"}, Countries: []string{"ru", "mh"}, Topics: []string{"sanction"}, Digest: "d1",
@@ -44,6 +44,12 @@ func (d *desk) watched(reference string) verification.RunID {
 	d.Submit(run, "details_submitted", map[string]any{"name": "Viktor Zamoyskov", "born": "1961-07-02"})
 	d.Settle()
 	return run
+}
+
+func TestAScreeningSaysHowManyHitsItFound(t *testing.T) {
+	d := serve(t)
+	run := d.watched("case-1")
+	wants(t, d.as(reviewer(verification.RoleReviewer)).get("/runs/"+string(run)), http.StatusOK, "3 possible matches on the list. The check found 30; the best 3 are here.")
 }
 
 // hitForms returns the fields of the forms of hits on a page, with the ids of their sections.

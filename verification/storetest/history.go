@@ -263,7 +263,8 @@ func everyFact() []verification.Fact {
 		verification.CallbackReceived{Node: "pan", Digest: "0f"},
 		verification.PollFailed{Node: "pan", Cause: oddText, PollAt: instant(2 * time.Minute)},
 		verification.ResultRecorded{Node: "pan", Passed: true, Data: data, Screening: &verification.Screening{
-			List: "sanctions", ListVersion: "ab", Hits: []verification.Hit{{ID: oddText}},
+			Total: 12,
+			List:  "sanctions", ListVersion: "ab", Hits: []verification.Hit{{ID: oddText}},
 		}},
 		verification.ResultRecorded{Node: "pan"},
 		verification.DispatchFailed{Node: "pan", Cause: oddText, RetryAt: instant(3 * time.Minute)},

@@ -204,6 +204,9 @@ func (j judged) result(name string, l *List) *verification.ScreeningResult {
 	for _, h := range best(j.hits) {
 		r.Hits = append(r.Hits, verification.Hit(h))
 	}
+	if len(j.hits) > len(r.Hits) {
+		r.Total = len(j.hits)
+	}
 	return r
 }
 

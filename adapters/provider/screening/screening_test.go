@@ -494,7 +494,7 @@ func TestHitsBeyondTenAreCounted(t *testing.T) {
 	for i := range entries {
 		entries[i] = screening.Entry{ID: strconv.Itoa(i), Name: "Ivan Testov", Person: true}
 	}
-	if r, _ := checked(t, nil, entries...); len(strings.Fields(idsOf(r, "hits"))) != 10 || r.Data["hits_total"] != 12 {
-		t.Errorf("data %v, want 10 hits of 12", r.Data)
+	if r, _ := checked(t, nil, entries...); len(strings.Fields(idsOf(r, "hits"))) != 10 || r.Data["hits_total"] != 12 || r.Screening.Total != 12 {
+		t.Errorf("data %v, total %d, want 10 hits of 12", r.Data, r.Screening.Total)
 	}
 }
