@@ -103,6 +103,13 @@ func shortened(text string, limit int) string {
 	return text
 }
 
+// OpenTo reports whether a person may decide on the run now, as far as other people are
+// concerned: nobody else has claimed it, and it has no proposal that the person cannot confirm.
+func (v Review) OpenTo(p Person) bool {
+	free := v.Claim.By == "" || v.Claim.IsOf(p)
+	return free && (v.Proposed == DecisionNone || !v.ProposedBy.MayBe(p))
+}
+
 // Overdue reports whether the verdict is late at a given time.
 func (v Review) Overdue(now time.Time) bool { return !v.DueAt.IsZero() && now.After(v.DueAt) }
 

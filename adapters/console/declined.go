@@ -16,8 +16,7 @@ import (
 // declinedAlone reports whether all that flags a run is that its customer declined the consent,
 // and the reviewer may decide on it.
 func (s session) declinedAlone(v verification.Review) bool {
-	free := v.Claim.By == "" || v.Claim.IsOf(s.Person())
-	return free && v.Proposed == verification.DecisionNone && slices.Equal(v.Causes, []verification.Cause{verification.CauseConsent})
+	return v.OpenTo(s.Person()) && v.Proposed == verification.DecisionNone && slices.Equal(v.Causes, []verification.Cause{verification.CauseConsent})
 }
 
 // closeDeclined rejects the runs of the form whose customers declined the consent. What has
@@ -47,14 +46,11 @@ func (c *console) closeDeclined(w http.ResponseWriter, r *http.Request, s sessio
 
 // closeRun rejects a run if it still needs a verdict for its consent alone. ok is false if it was left.
 func (c *console) closeRun(ctx context.Context, s session, id verification.RunID, notes string) (ok bool, err error) {
-	rec, err := c.engine.RunRecord(ctx, s.Tenant, id)
-	if errors.Is(err, verification.ErrNotFound) || err == nil && rec.Review == nil {
-		return false, nil
+	run, err := c.engine.Run(ctx, s.Tenant, id) // before its review: a later change is refused
+	var review verification.Review
+	if err == nil {
+		review, err = c.engine.Review(ctx, s.Tenant, id)
 	}
-	if err != nil {
-		return false, err
-	}
-	review, err := c.engine.Review(ctx, s.Tenant, id)
 	if errors.Is(err, verification.ErrNotFound) || err == nil && !s.declinedAlone(review) {
 		return false, nil
 	}
@@ -62,7 +58,7 @@ func (c *console) closeRun(ctx context.Context, s session, id verification.RunID
 		return false, err
 	}
 	_, err = c.engine.GiveVerdict(ctx, s.Tenant, id, engine.VerdictRequest{
-		Decision: verification.DecisionReject, Notes: notes, Justified: true, By: s.Name, Identity: s.Identity, Seq: rec.Seq,
+		Decision: verification.DecisionReject, Notes: notes, Justified: true, By: s.Name, Identity: s.Identity, Seq: run.Seq,
 	})
 	refused := errors.Is(err, verification.ErrConflict) || errors.Is(err, verification.ErrInvalid) || errors.Is(err, verification.ErrNotOpen)
 	if refused {

@@ -60,9 +60,8 @@ func (c *console) nextPath(ctx context.Context, s session, id verification.RunID
 	return "/queue" + f.Query()
 }
 
-// nextRun returns the next run of the queue that the reviewer can decide on: no other
-// reviewer has claimed it, and it has no proposal that this one cannot confirm. Runs that
-// are assigned to the reviewer come first, then those that are assigned to nobody; in each
+// nextRun returns the next run of the queue that is open to the reviewer. Runs that are
+// assigned to the reviewer come first, then those that are assigned to nobody; in each
 // part, those after a position come first. It returns "" if there is none.
 func (c *console) nextRun(ctx context.Context, s session, f queueFilter, except verification.RunID, after *store.QueuePosition) (verification.RunID, error) {
 	q := f.query(s, c.opt.Now())
@@ -79,10 +78,7 @@ func (c *console) nextRun(ctx context.Context, s session, f queueFilter, except 
 				return "", err
 			}
 			for _, run := range found.Data {
-				v := run.Review
-				free := v.Claim.By == "" || v.Claim.IsOf(s.Person())
-				barred := v.Proposed != verification.DecisionNone && v.ProposedBy.MayBe(s.Person())
-				if run.ID != except && free && !barred {
+				if run.ID != except && run.Review.OpenTo(s.Person()) {
 					return run.ID, nil
 				}
 			}
