@@ -22,11 +22,7 @@ func isImage(mediaType string) bool {
 // document sends an uploaded file of a run, and logs who has seen it. The browser
 // must not run or guess anything in it, and keeps no copy.
 func (c *console) document(w http.ResponseWriter, r *http.Request, s session) error {
-	run, err := runOf(r)
-	if err != nil {
-		return err
-	}
-	d, content, err := c.engine.OpenDocument(r.Context(), s.Tenant, run, chi.URLParam(r, "document"))
+	run, d, content, err := c.openDocument(r, s)
 	if err != nil {
 		return err
 	}
@@ -46,15 +42,20 @@ func (c *console) document(w http.ResponseWriter, r *http.Request, s session) er
 	return nil
 }
 
+// openDocument opens the document that a request is about. The caller closes the content.
+func (c *console) openDocument(r *http.Request, s session) (run verification.RunID, d verification.Document, content io.ReadCloser, err error) {
+	if run, err = runOf(r); err != nil {
+		return run, d, nil, err
+	}
+	d, content, err = c.engine.OpenDocument(r.Context(), s.Tenant, run, chi.URLParam(r, "document"))
+	return run, d, content, err
+}
+
 const mediaPDF = "application/pdf"
 
 // firstPage sends the first page of a PDF as an image, as document sends one.
 func (c *console) firstPage(w http.ResponseWriter, r *http.Request, s session) error {
-	run, err := runOf(r)
-	if err != nil {
-		return err
-	}
-	d, content, err := c.engine.OpenDocument(r.Context(), s.Tenant, run, chi.URLParam(r, "document"))
+	run, d, content, err := c.openDocument(r, s)
 	if err != nil {
 		return err
 	}

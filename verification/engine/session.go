@@ -273,8 +273,11 @@ func (e *Engine) save(
 	e.remember(s.ref, after)
 	e.reportFailures(s.ref, before.Wait, events)
 	// The names of reviewers are kept from metrics.
-	named := func(m view.Measure) bool { return m.Name == view.MeasureVerdictBy }
-	if counted := slices.DeleteFunc(slices.Clone(c.Measures), named); len(counted) > 0 {
+	counted, named := c.Measures, func(m view.Measure) bool { return m.Name == view.MeasureVerdictBy }
+	if slices.ContainsFunc(counted, named) {
+		counted = slices.DeleteFunc(slices.Clone(counted), named)
+	}
+	if len(counted) > 0 {
 		e.opt.Observer.Counted(counted)
 	}
 	if atRest(after) {

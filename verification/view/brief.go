@@ -11,7 +11,8 @@ import (
 // BriefOf returns whom a run is about, and the facts on which its sources differ, each with the
 // first value that differs. See SubjectOf and FactsOf.
 func BriefOf(p verification.Program, r verification.Run) (subject verification.Subject, differing []verification.Differing) {
-	facts := FactsOf(p, r, nil, nil)
+	values := p.FactValues(r)
+	facts := factsOf(p, r, values, nil, nil)
 	for _, row := range facts.Rows {
 		for _, c := range row.Cells {
 			if c.Differs {
@@ -23,5 +24,5 @@ func BriefOf(p verification.Program, r verification.Run) (subject verification.S
 			}
 		}
 	}
-	return SubjectOf(p, r), differing
+	return subjectOf(p, r, values), differing
 }

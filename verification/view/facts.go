@@ -100,6 +100,14 @@ const (
 func FactsOf(
 	p verification.Program, r verification.Run, schemas map[verification.NodeID]verification.DataSchema, asked []Asked,
 ) Facts {
+	return factsOf(p, r, p.FactValues(r), schemas, asked)
+}
+
+// factsOf returns the facts with the values of the expressions of the run.
+func factsOf(
+	p verification.Program, r verification.Run, v verification.FactValues,
+	schemas map[verification.NodeID]verification.DataSchema, asked []Asked,
+) Facts {
 	t := facts{p: p, r: r, documents: map[verification.NodeID][]string{}}
 	for _, a := range asked {
 		for _, d := range r.Documents {
@@ -109,7 +117,7 @@ func FactsOf(
 		}
 	}
 	if def := p.Version.Definition; len(def.Compare) > 0 {
-		for i, values := range p.FactValues(r).Compared {
+		for i, values := range v.Compared {
 			t.compared(def.Compare[i], values)
 		}
 	} else {

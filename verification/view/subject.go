@@ -12,9 +12,13 @@ import (
 // SubjectOf returns the subject of a run: as `subject` of the workflow says or, without it,
 // by well-known fields of the customer's answers and of the input. It never fails.
 func SubjectOf(p verification.Program, r verification.Run) verification.Subject {
+	return subjectOf(p, r, p.FactValues(r))
+}
+
+// subjectOf returns the subject with the values of the expressions of the run.
+func subjectOf(p verification.Program, r verification.Run, v verification.FactValues) verification.Subject {
 	def := p.Version.Definition
 	if def.Subject != nil {
-		v := p.FactValues(r)
 		return verification.Subject{
 			Name: textOf(v.Name.Value), BirthDate: textOf(v.BirthDate.Value), Number: textOf(v.Number.Value),
 			Portrait: portrait(r, v.Portrait.Value),
