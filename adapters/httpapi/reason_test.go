@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,7 +45,9 @@ func TestTheReasonOfARejectionIsNeverShown(t *testing.T) {
 			a.Settle()
 			read(who)
 		}
-		bodies["notices"] = fmt.Sprintf("%+v", a.Notices.All())
+		notices := a.Notices.All()
+		slices.SortFunc(notices, func(a, b verification.Notice) int { return strings.Compare(a.ID, b.ID) }) // sent side by side
+		bodies["notices"] = fmt.Sprintf("%+v", notices)
 		return bodies
 	}
 	with, without := rejected(code), rejected("")
