@@ -30,6 +30,18 @@ type record struct {
 	history []verification.Event // only appended to, so that slices of it stay valid
 }
 
+// Runs returns the number of runs of all tenants.
+func (s *Store) Runs() (n int) {
+	s.runs.mu.RLock()
+	defer s.runs.mu.RUnlock()
+	for _, d := range s.runs.rows {
+		d.mu.RLock()
+		n += len(d.runs)
+		d.mu.RUnlock()
+	}
+	return n
+}
+
 // Load returns the events after the first `after` ones, or ErrNotFound.
 func (s *Store) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
 	d, err := s.runs.get(ctx, t, "run")

@@ -61,7 +61,20 @@ type Store struct {
 	memory *memory.Store
 	writer *writer
 	opened []io.Closer // the lock and the folder
+	found  Recovery
 }
+
+// Recovery is what Open found in the folder.
+type Recovery struct {
+	Runs int
+	// Records is the number of changes that were made again.
+	Records int
+	// CutBytes is the length of an incomplete record that was removed from the end.
+	CutBytes int64
+}
+
+// Recovery returns what Open found.
+func (s *Store) Recovery() Recovery { return s.found }
 
 var _ store.Store = (*Store)(nil)
 
@@ -117,7 +130,7 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 		o.Fail = func(error) {}
 	}
 	m := memory.New()
-	next, err := replay(ctx, d, m, o.Log)
+	next, found, err := replay(ctx, d, m, o.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +138,7 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	if err := out.begin(next); err != nil {
 		return nil, err
 	}
-	s := &Store{memory: m, writer: newWriter(out, o.Fail)}
+	s := &Store{memory: m, writer: newWriter(out, o.Fail), found: found}
 	go s.writer.run()
 	return s, nil
 }

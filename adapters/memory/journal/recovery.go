@@ -12,38 +12,42 @@ import (
 )
 
 // replay makes the changes of all segments in the store, and returns the number of the
-// segment that comes next. It leaves no incomplete record on the disk, and no segment without
+// segment that comes next and what was found. It leaves no incomplete record on the disk, and no segment without
 // records but its first.
-func replay(ctx context.Context, d disk, m *memory.Store, log *slog.Logger) (next int, err error) {
+func replay(ctx context.Context, d disk, m *memory.Store, log *slog.Logger) (next int, found Recovery, err error) {
 	numbers, err := d.Segments()
 	if err != nil {
-		return 0, fmt.Errorf("list the segments: %w", err)
+		return 0, found, fmt.Errorf("list the segments: %w", err)
 	}
 	for i, n := range numbers {
 		if n != i+1 {
-			return 0, fmt.Errorf("%s is missing; restore the folder from a backup", segmentName(i+1))
+			return 0, found, fmt.Errorf("%s is missing; restore the folder from a backup", segmentName(i+1))
 		}
 		s := segment{number: n, last: i == len(numbers)-1}
 		if s.raw, err = d.Read(n); err != nil {
-			return 0, fmt.Errorf("read %s: %w", segmentName(n), err)
+			return 0, found, fmt.Errorf("read %s: %w", segmentName(n), err)
 		}
 		if err := s.replay(ctx, m); err != nil {
-			return 0, err
+			return 0, found, err
 		}
+		found.Records += s.records
 		if s.torn != nil {
+			found.CutBytes = int64(len(s.raw) - s.offset)
 			log.WarnContext(ctx, "The last record of the journal was not written completely, and is removed. No caller was told that it was saved",
-				"file", segmentName(n), "offset", s.offset, "bytes", len(s.raw)-s.offset, "reason", s.torn.Error())
+				"file", segmentName(n), "offset", s.offset, "bytes", found.CutBytes, "reason", s.torn.Error())
 		}
 		switch {
 		case s.records == 0 && s.last:
-			return n, d.Remove(n)
+			found.Runs = m.Runs()
+			return n, found, d.Remove(n)
 		case s.torn != nil:
 			if err := d.Cut(n, int64(s.offset)); err != nil {
-				return 0, fmt.Errorf("cut %s: %w", segmentName(n), err)
+				return 0, found, fmt.Errorf("cut %s: %w", segmentName(n), err)
 			}
 		}
 	}
-	return len(numbers) + 1, nil
+	found.Runs = m.Runs()
+	return len(numbers) + 1, found, nil
 }
 
 // segment is a segment that is read.

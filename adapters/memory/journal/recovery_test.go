@@ -105,6 +105,9 @@ func TestATornTailIsCutAtEveryByte(t *testing.T) {
 		if got := runs(t, s); got != max(whole, 0) {
 			t.Errorf("cut at %d: %d runs, want %d", size, got, whole)
 		}
+		if found := s.Recovery(); found.Runs != max(whole, 0) || found.Records != max(whole, 0) {
+			t.Errorf("cut at %d: recovery says %+v, want %d runs and records", size, found, whole)
+		}
 		torn := size != 0 && !endsAt(frames, size) || size == 0
 		if logged := strings.Contains(log.String(), "file="+journal.SegmentName(1)); logged != torn {
 			t.Errorf("cut at %d: a cut is logged: %t, want %t\n%s", size, logged, torn, &log)

@@ -1,0 +1,43 @@
+// Package datadir is the layout of the data folder of a host without a database.
+package datadir
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Folder is the path of a data folder.
+type Folder string
+
+// Default is the data folder of a host whose settings name none.
+const Default Folder = "data"
+
+// mode lets only the user of the host read the folder: it has personal data and secrets.
+const mode = 0o700
+
+// Create creates the folder if it is missing.
+func (f Folder) Create() error {
+	if err := os.MkdirAll(string(f), mode); err != nil {
+		return fmt.Errorf("create the data folder: %w", err)
+	}
+	return nil
+}
+
+// Journal returns the folder of the journal, whose lock guards the whole data folder.
+func (f Folder) Journal() string { return f.path("journal") }
+
+// Documents returns the folder of uploaded documents.
+func (f Folder) Documents() string { return f.path("documents") }
+
+// SigningKeys returns the file with the JWK set of private keys.
+func (f Folder) SigningKeys() string { return f.path("signing-keys.json") }
+
+// SearchKey returns the file with the key of the search for people.
+func (f Folder) SearchKey() string { return f.path("search-key") }
+
+// Socket returns the address at which the host that has the folder serves operators: a Unix
+// socket, which only the user of the host can open.
+func (f Folder) Socket() string { return f.path("operator.sock") }
+
+func (f Folder) path(name string) string { return filepath.Join(string(f), name) }
