@@ -14,24 +14,38 @@ type Piece struct {
 	Run verification.RunRef
 	Key store.WorkKey
 	// Due is when the work is due; zero if it is not in the queue. Leased work is due when
-	// its lease ends.
+	// it was taken.
 	Due time.Time
 	// Attempt, Lost and LeftAt are those of store.Work.
 	Attempt, Lost int
 	LeftAt        time.Time
 	// Taken reports whether a host has the work: the next Take counts a lost lease.
 	Taken bool
+	// Workflow is the workflow of the run; empty if the work is not in the queue.
+	Workflow verification.WorkflowID
 }
 
 // Piece returns the state of a piece of work.
 func (s *Store) Piece(run verification.RunRef, key store.WorkKey) Piece {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
-	state := Piece{Run: run, Key: key}
 	if p := s.queue.pieces[pieceKey{key, run}]; p != nil {
-		state.Due, state.Attempt, state.Lost, state.LeftAt, state.Taken = p.due, p.attempt, p.lost, p.left, p.leased
+		return p.state()
 	}
-	return state
+	return Piece{Run: run, Key: key}
+}
+
+func (p *piece) state() Piece {
+	due := p.due
+	if p.leased {
+		due = p.taken
+	}
+	return Piece{p.run, p.WorkKey, due, p.attempt, p.lost, p.left, p.leased, p.workflow}
+}
+
+// set changes everything but the due time.
+func (p *piece) set(state Piece) {
+	p.attempt, p.lost, p.left, p.leased, p.taken, p.lease = state.Attempt, state.Lost, state.LeftAt, state.Taken, state.Due, ""
 }
 
 // SetPiece changes the state of a piece of work, and removes the piece if it is never due.
@@ -48,7 +62,7 @@ func (s *Store) SetPiece(state Piece) error {
 		s.queue.remove(p.pieceKey)
 		return nil
 	}
-	p.attempt, p.lost, p.left, p.leased, p.lease = state.Attempt, state.Lost, state.LeftAt, state.Taken, ""
+	p.set(state)
 	s.queue.put(p, state.Due)
 	return nil
 }

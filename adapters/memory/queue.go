@@ -57,6 +57,7 @@ type piece struct {
 	lost     int
 	left     time.Time
 	leased   bool
+	taken    time.Time     // when it was leased
 	lease    store.LeaseID // empty unless the lease was taken from the queue
 }
 
@@ -75,7 +76,7 @@ func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Wor
 			if p.leased {
 				p.lost++
 			}
-			p.leased, p.lease = true, lease
+			p.leased, p.taken, p.lease = true, r.Now, lease
 			q.put(p, r.Now.Add(r.Lease))
 			work = append(work, store.Work{
 				Kind: p.Kind, RunRef: p.run, Seq: p.Seq, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, LeftAt: p.left, Lease: lease,
@@ -241,7 +242,12 @@ func (q *queue) enqueue(run verification.RunRef, c store.Commit) {
 	for _, key := range c.Work.Keys() {
 		due := c.Work[key]
 		p := &piece{pieceKey: pieceKey{key, run}, workflow: c.Summary.Workflow}
-		p.leased = key.Kind == store.WorkAdvance && c.Hold == store.Leased
+		if p.leased = key.Kind == store.WorkAdvance && c.Hold == store.Leased; p.leased {
+			p.taken = due // unless an event says when
+			if n := len(c.Events); n > 0 {
+				p.taken = c.Events[n-1].At
+			}
+		}
 		q.remove(p.pieceKey)
 		if !due.IsZero() {
 			q.put(p, due)

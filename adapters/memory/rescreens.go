@@ -36,18 +36,22 @@ func (rs *rescreens) add(q *queue, ref verification.RunRef, c store.Commit) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	for _, l := range c.Screened {
-		if rs.runs[l.List] == nil {
-			if rs.runs == nil {
-				rs.runs = map[string]map[verification.RunRef]screenedRun{}
-			}
-			rs.runs[l.List] = map[verification.RunRef]screenedRun{}
-		}
-		r := screenedRun{l.Version, c.Summary.Workflow}
-		rs.runs[l.List][ref] = r
+		rs.noteLocked(ref, c.Summary.Workflow, l)
 		if p, began := rs.rows[l.List]; began && p.Version != l.Version {
-			q.rescreen(l.List, ref, r.workflow, c.Summary.CompletedAt)
+			q.rescreen(l.List, ref, c.Summary.Workflow, c.Summary.CompletedAt)
 		}
 	}
+}
+
+// noteLocked notes against which version of a list a run was screened.
+func (rs *rescreens) noteLocked(ref verification.RunRef, workflow verification.WorkflowID, l verification.ScreenedList) {
+	if rs.runs == nil {
+		rs.runs = map[string]map[verification.RunRef]screenedRun{}
+	}
+	if rs.runs[l.List] == nil {
+		rs.runs[l.List] = map[verification.RunRef]screenedRun{}
+	}
+	rs.runs[l.List][ref] = screenedRun{l.Version, workflow}
 }
 
 // rescreen queues the work that screens a run again, in place of such work in the queue.

@@ -1,4 +1,4 @@
-// The histories of runs.
+// The runs.
 
 package memory
 
@@ -19,22 +19,27 @@ type tenantData struct {
 	runs     map[verification.RunID]*record
 	index    index
 	measures measures
+
+	// A dump that is open: its number, and the runs that changed before it read them; nil
+	// for none.
+	dump   uint32
+	before map[*record]RunState
 }
 
 // record is one run. Its ref never changes; the lock of tenantData guards the rest.
 type record struct {
-	ref     verification.RunRef
-	summary verification.Summary
-	claim   verification.Claim // of summary.Review
-	keys    []store.SearchKey
-	history []verification.Event // only appended to, so that slices of it stay valid
+	ref      verification.RunRef
+	summary  verification.Summary
+	claim    verification.Claim // of summary.Review
+	keys     []store.SearchKey
+	screened []verification.ScreenedList
+	history  History
+	dump     uint32 // the last dump that has its state
 }
 
 // Runs returns the number of runs of all tenants.
 func (s *Store) Runs() (n int) {
-	s.runs.mu.RLock()
-	defer s.runs.mu.RUnlock()
-	for _, d := range s.runs.rows {
+	for _, d := range s.tenantsWithRuns() {
 		d.mu.RLock()
 		n += len(d.runs)
 		d.mu.RUnlock()
@@ -48,16 +53,29 @@ func (s *Store) Load(ctx context.Context, t verification.TenantID, id verificati
 	if err != nil {
 		return nil, err
 	}
+	history, ok := d.history(id)
+	switch {
+	case !ok:
+		return nil, verification.NotFound("run")
+	case after >= history.Len():
+		return nil, nil
+	}
+	events, err := history.Events()
+	if err != nil {
+		return nil, err
+	}
+	return events[max(after, 0):], nil
+}
+
+// history returns the history of a run, and whether there is one.
+func (d *tenantData) history(id verification.RunID) (History, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	r, ok := d.runs[id]
 	if !ok {
-		return nil, verification.NotFound("run")
+		return History{}, false
 	}
-	if after >= len(r.history) {
-		return nil, nil
-	}
-	return slices.Clip(r.history[max(after, 0):]), nil
+	return r.history, true
 }
 
 // Append adds to a run whose history has seq events, all or nothing, or
@@ -70,20 +88,20 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r, known := d.runs[id]
-	if !known && seq != 0 || known && len(r.history) != seq {
+	if !known && seq != 0 || known && r.history.Len() != seq {
 		return store.HistoryChanged()
 	}
 	if c.WorkflowRevision != 0 && c.WorkflowRevision != s.workflows.revision(t, c.Summary.Workflow) {
 		return store.WorkflowChanged()
 	}
 	if !known {
-		r = &record{ref: verification.RunRef{Tenant: t, Run: id}}
-		d.runs[id] = r
+		r = &record{ref: verification.RunRef{Tenant: t, Run: id}, dump: d.dump}
 	}
-	r.history = append(r.history, c.Events...)
-	if c.Summary.Ended != "" && len(c.Events) > 0 {
-		r.history = slices.Clone(r.history) // without spare capacity
+	d.changes(r)
+	if err := r.history.add(c.Events, c.Summary.Ended != ""); err != nil {
+		return err
 	}
+	d.runs[id] = r
 	d.measures.add(c.Summary.Workflow, c.Measures)
 	if c.Work == nil && known {
 		return nil
@@ -99,6 +117,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	if c.Keys != nil {
 		d.index.putKeys(r, c.Keys)
 	}
+	r.screen(c.Screened)
 	s.queue.enqueue(r.ref, c)
 	s.rescreens.add(&s.queue, r.ref, c)
 	return nil
@@ -115,19 +134,24 @@ func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQu
 }
 
 // countAll counts the runs of all tenants that match a query.
-func (s *Store) countAll(ctx context.Context, q store.RunQuery) (p store.Page[verification.Summary], err error) {
-	var tenants []*tenantData
+func (s *Store) countAll(ctx context.Context, q store.RunQuery) (p store.Page[verification.Summary], _ error) {
 	p.PageQuery = q.PageQuery
-	err = s.runs.read(ctx, func() error {
-		tenants = slices.Collect(maps.Values(s.runs.rows))
-		return nil
-	})
-	for _, d := range tenants {
+	if err := ctx.Err(); err != nil {
+		return p, err
+	}
+	for _, d := range s.tenantsWithRuns() {
 		d.mu.Lock()
 		p.Total += d.index.page(q).Total
 		d.mu.Unlock()
 	}
-	return p, err
+	return p, nil
+}
+
+// tenantsWithRuns returns the data of all tenants.
+func (s *Store) tenantsWithRuns() []*tenantData {
+	s.runs.mu.RLock()
+	defer s.runs.mu.RUnlock()
+	return slices.Collect(maps.Values(s.runs.rows))
 }
 
 // Claim stores a claim of a run in the review queue, unless another person holds one.
@@ -148,6 +172,7 @@ func (s *Store) Claim(ctx context.Context, t verification.TenantID, id verificat
 		}
 		c.At = r.claim.At
 	}
+	d.changes(r)
 	r.claim = c
 	return c, nil
 }

@@ -29,6 +29,7 @@ type Store struct {
 	accounts   table[string, verification.Account]
 	keys       idempotencyKeys
 	deliveries deliveries
+	dumping    sync.Mutex // held while a dump is open
 }
 
 var _ store.Store = (*Store)(nil)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -58,6 +60,27 @@ func completeRun(ctx context.Context, s store.Store, n int) error {
 	for _, w := range work {
 		err = s.Finish(ctx, w)
 	}
+	return err
+}
+
+// reviewRun asks for a review of a run that was started or not.
+func reviewRun(ctx context.Context, s store.Store, n int) error {
+	history, err := s.Load(ctx, tenant, runID(n), 0)
+	if errors.Is(err, verification.ErrNotFound) {
+		if err := startRun(ctx, s, n); err != nil {
+			return err
+		}
+		history = started(n).Events
+	} else if err != nil {
+		return err
+	}
+	before := verification.Fold(runID(n), history)
+	events := []verification.Event{{At: start().Add(time.Hour), Fact: verification.ReviewAsked{Node: "review", Label: "Review", Reason: "A hit."}}}
+	if err := s.Append(ctx, tenant, runID(n), len(history), store.NewCommit(before, before.EvolveAll(events), events, time.UTC)); err != nil {
+		return err
+	}
+	at := start().Add(time.Hour)
+	_, err = s.Claim(ctx, tenant, runID(n), verification.Claim{By: "asha", Name: "Asha", At: at, Until: at.Add(time.Hour)})
 	return err
 }
 
@@ -122,16 +145,65 @@ func benchRuns(b *testing.B, s store.Store, clients int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
 }
 
-// BenchmarkOpen opens a journal of completed runs.
+// BenchmarkOpen opens a journal of completed runs, with the snapshots that were due and after
+// another one, and takes snapshots of it. The pause is how long calls wait for a snapshot to
+// begin.
 func BenchmarkOpen(b *testing.B) {
-	const completed = 10_000
+	const completed = 100_000
 	dir := b.TempDir()
 	s := openIn(b, dir, journal.Options{})
 	if err := completeRuns(b.Context(), s, completed, 1000); err != nil {
 		b.Fatal(err)
 	}
 	closed(b, s)
-	var size int64
+	open := func(b *testing.B) {
+		b.Helper()
+		for b.Loop() {
+			closed(b, openIn(b, dir, journal.Options{}))
+		}
+		b.ReportMetric(float64(sizeOf(b, dir))/completed, "bytes/run")
+		b.ReportMetric(float64(b.N)*completed/b.Elapsed().Seconds(), "runs/s")
+	}
+	b.Run("due", open)
+	still := journal.Options{SnapshotBytes: math.MaxInt64} // takes no snapshots by itself
+	b.Run("snapshot", func(b *testing.B) {
+		s := openIn(b, dir, still)
+		defer closed(b, s)
+		var pause time.Duration
+		for b.Loop() {
+			at := time.Now()
+			d, err := s.Memory().Dump()
+			if err != nil {
+				b.Fatal(err)
+			}
+			pause += time.Since(at)
+			d.Close()
+			if err := s.Snapshot(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(pause.Seconds()*1000/float64(b.N), "pause-ms/op")
+	})
+	b.Run("all", open)
+	b.Run("memory", func(b *testing.B) {
+		heap := func() uint64 {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		for b.Loop() {
+			before := heap()
+			s := openIn(b, dir, still)
+			b.ReportMetric(float64(heap()-before)/completed, "bytes/run")
+			closed(b, s)
+		}
+	})
+}
+
+// sizeOf returns the size of the files in a folder.
+func sizeOf(b *testing.B, dir string) (n int64) {
+	b.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		b.Fatal(err)
@@ -141,11 +213,7 @@ func BenchmarkOpen(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		size += info.Size()
+		n += info.Size()
 	}
-	for b.Loop() {
-		closed(b, openIn(b, dir, journal.Options{}))
-	}
-	b.ReportMetric(float64(size)/completed, "bytes/run")
-	b.ReportMetric(float64(b.N)*completed/b.Elapsed().Seconds(), "runs/s")
+	return n
 }

@@ -12,11 +12,7 @@ import (
 
 // Append implements store.RunStore.
 func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
-	r, err := newAppended(t, id, seq, c)
-	if err != nil {
-		return err
-	}
-	return s.record(kindAppend, r, func() error { return s.memory.Append(ctx, t, id, seq, c) })
+	return s.record(kindAppend, newAppended(t, id, seq, c), func() error { return s.memory.Append(ctx, t, id, seq, c) })
 }
 
 // Claim implements store.RunStore.
@@ -39,7 +35,6 @@ func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Wor
 		}
 		var taken worked
 		for _, p := range s.pieces(work) {
-			p.Due = r.Now // and not when the lease ends
 			taken.Pieces = append(taken.Pieces, stateOf(p))
 		}
 		return taken.encode()

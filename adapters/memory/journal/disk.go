@@ -12,21 +12,22 @@ import (
 	"strings"
 )
 
-// disk is the folder with the segments of a journal. Tests make its operations fail.
+// disk is the folder of a journal. Tests make its operations fail.
 type disk interface { //nolint:interfacebloat // one method for each operation that can fail
-	// Segments returns the numbers of the segments in order.
-	Segments() ([]int, error)
-	Read(segment int) ([]byte, error)
-	// Create creates a segment that does not exist. SyncFolder makes it permanent.
-	Create(segment int) (file, error)
-	// Cut shortens a segment and syncs it.
-	Cut(segment int, size int64) error
-	// Remove removes a segment. SyncFolder makes that permanent.
-	Remove(segment int) error
+	// List returns the names of the files, in order.
+	List() ([]string, error)
+	Open(name string) (io.ReadCloser, error)
+	// Create creates a file that does not exist. SyncFolder makes it permanent.
+	Create(name string) (file, error)
+	// Cut shortens a file and syncs it.
+	Cut(name string, size int64) error
+	// Rename renames a file, and Remove removes one. SyncFolder makes that permanent.
+	Rename(from, to string) error
+	Remove(name string) error
 	SyncFolder() error
 }
 
-// file is a segment that is written.
+// file is a file that is written.
 type file interface {
 	io.WriteCloser
 	Sync() error
@@ -38,39 +39,52 @@ const (
 	folderMode = 0o700
 )
 
-const suffix = ".journal"
+// The files of a journal: segments, snapshots, and a snapshot that is not complete.
+const (
+	segmentSuffix  = ".journal"
+	snapshotSuffix = ".snapshot"
+	partSuffix     = ".part"
+)
 
 // segmentName returns the name of the file of a segment.
-func segmentName(segment int) string { return fmt.Sprintf("%010d%s", segment, suffix) }
+func segmentName(segment int) string { return fmt.Sprintf("%010d%s", segment, segmentSuffix) }
+
+// snapshotName returns the name of the snapshot that replaces the segments up to a number.
+func snapshotName(segment int) string { return fmt.Sprintf("%010d%s", segment, snapshotSuffix) }
+
+// numbered returns the numbers of the names that end with a suffix.
+func numbered(names []string, suffix string) (all []int) {
+	for _, name := range names {
+		number, found := strings.CutSuffix(name, suffix)
+		if n, err := strconv.Atoi(number); found && err == nil && name == fmt.Sprintf("%010d%s", n, suffix) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
 
 // folder is a disk in a folder of the operating system.
 type folder struct{ root *os.Root }
 
-func (d folder) Segments() (all []int, err error) {
+func (d folder) List() ([]string, error) {
 	dir, err := d.root.Open(".")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = dir.Close() }() // it was only read
 	names, err := dir.Readdirnames(-1)
-	for _, name := range names {
-		number, isSegment := strings.CutSuffix(name, suffix)
-		if n, err := strconv.Atoi(number); isSegment && err == nil && name == segmentName(n) {
-			all = append(all, n)
-		}
-	}
-	slices.Sort(all)
-	return all, err
+	slices.Sort(names)
+	return names, err
 }
 
-func (d folder) Read(segment int) ([]byte, error) { return d.root.ReadFile(segmentName(segment)) }
+func (d folder) Open(name string) (io.ReadCloser, error) { return d.root.Open(name) }
 
-func (d folder) Create(segment int) (file, error) {
-	return d.root.OpenFile(segmentName(segment), os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+func (d folder) Create(name string) (file, error) {
+	return d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 }
 
-func (d folder) Cut(segment int, size int64) error {
-	f, err := d.root.OpenFile(segmentName(segment), os.O_WRONLY, 0)
+func (d folder) Cut(name string, size int64) error {
+	f, err := d.root.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -80,7 +94,9 @@ func (d folder) Cut(segment int, size int64) error {
 	return errors.Join(err, f.Close())
 }
 
-func (d folder) Remove(segment int) error { return d.root.Remove(segmentName(segment)) }
+func (d folder) Rename(from, to string) error { return d.root.Rename(from, to) }
+
+func (d folder) Remove(name string) error { return d.root.Remove(name) }
 
 func (d folder) SyncFolder() error {
 	dir, err := d.root.Open(".")

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/verifyd/verifyd/adapters/memory/journal"
@@ -15,23 +17,24 @@ import (
 // in an operation that a test chooses.
 type fakeDisk struct {
 	mu     sync.Mutex
-	files  map[int]*fakeFile // what a process sees
-	synced map[int]*fakeFile // the entries of the folder that survive
-	ops    []string          // so far
-	failAt int               // the index of the operation that fails; negative for none
-	short  bool              // a failing write writes half
-	gate   chan struct{}     // if not nil, a write waits until it is closed
+	files  map[string]*fakeFile // what a process sees
+	synced map[string]*fakeFile // the entries of the folder that survive
+	ops    []string             // so far
+	failAt int                  // the index of the operation that fails; negative for none
+	short  bool                 // a failing write writes half
+	gate   chan struct{}        // if not nil, a write waits until it is closed
+	gated  string               // how the names of the files end to which writes wait; empty for all
 }
 
 type fakeFile struct {
 	disk    *fakeDisk
-	segment int
+	name    string
 	data    []byte
 	durable []byte // at the last sync
 }
 
 func newFakeDisk() *fakeDisk {
-	return &fakeDisk{files: map[int]*fakeFile{}, synced: map[int]*fakeFile{}, failAt: -1}
+	return &fakeDisk{files: map[string]*fakeFile{}, synced: map[string]*fakeFile{}, failAt: -1}
 }
 
 var errNoSpace = errors.New("no space left on device")
@@ -45,51 +48,64 @@ func (d *fakeDisk) op(format string, args ...any) error {
 	return nil
 }
 
-func (d *fakeDisk) Segments() ([]int, error) {
+func (d *fakeDisk) List() ([]string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Sorted(maps.Keys(d.files)), d.op("list")
 }
 
-func (d *fakeDisk) Read(segment int) ([]byte, error) {
+func (d *fakeDisk) Open(name string) (io.ReadCloser, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Clone(d.files[segment].data), d.op("read %d", segment)
+	return io.NopCloser(bytes.NewReader(slices.Clone(d.files[name].data))), d.op("open %s", name)
 }
 
-func (d *fakeDisk) Create(segment int) (journal.File, error) {
+func (d *fakeDisk) Rename(from, to string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.op("create %d", segment); err != nil {
+	if err := d.op("rename %s", from); err != nil {
+		return err
+	}
+	f := d.files[from]
+	f.name = to
+	d.files[to] = f
+	delete(d.files, from)
+	return nil
+}
+
+func (d *fakeDisk) Create(name string) (journal.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.op("create %s", name); err != nil {
 		return nil, err
 	}
-	if d.files[segment] != nil {
-		return nil, fmt.Errorf("segment %d exists", segment)
+	if d.files[name] != nil {
+		return nil, fmt.Errorf("%s exists", name)
 	}
-	f := &fakeFile{disk: d, segment: segment}
-	d.files[segment] = f
+	f := &fakeFile{disk: d, name: name}
+	d.files[name] = f
 	return f, nil
 }
 
-func (d *fakeDisk) Cut(segment int, size int64) error {
+func (d *fakeDisk) Cut(name string, size int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.op("cut %d", segment); err != nil {
+	if err := d.op("cut %s", name); err != nil {
 		return err
 	}
-	f := d.files[segment]
+	f := d.files[name]
 	f.data = f.data[:size]
 	f.durable = slices.Clone(f.data)
 	return nil
 }
 
-func (d *fakeDisk) Remove(segment int) error {
+func (d *fakeDisk) Remove(name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.op("remove %d", segment); err != nil {
+	if err := d.op("remove %s", name); err != nil {
 		return err
 	}
-	delete(d.files, segment)
+	delete(d.files, name)
 	return nil
 }
 
@@ -104,12 +120,12 @@ func (d *fakeDisk) SyncFolder() error {
 }
 
 func (f *fakeFile) Write(b []byte) (int, error) {
-	if f.disk.gate != nil {
+	if f.disk.gate != nil && strings.HasSuffix(f.name, f.disk.gated) {
 		<-f.disk.gate
 	}
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
-	if err := f.disk.op("write %d", f.segment); err != nil {
+	if err := f.disk.op("write %s", f.name); err != nil {
 		if !f.disk.short {
 			return 0, err
 		}
@@ -123,7 +139,7 @@ func (f *fakeFile) Write(b []byte) (int, error) {
 func (f *fakeFile) Sync() error {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
-	if err := f.disk.op("sync %d", f.segment); err != nil {
+	if err := f.disk.op("sync %s", f.name); err != nil {
 		return err
 	}
 	f.durable = bytes.Clone(f.data)
@@ -133,7 +149,17 @@ func (f *fakeFile) Sync() error {
 func (f *fakeFile) Close() error {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
-	return f.disk.op("close %d", f.segment)
+	return f.disk.op("close %s", f.name)
+}
+
+// size returns the size of all files.
+func (d *fakeDisk) size() (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, f := range d.files {
+		n += len(f.data)
+	}
+	return n
 }
 
 // afterPowerLoss returns the disk as another process finds it: only what was synced.
@@ -142,7 +168,7 @@ func (d *fakeDisk) afterPowerLoss() *fakeDisk {
 	defer d.mu.Unlock()
 	after := newFakeDisk()
 	for n, f := range d.synced {
-		after.files[n] = &fakeFile{disk: after, segment: n, data: bytes.Clone(f.durable), durable: f.durable}
+		after.files[n] = &fakeFile{disk: after, name: n, data: bytes.Clone(f.durable), durable: f.durable}
 	}
 	after.synced = maps.Clone(after.files)
 	return after
@@ -154,7 +180,7 @@ func (d *fakeDisk) afterKill() *fakeDisk {
 	defer d.mu.Unlock()
 	after := newFakeDisk()
 	for n, f := range d.files {
-		after.files[n] = &fakeFile{disk: after, segment: n, data: bytes.Clone(f.data), durable: f.durable}
+		after.files[n] = &fakeFile{disk: after, name: n, data: bytes.Clone(f.data), durable: f.durable}
 	}
 	after.synced = maps.Clone(d.synced)
 	return after

@@ -28,6 +28,9 @@ func (s *Store) Memory() *memory.Store { return s.memory }
 // SegmentName returns the name of the file of a segment.
 func SegmentName(segment int) string { return segmentName(segment) }
 
+// SnapshotName returns the name of the file of a snapshot.
+func SnapshotName(segment int) string { return snapshotName(segment) }
+
 // Frame is a frame of a segment.
 type Frame struct {
 	Kind    string
@@ -56,7 +59,7 @@ func AppendFrame(group []byte, k, version byte, payload string) []byte {
 
 // Kinds returns the kinds of records.
 func Kinds() (all []string) {
-	for k := kindBegun; k <= kindPass; k++ {
+	for k := kindBegun; k <= kindComplete; k++ {
 		all = append(all, k.String())
 	}
 	return all

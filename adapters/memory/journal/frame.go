@@ -3,10 +3,12 @@
 package journal
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"io"
 	"math"
 )
 
@@ -61,7 +63,8 @@ var (
 	errChecksum = errors.New("the checksum does not match")
 )
 
-// readFrame reads the frame at the start of raw.
+// readFrame reads the frame at the start of raw. If it cannot be read, the payload is what
+// there is of it.
 func readFrame(raw []byte) (frame, error) {
 	if len(raw) < headerSize {
 		return frame{}, errShort
@@ -72,6 +75,7 @@ func readFrame(raw []byte) (frame, error) {
 	case length < 3 || length > maxPayload || f.group > math.MaxInt32:
 		return f, errNoFrame
 	case len(raw) < headerSize+int(length):
+		f.payload = raw[headerSize:]
 		return f, errShort
 	}
 	raw = raw[:headerSize+int(length)]
@@ -80,6 +84,28 @@ func readFrame(raw []byte) (frame, error) {
 		return f, errChecksum
 	}
 	return f, nil
+}
+
+// readFrameFrom reads the next frame; io.EOF if there is none.
+func readFrameFrom(r *bufio.Reader) (frame, error) {
+	head, err := r.Peek(headerSize)
+	if len(head) == 0 && errors.Is(err, io.EOF) {
+		return frame{}, io.EOF
+	}
+	size := len(head)
+	if err == nil {
+		if length := binary.LittleEndian.Uint32(head); length <= maxPayload { // as readFrame checks
+			size += int(length)
+		}
+	} else if !errors.Is(err, io.EOF) {
+		return frame{}, err
+	}
+	raw := make([]byte, size)
+	n, err := io.ReadFull(r, raw)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return frame{}, err
+	}
+	return readFrame(raw[:n])
 }
 
 // syncedAfter reports whether a frame after the offset was written when everything up to the

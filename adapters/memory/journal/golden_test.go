@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ import (
 // written again: a new version of a record gets a new one, with calls of its own.
 func TestGoldenJournalsAreReadForEver(t *testing.T) {
 	var kinds []string
-	for name, calls := range map[string]func(context.Context, store.Store) error{"v1": callsOfV1} {
+	for name, calls := range map[string]func(context.Context, store.Store) error{"v1": callsOfV1, "v1-snapshot": callsOfV1} {
 		stored := filepath.Join("testdata", name)
 		if _, err := os.Stat(stored); errors.Is(err, fs.ErrNotExist) && os.Getenv(golden.Env) == "1" {
 			writeGolden(t, stored, calls)
@@ -40,12 +41,18 @@ func TestGoldenJournalsAreReadForEver(t *testing.T) {
 		if compared := sameReads(t, n, m, s); compared < 40 {
 			t.Errorf("%s: %d reads were compared, want all", name, compared)
 		}
-		raw, err := os.ReadFile(filepath.Join(stored, journal.SegmentName(1)))
+		files, err := os.ReadDir(stored)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range journal.Frames(raw) {
-			kinds = append(kinds, f.Kind)
+		for _, file := range files {
+			raw, err := os.ReadFile(filepath.Join(stored, file.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range journal.Frames(raw) {
+				kinds = append(kinds, f.Kind)
+			}
 		}
 	}
 	for _, kind := range journal.Kinds() {
@@ -60,6 +67,11 @@ func writeGolden(t *testing.T, dir string, calls func(context.Context, store.Sto
 	s := openIn(t, dir, journal.Options{})
 	if err := calls(t.Context(), s); err != nil {
 		t.Fatal(err)
+	}
+	if strings.HasSuffix(dir, "-snapshot") {
+		if err := s.Snapshot(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	closed(t, s)
 	if err := os.Remove(filepath.Join(dir, "lock")); err != nil {

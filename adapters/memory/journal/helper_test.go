@@ -224,7 +224,7 @@ func (n *names) read(ctx context.Context, s store.Store, m *memory.Store) (map[s
 	add(passes, err, "RescreenPasses()")
 	for p := range n.pieces {
 		state := m.Piece(p.run, p.key)
-		if state.Taken || n.renewed[p.run] && p.key.Kind == store.WorkAdvance {
+		if !state.Taken && n.renewed[p.run] && p.key.Kind == store.WorkAdvance {
 			state.Due = time.Time{} // the end of the lease
 		}
 		add(state, nil, "Piece(%+v)", p)

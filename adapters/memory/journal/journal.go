@@ -34,14 +34,20 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// DefaultSegmentBytes is the default of Options.SegmentBytes: 64 MiB.
-const DefaultSegmentBytes = 64 << 20
+// The defaults of Options.SegmentBytes and SnapshotBytes: 64 MiB.
+const (
+	DefaultSegmentBytes  = 64 << 20
+	DefaultSnapshotBytes = 64 << 20
+)
 
 // Options are the options of Open.
 type Options struct {
 	// SegmentBytes is the size after which a segment is complete and the next one begins; 0
 	// means DefaultSegmentBytes.
 	SegmentBytes int64
+	// SnapshotBytes is the size of the segments after which a snapshot replaces them, or half
+	// the size of the last snapshot if that is more; 0 means DefaultSnapshotBytes.
+	SnapshotBytes int64
 	// Fail is called once, when the journal could not be written. Nobody knows then which of
 	// the last changes are on disk, and every call of the store returns ErrUnavailable: the
 	// process must end and open the journal again. Fail must not call the store; nil does
@@ -58,16 +64,20 @@ type Options struct {
 // concurrent use. Callers must not modify returned values. If a call that changes something
 // is cancelled before the change, it does nothing; afterwards it waits for the disk.
 type Store struct {
-	memory *memory.Store
-	writer *writer
-	opened []io.Closer // the lock and the folder
-	found  Recovery
+	memory    *memory.Store
+	writer    *writer
+	log       *slog.Logger
+	snapshots chan struct{} // has a value while a snapshot is taken
+	closing   context.Context
+	close     context.CancelFunc
+	opened    []io.Closer // the lock and the folder
+	found     Recovery
 }
 
 // Recovery is what Open found in the folder.
 type Recovery struct {
 	Runs int
-	// Records is the number of changes that were made again.
+	// Records is the number of changes that were made again, since the last snapshot.
 	Records int
 	// CutBytes is the length of an incomplete record that was removed from the end.
 	CutBytes int64
@@ -123,29 +133,38 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	if o.SegmentBytes == 0 {
 		o.SegmentBytes = DefaultSegmentBytes
 	}
+	if o.SnapshotBytes == 0 {
+		o.SnapshotBytes = DefaultSnapshotBytes
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Fail == nil {
 		o.Fail = func(error) {}
 	}
-	m := memory.New()
-	next, found, err := replay(ctx, d, m, o.Log)
-	if err != nil {
+	r := recovery{disk: d, memory: memory.New(), log: o.Log}
+	if err := r.run(ctx); err != nil {
 		return nil, err
 	}
 	out := segments{disk: d, limit: o.SegmentBytes}
-	if err := out.begin(next); err != nil {
+	if err := out.begin(r.next); err != nil {
 		return nil, err
 	}
-	s := &Store{memory: m, writer: newWriter(out, o.Fail), found: found}
+	s := &Store{memory: r.memory, writer: newWriter(out, o.Fail), log: o.Log, snapshots: make(chan struct{}, 1), found: r.found}
+	s.closing, s.close = context.WithCancel(context.WithoutCancel(ctx))
+	s.writer.tail, s.writer.limit, s.writer.dueAt = r.tail, o.SnapshotBytes, max(o.SnapshotBytes, r.snapshotSize/2)
+	s.writer.checkTailLocked()
 	go s.writer.run()
+	go s.snapshotWhenDue()
 	return s, nil
 }
 
 // Close writes what is not on disk yet, and unlocks the folder. Calls that come later return
 // ErrUnavailable. Close returns the error of a write that has failed.
 func (s *Store) Close() error {
+	s.close()
+	s.snapshots <- struct{}{} // after a snapshot that is being taken, which ends at once
+	defer func() { <-s.snapshots }()
 	err := s.writer.close()
 	for _, c := range s.opened {
 		err = errors.Join(err, c.Close())

@@ -105,8 +105,9 @@ func TestAReplayedStoreReadsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx, d := t.Context(), newFakeDisk()
 		size := rapid.Int64Range(1, 5000).Draw(t, "size")
+		snapshots := rapid.SampledFrom([]int64{0, 3000}).Draw(t, "a snapshot after")
 		open := func(d *fakeDisk) *journal.Store {
-			s, err := journal.OpenDisk(ctx, d, journal.Options{SegmentBytes: size})
+			s, err := journal.OpenDisk(ctx, d, journal.Options{SegmentBytes: size, SnapshotBytes: snapshots})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,6 +182,7 @@ func TestAReplayedStoreReadsTheSame(t *testing.T) {
 				}
 				return err
 			}),
+			"snapshot": refusable(func(*rapid.T) error { return c.journal.Snapshot(ctx) }),
 			"restart": func(t *rapid.T) {
 				if err := c.journal.Close(); err != nil {
 					t.Fatal(err)

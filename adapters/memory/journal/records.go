@@ -34,6 +34,15 @@ const (
 	kindKeyReleased kind = 10
 	kindDelivery    kind = 11
 	kindPass        kind = 12
+
+	// The records of snapshots, beside tenants, accounts, claimed keys and deliveries.
+	kindSnapshot      kind = 13 // the first record of each snapshot
+	kindRun           kind = 14
+	kindQueued        kind = 15
+	kindWholeWorkflow kind = 16
+	kindLastPass      kind = 17
+	kindMeasures      kind = 18
+	kindComplete      kind = 19 // the last record of each snapshot
 )
 
 // currentVersion is the version of the records that this build writes. A kind whose JSON
@@ -67,6 +76,20 @@ func (k kind) String() string {
 		return "delivery"
 	case kindPass:
 		return "pass"
+	case kindSnapshot:
+		return "snapshot"
+	case kindRun:
+		return "run"
+	case kindQueued:
+		return "queued work"
+	case kindWholeWorkflow:
+		return "whole workflow"
+	case kindLastPass:
+		return "last pass"
+	case kindMeasures:
+		return "measures"
+	case kindComplete:
+		return "end of the snapshot"
 	}
 	return fmt.Sprintf("unknown kind %d", byte(k))
 }
@@ -119,6 +142,20 @@ func decode(f frame) (record, error) {
 		return decodeAs[deliverySaved](f.payload)
 	case kindPass:
 		return decodeAs[passHeld](f.payload)
+	case kindSnapshot:
+		return decodeAs[snapshotBegun](f.payload)
+	case kindRun:
+		return decodeAs[wholeRun](f.payload)
+	case kindQueued:
+		return decodeAs[queued](f.payload)
+	case kindWholeWorkflow:
+		return decodeAs[wholeWorkflow](f.payload)
+	case kindLastPass:
+		return decodeAs[lastPass](f.payload)
+	case kindMeasures:
+		return decodeAs[measured](f.payload)
+	case kindComplete:
+		return decodeAs[completed](f.payload)
 	}
 	return nil, errors.New("this build does not know its kind")
 }
@@ -140,12 +177,34 @@ func (begun) apply(context.Context, *memory.Store) error {
 	return errors.New("only the first record of a file begins a segment")
 }
 
+// events have the JSON of package verification.
+type events []verification.Event
+
+// MarshalJSONTo implements json.MarshalerTo.
+func (es events) MarshalJSONTo(to *jsontext.Encoder) error {
+	raw, err := verification.EncodeEvents(es)
+	if err != nil {
+		return err
+	}
+	return to.WriteValue(raw)
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (es *events) UnmarshalJSONFrom(from *jsontext.Decoder) error {
+	raw, err := from.ReadValue()
+	if err != nil {
+		return err
+	}
+	*es, err = verification.DecodeEvents(raw)
+	return err
+}
+
 // appended is a commit.
 type appended struct {
 	Run              verification.RunID          `json:"run"`
 	Tenant           verification.TenantID       `json:"tenant"`
 	Seq              int                         `json:"seq"`
-	Events           jsontext.Value              `json:"events"` // of EncodeEvents
+	Events           events                      `json:"events"`
 	Summary          verification.Summary        `json:"summary"`
 	Work             []dueWork                   `json:"work"` // nil and empty differ
 	Hold             store.Hold                  `json:"hold"`
@@ -162,20 +221,16 @@ type dueWork struct {
 	Due  time.Time      `json:"due"` // zero removes the work
 }
 
-func newAppended(t verification.TenantID, id verification.RunID, seq int, c store.Commit) (appended, error) {
-	events, err := verification.EncodeEvents(c.Events)
-	if err != nil {
-		return appended{}, err
-	}
+func newAppended(t verification.TenantID, id verification.RunID, seq int, c store.Commit) appended {
 	r := appended{
-		Run: id, Tenant: t, Seq: seq, Events: events, Summary: c.Summary, Hold: c.Hold, WorkflowRevision: c.WorkflowRevision,
+		Run: id, Tenant: t, Seq: seq, Events: c.Events, Summary: c.Summary, Hold: c.Hold, WorkflowRevision: c.WorkflowRevision,
 		Screened: c.Screened, Measures: c.Measures, Keys: c.Keys,
 	}
 	if c.Work == nil {
 		if seq > 0 { // the summary is the one before
 			r.Summary = verification.Summary{Workflow: c.Summary.Workflow}
 		}
-		return r, nil
+		return r
 	}
 	r.Work = make([]dueWork, 0, len(c.Work))
 	for _, key := range c.Work.Keys() {
@@ -185,16 +240,12 @@ func newAppended(t verification.TenantID, id verification.RunID, seq int, c stor
 		}
 		r.Work = append(r.Work, dueWork{key.Kind, key.Seq, due})
 	}
-	return r, nil
+	return r
 }
 
 func (r appended) apply(ctx context.Context, m *memory.Store) error {
-	events, err := verification.DecodeEvents(r.Events)
-	if err != nil {
-		return err
-	}
 	c := store.Commit{
-		Events: events, Summary: r.Summary, Hold: r.Hold, WorkflowRevision: r.WorkflowRevision,
+		Events: r.Events, Summary: r.Summary, Hold: r.Hold, WorkflowRevision: r.WorkflowRevision,
 		Screened: r.Screened, Measures: r.Measures, Keys: r.Keys,
 	}
 	if r.Work != nil {
@@ -240,13 +291,17 @@ func stateOf(p memory.Piece) pieceState {
 	return pieceState{p.Run.Run, p.Run.Tenant, p.Key.Kind, p.Key.Seq, p.Due, p.Attempt, p.Lost, p.LeftAt, p.Taken}
 }
 
+// piece returns the piece without its workflow.
+func (p pieceState) piece() memory.Piece {
+	return memory.Piece{
+		Run: verification.RunRef{Tenant: p.Tenant, Run: p.Run}, Key: store.WorkKey{Kind: p.Kind, Seq: p.Seq},
+		Due: p.Due, Attempt: p.Attempt, Lost: p.Lost, LeftAt: p.LeftAt, Taken: p.Taken,
+	}
+}
+
 func (r worked) apply(_ context.Context, m *memory.Store) error {
 	for _, p := range r.Pieces {
-		err := m.SetPiece(memory.Piece{
-			Run: verification.RunRef{Tenant: p.Tenant, Run: p.Run}, Key: store.WorkKey{Kind: p.Kind, Seq: p.Seq},
-			Due: p.Due, Attempt: p.Attempt, Lost: p.Lost, LeftAt: p.LeftAt, Taken: p.Taken,
-		})
-		if err != nil {
+		if err := m.SetPiece(p.piece()); err != nil {
 			return err
 		}
 	}

@@ -1,53 +1,144 @@
-// Recovery: the changes of a journal are made again.
+// Recovery: the newest snapshot is restored, and the changes of the segments after it are made
+// again.
 
 package journal
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 
 	"github.com/verifyd/verifyd/adapters/memory"
 )
 
-// replay makes the changes of all segments in the store, and returns the number of the
-// segment that comes next and what was found. It leaves no incomplete record on the disk, and no segment without
-// records but its first.
-func replay(ctx context.Context, d disk, m *memory.Store, log *slog.Logger) (next int, found Recovery, err error) {
-	numbers, err := d.Segments()
+// recovery opens the folder of a journal.
+type recovery struct {
+	disk   disk
+	memory *memory.Store
+	log    *slog.Logger
+
+	found        Recovery
+	next         int   // the number of the segment that comes next
+	tail         int64 // the size of the segments since the snapshot
+	snapshotSize int64
+}
+
+// run restores everything. It leaves no incomplete record on the disk, no segment without
+// records but its first, and nothing that a snapshot has replaced.
+func (r *recovery) run(ctx context.Context) error {
+	names, err := r.disk.List()
 	if err != nil {
-		return 0, found, fmt.Errorf("list the segments: %w", err)
+		return fmt.Errorf("list the files: %w", err)
 	}
+	replaced := 0
+	if all := numbered(names, snapshotSuffix); len(all) > 0 {
+		replaced = all[len(all)-1]
+		if err := r.restore(ctx, replaced); err != nil {
+			return err
+		}
+	}
+	r.next = replaced + 1
+	numbers := numbered(names, segmentSuffix)
 	for i, n := range numbers {
-		if n != i+1 {
-			return 0, found, fmt.Errorf("%s is missing; restore the folder from a backup", segmentName(i+1))
+		if n <= replaced {
+			continue
 		}
-		s := segment{number: n, last: i == len(numbers)-1}
-		if s.raw, err = d.Read(n); err != nil {
-			return 0, found, fmt.Errorf("read %s: %w", segmentName(n), err)
+		if n != r.next {
+			return fmt.Errorf("%s is missing; restore the folder from a backup", segmentName(r.next))
 		}
-		if err := s.replay(ctx, m); err != nil {
-			return 0, found, err
+		if err := r.replay(ctx, n, i == len(numbers)-1); err != nil {
+			return err
 		}
-		found.Records += s.records
-		if s.torn != nil {
-			found.CutBytes = int64(len(s.raw) - s.offset)
-			log.WarnContext(ctx, "The last record of the journal was not written completely, and is removed. No caller was told that it was saved",
-				"file", segmentName(n), "offset", s.offset, "bytes", found.CutBytes, "reason", s.torn.Error())
-		}
+	}
+	r.found.Runs = r.memory.Runs()
+	return removeReplaced(r.disk, replaced)
+}
+
+// restore restores the snapshot that replaces the segments up to a number.
+func (r *recovery) restore(ctx context.Context, number int) error {
+	name := snapshotName(number)
+	f, err := r.disk.Open(name)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", name, err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	in := bufio.NewReaderSize(f, 1<<20)
+	records, complete := 0, false
+	for d := range decodeAll(ctx, func() (frame, error) { return readFrameFrom(in) }) {
+		err := d.err
 		switch {
-		case s.records == 0 && s.last:
-			found.Runs = m.Runs()
-			return n, found, d.Remove(n)
-		case s.torn != nil:
-			if err := d.Cut(n, int64(s.offset)); err != nil {
-				return 0, found, fmt.Errorf("cut %s: %w", segmentName(n), err)
+		case d.unread:
+			err = fmt.Errorf("%w; restore the folder from a backup", err)
+		case err != nil:
+		case complete:
+			err = errPosition
+		case records == 0:
+			if head, ok := d.record.(snapshotBegun); !ok || head.Segments != number {
+				err = errors.New("it does not begin this snapshot")
+			}
+		default:
+			if end, ok := d.record.(completed); ok && end.Records == records+1 {
+				complete = true
+			} else {
+				err = d.record.apply(ctx, r.memory)
 			}
 		}
+		if err != nil {
+			return damaged(name, r.snapshotSize, d.frame.kind, d.frame.payload, err)
+		}
+		records++
+		r.snapshotSize += int64(d.frame.size())
 	}
-	found.Runs = m.Runs()
-	return len(numbers) + 1, found, nil
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !complete {
+		return damaged(name, r.snapshotSize, kindComplete, nil, errors.New("the end is missing; restore the folder from a backup"))
+	}
+	return nil
+}
+
+// replay makes the changes of a segment.
+func (r *recovery) replay(ctx context.Context, number int, last bool) error {
+	name := segmentName(number)
+	raw, err := r.read(name)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	s := segment{number: number, last: last, raw: raw}
+	if err := s.replay(ctx, r.memory); err != nil {
+		return err
+	}
+	r.found.Records += s.records
+	r.tail += int64(s.offset)
+	r.next = number + 1
+	if s.torn != nil {
+		r.found.CutBytes = int64(len(raw) - s.offset)
+		r.log.WarnContext(ctx, "The last record of the journal was not written completely, and is removed. No caller was told that it was saved",
+			"file", name, "offset", s.offset, "bytes", r.found.CutBytes, "reason", s.torn.Error())
+	}
+	switch {
+	case s.records == 0 && last:
+		r.next = number
+		return r.disk.Remove(name)
+	case s.torn != nil:
+		if err := r.disk.Cut(name, int64(s.offset)); err != nil {
+			return fmt.Errorf("cut %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (r *recovery) read(name string) ([]byte, error) {
+	f, err := r.disk.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(f)
+	return raw, errors.Join(err, f.Close())
 }
 
 // segment is a segment that is read.
@@ -62,38 +153,42 @@ type segment struct {
 
 // replay makes the changes of the segment, up to an incomplete frame at its end.
 func (s *segment) replay(ctx context.Context, m *memory.Store) error {
-	for first := true; first || s.offset < len(s.raw); first = false {
-		if err := ctx.Err(); err != nil {
-			return err
+	at := 0
+	next := func() (frame, error) {
+		if at == len(s.raw) && at > 0 {
+			return frame{}, io.EOF
 		}
-		f, err := readFrame(s.raw[s.offset:])
-		if err != nil {
-			if !s.last || syncedAfter(s.raw, s.offset) {
-				return s.damaged(f, fmt.Errorf("%w; restore the folder from a backup", err))
-			}
-			s.torn = err
+		f, err := readFrame(s.raw[at:])
+		at += f.size()
+		return f, err
+	}
+	for d := range decodeAll(ctx, next) {
+		switch {
+		case d.unread && (!s.last || syncedAfter(s.raw, s.offset)):
+			return s.damaged(d.frame, fmt.Errorf("%w; restore the folder from a backup", d.err))
+		case d.unread:
+			s.torn = d.err
 			return nil
 		}
-		if err := s.apply(ctx, f, m, first); err != nil {
-			return s.damaged(f, err)
+		if err := s.apply(ctx, d, m); err != nil {
+			return s.damaged(d.frame, err)
 		}
-		s.offset += f.size()
-		if !first {
+		if s.offset > 0 {
 			s.records++
 		}
+		s.offset += d.frame.size()
 	}
-	return nil
+	return ctx.Err()
 }
 
-func (s *segment) apply(ctx context.Context, f frame, m *memory.Store, first bool) error {
-	r, err := decode(f)
-	if err != nil {
-		return err
+func (s *segment) apply(ctx context.Context, d decoded, m *memory.Store) error {
+	if d.err != nil {
+		return d.err
 	}
-	if !first {
-		return r.apply(ctx, m)
+	if s.offset > 0 {
+		return d.record.apply(ctx, m)
 	}
-	if head, ok := r.(begun); !ok || head.Segment != s.number {
+	if head, ok := d.record.(begun); !ok || head.Segment != s.number {
 		return errors.New("it does not begin this segment")
 	}
 	return nil
@@ -101,10 +196,14 @@ func (s *segment) apply(ctx context.Context, f frame, m *memory.Store, first boo
 
 // damaged says what cannot be read, and where.
 func (s *segment) damaged(f frame, cause error) error {
-	about := f.kind.String()
-	if run := runOf(s.raw[min(s.offset+headerSize, len(s.raw)):]); run != "" {
+	return damaged(segmentName(s.number), int64(s.offset), f.kind, s.raw[min(s.offset+headerSize, len(s.raw)):], cause)
+}
+
+// damaged says which record of a file cannot be read, with the record as far as it is there.
+func damaged(name string, offset int64, k kind, raw []byte, cause error) error {
+	about := k.String()
+	if run := runOf(raw); run != "" {
 		about += " of run " + run
 	}
-	return fmt.Errorf("%s cannot be read at offset %d (%s): %w",
-		segmentName(s.number), s.offset, about, cause)
+	return fmt.Errorf("%s cannot be read at offset %d (%s): %w", name, offset, about, cause)
 }

@@ -19,11 +19,19 @@ import (
 
 // TestStoreKeepsTheContract runs every clause, and then compares every read of the store with
 // every read of the store that is opened again.
-func TestStoreKeepsTheContract(t *testing.T) {
+func TestStoreKeepsTheContract(t *testing.T) { keepsTheContract(t, journal.Options{}) }
+
+// TestSnapshotsKeepTheContract does it with snapshots all the time.
+func TestSnapshotsKeepTheContract(t *testing.T) {
+	keepsTheContract(t, journal.Options{SegmentBytes: 1000, SnapshotBytes: 1})
+}
+
+func keepsTheContract(t *testing.T, o journal.Options) {
+	t.Helper()
 	compared := 0
 	storetest.All(t, func(t *testing.T) store.Store {
 		dir := t.TempDir()
-		s := openIn(t, dir, journal.Options{})
+		s := openIn(t, dir, o)
 		n := newNames()
 		t.Cleanup(func() {
 			closed(t, s)

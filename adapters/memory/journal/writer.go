@@ -14,8 +14,14 @@ import (
 // group is what is written and synced at once.
 type group struct {
 	frames []byte
+	last   bool          // the last group of its segment, for a snapshot
 	done   chan struct{} // closed when the frames are on disk, or err is set
 	err    error
+
+	// Once it is done: its segment, and the size of the segments from the last snapshot up to
+	// the group.
+	segment int
+	tail    int64
 }
 
 func newGroup(buffer []byte) *group { return &group{frames: buffer[:0], done: make(chan struct{})} }
@@ -25,11 +31,16 @@ type writer struct {
 	// mu fixes the order of the records. It is held while a call changes the memory store.
 	mu      sync.Mutex
 	filling *group // takes the next records
+	sealed  *group // is written before filling; nil unless a snapshot begins
 	writing *group // nil while the writer is idle
 	err     error  // what callers are told once a write has failed
 	cause   error  // why it has failed
 	closing bool
+	tail    int64 // the size of the segments since the last snapshot
+	dueAt   int64 // the size at which the next snapshot is due
+	limit   int64 // the least dueAt
 
+	due   chan struct{} // receives a value when a snapshot is due
 	wake  chan struct{}
 	ended chan struct{}
 	out   segments // only the goroutine of the writer uses it
@@ -37,7 +48,10 @@ type writer struct {
 }
 
 func newWriter(out segments, fail func(error)) *writer {
-	return &writer{filling: newGroup(nil), wake: make(chan struct{}, 1), ended: make(chan struct{}), out: out, fail: fail}
+	return &writer{
+		filling: newGroup(nil), out: out, fail: fail,
+		wake: make(chan struct{}, 1), due: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
 }
 
 // addLocked adds a record. The caller holds mu.
@@ -55,8 +69,34 @@ func (w *writer) wakeUp() {
 
 // newestLocked returns the group with the newest record; nil if all records are on disk.
 func (w *writer) newestLocked() *group {
-	if len(w.filling.frames) > 0 {
+	switch {
+	case len(w.filling.frames) > 0:
 		return w.filling
+	case w.sealed != nil:
+		return w.sealed
+	}
+	return w.writing
+}
+
+// sealLocked ends the group that is being filled, which will be the last of its segment.
+func (w *writer) sealLocked() *group {
+	g := w.filling
+	g.last = true
+	w.sealed, w.filling = g, newGroup(nil)
+	w.wakeUp()
+	return g
+}
+
+// takeLocked returns the group that is written next; nil if there is nothing to write.
+func (w *writer) takeLocked(buffer []byte) *group {
+	switch {
+	case w.sealed != nil:
+		w.writing, w.sealed = w.sealed, nil
+		w.wakeUp() // for the group after it
+	case len(w.filling.frames) > 0:
+		w.writing, w.filling = w.filling, newGroup(buffer)
+	default:
+		w.writing = nil
 	}
 	return w.writing
 }
@@ -67,24 +107,24 @@ func (w *writer) run() {
 	var buffer []byte
 	for range w.wake {
 		w.mu.Lock()
-		g := w.filling
-		if len(g.frames) == 0 {
-			closing := w.closing
-			w.mu.Unlock()
+		g, closing := w.takeLocked(buffer), w.closing
+		w.mu.Unlock()
+		if g == nil {
 			if closing {
 				return
 			}
 			continue
 		}
-		w.filling, w.writing = newGroup(buffer), g
-		w.mu.Unlock()
-		err := w.out.write(g.frames)
+		err := w.write(g)
 		w.mu.Lock()
 		w.writing = nil
 		if err != nil {
 			w.failLocked(err)
 		}
 		g.err = w.err
+		w.tail += int64(len(g.frames))
+		g.tail = w.tail
+		w.checkTailLocked()
 		if w.closing {
 			w.wakeUp()
 		}
@@ -94,11 +134,58 @@ func (w *writer) run() {
 			w.fail(err)
 			return
 		}
-		buffer = g.frames
-		if cap(buffer) > maxBuffer {
-			buffer = nil
+		buffer = nil
+		if cap(g.frames) <= maxBuffer {
+			buffer = g.frames
 		}
 	}
+}
+
+// write writes a group, and begins another segment if it is the last of its own.
+func (w *writer) write(g *group) error {
+	if len(g.frames) > 0 {
+		if err := w.out.write(g.frames); err != nil {
+			return err
+		}
+	}
+	g.segment = w.out.number
+	if !g.last {
+		return nil
+	}
+	return w.out.next()
+}
+
+// checkTailLocked tells when a snapshot is due.
+func (w *writer) checkTailLocked() {
+	if w.tail < w.dueAt {
+		return
+	}
+	select {
+	case w.due <- struct{}{}:
+	default:
+	}
+}
+
+// replaced notes that a snapshot of a size has replaced the segments up to a group. A large
+// snapshot is due again when much has been written since, so that what is written stays in
+// proportion to what is kept.
+func (w *writer) replaced(g *group, size int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tail -= g.tail
+	w.dueAt = max(w.limit, size/2)
+	select {
+	case <-w.due: // it was due before
+	default:
+	}
+	w.checkTailLocked()
+}
+
+// postpone waits with the next snapshot until as much as a segment is written.
+func (w *writer) postpone() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dueAt = w.tail + w.limit
 }
 
 // maxBuffer is the largest buffer that the writer uses again, in bytes.
@@ -108,8 +195,14 @@ const maxBuffer = 1 << 20
 func (w *writer) failLocked(err error) {
 	failed := verification.Unavailable("store", "the journal could not be written; restart the host")
 	failed.Cause = err
-	w.cause, w.err, w.filling.err = err, failed, failed
-	close(w.filling.done)
+	w.cause, w.err = err, failed
+	for _, g := range []*group{w.sealed, w.filling} {
+		if g != nil {
+			g.err = failed
+			close(g.done)
+		}
+	}
+	w.sealed = nil
 }
 
 // servingLocked returns why no call is served any more; nil if calls are served.
@@ -147,12 +240,15 @@ type segments struct {
 // write writes a group and syncs it.
 func (s *segments) write(frames []byte) error {
 	if s.size > s.head && s.size+int64(len(frames)) > s.limit {
-		if err := errors.Join(s.close(), s.begin(s.number+1)); err != nil {
+		if err := s.next(); err != nil {
 			return err
 		}
 	}
 	return s.append(frames)
 }
+
+// next begins the next segment.
+func (s *segments) next() error { return errors.Join(s.close(), s.begin(s.number+1)) }
 
 func (s *segments) append(frames []byte) error {
 	n, err := s.file.Write(frames)
@@ -175,7 +271,7 @@ func (s *segments) begin(number int) error {
 	if err != nil {
 		return err
 	}
-	f, err := s.disk.Create(number)
+	f, err := s.disk.Create(segmentName(number))
 	if err != nil {
 		return fmt.Errorf("create %s: %w", segmentName(number), err)
 	}
