@@ -16,7 +16,8 @@ import (
 )
 
 // Dump is everything that a store had when Store.Dump was called, whatever has changed since
-// then. Restoring all of it makes an equal store.
+// then. Restoring all of it into an empty store makes an equal one; tenants, accounts and
+// deliveries are saved as always, and idempotency keys are claimed.
 type Dump struct {
 	Tenants   []verification.Tenant // with the content of their logos
 	Accounts  []verification.Account

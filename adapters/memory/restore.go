@@ -1,5 +1,4 @@
-// Restoring what a dump has, into an empty store. Tenants, accounts and deliveries are saved as
-// always, and idempotency keys claimed.
+// Restoring what a dump has, into an empty store.
 
 package memory
 

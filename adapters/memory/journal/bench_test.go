@@ -151,23 +151,33 @@ func benchRuns(b *testing.B, s store.Store, clients int) {
 func BenchmarkOpen(b *testing.B) {
 	const completed = 100_000
 	dir := b.TempDir()
-	s := openIn(b, dir, journal.Options{})
-	if err := completeRuns(b.Context(), s, completed, 1000); err != nil {
-		b.Fatal(err)
+	opened := func(b *testing.B, o journal.Options) *journal.Store { // openIn keeps the store until the end
+		b.Helper()
+		s, err := journal.Open(b.Context(), dir, o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return s
 	}
-	closed(b, s)
+	func() {
+		s := opened(b, journal.Options{})
+		if err := completeRuns(b.Context(), s, completed, 1000); err != nil {
+			b.Fatal(err)
+		}
+		closed(b, s)
+	}()
+	still := journal.Options{SnapshotBytes: math.MaxInt64} // takes no snapshots by itself
 	open := func(b *testing.B) {
 		b.Helper()
 		for b.Loop() {
-			closed(b, openIn(b, dir, journal.Options{}))
+			closed(b, opened(b, still))
 		}
 		b.ReportMetric(float64(sizeOf(b, dir))/completed, "bytes/run")
 		b.ReportMetric(float64(b.N)*completed/b.Elapsed().Seconds(), "runs/s")
 	}
 	b.Run("due", open)
-	still := journal.Options{SnapshotBytes: math.MaxInt64} // takes no snapshots by itself
 	b.Run("snapshot", func(b *testing.B) {
-		s := openIn(b, dir, still)
+		s := opened(b, still)
 		defer closed(b, s)
 		var pause time.Duration
 		for b.Loop() {
@@ -194,7 +204,7 @@ func BenchmarkOpen(b *testing.B) {
 		}
 		for b.Loop() {
 			before := heap()
-			s := openIn(b, dir, still)
+			s := opened(b, still)
 			b.ReportMetric(float64(heap()-before)/completed, "bytes/run")
 			closed(b, s)
 		}
