@@ -34,7 +34,7 @@ TEST = $(QUICK) $(GO) run ./internal/testlog $(KEEP) -vet=off -timeout $(TEST_TI
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 # Every file of the project with its checksum, one per line.
-sums = find . \( -path ./.git -o -path ./$(BUILD) \) -prune -o -type f -exec cksum {} + | sort
+sums = find . \( -path ./.git -o -path ./$(BUILD) -o -path ./data \) -prune -o -type f -exec cksum {} + | sort
 
 # The folders with a test function whose name starts with $(1).
 folders = find $(TREES) -name '*_test.go' -exec grep -l '^func $(1)' {} + 2>/dev/null | sed 's|/[^/]*$$||' | sort -u
@@ -46,7 +46,7 @@ folders = find $(TREES) -name '*_test.go' -exec grep -l '^func $(1)' {} + 2>/dev
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## Run the demo with a store in memory
+run: ## Run the demo, which keeps its data in the folder data
 	$(GO) build -o $(BUILD)/ ./hosts/verifyd
 	@exec $(BUILD)/verifyd serve
 

@@ -16,12 +16,22 @@ const Default Folder = "data"
 // mode lets only the user of the host read the folder: it has personal data and secrets.
 const mode = 0o700
 
-// Create creates the folder if it is missing.
-func (f Folder) Create() error {
-	if err := os.MkdirAll(string(f), mode); err != nil {
-		return fmt.Errorf("create the data folder: %w", err)
+// Create creates the folder if it is missing, so that it survives a loss of power. It returns
+// a warning if other users can open a folder that existed.
+func (f Folder) Create() (warning string, err error) {
+	switch info, err := os.Stat(string(f)); {
+	case err == nil && info.Mode().Perm()&^mode != 0:
+		return fmt.Sprintf("other users of this machine can open the data folder %s (mode %04o): chmod 700 %[1]s", f, info.Mode().Perm()), nil
+	case err == nil:
+		return "", nil
 	}
-	return nil
+	if err = os.MkdirAll(string(f), mode); err == nil {
+		err = syncFolder(filepath.Dir(filepath.Clean(string(f))))
+	}
+	if err != nil {
+		return "", fmt.Errorf("create the data folder: %w", err)
+	}
+	return "", nil
 }
 
 // Journal returns the folder of the journal, whose lock guards the whole data folder.

@@ -90,7 +90,7 @@ func (m *measurement) newSite(ctx context.Context, store Store, a attack) (s *si
 	}}
 	count := 1
 	if store == Memory { // it keeps much, so it collects garbage earlier
-		options.Env = append(options.Env, "GOGC=25")
+		options.Env = append(options.Env, "GOGC=25", "VERIFYD_MEMORY=true")
 	}
 	if store == Postgres {
 		database, err := m.newDatabase(ctx, s, a)

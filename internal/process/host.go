@@ -83,7 +83,7 @@ func StartHost(o HostOptions) (*Host, error) {
 
 // read parses the addresses in the ready line.
 func (h *Host) read(line string) error {
-	found := regexp.MustCompile(`^verifyd ready api=(\S+) admin=(\S+) store=\S+\n$`).FindStringSubmatch(line)
+	found := regexp.MustCompile(`^verifyd ready api=(\S+) admin=(\S+) store=.+\n$`).FindStringSubmatch(line)
 	if found == nil {
 		return errors.Join(fmt.Errorf("%s printed %q: %s", h.Name, line, h.Log), h.Kill())
 	}

@@ -25,7 +25,7 @@ func TestARunUsesTheProviderOfTheProgram(t *testing.T) {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	host := exec.CommandContext(ctx, program, "serve", "--bootstrap", "bootstrap.yaml",
-		"--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
+		"--data-dir", t.TempDir(), "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
 	host.Stderr = os.Stderr
 	out, err := host.StdoutPipe()
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"embed"
 	"path"
 	"path/filepath"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 // Files is the bootstrap file and the files that it names.
@@ -15,6 +17,12 @@ var Files embed.FS
 
 // VendorAddr is the address of the vendor in the bootstrap file.
 const VendorAddr = "127.0.0.1:9090"
+
+// The tenant and its account in the bootstrap file.
+const (
+	Tenant   verification.TenantID = "0191f3c0-0000-7000-8000-00000000000a"
+	ClientID                       = "demo"
+)
 
 // The secrets of the vendor in the bootstrap file.
 const (

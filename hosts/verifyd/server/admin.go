@@ -20,9 +20,10 @@ import (
 
 // health reports whether the host can serve requests.
 type health struct {
-	ready atomic.Bool
-	ping  func(context.Context) error // uses the store in the same way as an append
-	build cli.Build
+	ready  atomic.Bool
+	ping   func(context.Context) error // uses the store in the same way as an append
+	silent string                      // what is said if there is no answer
+	build  cli.Build
 }
 
 // pingTimeout is the timeout of a ping of the store.
@@ -44,7 +45,7 @@ func adminHandler(h *health, m *metrics, manual *clock.Manual) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), pingTimeout)
 		defer cancel()
 		if err := h.ping(ctx); err != nil {
-			status := "the database does not answer"
+			status := h.silent
 			if e, ok := errors.AsType[*verification.Error](err); ok && e.Message != "" {
 				status = e.Message
 			}

@@ -14,8 +14,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// readBootstrap reads the bootstrap file, or that of the demo for a host in memory without
-// one. It returns nil for a host on a database without one, and after a problem.
+// readBootstrap reads the bootstrap file, or that of the demo for a host without a database
+// and without one. It returns nil for a host on a database without one, and after a problem.
 func (o *opened) readBootstrap(ctx context.Context, s settings, env *environment, p *problems) *definition.Bootstrap {
 	file, open := s.Bootstrap, os.ReadFile
 	switch {
@@ -41,8 +41,8 @@ func (o *opened) readBootstrap(ctx context.Context, s settings, env *environment
 }
 
 // apply applies a bootstrap file. It changes only what differs from the file, and logs
-// what it changes in a database. It changes nothing there if live hosts run with a newer
-// file.
+// what it changes in a store that is kept. It changes nothing in a database if live hosts run
+// with a newer file.
 func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Providers) (err error) {
 	db := h.storage.database
 	if db != nil {
@@ -60,7 +60,7 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Provide
 		}
 	}
 	made := func(t verification.Tenant) {
-		if db != nil {
+		if h.storage.keeps() {
 			h.log.Info("generated a webhook secret for a tenant; verifyctl webhook secret prints it", "tenant", t.ID, "name", t.Name)
 		} else {
 			h.log.Warn("generated a webhook secret that cannot be read; set webhook_secret in the bootstrap file", "tenant", t.ID, "name", t.Name)
@@ -75,7 +75,7 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Provide
 			h.log.Warn("a workflow may not say what is meant", "tenant", c.Tenant, "workflow", c.Name, "warning", warning)
 		}
 	}
-	if db == nil {
+	if !h.storage.keeps() || h.demo != nil {
 		return err
 	}
 	for _, c := range changes {
@@ -87,7 +87,7 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Provide
 			h.log.Info("applied the bootstrap file", "tenant", c.Tenant, "kind", c.Kind, "name", c.Name, "outcome", c.Outcome)
 		}
 	}
-	if err != nil {
+	if err != nil || db == nil {
 		return err
 	}
 	// The host says first that it is alive: then a host with an older file finds both.
@@ -101,13 +101,13 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Provide
 // unlistedTimeout bounds the search for what the bootstrap file does not list.
 const unlistedTimeout = time.Minute
 
-// nameUnlisted logs what the database knows and the bootstrap file does not list.
+// nameUnlisted logs what the store knows and the bootstrap file does not list.
 func (h *host) nameUnlisted(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, unlistedTimeout)
 	defer cancel()
 	found, err := boot.FindUnlisted(ctx, h.storage, h.names, time.Now())
 	for _, u := range found {
-		h.log.Warn("the bootstrap file does not list what the database knows", "kind", u.Kind, "count", len(u.Names), "names", u.String())
+		h.log.Warn("the bootstrap file does not list what the store knows", "kind", u.Kind, "count", len(u.Names), "names", u.String())
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		h.log.Warn("what the bootstrap file does not list is not known in full", "error", err)

@@ -51,7 +51,7 @@ func TestAProgramServesTheHost(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	handler, wait, err := server.Handler(ctx, []string{
-		"--public-url", url, "--admin-addr", "127.0.0.1:0", "--bootstrap", bootstrapFile(t, gated), "--log-level", "error",
+		"--memory", "--public-url", url, "--admin-addr", "127.0.0.1:0", "--bootstrap", bootstrapFile(t, gated), "--log-level", "error",
 	}, server.WithProvider("gate", g))
 	if err != nil {
 		t.Fatal(err)
@@ -115,8 +115,8 @@ func TestAHandlerNeedsItsSettings(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--bootstrap", "file"}, "--public-url (VERIFYD_PUBLIC_URL): is required: the program has its own server"},
-		{[]string{"--public-url", "https://verify.example"}, "--bootstrap (VERIFYD_BOOTSTRAP): is required without --database-url (VERIFYD_DATABASE_URL)"},
+		{[]string{"--memory", "--bootstrap", "file"}, "--public-url (VERIFYD_PUBLIC_URL): is required: the program has its own server"},
+		{[]string{"--memory", "--public-url", "https://verify.example"}, "--bootstrap (VERIFYD_BOOTSTRAP): is required without --database-url (VERIFYD_DATABASE_URL)"},
 		{[]string{"--public-url", "https://verify.example", "--database-url", "postgres://db.example/v", "--roles", "worker"}, "--roles (VERIFYD_ROLES): must include api"},
 	} {
 		handler, _, err := server.Handler(t.Context(), append(tc.args, "--admin-addr", "127.0.0.1:0"))

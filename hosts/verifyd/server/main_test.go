@@ -58,9 +58,13 @@ func (q *syncBuffer) String() string {
 	return q.b.String()
 }
 
-// env is an environment as os.Environ has it.
+// env is an environment as os.Environ has it. A host is in memory unless the environment
+// names another store.
 func env(pairs map[string]string) []string {
 	var environ []string
+	if pairs["VERIFYD_DATABASE_URL"] == "" && pairs["VERIFYD_DATA_DIR"] == "" {
+		environ = append(environ, "VERIFYD_MEMORY=true")
+	}
 	for name, value := range pairs {
 		environ = append(environ, name+"="+value)
 	}
@@ -85,7 +89,7 @@ func serveHost(t *testing.T, vars map[string]string, options ...server.Option) *
 	if err != nil {
 		t.Fatalf("no ready line: %v; %v", err, <-s.ended)
 	}
-	ready := regexp.MustCompile(`^verifyd ready api=(http://127\.0\.0\.1:\d+|none) admin=(http://127\.0\.0\.1:\d+) store=(memory|postgres)\n$`)
+	ready := regexp.MustCompile(`^verifyd ready api=(http://127\.0\.0\.1:\d+|none) admin=(http://127\.0\.0\.1:\d+) store=(memory|postgres|journal dir=\S+ runs=\d+ recovered=\d+)\n$`)
 	found := ready.FindStringSubmatch(line)
 	if found == nil {
 		t.Fatalf("ready line = %q", line)

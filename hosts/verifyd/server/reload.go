@@ -28,11 +28,15 @@ func (h *host) reload(ctx context.Context, requests <-chan os.Signal) {
 			return
 		case <-requests:
 		}
-		if h.settings.SigningKeyFile == "" {
+		file := h.settings.SigningKeyFile
+		if f := h.storage.folder; file == "" && f != nil {
+			file = f.SigningKeys()
+		}
+		if file == "" {
 			h.log.Warn("nothing to reload: there is no signing key file")
 			continue
 		}
-		keys, err := cli.ReadKeys(h.settings.SigningKeyFile)
+		keys, err := cli.ReadKeys(file)
 		if err != nil {
 			h.log.Error("the signing keys were not reloaded", "error", err)
 			continue

@@ -3,13 +3,13 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
-	"strings"
 )
 
 // minSearchKey is the minimum length of the search key, in bytes.
@@ -22,7 +22,7 @@ func checkSearchKey(p *problems, flag, key string) {
 }
 
 // readSearchKey returns the search key of the settings; nil for none. A host in memory makes
-// one: it forgets its runs anyway.
+// one: it forgets its runs anyway. The key of a data folder is read when the folder is open.
 func (s settings) readSearchKey(p *problems) []byte {
 	switch {
 	case s.SearchKey != "":
@@ -33,14 +33,17 @@ func (s settings) readSearchKey(p *problems) []byte {
 			p.wrap("search-key-file", err)
 			return nil
 		}
-		key := strings.TrimRight(string(raw), "\r\n")
-		checkSearchKey(p, "search-key-file", key)
-		return []byte(key)
-	case s.DatabaseURL == "":
+		key := trimLine(raw)
+		checkSearchKey(p, "search-key-file", string(key))
+		return key
+	case s.Memory:
 		return []byte(rand.Text() + rand.Text())
 	}
 	return nil
 }
+
+// trimLine returns the content of a file without its final line break.
+func trimLine(raw []byte) []byte { return bytes.TrimRight(raw, "\r\n") }
 
 // searchFacts are what a host says about its search key.
 type searchFacts struct {

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,9 +17,13 @@ import (
 )
 
 // serve calls ready and serves until ctx ends. Then it stops accepting requests, finishes
-// those in flight, and lets runs reach their next wait. It returns nil after a clean stop.
-func (h *host) serve(ctx context.Context, ready func() error) error {
-	defer h.close()
+// those in flight, and lets runs reach their next wait. It returns nil after a clean stop. If
+// the store fails, serve gives up what is in flight, and returns why the store has failed.
+func (h *host) serve(ctx context.Context, ready func() error) (err error) {
+	defer func() {
+		h.close()
+		err = cmp.Or(h.storage.failure(), err)
+	}()
 	h.log.Info("starting", "version", h.build.Version, "commit", h.build.Commit, "go", h.build.Go, "memory_limit", memoryLimit())
 	working, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
@@ -46,9 +51,9 @@ func (h *host) serve(ctx context.Context, ready func() error) error {
 	}
 	if db := h.storage.database; db != nil {
 		background.Go(func() { h.heartbeat(working, db, time.Now) })
-		if h.names.Tenants != nil {
-			background.Go(func() { h.nameUnlisted(working) })
-		}
+	}
+	if h.storage.keeps() && h.names.Tenants != nil {
+		background.Go(func() { h.nameUnlisted(working) })
 	}
 	api, admin, vendor := h.server(h.api.handler), h.server(h.admin.handler), h.server(h.vendor.handler)
 	api.RegisterOnShutdown(func() { close(h.stopping) })
@@ -66,14 +71,16 @@ func (h *host) serve(ctx context.Context, ready func() error) error {
 	if err := ready(); err != nil {
 		failed <- err
 	}
-	var err error
+	timeout := h.settings.ShutdownTimeout
 	select {
 	case <-ctx.Done():
-		h.log.Info("stopping", "timeout", h.settings.ShutdownTimeout)
+		h.log.Info("stopping", "timeout", timeout)
 	case err = <-failed:
+	case <-h.storage.failed():
+		timeout = 0
 	}
 	h.health.ready.Store(false)
-	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.settings.ShutdownTimeout)
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	err = errors.Join(err, late(errors.Join(api.Shutdown(draining), h.mounted.drain(draining)), "requests were still in flight"))
 	stopWork()
@@ -93,7 +100,7 @@ func (h *host) announce(stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	fmt.Fprintf(stdout, "verifyd ready api=%s admin=%s store=%s\n", h.api.url(), h.admin.url(), h.storage.name())
+	fmt.Fprintf(stdout, "verifyd ready api=%s admin=%s %s\n", h.api.url(), h.admin.url(), h.storage.describe())
 	return nil
 }
 

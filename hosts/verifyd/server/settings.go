@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/internal/datadir"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -24,12 +25,14 @@ type settings struct {
 	AdminAddr           string        `default:"127.0.0.1:8081" help:"Address of /healthz, /readyz and /metrics."`
 	PublicURL           string        `name:"public-url" placeholder:"URL" help:"Base URL of journey links, callbacks and the console (default: http://ADDR)."`
 	HostName            string        `placeholder:"NAME" help:"Name of this host in the list of hosts (default: the name of the machine)."`
-	DatabaseURL         string        `name:"database-url" placeholder:"URL" help:"PostgreSQL, as postgres://user:password@host:5432/name; any number of hosts may share it. Without it, all data is in memory. Use the variable: flags are visible in process lists."`
+	DatabaseURL         string        `name:"database-url" placeholder:"URL" help:"PostgreSQL, as postgres://user:password@host:5432/name; any number of hosts may share it. Without it, the host keeps its data in a folder. Use the variable: flags are visible in process lists."`
+	DataDir             string        `name:"data-dir" placeholder:"DIR" help:"Folder of a host without a database: its journal, uploads, keys and generated secrets. One host at a time uses it (default: data)."`
+	Memory              bool          `name:"memory" help:"Keep everything in memory, and lose it when the host ends; for tests."`
 	DatabaseConns       int           `name:"database-conns" default:"16" help:"Maximum number of connections to the database."`
 	Migrate             string        `default:"auto" help:"auto: migrate the schema at start, one host at a time. never: refuse to start on an older schema."`
 	Roles               []string      `default:"api,worker" help:"Roles of the host: api serves requests, worker executes runs and sends webhooks."`
-	Bootstrap           string        `placeholder:"FILE" help:"File of tenants, accounts and workflows to apply at start. Without it, a host in memory serves the built-in demo, and a database stays unchanged."`
-	SigningKeyFile      string        `placeholder:"FILE" help:"JWK set of private keys for journey links and tokens: the first key signs, all verify. Without it, hosts share a set in the database, and a host in memory makes a key at start."`
+	Bootstrap           string        `placeholder:"FILE" help:"File of tenants, accounts and workflows to apply at start. Without it, a host without a database serves the built-in demo, and a database stays unchanged."`
+	SigningKeyFile      string        `placeholder:"FILE" help:"JWK set of private keys for journey links and tokens: the first key signs, all verify. Without it, hosts share a set in the database, a host without a database makes a key in its folder, and a host in memory makes one at each start."`
 	StartWait           time.Duration `default:"2s" help:"Maximum time that a start waits for its run to need the customer or to end."`
 	Workers             int           `default:"16" help:"Maximum number of runs executed at once."`
 	Calls               int           `default:"1024" help:"Maximum number of provider calls in flight; one provider may use half of them, one tenant a quarter."`
@@ -51,9 +54,9 @@ type settings struct {
 	OIDCKeys            string        `name:"oidc-jwks-url" placeholder:"URL" help:"URL of the issuer's keys, in place of its discovery document."`
 	AllowPrivate        bool          `name:"allow-private-networks" help:"Allow webhooks and providers to call private and loopback addresses, and any port."`
 	SecretsDir          string        `placeholder:"DIR" help:"Folder with the secrets of providers, one file per secret, beside the variables VERIFYD_SECRET_NAME."`
-	SearchKey           string        `placeholder:"SECRET" help:"Key of the hashes by which the console finds the runs of a person, at least 32 bytes, the same on all hosts and never changed; use the variable. Without it no run on a database is found by a person; a host in memory makes a key at start."`
+	SearchKey           string        `placeholder:"SECRET" help:"Key of the hashes by which the console finds the runs of a person, at least 32 bytes, the same on all hosts and never changed; use the variable. Without it no run on a database is found by a person; a host without a database makes a key in its folder, and a host in memory makes one at each start."`
 	SearchKeyFile       string        `placeholder:"FILE" help:"File with the search key, in place of --search-key."`
-	BlobDir             string        `placeholder:"DIR" help:"Folder of uploaded documents; hosts that share a database must share it. Without it, documents are in memory."`
+	BlobDir             string        `placeholder:"DIR" help:"Folder of uploaded documents; hosts that share a database must share it. Without it, documents are in the data folder, or in memory if there is none."`
 	TenantDocumentBytes int64         `name:"document-bytes-per-tenant" default:"0" help:"Maximum bytes of uploaded documents per tenant. 0: a quarter of the limit in memory, no limit in a folder."`
 	S3Endpoint          string        `name:"s3-endpoint" placeholder:"HOST" help:"S3 object store for uploaded documents in place of a folder, over TLS."`
 	S3Bucket            string        `name:"s3-bucket" placeholder:"NAME" help:"Bucket of the object store, which must exist."`
@@ -70,7 +73,7 @@ type settings struct {
 
 type commandLine struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
-	Serve   settings         `cmd:"" default:"withargs" help:"Serve the API; by default in memory, with a built-in demo."`
+	Serve   settings         `cmd:"" default:"withargs" help:"Serve the API; by default a built-in demo, from the folder data."`
 }
 
 const about = `Runs verification workflows for tenants: checks, hosted customer steps, human review.
@@ -141,6 +144,14 @@ func (s settings) has(role string) bool { return slices.Contains(s.Roles, role) 
 
 func (s settings) hasAllRoles() bool { return s.has(roleAPI) && s.has(roleWorker) }
 
+// folder returns the data folder; empty for a host in memory or on a database.
+func (s settings) folder() datadir.Folder {
+	if s.Memory || s.DatabaseURL != "" {
+		return ""
+	}
+	return datadir.Folder(cmp.Or(s.DataDir, string(datadir.Default)))
+}
+
 // check records invalid values.
 func (s settings) check(p *problems) {
 	address(p, "addr", s.Addr)
@@ -156,10 +167,13 @@ func (s settings) check(p *problems) {
 	case len(s.Roles) == 0:
 		p.add("roles", "must be api, worker or both")
 	case s.DatabaseURL == "" && !s.hasAllRoles():
-		p.add("roles", "a host in memory must be both api and worker")
+		p.add("roles", "a host without a database must be both api and worker")
 	case s.Clock == "manual" && !s.hasAllRoles():
 		p.add("roles", "a host with a manual clock must be both api and worker")
 	}
+	alone(p, "data-dir", s.DataDir != "", "database-url", s.DatabaseURL != "")
+	alone(p, "data-dir", s.DataDir != "", "memory", s.Memory)
+	alone(p, "memory", s.Memory, "database-url", s.DatabaseURL != "")
 	between(p, "database-conns", s.DatabaseConns, 4, 1000)
 	if s.StartWait < 0 || s.StartWait > 25*time.Second {
 		p.add("start-wait", "must be 0s to 25s")
@@ -178,13 +192,9 @@ func (s settings) check(p *problems) {
 	}
 	if s.SearchKey != "" {
 		checkSearchKey(p, "search-key", s.SearchKey)
-		if s.SearchKeyFile != "" {
-			p.add("search-key-file", "must not be given together with %s", cli.Setting("search-key"))
-		}
 	}
-	if s.BlobDir != "" && s.S3Endpoint != "" {
-		p.add("blob-dir", "must not be given together with %s", cli.Setting("s3-endpoint"))
-	}
+	alone(p, "search-key-file", s.SearchKeyFile != "", "search-key", s.SearchKey != "")
+	alone(p, "blob-dir", s.BlobDir != "", "s3-endpoint", s.S3Endpoint != "")
 	together(p, "s3-endpoint", s.S3Endpoint, "s3-bucket", s.S3Bucket)
 	switch {
 	case s.TenantDocumentBytes != 0 && s.TenantDocumentBytes < minTenantDocumentBytes:
@@ -311,6 +321,13 @@ func oneOf(p *problems, flag, value string, values ...string) {
 	if !slices.Contains(values, value) {
 		last := len(values) - 1
 		p.add(flag, "must be %s or %s, not %q", strings.Join(values[:last], ", "), values[last], value)
+	}
+}
+
+// alone records a problem of setting a if both settings are given.
+func alone(p *problems, flagA string, givenA bool, flagB string, givenB bool) {
+	if givenA && givenB {
+		p.add(flagA, "must not be given together with %s", cli.Setting(flagB))
 	}
 }
 

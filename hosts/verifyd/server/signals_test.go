@@ -30,7 +30,7 @@ func starting(t *testing.T) (p *process.Process, workflow *os.File, stderr *byte
 	if err := os.WriteFile(bootstrap, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), os.Args[0], "serve", "--bootstrap", bootstrap, "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
+	c := exec.CommandContext(t.Context(), os.Args[0], "serve", "--memory", "--bootstrap", bootstrap, "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
 	c.Env = append(os.Environ(), asProgram+"=1")
 	stderr = new(bytes.Buffer)
 	c.Stdout, c.Stderr = stderr, stderr

@@ -1,4 +1,4 @@
-// The store of the host, in memory or on PostgreSQL, and the signing keys.
+// The store of the host, in memory, in a folder or on PostgreSQL, and the signing keys.
 
 package server
 
@@ -17,16 +17,25 @@ import (
 
 type storage struct {
 	store.Store
-	database *postgres.Store // nil for a host in memory
+	database *postgres.Store // nil without a database
+	folder   *dataFolder     // nil without a data folder
 }
 
 // poll is the longest time between two polls of the queue on a shared database.
 const poll = 2 * time.Second
 
-// openStorage opens and migrates the database, or returns a store in memory.
+// openStorage opens and migrates the database, opens the data folder, or returns a store in
+// memory.
 func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, error) {
-	if s.DatabaseURL == "" {
+	switch {
+	case s.Memory:
 		return &storage{Store: memory.New()}, nil
+	case s.DatabaseURL == "":
+		f, err := openFolder(ctx, s.folder(), log)
+		if err != nil {
+			return nil, err
+		}
+		return &storage{Store: f.journal, folder: f}, nil
 	}
 	if s.Migrate == "auto" {
 		applied, err := postgres.Migrate(ctx, s.DatabaseURL)
@@ -46,23 +55,33 @@ func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, e
 	return &storage{Store: store, database: store}, nil
 }
 
-// name returns the name of the store in the ready line.
-func (s *storage) name() string {
-	if s.database != nil {
-		return "postgres"
+// describe returns the store as the ready line has it.
+func (s *storage) describe() string {
+	switch {
+	case s.database != nil:
+		return "store=postgres"
+	case s.folder != nil:
+		return s.folder.describe()
 	}
-	return "memory"
+	return "store=memory"
 }
+
+// keeps reports whether the store keeps its data when the host ends.
+func (s *storage) keeps() bool { return s.database != nil || s.folder != nil }
 
 // shared reports whether other hosts may use the same store.
 func (s *storage) shared(given settings) bool { return s.database != nil && given.Clock != "manual" }
 
 // ping reports an error if the store cannot serve requests.
 func (s *storage) ping(ctx context.Context) error {
-	if s.database == nil {
-		return nil
+	switch {
+	case s.database != nil:
+		return s.database.Ping(ctx)
+	case s.folder != nil:
+		_, err := s.Tenants(ctx) // like any read, it waits for the disk
+		return err
 	}
-	return s.database.Ping(ctx)
+	return nil
 }
 
 // join joins the hosts that share the database. It returns nil for a host that
@@ -75,16 +94,46 @@ func (s *storage) join(given settings, e *engine.Engine, now func() time.Time, l
 }
 
 func (s *storage) close() {
-	if s.database != nil {
+	switch {
+	case s.database != nil:
 		s.database.Close()
+	case s.folder != nil:
+		s.folder.close()
 	}
 }
 
-// signingKeys returns the keys that all hosts share in the database, or a new set
-// for a host in memory.
+// signingKeys returns the keys that all hosts share in the database, the keys of the data
+// folder, or a new set for a host in memory.
 func (s *storage) signingKeys(ctx context.Context) (*token.Keys, error) {
-	if s.database == nil {
-		return token.NewKeys()
+	switch {
+	case s.database != nil:
+		return token.SharedKeys(ctx, s.database)
+	case s.folder != nil:
+		return s.folder.signingKeys(ctx)
 	}
-	return token.SharedKeys(ctx, s.database)
+	return token.NewKeys()
+}
+
+// searchKey returns the search key that the store has; nil for none.
+func (s *storage) searchKey(ctx context.Context) ([]byte, error) {
+	if s.folder == nil {
+		return nil, nil
+	}
+	return s.folder.searchKey(ctx)
+}
+
+// failure returns why the store cannot be used any more; nil if it can.
+func (s *storage) failure() error {
+	if s == nil || s.folder == nil {
+		return nil
+	}
+	return s.folder.failure()
+}
+
+// failed is closed when the store cannot be used any more.
+func (s *storage) failed() <-chan struct{} {
+	if s.folder == nil {
+		return nil
+	}
+	return s.folder.failed
 }

@@ -41,7 +41,7 @@ func startChild(t *testing.T, vars ...string) *child {
 		t.Fatal(err)
 	}
 	c := &child{served: served{t: t, stderr: &syncBuffer{}}, process: exec.CommandContext(t.Context(), filepath.Join(folder, "verifyd"), "serve")}
-	c.process.Env = append([]string{"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0"}, vars...)
+	c.process.Env = append([]string{"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0", "VERIFYD_MEMORY=true"}, vars...)
 	c.process.Stderr = c.stderr
 	stdout, err := c.process.StdoutPipe()
 	if err != nil {

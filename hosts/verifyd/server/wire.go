@@ -95,7 +95,7 @@ type opened struct {
 	keys      *token.Keys           // from the key file; nil without one
 	searchKey []byte                // nil for none
 	demo      *demo                 // nil unless the host serves the demo
-	bootstrap *definition.Bootstrap // nil for a database without a bootstrap file
+	bootstrap *definition.Bootstrap // nil only for a database without a bootstrap file
 	providers boot.Providers
 	warnings  []string
 }
@@ -117,6 +117,15 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 		p.add("font-dir", "%s: %w", s.FontDir, err)
 	}
 	added.checkDocuments(s, &p)
+	if folder := s.folder(); folder != "" {
+		warning, err := folder.Create()
+		if err != nil {
+			p.add("data-dir", "%w; %s", err, notWritable)
+		}
+		if warning != "" {
+			o.warnings = append(o.warnings, warning)
+		}
+	}
 	if o.documents = added.documents; o.documents == nil {
 		o.documents = o.openDocuments(s, &p)
 	}
@@ -146,6 +155,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	defer func() {
 		if err != nil {
 			h.abandon()
+			err = cmp.Or(h.storage.failure(), err)
 		}
 	}()
 	h.me = h.self(time.Now())
@@ -163,10 +173,23 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 		return nil, o.warnings, err
 	}
 	h.closing = append(h.closing, h.storage.close)
-	h.health = &health{ping: h.storage.ping, build: h.build}
+	if h.storage.folder != nil {
+		if err = h.storage.folder.checkTenants(ctx, h.demo != nil, *o.bootstrap); err != nil {
+			return nil, o.warnings, err
+		}
+	}
+	h.health = &health{ping: h.storage.ping, silent: "the database does not answer", build: h.build}
+	if h.storage.folder != nil {
+		h.health.silent = "the disk does not answer"
+	}
 	keys := o.keys
 	if keys == nil {
 		if keys, err = h.storage.signingKeys(ctx); err != nil {
+			return nil, o.warnings, err
+		}
+	}
+	if o.searchKey == nil {
+		if o.searchKey, err = h.storage.searchKey(ctx); err != nil {
 			return nil, o.warnings, err
 		}
 	}
@@ -353,15 +376,19 @@ func (o *opened) openDocuments(s settings, p *problems) verification.DocumentSto
 		p.wrap("s3-endpoint", err)
 		return bucket
 	}
-	if s.BlobDir == "" {
+	dir, flag := s.BlobDir, "blob-dir"
+	if folder := s.folder(); dir == "" && folder != "" {
+		dir, flag = folder.Documents(), "data-dir"
+	}
+	if dir == "" {
 		if s.DatabaseURL != "" {
 			o.warnings = append(o.warnings, "uploaded documents are in the memory of this host only; set VERIFYD_BLOB_DIR or VERIFYD_S3_ENDPOINT to share them")
 		}
 		return blob.Memory(documentMemory(), s.TenantDocumentBytes)
 	}
-	folder, err := blob.Folder(s.BlobDir, s.TenantDocumentBytes)
-	p.wrap("blob-dir", err)
-	return folder
+	documents, err := blob.Folder(dir, s.TenantDocumentBytes)
+	p.wrap(flag, err)
+	return documents
 }
 
 // secrets returns a function that returns the webhook secrets of a tenant, the

@@ -1,0 +1,156 @@
+// The data folder of a host without a database.
+
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/adapters/token"
+	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
+	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// dataFolder is a data folder that the host has opened, so that no other host can.
+type dataFolder struct {
+	datadir.Folder
+	journal *journal.Store
+	failed  chan struct{} // closed when the journal could not be written
+	cause   error         // why; set before failed is closed
+}
+
+// openFolder opens the journal in a folder that exists.
+func openFolder(ctx context.Context, folder datadir.Folder, log *slog.Logger) (_ *dataFolder, err error) {
+	f := &dataFolder{Folder: folder, failed: make(chan struct{})}
+	f.journal, err = journal.Open(ctx, f.Journal(), journal.Options{
+		Log: log, OpenedAt: time.Now().UTC().Truncate(time.Second),
+		Fail: func(err error) {
+			f.cause = err
+			close(f.failed)
+		},
+	})
+	switch {
+	case errors.Is(err, verification.ErrConflict):
+		err = fmt.Errorf("%w; end that host, or choose another folder", err)
+	case errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EPERM):
+		err = fmt.Errorf("%w; %s", err, notWritable)
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
+		err = fmt.Errorf("%w; free some space, and start the host again", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cli.Setting("data-dir"), err)
+	}
+	return f, nil
+}
+
+// notWritable says what to do about a folder that the host cannot write.
+const notWritable = "choose a folder that the user of this process can write, or keep nothing with --memory"
+
+// describe returns the folder as the ready line has it.
+func (f *dataFolder) describe() string {
+	dir, found := string(f.Folder), f.journal.Recovery()
+	if strings.ContainsAny(dir, " \t\r\n\"") {
+		dir = strconv.Quote(dir)
+	}
+	return fmt.Sprintf("store=journal dir=%s runs=%d recovered=%d", dir, found.Runs, found.Records)
+}
+
+// failure returns why the journal could not be written, and what to do; nil if that has not
+// happened.
+func (f *dataFolder) failure() error {
+	select {
+	case <-f.failed:
+	default:
+		return nil
+	}
+	advice := "check the disk, and start the host again"
+	if errors.Is(f.cause, syscall.ENOSPC) || errors.Is(f.cause, syscall.EDQUOT) {
+		advice = "free some space, and start the host again: it has everything that was accepted"
+	}
+	return fmt.Errorf("the journal in %s cannot be written, so the host has ended: %w; %s", f.Journal(), f.cause, advice)
+}
+
+// close writes what waits, and lets other hosts open the folder.
+func (f *dataFolder) close() { _ = f.journal.Close() } // failure has the error of a write
+
+// signingKeys returns the keys in the folder.
+func (f *dataFolder) signingKeys(ctx context.Context) (*token.Keys, error) {
+	file := f.SigningKeys()
+	raw, err := datadir.Keep(file, f.generator(ctx, file, "signing-key-file", func() ([]byte, error) {
+		set, err := cli.NewKeySet()
+		return append(set, '\n'), err
+	}))
+	if err != nil {
+		return nil, err
+	}
+	keys, err := token.ReadKeys(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; restore the file from a backup: without it no journey link is valid", file, err)
+	}
+	return keys, nil
+}
+
+// searchKey returns the search key in the folder.
+func (f *dataFolder) searchKey(ctx context.Context) ([]byte, error) {
+	file := f.SearchKey()
+	raw, err := datadir.Keep(file, f.generator(ctx, file, "search-key", func() ([]byte, error) {
+		return []byte(rand.Text() + rand.Text() + "\n"), nil
+	}))
+	if err != nil {
+		return nil, err
+	}
+	key := trimLine(raw)
+	if len(key) < minSearchKey {
+		return nil, fmt.Errorf("%s has %d bytes and must have at least %d; restore the file from a backup: with another key, no run of before is found by a person",
+			file, len(key), minSearchKey)
+	}
+	return key, nil
+}
+
+// generator returns a function that generates a secret unless the folder has been used, since
+// its data then belongs to a secret that was lost.
+func (f *dataFolder) generator(ctx context.Context, file, flag string, generate func() ([]byte, error)) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		switch tenants, err := f.journal.Tenants(ctx); {
+		case err != nil:
+			return nil, err
+		case len(tenants) > 0:
+			return nil, fmt.Errorf("%s is missing, and the folder has data: restore the file from a backup, or set %s as it was before", file, cli.Setting(flag))
+		}
+		return generate()
+	}
+}
+
+// checkTenants refuses to mix the demo, whose key everybody knows, with other data.
+func (f *dataFolder) checkTenants(ctx context.Context, demo bool, b definition.Bootstrap) error {
+	tenants, err := f.journal.Tenants(ctx)
+	if err != nil {
+		return err
+	}
+	a, err := f.journal.Account(ctx, demofiles.ClientID)
+	if err != nil && !errors.Is(err, verification.ErrNotFound) {
+		return err
+	}
+	hasDemo := err == nil && !a.Disabled && a.Tenant == demofiles.Tenant
+	switch lists := func(t definition.Tenant) bool { return t.Tenant.ID == demofiles.Tenant }; {
+	case demo && !hasDemo && len(tenants) > 0:
+		return fmt.Errorf("%s: the data folder %s has tenants of a bootstrap file: name the file, or choose another folder for the demo",
+			cli.Setting("bootstrap"), f.Folder)
+	case !demo && hasDemo && !slices.ContainsFunc(b.Tenants, lists):
+		return fmt.Errorf("%s: %s has the built-in demo, whose API key everybody knows: choose another folder, or remove this one",
+			cli.Setting("data-dir"), f.Folder)
+	}
+	return nil
+}
