@@ -1,4 +1,4 @@
-// Vendor: a stub of a registry that reports its results later.
+// Vendor: a stub of a registry that has its results later.
 
 package demo
 
@@ -22,7 +22,8 @@ import (
 
 // Vendor is a stub of a registry of PANs and the names of their holders. It accepts a
 // request with 202, and a second later it posts the result to the callback URL of the
-// request, with the HMAC-SHA256 of the body in X-Signature.
+// request, with the HMAC-SHA256 of the body in X-Signature. Whoever asks for the result gets
+// it at any time: the vendor remembers no requests, so that it may be restarted between them.
 //
 // PANs that begin with ZZZ are not registered, and ABCPK4321K is Ravi Kumar's. Any
 // other PAN belongs to the person of the request: the name is spelt as registries
@@ -51,17 +52,21 @@ type result struct {
 	Name   string `json:"name,omitempty"`
 }
 
-// ServeHTTP accepts POST /v1/holders.
+// ServeHTTP accepts POST /v1/holders, and responds to POST /v1/holders/result with the result.
 func (v *Vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	const maxBody = 64 << 10
 	var wanted lookup
+	accepts, tells := r.URL.Path == "/v1/holders", r.URL.Path == "/v1/holders/result"
 	switch raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); {
-	case r.URL.Path != "/v1/holders" || r.Method != http.MethodPost:
+	case !accepts && !tells || r.Method != http.MethodPost:
 		w.WriteHeader(http.StatusNotFound)
 	case subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+v.Token)) == 0:
 		w.WriteHeader(http.StatusUnauthorized)
-	case err != nil || json.Unmarshal(raw, &wanted) != nil || wanted.PAN == "" || wanted.Notify == "":
+	case err != nil || json.Unmarshal(raw, &wanted) != nil || wanted.PAN == "" || accepts && wanted.Notify == "":
 		w.WriteHeader(http.StatusBadRequest)
+	case tells:
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(wanted.holder()) // the peer may have gone away
 	default:
 		w.WriteHeader(http.StatusAccepted)
 		v.Clock.AfterFunc(reportAfter, func() {

@@ -1,4 +1,5 @@
-// Tests of the requests that the vendor refuses. The tests of the host test the others.
+// Tests of the requests that the vendor refuses, and of results that are fetched. The tests of the
+// host test the callbacks.
 
 package demo_test
 
@@ -24,6 +25,10 @@ func TestTheVendorAcceptsOnlyItsToken(t *testing.T) {
 		{http.MethodPost, "/v1/holders", "other", complete, http.StatusUnauthorized},
 		{http.MethodPost, "/v1/holders", "token", `{"pan":"ABCPR1234F"}`, http.StatusBadRequest},
 		{http.MethodPost, "/v1/holders", "token", strings.Repeat(" ", 1<<20), http.StatusBadRequest},
+		{http.MethodPost, "/v1/holders/result", "token", `{"pan":"ABCPR1234F"}`, http.StatusOK},
+		{http.MethodPost, "/v1/holders/result", "other", `{"pan":"ABCPR1234F"}`, http.StatusUnauthorized},
+		{http.MethodPost, "/v1/holders/result", "token", `{}`, http.StatusBadRequest},
+		{http.MethodGet, "/v1/holders/result", "token", "", http.StatusNotFound},
 		{http.MethodGet, "/v1/holders", "token", "", http.StatusNotFound},
 		{http.MethodPost, "/v1/other", "token", complete, http.StatusNotFound},
 	} {

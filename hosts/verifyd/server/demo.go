@@ -32,13 +32,14 @@ func (d *demo) secret(name string) (string, bool) {
 	return "", false
 }
 
-// write writes the credentials of the demo, commands to try, and a link to the console.
-func (d *demo) write(w io.Writer, api string) error {
+// write writes the credentials of the demo, where its data is, commands to try, and a link to the
+// console.
+func (d *demo) write(w io.Writer, api, where string) error {
 	link, err := d.link()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, demoText, api, link)
+	fmt.Fprintf(w, demoText, api, link, where)
 	return nil
 }
 
@@ -55,7 +56,7 @@ func (d *demo) withLinks(console http.Handler, w io.Writer) http.Handler {
 	})
 }
 
-// demoText is a format of the address of the API and a link to the console.
+// demoText is a format of the address of the API, a link to the console, and where the data is.
 //
 //go:embed demo.txt
 var demoText string

@@ -46,7 +46,7 @@ func openFolder(ctx context.Context, folder datadir.Folder, log *slog.Logger) (_
 		err = fmt.Errorf("%w; end that host, or choose another folder", err)
 	case errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EPERM):
 		err = fmt.Errorf("%w; %s", err, notWritable)
-	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
+	case noSpace(err):
 		err = fmt.Errorf("%w; free some space, and start the host again", err)
 	}
 	if err != nil {
@@ -57,6 +57,12 @@ func openFolder(ctx context.Context, folder datadir.Folder, log *slog.Logger) (_
 
 // notWritable says what to do about a folder that the host cannot write.
 const notWritable = "choose a folder that the user of this process can write, or keep nothing with --memory"
+
+// noSpace reports whether a write failed for want of space: the disk is full, or a quota or a limit
+// of the process is reached.
+func noSpace(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
 
 // describe returns the folder as the ready line has it.
 func (f *dataFolder) describe() string {
@@ -76,7 +82,7 @@ func (f *dataFolder) failure() error {
 		return nil
 	}
 	advice := "check the disk, and start the host again"
-	if errors.Is(f.cause, syscall.ENOSPC) || errors.Is(f.cause, syscall.EDQUOT) {
+	if noSpace(f.cause) {
 		advice = "free some space, and start the host again: it has everything that was accepted"
 	}
 	return fmt.Errorf("the journal in %s cannot be written, so the host has ended: %w; %s", f.Journal(), f.cause, advice)

@@ -28,6 +28,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
+		limitFiles()
 		server.Main()
 		return
 	}

@@ -96,7 +96,11 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 // announce writes what to try in the demo, and the ready line.
 func (h *host) announce(stdout, stderr io.Writer) error {
 	if h.demo != nil {
-		if err := h.demo.write(stderr, h.api.url()); err != nil {
+		where := "in memory"
+		if f := h.storage.folder; f != nil {
+			where = fmt.Sprintf("in the folder %s", f.Folder)
+		}
+		if err := h.demo.write(stderr, h.api.url(), where); err != nil {
 			return err
 		}
 	}

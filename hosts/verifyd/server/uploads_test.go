@@ -276,35 +276,41 @@ func bytesBelow(t *testing.T, dir string) (sum int64) {
 	return sum
 }
 
+// sendFile starts a run of oneFile, and uploads a file of the maximum size.
+func (s *served) sendFile() (status int, page string) {
+	s.t.Helper()
+	run := s.run("POST", s.api+records, `{"reference_id":"person-1"}`)
+	r, err := s.readForm(run.Action.URL).post(run.Action.URL, barrier{&sync.WaitGroup{}, func() {}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer.StatusCode, string(raw)
+}
+
 func TestTheDocumentLimitOfATenantCanBeSet(t *testing.T) {
 	bootstrap := filepath.Join(t.TempDir(), "bootstrap.yaml")
 	if err := os.WriteFile(bootstrap, []byte(oneFile), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, vars := range map[string]map[string]string{
-		"memory": {}, "folder": {"VERIFYD_BLOB_DIR": t.TempDir()},
+		"memory": {}, "folder": {"VERIFYD_BLOB_DIR": t.TempDir()}, "data folder": {"VERIFYD_DATA_DIR": t.TempDir()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			vars["VERIFYD_BOOTSTRAP"], vars["VERIFYD_DOCUMENT_BYTES_PER_TENANT"] = bootstrap, "11534336"
 			s := serveHost(t, vars)
-			send := func() (int, string) {
-				run := s.run("POST", s.api+records, `{"reference_id":"person-1"}`)
-				r, err := s.readForm(run.Action.URL).post(run.Action.URL, barrier{&sync.WaitGroup{}, func() {}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				answer, err := http.DefaultTransport.RoundTrip(r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer answer.Body.Close()
-				page, _ := io.ReadAll(answer.Body)
-				return answer.StatusCode, string(page)
-			}
-			if status, page := send(); status != http.StatusSeeOther {
+			if status, page := s.sendFile(); status != http.StatusSeeOther {
 				t.Errorf("a file of 10 MiB within 11 MiB = %d %s, want it accepted", status, page)
 			}
-			if status, page := send(); status != http.StatusUnprocessableEntity || !strings.Contains(page, "We cannot take more files right now") {
+			if status, page := s.sendFile(); status != http.StatusUnprocessableEntity || !strings.Contains(page, "We cannot take more files right now") {
 				t.Errorf("another one = %d %s, want it refused", status, page)
 			}
 		})

@@ -1,0 +1,317 @@
+// Tests of a host that keeps its data in a folder.
+
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/internal/process"
+
+	"github.com/verifyd/verifyd/hosts/verifyd/server"
+)
+
+// fileLimit is the variable with the maximum size of the files that the process writes, in bytes.
+const fileLimit = "VERIFYD_TEST_FILE_LIMIT"
+
+// limitFiles limits the files of this process as fileLimit says: writes beyond fail as on a full
+// disk.
+func limitFiles() {
+	limit, err := strconv.ParseUint(os.Getenv(fileLimit), 10, 64)
+	if err != nil {
+		return
+	}
+	signal.Ignore(syscall.SIGXFSZ) // so that the write fails instead
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+		panic(err)
+	}
+}
+
+// onFolder are settings of a host on a data folder.
+func onFolder(folder datadir.Folder, more ...string) map[string]string {
+	vars := map[string]string{"VERIFYD_DATA_DIR": string(folder)}
+	for i := 0; i+1 < len(more); i += 2 {
+		vars[more[i]] = more[i+1]
+	}
+	return vars
+}
+
+// newFolder returns a data folder that does not exist yet.
+func newFolder(t *testing.T) datadir.Folder {
+	t.Helper()
+	return datadir.Folder(filepath.Join(t.TempDir(), "data"))
+}
+
+// startOn starts the demo on a folder as a process, at an address or at a free one.
+func startOn(t *testing.T, folder datadir.Folder, address string, more ...string) (*process.Host, *served) {
+	t.Helper()
+	h, err := process.StartHost(process.HostOptions{Program: os.Args[0], Name: "host", Env: append([]string{
+		asProgram + "=1", "VERIFYD_ADDR=" + strings.TrimPrefix(address, "http://"), "VERIFYD_ADMIN_ADDR=127.0.0.1:0",
+		"VERIFYD_DATA_DIR=" + string(folder),
+	}, more...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Kill() })
+	return h, &served{t: t, api: h.API, admin: h.Admin}
+}
+
+func TestARunGoesOnAfterTheHostWasKilled(t *testing.T) {
+	t.Parallel()
+	folder := newFolder(t)
+	h, s := startOn(t, folder, "127.0.0.1:0")
+	const key = "Idempotency-Key"
+	waiting := s.run("POST", s.api+onboarding, `{"reference_id":"person-1"}`, key, "one")
+	s.answer(waiting.ID, "consent_submitted", `{"payload":{"consent_status":"success"}}`)
+	waiting = s.await(waiting.ID, func(r runJSON) bool { return r.Action != nil && r.Action.SignalName == "details_submitted" })
+	asked := s.run("POST", s.api+onboarding, `{"reference_id":"person-2"}`)
+	s.answer(asked.ID, "consent_submitted", `{"payload":{"consent_status":"success"}}`)
+	s.answer(asked.ID, "details_submitted", clean)
+	s.await(asked.ID, func(r runJSON) bool { return strings.Contains(fmt.Sprintf("%s", r.Checks), `"pan_registry"`) })
+	if err := h.Kill(); err != nil { // before the vendor calls back, which it then never does
+		t.Fatal(err)
+	}
+	_, s = startOn(t, folder, h.API)
+	if again := s.run("POST", s.api+onboarding, `{"reference_id":"person-1"}`, key, "one"); again.ID != waiting.ID {
+		t.Errorf("the start was sent again and is run %s, want %s", again.ID, waiting.ID)
+	}
+	if r := s.run("GET", s.api+"/v1/runs/"+waiting.ID, ""); r.Action == nil || r.Action.URL != waiting.Action.URL {
+		t.Errorf("the run waits for %+v, want what it waited for before: %+v", r.Action, waiting.Action)
+	}
+	if status, _, _ := s.call("GET", waiting.Action.URL, ""); status != http.StatusOK {
+		t.Errorf("the link of the customer = %d, want 200", status)
+	}
+	s.answer(waiting.ID, "details_submitted", clean)
+	for _, id := range []string{waiting.ID, asked.ID} {
+		r := s.await(id, func(r runJSON) bool { return r.Status != "in_progress" || r.Decision != nil })
+		if r.Status != "completed" || !strings.Contains(fmt.Sprintf("%s", r.Checks), `"registered_name":"RAO ASHA"`) {
+			t.Errorf("run %s is %+v, %s; want it completed with the result of the registry", id, r, r.Checks)
+		}
+	}
+}
+
+// answer sends a signal that must be taken.
+func (s *served) answer(id, signal, body string) {
+	s.t.Helper()
+	if status, raw, _ := s.call("POST", s.api+"/v1/signals/"+id+"/"+signal, body); status != http.StatusOK {
+		s.t.Fatalf("%s = %d %s", signal, status, raw)
+	}
+}
+
+func TestTheReadyLineSaysWhatAFolderHas(t *testing.T) {
+	folder := newFolder(t)
+	s := serveHost(t, onFolder(folder))
+	if want := fmt.Sprintf("journal dir=%s runs=0 recovered=0", folder); s.store != want {
+		t.Errorf("the ready line says store=%s, want store=%s", s.store, want)
+	}
+	s.run("POST", s.api+onboarding, `{"reference_id":"person-1"}`)
+	if err := s.end(); err != nil {
+		t.Fatal(err)
+	}
+	s = serveHost(t, onFolder(folder))
+	if want := fmt.Sprintf(`^journal dir=%s runs=1 recovered=[1-9]\d*$`, folder); !regexp.MustCompile(want).MatchString(s.store) {
+		t.Errorf("the ready line says store=%s, want store=%s", s.store, want)
+	}
+}
+
+func TestOnlyItsUserCanReadADataFolder(t *testing.T) {
+	folder := newFolder(t)
+	own := onFolder(folder, "VERIFYD_BOOTSTRAP", bootstrapFile(t, oneFile))
+	s := serveHost(t, own)
+	if status, page := s.sendFile(); status != http.StatusSeeOther {
+		t.Fatalf("the upload = %d %s", status, page)
+	}
+	if err := s.end(); err != nil {
+		t.Fatal(err)
+	}
+	files := 0
+	err := filepath.WalkDir(string(folder), func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		want := os.FileMode(0o600)
+		if d.IsDir() {
+			want = 0o700
+		} else {
+			files++
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s has the mode %o, want %o", path, got, want)
+		}
+		return nil
+	})
+	if err != nil || files < 6 {
+		t.Errorf("the folder has %d files, %v; want the journal, its lock, both keys and a document", files, err)
+	}
+	if err := os.Chmod(string(folder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s = serveHost(t, own)
+	if got, want := s.stderr.String(), "(mode 0755): chmod 700 "; !strings.Contains(got, want) {
+		t.Errorf("the log has no %q:\n%s", want, got)
+	}
+}
+
+// refusal returns the problem because of which a host does not start.
+func refusal(t *testing.T, vars map[string]string) string {
+	t.Helper()
+	vars["VERIFYD_ADDR"], vars["VERIFYD_ADMIN_ADDR"] = "127.0.0.1:0", "127.0.0.1:0"
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := server.Run(ctx, []string{"serve"}, env(vars), io.Discard, io.Discard); err != nil {
+		return err.Error()
+	}
+	return "it started"
+}
+
+func TestASecondHostIsToldWhoHasTheFolder(t *testing.T) {
+	folder := newFolder(t)
+	serveHost(t, onFolder(folder))
+	want := fmt.Sprintf(`^--data-dir \(VERIFYD_DATA_DIR\): .*another host has the folder: \{"pid":%d,"host":".+","since":"20.+Z"\}; end that host, or choose another folder$`, os.Getpid())
+	if got := refusal(t, onFolder(folder)); !regexp.MustCompile(want).MatchString(got) {
+		t.Errorf("a second host: %s, want %s", got, want)
+	}
+}
+
+func TestALostOrDamagedKeyIsNotReplaced(t *testing.T) {
+	folder := newFolder(t)
+	if err := serveHost(t, onFolder(folder)).end(); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ file, flag, damaged string }{
+		{folder.SigningKeys(), "--signing-key-file (VERIFYD_SIGNING_KEY_FILE)", `signing keys: it is not a JWK set: {"keys": [...]}; restore the file from a backup`},
+		{folder.SearchKey(), "--search-key (VERIFYD_SEARCH_KEY)", "has 3 bytes and must have at least 32; restore the file from a backup"},
+	} {
+		content, err := os.ReadFile(tc.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(tc.file); err != nil {
+			t.Fatal(err)
+		}
+		want := tc.file + " is missing, and the folder has data: restore the file from a backup, or set " + tc.flag + " as it was before"
+		if got := refusal(t, onFolder(folder)); got != want {
+			t.Errorf("without the file: %s, want %s", got, want)
+		}
+		if err := os.WriteFile(tc.file, []byte("odd"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := refusal(t, onFolder(folder)); !strings.HasPrefix(got, tc.file) || !strings.Contains(got, tc.damaged) {
+			t.Errorf("with a damaged file: %s, want %s", got, tc.damaged)
+		}
+		if err := os.WriteFile(tc.file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	serveHost(t, onFolder(folder))
+}
+
+func TestSettingsOfAFolderExcludeOthers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const database = "postgres://127.0.0.1:1/none"
+	for _, tc := range []struct {
+		vars map[string]string
+		want string
+	}{
+		{map[string]string{"VERIFYD_DATA_DIR": "x", "VERIFYD_MEMORY": "true"}, "--data-dir (VERIFYD_DATA_DIR): must not be given together with --memory (VERIFYD_MEMORY)"},
+		{map[string]string{"VERIFYD_DATA_DIR": "x", "VERIFYD_DATABASE_URL": database}, "--data-dir (VERIFYD_DATA_DIR): must not be given together with --database-url (VERIFYD_DATABASE_URL)"},
+		{map[string]string{"VERIFYD_MEMORY": "true", "VERIFYD_DATABASE_URL": database}, "--memory (VERIFYD_MEMORY): must not be given together with --database-url (VERIFYD_DATABASE_URL)"},
+		{map[string]string{"VERIFYD_DATA_DIR": "x", "VERIFYD_ROLES": "worker"}, "--roles (VERIFYD_ROLES): a host without a database must be both api and worker"},
+		{
+			map[string]string{"VERIFYD_DATA_DIR": filepath.Join(file, "data")},
+			"--data-dir (VERIFYD_DATA_DIR): create the data folder: mkdir " + file + ": not a directory; choose a folder that the user of this process can write, or keep nothing with --memory",
+		},
+	} {
+		if got := refusal(t, tc.vars); got != tc.want {
+			t.Errorf("%v: %s, want %s", tc.vars, got, tc.want)
+		}
+	}
+}
+
+func TestTheDemoIsNotMixedWithOtherData(t *testing.T) {
+	demo, own := newFolder(t), newFolder(t)
+	file := bootstrapFile(t, "tenants:\n  - {id: 0191f3c0-0000-7000-8000-00000000000b, name: Bank}\n")
+	if err := serveHost(t, onFolder(demo)).end(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := refusal(t, onFolder(demo, "VERIFYD_BOOTSTRAP", file)), "has the built-in demo, whose API key everybody knows"; !strings.Contains(got, want) {
+		t.Errorf("a file on the folder of the demo: %s, want %s", got, want)
+	}
+	if err := serveHost(t, onFolder(own, "VERIFYD_BOOTSTRAP", file)).end(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := refusal(t, onFolder(own)), "has tenants of a bootstrap file: name the file"; !strings.Contains(got, want) {
+		t.Errorf("the demo on the folder of a file: %s, want %s", got, want)
+	}
+	if err := serveHost(t, onFolder(own, "VERIFYD_BOOTSTRAP", file)).end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAFullDiskEndsTheHost(t *testing.T) {
+	t.Parallel()
+	folder := newFolder(t)
+	h, s := startOn(t, folder, "127.0.0.1:0", fileLimit+"=100000", "VERIFYD_LOG_LEVEL=error")
+	accepted := map[string]bool{}
+	for ended := false; !ended; {
+		status, raw, err := tryStart(s.api + onboarding)
+		switch {
+		case err == nil && status == http.StatusAccepted:
+			accepted[regexp.MustCompile(`"id":"(.+?)"`).FindStringSubmatch(raw)[1]] = true
+		case err == nil && status != http.StatusServiceUnavailable:
+			t.Errorf("a start on a full disk = %d %s, want 503", status, raw)
+		}
+		select {
+		case <-h.Ended():
+			ended = true
+		default:
+		}
+	}
+	last := regexp.MustCompile(`(?m)^verifyd: the journal in .* cannot be written, so the host has ended: write 0000000001\.journal: .*file too large; ` +
+		`free some space, and start the host again: it has everything that was accepted\n$`)
+	if code := h.Cmd.ProcessState.ExitCode(); code != 1 || len(last.FindAllString(h.Log.String(), -1)) != 1 || strings.Count(h.Log.String(), "verifyd: ") != 1 {
+		t.Errorf("the host ended with %d, %s; want 1, and one line that says what to do", code, h.Log)
+	}
+	_, s = startOn(t, folder, "127.0.0.1:0")
+	for id := range accepted {
+		s.run("GET", s.api+"/v1/runs/"+id, "")
+	}
+	if len(accepted) == 0 {
+		t.Error("no run was accepted before the disk was full")
+	}
+}
+
+// tryStart starts a run of the demo; it fails if the host ends.
+func tryStart(url string) (status int, body string, _ error) {
+	r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(`{"reference_id":"person-1"}`))
+	if err != nil {
+		return 0, "", err
+	}
+	r.Header = http.Header{"Client-Id": {"demo"}, "X-Api-Key": {"demo-key-for-local-use-only"}, "Content-Type": {"application/json"}}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(raw), err
+}
