@@ -14,11 +14,12 @@ type History struct {
 	events  []verification.Event // only appended to, so that slices of it stay valid
 	encoded []byte               // in place of events
 	n       int
+	size    int // in memory, in bytes
 }
 
 // EncodedHistory returns the history of n events that verification.EncodeEvents has encoded. It
 // keeps raw.
-func EncodedHistory(raw []byte, n int) History { return History{encoded: raw, n: n} }
+func EncodedHistory(raw []byte, n int) History { return History{encoded: raw, n: n, size: len(raw)} }
 
 // Len returns the number of events.
 func (h History) Len() int { return h.n }
@@ -47,9 +48,10 @@ func (h *History) add(events []verification.Event, last bool) error {
 		if err != nil {
 			return err
 		}
-		*h = History{events: decoded}
+		*h = History{events: decoded, size: size(decoded)}
 	}
 	h.events = append(h.events, events...)
+	h.size += size(events)
 	if h.n = len(h.events); last && len(events) > 0 {
 		h.events = slices.Clone(h.events) // without spare capacity
 	}

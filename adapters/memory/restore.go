@@ -23,6 +23,7 @@ func (s *Store) RestoreRun(ctx context.Context, state RunState) error {
 	}
 	r := &record{ref: state.Ref, claim: state.Claim, history: state.History, dump: d.dump}
 	d.runs[r.ref.Run] = r
+	s.kept.Add(int64(sizeOf(r)))
 	state.Summary.ID = r.ref.Run
 	d.index.put(r, state.Summary)
 	d.index.putKeys(r, state.Keys)

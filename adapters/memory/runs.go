@@ -94,7 +94,11 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	if c.WorkflowRevision != 0 && c.WorkflowRevision != s.workflows.revision(t, c.Summary.Workflow) {
 		return store.WorkflowChanged()
 	}
+	grown := -sizeOf(r)
 	if !known {
+		if err := s.full(); err != nil {
+			return err
+		}
 		r = &record{ref: verification.RunRef{Tenant: t, Run: id}, dump: d.dump}
 	}
 	d.changes(r)
@@ -102,6 +106,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 		return err
 	}
 	d.runs[id] = r
+	s.kept.Add(int64(grown + sizeOf(r)))
 	d.measures.add(c.Summary.Workflow, c.Measures)
 	if c.Work == nil && known {
 		return nil

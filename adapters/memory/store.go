@@ -9,6 +9,7 @@ package memory
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tidwall/btree"
 
@@ -29,7 +30,9 @@ type Store struct {
 	accounts   table[string, verification.Account]
 	keys       idempotencyKeys
 	deliveries deliveries
-	dumping    sync.Mutex // held while a dump is open
+	dumping    sync.Mutex   // held while a dump is open
+	kept       atomic.Int64 // the size of the runs
+	limit      atomic.Int64 // see Limit
 }
 
 var _ store.Store = (*Store)(nil)

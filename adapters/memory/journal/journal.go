@@ -113,6 +113,12 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// Kept returns memory.Store.Kept.
+func (s *Store) Kept() int64 { return s.memory.Kept() }
+
+// Limit calls memory.Store.Limit.
+func (s *Store) Limit(bytes int64) { s.memory.Limit(bytes) }
+
 // create creates the folder so that it survives a loss of power.
 func create(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
