@@ -46,6 +46,9 @@ func (f Folder) SigningKeys() string { return f.path("signing-keys.json") }
 // SearchKey returns the file with the key of the search for people.
 func (f Folder) SearchKey() string { return f.path("search-key") }
 
+// AppliedFiles returns the file that lists the bootstrap files that were applied.
+func (f Folder) AppliedFiles() string { return f.path("applied-files.json") }
+
 // Socket returns the address at which the host that has the folder serves operators: a Unix
 // socket, which only the user of the host can open.
 func (f Folder) Socket() string { return f.path("operator.sock") }

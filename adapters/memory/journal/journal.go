@@ -70,6 +70,7 @@ type Store struct {
 	snapshots chan struct{} // has a value while a snapshot is taken
 	closing   context.Context
 	close     context.CancelFunc
+	root      *os.Root
 	opened    []io.Closer // the lock and the folder
 	found     Recovery
 }
@@ -109,7 +110,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the journal in %s: %w", dir, err), held.Close(), root.Close())
 	}
-	s.opened = []io.Closer{held, root}
+	s.root, s.opened = root, []io.Closer{held, root}
 	return s, nil
 }
 

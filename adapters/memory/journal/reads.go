@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/view"
@@ -97,4 +98,9 @@ func (s *Store) Deliveries(
 	ctx context.Context, t verification.TenantID, state verification.DeliveryState, p store.PageQuery,
 ) (store.Page[verification.Delivery], error) {
 	return read(ctx, s, func() (store.Page[verification.Delivery], error) { return s.memory.Deliveries(ctx, t, state, p) })
+}
+
+// Backlog returns what waits at a time.
+func (s *Store) Backlog(ctx context.Context, now time.Time, grace time.Duration) (memory.Backlog, error) {
+	return read(ctx, s, func() (memory.Backlog, error) { return s.memory.Backlog(now, grace), ctx.Err() })
 }

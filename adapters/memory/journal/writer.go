@@ -36,9 +36,10 @@ type writer struct {
 	err     error  // what callers are told once a write has failed
 	cause   error  // why it has failed
 	closing bool
-	tail    int64 // the size of the segments since the last snapshot
-	dueAt   int64 // the size at which the next snapshot is due
-	limit   int64 // the least dueAt
+	tail    int64    // the size of the segments since the last snapshot
+	dueAt   int64    // the size at which the next snapshot is due
+	limit   int64    // the least dueAt
+	end     position // up to which records are on disk
 
 	due   chan struct{} // receives a value when a snapshot is due
 	wake  chan struct{}
@@ -49,7 +50,7 @@ type writer struct {
 
 func newWriter(out segments, fail func(error)) *writer {
 	return &writer{
-		filling: newGroup(nil), out: out, fail: fail,
+		filling: newGroup(nil), out: out, end: out.end(), fail: fail,
 		wake: make(chan struct{}, 1), due: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 }
@@ -117,7 +118,7 @@ func (w *writer) run() {
 		}
 		err := w.write(g)
 		w.mu.Lock()
-		w.writing = nil
+		w.writing, w.end = nil, w.out.end()
 		if err != nil {
 			w.failLocked(err)
 		}

@@ -1,0 +1,111 @@
+// Opening a data folder, whoever holds it.
+
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Options are the options of Open.
+type Options struct {
+	Now time.Time // that a host is told which finds the folder held
+	Log *slog.Logger
+	// Wait is how long a host that holds the folder may take to answer; 0 means DefaultWait.
+	Wait time.Duration
+}
+
+// DefaultWait is the default of Options.Wait. A host reads the journal before it answers.
+const DefaultWait = 15 * time.Second
+
+// retryAfter is the time between two attempts to open a folder.
+const retryAfter = 100 * time.Millisecond
+
+// Open opens the data of a folder: through the host that holds it, or else it takes the folder
+// until Close. It creates no folder.
+func Open(ctx context.Context, folder datadir.Folder, o Options) (Data, error) {
+	if err := Examine(folder); err != nil {
+		return nil, err
+	}
+	if o.Wait == 0 {
+		o.Wait = DefaultWait
+	}
+	for began := time.Now(); ; {
+		data, err := attempt(ctx, folder, o)
+		if err == nil || !errors.Is(err, verification.ErrConflict) || ctx.Err() != nil {
+			return data, err
+		}
+		if time.Since(began) > o.Wait {
+			return nil, err
+		}
+		select { // the host is starting, or ending
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(retryAfter):
+		}
+	}
+}
+
+// Examine returns an error unless the folder is a data folder.
+func Examine(folder datadir.Folder) error {
+	info, err := os.Stat(folder.Journal())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is no data folder: it has no folder journal, which verifyd serve --data-dir makes", folder)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is no data folder: %s is a file", folder, folder.Journal())
+	}
+	return nil
+}
+
+// attempt returns ErrConflict if another process holds the folder and does not listen.
+func attempt(ctx context.Context, folder datadir.Folder, o Options) (Data, error) {
+	c := newClient(folder)
+	conn, err := dial(ctx, folder)
+	if err == nil {
+		_ = conn.Close() // nothing was written
+		if err := c.answers(ctx, o.Wait); err != nil {
+			return nil, fmt.Errorf("the host that has %s: %w", folder, err)
+		}
+		return c, nil
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w: run this command as the user of the host", err)
+	}
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, err
+	}
+	if err := owned(folder); err != nil {
+		return nil, err
+	}
+	j, err := journal.Open(ctx, folder.Journal(), journal.Options{OpenedAt: o.Now, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	return Hold(folder, j, nil), nil
+}
+
+// owned returns an error if the folder is of another user: the host could not read what this
+// process writes.
+func owned(folder datadir.Folder) error {
+	info, err := os.Stat(folder.Journal())
+	if err != nil {
+		return err
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to the user with the id %d, and no host has it: run this command as that user, or what it writes is unreadable for the host", folder, s.Uid)
+	}
+	return nil
+}
