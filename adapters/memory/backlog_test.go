@@ -46,7 +46,7 @@ func TestTheBacklogHasWhatWaitsTooLong(t *testing.T) {
 	holds(time.Minute+grace, memory.Backlog{Late: 4, Oldest: noon})
 	holds(time.Minute+grace+1, memory.Backlog{Late: 4, Oldest: noon, Overdue: 2})
 	for n := range 3 { // the host died twice after it took the runs
-		r := store.TakeRequest{Kind: store.WorkAdvance, Now: noon.Add(time.Duration(n) * time.Hour), Lease: time.Minute, Max: 9, MaxPerTenant: 9}
+		r := store.TakeRequest{Kind: store.WorkAdvance, Now: noon.Add(time.Duration(n)*time.Hour + time.Minute), Lease: time.Minute, Max: 9, MaxPerTenant: 9}
 		if work, _, err := s.Take(t.Context(), r); err != nil || len(work) != 4 {
 			t.Fatalf("Take = %v, %v, want all runs", work, err)
 		}

@@ -1,4 +1,4 @@
-// The database, and the engine on it.
+// The database or data folder, and the engine on it.
 
 package main
 
@@ -14,6 +14,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/internal/bootstrap"
+	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/internal/operator"
 	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/verification"
@@ -33,7 +35,7 @@ type database struct {
 	store.Store
 	token.KeyStore
 	operations
-	close func()
+	close func() error
 }
 
 // server opens and migrates databases.
@@ -53,10 +55,39 @@ func postgresServer() server {
 			if err != nil {
 				return nil, err
 			}
-			return &database{Store: s, KeyStore: s, operations: pgadmin.Of(s), close: s.Close}, nil
+			return &database{Store: s, KeyStore: s, operations: pgadmin.Of(s), close: func() error {
+				s.Close()
+				return nil
+			}}, nil
 		},
 		migrate: pgschema.Up, migrateDown: pgschema.Down, migrations: pgschema.All,
 	}
+}
+
+// openFolder opens a data folder, through the host that has it if there is one.
+func (s *session) openFolder(ctx context.Context, folder datadir.Folder) (*database, error) {
+	d, err := operator.Open(ctx, folder, operator.Options{Now: s.clock.Now(), Log: s.warnings(), Wait: s.hostWait})
+	if err != nil {
+		return nil, err
+	}
+	return &database{Store: d, KeyStore: d, operations: folderOperations{d}, close: d.Close}, nil
+}
+
+// folderOperations are the operations of a data folder.
+type folderOperations struct{ operator.Data }
+
+func (f folderOperations) Health(ctx context.Context, now func() time.Time) (pgadmin.Health, error) {
+	return f.Data.Health(ctx, now())
+}
+
+// CheckCounts implements operations.
+func (folderOperations) CheckCounts(context.Context) ([]string, error) {
+	return nil, errors.New("a data folder has no counters: its lists count the runs themselves")
+}
+
+// warnings is a log on stderr.
+func (s *session) warnings() *slog.Logger {
+	return slog.New(slog.NewTextHandler(s.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 func notFound(subject, message string) error {
@@ -71,7 +102,7 @@ func (s *session) engine(d *database, providers bootstrap.Providers) (*engine.En
 		Expressions: expression.New(), Links: unsupported{}, Notifier: unsupported{},
 		Clock: s.clock, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{
-		Passive: true, Log: slog.New(slog.NewTextHandler(s.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Passive: true, Log: s.warnings(),
 	})
 }
 

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,12 +28,20 @@ type doctor struct {
 const doctorTimeout = 10 * time.Second
 
 func (c doctor) Run(ctx context.Context, s *session) error {
-	url, err := c.url()
-	if err != nil {
+	if err := c.check(); err != nil {
 		return err
 	}
-	found := s.examine(ctx, url, c.Counts)
-	if err := ctx.Err(); err != nil {
+	if c.DataDir != "" && c.Counts {
+		return errors.New("--counts: only for PostgreSQL: the lists of a data folder count the runs themselves")
+	}
+	var found []finding
+	if c.DataDir != "" {
+		found = s.examineFolder(ctx, c.DataDir)
+	} else {
+		found = s.examine(ctx, c.DatabaseURL, c.Counts)
+	}
+	err := ctx.Err()
+	if err != nil {
 		return err
 	}
 	if c.JSON {
@@ -67,24 +76,47 @@ func (s *session) examine(ctx context.Context, url string, counts bool) []findin
 	if err != nil {
 		return []finding{unreachable(err), schema}
 	}
-	defer db.close()
-	h, err := db.Health(ctx, s.clock.Now)
-	if err != nil {
-		return []finding{unreachable(err), schema}
-	}
-	hosts, err := db.Hosts(ctx)
-	if err != nil {
-		return []finding{unreachable(err), schema}
-	}
-	passes, err := db.RescreenPasses(ctx)
+	defer func() { _ = db.close() }() // it was only read
+	st, err := s.state(ctx, db)
 	if err != nil {
 		return []finding{unreachable(err), schema}
 	}
 	found := []finding{
-		ok("connection", "PostgreSQL "+h.ServerVersion), schema, alive(hosts),
-		judged("role", !h.BypassesRLS, "row-level security applies",
+		ok("connection", "PostgreSQL "+st.ServerVersion), schema, alive(st.hosts),
+		judged("role", !st.BypassesRLS, "row-level security applies",
 			healthWarn, "the role of the hosts bypasses row-level security", "use a role without SUPERUSER and BYPASSRLS"),
-		skew(h), connections(h),
+		skew(st.Health), connections(st.Health),
+	}
+	found = append(found, s.judge(ctx, db, st)...)
+	if counts {
+		found = append(found, totals(ctx, db)...)
+	}
+	return found
+}
+
+// state is what a database or a data folder says about itself.
+type state struct {
+	pgadmin.Health
+
+	hosts  []pgadmin.Host
+	passes []store.RescreenPass
+}
+
+func (s *session) state(ctx context.Context, db *database) (st state, err error) {
+	if st.Health, err = db.Health(ctx, s.clock.Now); err != nil {
+		return st, err
+	}
+	if st.hosts, err = db.Hosts(ctx); err != nil {
+		return st, err
+	}
+	st.passes, err = db.RescreenPasses(ctx)
+	return st, err
+}
+
+// judge reports whether the work goes on, and whether hosts and bootstrap file fit.
+func (s *session) judge(ctx context.Context, db *database, st state) []finding {
+	h := st.Health
+	found := []finding{
 		judged("work", h.LateWork == 0, "no work is late", healthFail,
 			fmt.Sprintf("%d late by more than %s, the oldest by %s", h.LateWork, pgadmin.LateAfter, s.clock.Now().Sub(h.OldestDue).Round(time.Second)),
 			"check that hosts with the role worker run and are not saturated (VERIFYD_WORKERS), and read their logs"),
@@ -97,15 +129,11 @@ func (s *session) examine(ctx context.Context, url string, counts bool) []findin
 		judged("deliveries", h.FailedDeliveries == 0, fmt.Sprintf("%d wait for a retry", h.PendingDeliveries),
 			healthWarn, fmt.Sprintf("%d have no attempt left, %d wait for a retry", h.FailedDeliveries, h.PendingDeliveries),
 			"see verifyctl webhook list --state failed; then run verifyctl webhook redeliver --all-failed"),
-		rescreening(passes, s.clock.Now()),
+		rescreening(st.passes, s.clock.Now()),
 	}
-	found = append(found, searching(hosts)...)
-	found = append(found, hostDifferences(hosts)...)
-	found = append(found, s.bootstrap(ctx, db, hosts)...)
-	if counts {
-		found = append(found, totals(ctx, db)...)
-	}
-	return found
+	found = append(found, searching(st.hosts)...)
+	found = append(found, hostDifferences(st.hosts)...)
+	return append(found, s.bootstrap(ctx, db, st.hosts)...)
 }
 
 type finding struct {

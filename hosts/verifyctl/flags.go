@@ -12,32 +12,69 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/internal/operator"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-type databaseFlag struct {
+// postgresFlag selects a database of PostgreSQL.
+type postgresFlag struct {
 	DatabaseURL string `name:"database-url" placeholder:"URL" variable:"VERIFYD_DATABASE_URL" help:"PostgreSQL, as postgres://user:password@host:5432/name. Prefer the variable: flags are visible in process lists."`
 }
 
-func (f databaseFlag) url() (string, error) {
+func (f postgresFlag) url() (string, error) {
 	if f.DatabaseURL == "" {
 		return "", errors.New(cli.Setting("database-url") + ": required, as postgres://user:password@host:5432/name")
 	}
 	return f.DatabaseURL, nil
 }
 
+// databaseFlag selects the data folder of a host, or a database of PostgreSQL.
+type databaseFlag struct {
+	DataDir datadir.Folder `name:"data-dir" placeholder:"DIR" variable:"VERIFYD_DATA_DIR" help:"Data folder of a host without a database."`
+	postgresFlag
+}
+
+// given reports whether a folder or a database is selected.
+func (f databaseFlag) given() bool { return f.DataDir != "" || f.DatabaseURL != "" }
+
+// check returns an error unless either a folder or a database is selected.
+func (f databaseFlag) check() error {
+	folder, url := cli.Setting("data-dir"), cli.Setting("database-url")
+	switch {
+	case f.DataDir != "" && f.DatabaseURL != "":
+		return fmt.Errorf("%s and %s: give only one of them", folder, url)
+	case f.given():
+		return nil
+	case operator.Examine(datadir.Default) == nil:
+		return fmt.Errorf("%s or %s: one of them is required; --data-dir %s is a data folder", folder, url, datadir.Default)
+	}
+	return fmt.Errorf("%s or %s: one of them is required: the data folder of a host, or postgres://user:password@host:5432/name", folder, url)
+}
+
+// open opens the folder or the database.
+func (f databaseFlag) open(ctx context.Context, s *session) (*database, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	if f.DataDir != "" {
+		db, err := s.openFolder(ctx, f.DataDir)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", cli.Setting("data-dir"), operatorError(err))
+		}
+		return db, nil
+	}
+	db, err := s.server.open(ctx, f.DatabaseURL)
+	return db, cli.DatabaseError(err)
+}
+
 func (f databaseFlag) with(ctx context.Context, s *session, do func(*database) error) error {
-	url, err := f.url()
+	db, err := f.open(ctx, s)
 	if err != nil {
 		return err
 	}
-	db, err := s.server.open(ctx, url)
-	if err != nil {
-		return cli.DatabaseError(err)
-	}
-	defer db.close()
-	return do(db)
+	return errors.Join(do(db), db.close())
 }
 
 type tenantFlag struct {

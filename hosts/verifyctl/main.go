@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 	_ "time/tzdata" // zones of tenants, where the system has none
 
 	"github.com/alecthomas/kong"
@@ -44,9 +45,9 @@ func main() {
 
 type commands struct {
 	Apply     applyFile         `cmd:"" help:"Apply a bootstrap file."`
-	Migrate   migrateCommands   `cmd:"" help:"Migrate the schema of the database."`
+	Migrate   migrateCommands   `cmd:"" help:"Migrate the schema of a PostgreSQL database."`
 	Doctor    doctor            `cmd:"" help:"Look for problems."`
-	Host      hostCommands      `cmd:"" help:"Examine the hosts of the database."`
+	Host      hostCommands      `cmd:"" help:"Examine the hosts."`
 	Tenant    tenantCommands    `cmd:"" help:"Examine tenants."`
 	Account   accountCommands   `cmd:"" help:"Manage the accounts that call the API."`
 	Workflow  workflowCommands  `cmd:"" help:"Check workflow files, and manage the workflows of a tenant."`
@@ -62,7 +63,7 @@ type commands struct {
 
 const about = `The operator's tool of verifyd. The exit code is 0 on success, 1 if the command found problems in what it examined, and 2 if the command failed.
 
-Most commands work on the PostgreSQL database of the hosts: set VERIFYD_DATABASE_URL. Running hosts see every change at once.`
+Most commands work on the data of the hosts: set VERIFYD_DATA_DIR to the data folder of a host, or VERIFYD_DATABASE_URL to the PostgreSQL database of the hosts. Running hosts see every change at once.`
 
 // session holds what the Run methods of commands share.
 type session struct {
@@ -72,6 +73,8 @@ type session struct {
 	stderr io.Writer
 	clock  verification.Clock
 	server server
+	// hostWait is how long the host of a data folder may take to answer; 0 is the default.
+	hostWait time.Duration
 }
 
 // note prints additional information on stderr.

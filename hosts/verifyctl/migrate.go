@@ -21,7 +21,7 @@ type migrateCommands struct {
 }
 
 type migrateUp struct {
-	databaseFlag
+	postgresFlag
 	jsonFlag
 }
 
@@ -36,7 +36,7 @@ func (c migrateUp) Run(ctx context.Context, s *session) error {
 }
 
 type migrateDown struct {
-	databaseFlag
+	postgresFlag
 	jsonFlag
 	Yes   bool `help:"Confirm. The data in the tables of the migration is lost."`
 	Force bool `help:"Revert although hosts are alive. They answer 503 until they are stopped."`
@@ -63,7 +63,7 @@ func (c migrateDown) Run(ctx context.Context, s *session) error {
 }
 
 type migrateStatus struct {
-	databaseFlag
+	postgresFlag
 	jsonFlag
 }
 
@@ -82,7 +82,7 @@ func (c migrateStatus) Run(ctx context.Context, s *session) error {
 	return nil
 }
 
-func (f databaseFlag) migrations(ctx context.Context, s *session) (url string, all []pgschema.Migration, err error) {
+func (f postgresFlag) migrations(ctx context.Context, s *session) (url string, all []pgschema.Migration, err error) {
 	if url, err = f.url(); err == nil {
 		all, err = s.server.migrations(ctx, url)
 		err = cli.DatabaseError(err)

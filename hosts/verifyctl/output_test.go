@@ -36,7 +36,7 @@ func TestNoStoredTextControlsTheTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.close()
+	defer func() { _ = db.close() }()
 	acme, err := db.Tenant(t.Context(), tenant)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// Transcripts of every command, the same on memory and on PostgreSQL.
+// Transcripts of every command, the same in memory, on PostgreSQL and on a data folder.
 
 package main
 
@@ -25,11 +25,11 @@ const (
 	onboarding verification.WorkflowID = "0191f3c0-0000-7000-8000-000000000002"
 )
 
-func TestTheCommandsPrintTheSameOnMemoryAndOnPostgreSQL(t *testing.T) {
+func TestTheCommandsPrintTheSameOnEveryStore(t *testing.T) {
 	for _, store := range []struct {
 		name string
 		open func(*testing.T) *world
-	}{{"memory", onMemory}, {"postgres", onPostgres}} {
+	}{{"memory", onMemory}, {"postgres", onPostgres}, {"folder", onFolder}} {
 		t.Run(store.name, func(t *testing.T) {
 			w := store.open(t)
 			w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
@@ -328,11 +328,8 @@ func talkOfTenants(w *world) {
 func (w *world) twoTenantsRun() verification.RunID {
 	w.t.Helper()
 	id := w.start(records, "firm-4").ID
-	db, err := w.server.open(w.t.Context(), w.env["VERIFYD_DATABASE_URL"])
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer db.close()
+	db := w.database()
+	defer func() { _ = db.close() }()
 	history, err := db.Load(w.t.Context(), tenant, id, 0)
 	if err != nil {
 		w.t.Fatal(err)
@@ -359,7 +356,7 @@ func talkOfTokens(w *world) {
 	w.ctl("token issue --tenant TENANT --reviewer asha --role owner")
 	w.ctl("token issue --tenant 00000000-0000-7000-8000-0000000000cc --reviewer asha")
 	w.ctl("token issue --tenant Acme --reviewer asha")
-	w.env["VERIFYD_DATABASE_URL"] = ""
+	clear(w.env)
 	w.ctl("token issue --tenant TENANT --reviewer asha")
 	w.ctl("run list --tenant TENANT")
 }
@@ -367,11 +364,8 @@ func talkOfTokens(w *world) {
 // signingKeys are those that the database has by now.
 func (w *world) signingKeys() *token.Keys {
 	w.t.Helper()
-	db, err := w.server.open(w.t.Context(), w.env["VERIFYD_DATABASE_URL"])
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer db.close()
+	db := w.database()
+	defer func() { _ = db.close() }()
 	set, err := db.SigningKeys(w.t.Context(), func() ([]byte, error) { return nil, errors.New("there are none") })
 	if err != nil {
 		w.t.Fatal(err)

@@ -47,7 +47,7 @@ func (c tenantList) Run(ctx context.Context, s *session) error {
 }
 
 type hostCommands struct {
-	List hostList `cmd:"" help:"List the hosts of the database."`
+	List hostList `cmd:"" help:"List the hosts."`
 }
 
 type hostList struct {

@@ -31,7 +31,7 @@ type tokenIssue struct {
 	Console        bool          `help:"Print a link that signs the reviewer in to the console, once and within ten minutes."`
 	PublicURL      string        `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" variable:"VERIFYD_PUBLIC_URL" help:"Base URL of the hosts, for the link (default http://127.0.0.1:8080)."`
 	TTL            time.Duration `name:"ttl" default:"8h" help:"How long the token is valid, or the session of the link lasts (default 8h)."`
-	SigningKeyFile string        `placeholder:"FILE" variable:"VERIFYD_SIGNING_KEY_FILE" help:"Key set of the hosts, whose first key signs. By default that of the database."`
+	SigningKeyFile string        `placeholder:"FILE" variable:"VERIFYD_SIGNING_KEY_FILE" help:"Key set of the hosts, whose first key signs. By default that of the data folder or the database."`
 	jsonFlag
 }
 
@@ -66,7 +66,7 @@ func (c tokenIssue) Run(ctx context.Context, s *session) error {
 		}
 		printed = tokenJSON{Token: raw, ExpiresAt: apitypes.Timestamp{Time: now.Add(c.TTL)}}
 	}
-	if c.DatabaseURL != "" {
+	if c.given() {
 		if err := c.warnOfKey(ctx, s, keys.IDs()[0]); err != nil {
 			s.note("warning: whether a live host has the signing key is not known: " + err.Error())
 		}
@@ -103,8 +103,8 @@ func (c tokenIssue) warnOfKey(ctx context.Context, s *session, key string) error
 // The tenant must be in the database, unless its id and a key file are given.
 func (s *session) signingKeys(ctx context.Context, c tokenIssue) (keys *token.Keys, tenant verification.TenantID, err error) {
 	setting := cli.Setting("signing-key-file")
-	if c.SigningKeyFile == "" && c.DatabaseURL == "" {
-		return nil, "", fmt.Errorf("%s or %s: one of them is required", setting, cli.Setting("database-url"))
+	if c.SigningKeyFile == "" && !c.given() {
+		return nil, "", fmt.Errorf("%s, %s or %s: one of them is required", setting, cli.Setting("data-dir"), cli.Setting("database-url"))
 	}
 	if c.SigningKeyFile != "" {
 		if keys, err = cli.ReadKeys(c.SigningKeyFile); err != nil {
@@ -114,8 +114,8 @@ func (s *session) signingKeys(ctx context.Context, c tokenIssue) (keys *token.Ke
 		switch {
 		case err == nil:
 			return keys, tenant, nil
-		case c.DatabaseURL == "":
-			return nil, "", fmt.Errorf("%s: must be the id of the tenant, a UUID, if there is no database", cli.Setting("tenant"))
+		case !c.given():
+			return nil, "", fmt.Errorf("%s: must be the id of the tenant, a UUID, without a data folder and a database", cli.Setting("tenant"))
 		}
 	}
 	err = c.with(ctx, s, func(db *database, t verification.Tenant) (err error) {

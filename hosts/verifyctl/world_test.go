@@ -1,5 +1,5 @@
-// The database of the tests: in memory, or PostgreSQL, with an engine that drives its runs
-// under a manual clock.
+// The database of the tests: in memory, PostgreSQL, or a data folder, with an engine that drives
+// its runs under a manual clock.
 
 package main
 
@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,7 +20,11 @@ import (
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/internal/operator"
 	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/internal/pgtest"
@@ -89,7 +95,7 @@ func (r *remembered) server() server {
 	}
 	return server{
 		open: func(context.Context, string) (*database, error) {
-			return &database{Store: r, KeyStore: r, operations: r, close: func() {}}, nil
+			return &database{Store: r, KeyStore: r, operations: r, close: func() error { return nil }}, nil
 		},
 		migrations: steps,
 		migrate:    func(context.Context, string) ([]pgschema.Migration, error) { return nil, nil },
@@ -109,6 +115,9 @@ type world struct {
 	rotated string // a key that was replaced
 	said    strings.Builder
 	secrets []string // in the order in which they came up
+	stop    func()   // stops the host of a data folder
+
+	hostWait time.Duration
 }
 
 func onMemory(t *testing.T) *world {
@@ -128,6 +137,35 @@ func onPostgres(t *testing.T) *world {
 	return newWorld(t, s, postgresServer(), url)
 }
 
+// onFolder is a data folder with a host.
+func onFolder(t *testing.T) *world {
+	t.Helper()
+	folder := datadir.Folder(t.TempDir())
+	j, err := journal.Open(t.Context(), folder.Journal(), journal.Options{OpenedAt: enginetest.Began()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() }) // stop has closed it
+	w := newWorld(t, j, postgresServer(), "")
+	w.env["VERIFYD_DATA_DIR"] = string(folder)
+	held := operator.Hold(folder, j, operator.Host{})
+	if _, err := token.SharedKeys(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	stop, err := operator.Serve(context.WithoutCancel(t.Context()), folder, held, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.stop = sync.OnceFunc(func() {
+		stop()
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(w.stop)
+	return w
+}
+
 func newWorld(t *testing.T, store store.Store, s server, url string) *world {
 	t.Helper()
 	kit := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
@@ -136,6 +174,18 @@ func newWorld(t *testing.T, store store.Store, s server, url string) *world {
 		o.QueueInterval = time.Second // others leave work
 	})
 	return &world{t: t, kit: kit, server: s, clock: kit.Clock, env: map[string]string{"VERIFYD_DATABASE_URL": url}}
+}
+
+// database opens the database or the folder.
+func (w *world) database() *database {
+	w.t.Helper()
+	f := databaseFlag{DataDir: datadir.Folder(w.env["VERIFYD_DATA_DIR"])}
+	f.DatabaseURL = w.env["VERIFYD_DATABASE_URL"]
+	db, err := f.open(w.t.Context(), &session{clock: w.clock, server: w.server, stderr: io.Discard})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return db
 }
 
 // ctl runs a command line, records it in the transcript, and returns its output. TENANT is replaced by the id of the tenant.
@@ -149,6 +199,7 @@ func (w *world) ctlWith(stdin, line string) string {
 	code := run(w.t.Context(), strings.Fields(line), session{
 		getenv: func(name string) string { return w.env[name] }, stdin: strings.NewReader(stdin),
 		stdout: &stdout, stderr: &stderr, clock: w.clock, server: w.server,
+		hostWait: w.hostWait,
 	})
 	if w.said.Len() > 0 {
 		w.said.WriteString("\n")

@@ -21,11 +21,11 @@ type Held struct {
 	keyFile
 
 	folder datadir.Folder
-	host   *Host
+	host   Host
 	ledger ledger
 }
 
-// Host is the host that holds a folder.
+// Host is the host that holds a folder. The zero Host is none.
 type Host struct {
 	// Describe describes the host as it is now.
 	Describe func(ctx context.Context) pgadmin.Host
@@ -33,9 +33,8 @@ type Host struct {
 	Wake func()
 }
 
-// Hold returns the data of a folder. The host that holds the folder may be nil. Close closes
-// the journal.
-func Hold(folder datadir.Folder, j *journal.Store, host *Host) *Held {
+// Hold returns the data of a folder. Close closes the journal.
+func Hold(folder datadir.Folder, j *journal.Store, host Host) *Held {
 	return &Held{Store: j, keyFile: keyFile{folder, true}, folder: folder, host: host, ledger: ledger{file: folder.AppliedFiles()}}
 }
 
@@ -68,14 +67,14 @@ func (h *Held) HoldPass(ctx context.Context, p store.RescreenPass, now time.Time
 }
 
 func (h *Held) wake() {
-	if h.host != nil {
+	if h.host.Wake != nil {
 		h.host.Wake()
 	}
 }
 
 // Hosts implements Ports: it returns the host that holds the folder.
 func (h *Held) Hosts(ctx context.Context) ([]pgadmin.Host, error) {
-	if h.host == nil {
+	if h.host.Describe == nil {
 		return nil, ctx.Err()
 	}
 	return []pgadmin.Host{h.host.Describe(ctx)}, ctx.Err()
@@ -117,4 +116,3 @@ func (h *Held) AppliedFiles(ctx context.Context) ([]pgadmin.AppliedFile, error) 
 func (h *Held) SaveAppliedFile(ctx context.Context, f pgadmin.AppliedFile) error {
 	return h.ledger.save(ctx, f)
 }
-

@@ -94,7 +94,7 @@ func attempt(ctx context.Context, folder datadir.Folder, o Options) (Data, error
 	if err != nil {
 		return nil, err
 	}
-	return Hold(folder, j, nil), nil
+	return Hold(folder, j, Host{}), nil
 }
 
 // owned returns an error if the folder is of another user: the host could not read what this

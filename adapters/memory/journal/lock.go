@@ -18,8 +18,8 @@ import (
 // lockFile is never removed. The operating system releases its lock when the process ends.
 const lockFile = "lock"
 
-// holder is the process that has the lock, as the file says.
-type holder struct {
+// Holder is the process that has the lock, as the file says.
+type Holder struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host,omitempty"`
 	Since time.Time `json:"since,omitzero"`
@@ -50,7 +50,7 @@ func take(f *os.File, since time.Time) error {
 		return fmt.Errorf("lock the folder: %w", err)
 	}
 	host, _ := os.Hostname() // the message does without it
-	raw, err := json.Marshal(holder{os.Getpid(), host, since})
+	raw, err := json.Marshal(Holder{os.Getpid(), host, since})
 	if err == nil {
 		err = f.Truncate(0)
 	}

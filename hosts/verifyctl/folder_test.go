@@ -1,0 +1,126 @@
+// Tests of commands on a data folder.
+
+package main
+
+import (
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/internal/datadir"
+)
+
+func TestAFolderReadsTheSameWithoutItsHost(t *testing.T) {
+	w := onFolder(t)
+	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
+	w.ctl("apply testdata/bootstrap.yaml")
+	run := string(w.start(records, "firm-1").ID)
+	w.start(onboarding, "person-1")
+	w.transcript()
+	lines := []string{
+		"tenant list", "account list", "workflow list", "workflow versions records", "run list", "run show --events " + run,
+		"webhook list", "webhook secret", "apply testdata/fewer.yaml --dry-run",
+	}
+	read := func() string {
+		for _, line := range lines {
+			w.ctl(line)
+		}
+		return string(w.transcript())
+	}
+	with := read()
+	if strings.Contains(with, "exit 2") {
+		t.Errorf("a command failed:\n%s", with)
+	}
+	w.stop()
+	if diff := cmp.Diff(with, read()); diff != "" {
+		t.Errorf("transcripts differ (-with +without a host):\n%s", diff)
+	}
+	w.ctl("account disable acme")
+	w.ctl("run list")
+	w.ctl("account list --json")
+	if got := string(w.transcript()); !strings.Contains(got, `"disabled": true`) {
+		t.Errorf("without a host, an account is not disabled:\n%s", got)
+	}
+}
+
+func TestWrongFoldersAreRefused(t *testing.T) {
+	w := onMemory(t)
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.Mkdir("empty", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"tenant list --data-dir empty":                       "--data-dir (VERIFYD_DATA_DIR): empty is no data folder: it has no folder journal, which verifyd serve --data-dir makes",
+		"tenant list --data-dir none":                        "--data-dir (VERIFYD_DATA_DIR): none is no data folder: it has no folder journal, which verifyd serve --data-dir makes",
+		"tenant list --data-dir a --database-url b":          "--data-dir (VERIFYD_DATA_DIR) and --database-url (VERIFYD_DATABASE_URL): give only one of them",
+		"doctor --data-dir empty --counts":                   "--counts: only for PostgreSQL: the lists of a data folder count the runs themselves",
+		"migrate status --data-dir empty":                    "unknown flag --data-dir (see verifyctl migrate status --help)",
+		"tenant list --data-dir " + strings.Repeat("x", 300): "--data-dir (VERIFYD_DATA_DIR): stat " + strings.Repeat("x", 300) + "/journal: file name too long",
+	} {
+		clear(w.env)
+		w.ctl(line)
+		if got, want := string(w.transcript()), "$ verifyctl "+line+"\nstderr: verifyctl: "+want+"\nexit 2\n"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	if entries, err := os.ReadDir("empty"); err != nil || len(entries) > 0 {
+		t.Errorf("the empty folder has %v, %v", entries, err)
+	}
+	journaled(t, datadir.Default)
+	w.ctl("tenant list")
+	if got := string(w.transcript()); !strings.Contains(got, "one of them is required; --data-dir data is a data folder") {
+		t.Errorf("beside a data folder, the command says %s", got)
+	}
+}
+
+// journaled makes a data folder that no process has.
+func journaled(t *testing.T, folder datadir.Folder) {
+	t.Helper()
+	j, err := journal.Open(t.Context(), folder.Journal(), journal.Options{})
+	if err == nil {
+		err = j.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAHostThatDoesNotAnswerIsNamed(t *testing.T) {
+	w := onMemory(t)
+	folder := datadir.Folder(t.TempDir())
+	j, err := journal.Open(t.Context(), folder.Journal(), journal.Options{OpenedAt: enginetest.Began()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = j.Close() }()
+	w.hostWait = 200 * time.Millisecond
+	clear(w.env)
+	w.env["VERIFYD_DATA_DIR"] = string(folder)
+	says := func(want string) {
+		t.Helper()
+		for line, end := range map[string]string{"tenant list": "exit 2\n", "doctor": "exit 1\n"} {
+			w.ctl(line)
+			if got := string(w.transcript()); !strings.Contains(got, want) || !strings.HasSuffix(got, end) {
+				t.Errorf("%s says %s, want %q", line, got, want)
+			}
+		}
+	}
+	says(`another host has the folder: {"pid":`)      // it is starting
+	stale, err := net.Listen("unix", folder.Socket()) //nolint:noctx // it does not wait
+	if err != nil {
+		t.Fatal(err)
+	}
+	says("the host that has " + string(folder) + ": it does not answer within 200ms; read its log")
+	stale.(*net.UnixListener).SetUnlinkOnClose(false) //nolint:forcetypeassert // of the network unix
+	if err := stale.Close(); err != nil {
+		t.Fatal(err)
+	}
+	says(`another host has the folder: {"pid":`) // its socket is of one that died
+}
