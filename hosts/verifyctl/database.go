@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"time"
 
@@ -35,7 +36,8 @@ type database struct {
 	store.Store
 	token.KeyStore
 	operations
-	close func() error
+	backup func(ctx context.Context, to io.Writer) error // nil for PostgreSQL
+	close  func() error
 }
 
 // server opens and migrates databases.
@@ -70,7 +72,7 @@ func (s *session) openFolder(ctx context.Context, folder datadir.Folder) (*datab
 	if err != nil {
 		return nil, err
 	}
-	return &database{Store: d, KeyStore: d, operations: folderOperations{d}, close: d.Close}, nil
+	return &database{Store: d, KeyStore: d, operations: folderOperations{d}, backup: d.Backup, close: d.Close}, nil
 }
 
 // folderOperations are the operations of a data folder.

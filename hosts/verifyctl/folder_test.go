@@ -3,8 +3,11 @@
 package main
 
 import (
+	"compress/gzip"
 	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -123,4 +126,53 @@ func TestAHostThatDoesNotAnswerIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(`another host has the folder: {"pid":`) // its socket is of one that died
+}
+
+func TestABackupIsWrittenCompletelyOrNotAtAll(t *testing.T) {
+	w := onFolder(t)
+	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
+	w.ctl("apply testdata/bootstrap.yaml")
+	w.start(records, "firm-1")
+	dir := t.TempDir()
+	folder, file := w.env["VERIFYD_DATA_DIR"], filepath.Join(dir, "backup.tar.gz")
+	w.transcript()
+	w.ctl("store backup " + folder + " " + file)
+	if got, want := string(w.transcript()), file+": 0.0 MiB\nexit 0\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("store backup says %s, want %s", got, want)
+	}
+	info, err := os.Stat(file)
+	if err != nil || info.Mode() != 0o600 {
+		t.Errorf("the backup is %v, %v; want the mode 0600", info, err)
+	}
+	piped := w.ctl("store backup " + folder + " -")
+	if _, err := gzip.NewReader(strings.NewReader(piped)); err != nil {
+		t.Errorf("the backup on stdout: %v", err)
+	}
+	w.stop()
+	w.ctl("store backup " + folder + " " + file)
+	w.transcript()
+	restored := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "tar", "-xzf", file, "-C", restored).CombinedOutput(); err != nil {
+		t.Fatalf("tar: %v: %s", err, out)
+	}
+	read := func(folder string) string {
+		w.env["VERIFYD_DATA_DIR"] = folder
+		for _, line := range []string{"run list", "tenant list", "workflow list", "account list", "webhook list"} {
+			w.ctl(line)
+		}
+		return string(w.transcript())
+	}
+	if diff := cmp.Diff(read(folder), read(restored)); diff != "" {
+		t.Errorf("the restored folder differs (-folder +restored):\n%s", diff)
+	}
+	for _, to := range []string{filepath.Join(dir, "none", "backup"), dir} {
+		w.ctl("store backup " + folder + " " + to)
+		if got := string(w.transcript()); !strings.HasSuffix(got, "exit 2\n") {
+			t.Errorf("a backup to %s says %s", to, got)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("beside the backup there is %v, %v", entries, err)
+	}
 }

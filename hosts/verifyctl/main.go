@@ -47,6 +47,7 @@ type commands struct {
 	Apply     applyFile         `cmd:"" help:"Apply a bootstrap file."`
 	Migrate   migrateCommands   `cmd:"" help:"Migrate the schema of a PostgreSQL database."`
 	Doctor    doctor            `cmd:"" help:"Look for problems."`
+	Store     storeCommands     `cmd:"" help:"Back up and examine the data folder of a host."`
 	Host      hostCommands      `cmd:"" help:"Examine the hosts."`
 	Tenant    tenantCommands    `cmd:"" help:"Examine tenants."`
 	Account   accountCommands   `cmd:"" help:"Manage the accounts that call the API."`
@@ -71,6 +72,7 @@ type session struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+	binary io.Writer // stdout without the escapes of texts
 	clock  verification.Clock
 	server server
 	// hostWait is how long the host of a data folder may take to answer; 0 is the default.
@@ -83,6 +85,7 @@ func (s *session) note(line string) { fmt.Fprintln(s.stderr, "verifyctl:", line)
 // run executes one command line and returns the exit code. Its output has no character
 // that controls a terminal.
 func run(ctx context.Context, args []string, s session) int {
+	s.binary = s.stdout
 	s.stdout, s.stderr = cli.Escaped(s.stdout), cli.Escaped(s.stderr)
 	helped := false
 	parser, err := kong.New(&commands{},

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/adapters/postgres"
-	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/datadir"
 	"github.com/verifyd/verifyd/internal/operator"
 	"github.com/verifyd/verifyd/internal/pgadmin"
@@ -149,7 +150,11 @@ func onFolder(t *testing.T) *world {
 	w := newWorld(t, j, postgresServer(), "")
 	w.env["VERIFYD_DATA_DIR"] = string(folder)
 	held := operator.Hold(folder, j, operator.Host{})
-	if _, err := token.SharedKeys(t.Context(), held); err != nil {
+	keys, err := cli.NewKeySet()
+	if err == nil {
+		err = os.WriteFile(folder.SigningKeys(), keys, 0o600)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	stop, err := operator.Serve(context.WithoutCancel(t.Context()), folder, held, slog.New(slog.DiscardHandler))

@@ -30,7 +30,7 @@ const base = "http://operator"
 
 // newClient returns a client of the host that has a folder.
 func newClient(folder datadir.Folder) *Client {
-	return &Client{keyFile{folder, false}, http.Client{Transport: &http.Transport{
+	return &Client{keyFile{folder}, http.Client{Transport: &http.Transport{
 		DialContext:           func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, folder) },
 		MaxIdleConnsPerHost:   maxConnections,
 		MaxConnsPerHost:       maxConnections,

@@ -23,7 +23,11 @@ type Others interface {
 // NewClient returns a client of the host that has a folder.
 func NewClient(folder datadir.Folder) *Client { return newClient(folder) }
 
-// ServePorts serves ports without backups.
+// ServePorts serves ports, and backups that end early.
 func ServePorts(ctx context.Context, folder datadir.Folder, p Ports) (stop func(), err error) {
-	return serve(ctx, folder, p, func(context.Context, io.Writer) error { return errors.New("this test has no backup") }, slog.New(slog.DiscardHandler))
+	early := func(_ context.Context, to io.Writer) error {
+		_, err := to.Write(make([]byte, 1<<20))
+		return errors.Join(err, errors.New("a file cannot be read"))
+	}
+	return serve(ctx, folder, p, early, slog.New(slog.DiscardHandler))
 }

@@ -18,25 +18,17 @@ import (
 	"github.com/verifyd/verifyd/internal/pgadmin"
 )
 
-// keyFile is the token.KeyStore of a folder.
-type keyFile struct {
-	folder datadir.Folder
-	held   bool // by this process
-}
+// keyFile is the token.KeyStore of a folder. Only the host makes keys: it knows whether its
+// settings name others.
+type keyFile struct{ of datadir.Folder }
 
 // SigningKeys implements token.KeyStore.
-func (k keyFile) SigningKeys(_ context.Context, newSet func() ([]byte, error)) ([]byte, error) {
-	raw, err := os.ReadFile(k.folder.SigningKeys())
-	if !errors.Is(err, fs.ErrNotExist) {
-		return raw, err
+func (k keyFile) SigningKeys(context.Context, func() ([]byte, error)) ([]byte, error) {
+	raw, err := os.ReadFile(k.of.SigningKeys())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: a host makes it at its first start, unless its settings name another file", err)
 	}
-	if !k.held {
-		return nil, fmt.Errorf("%w: its host has other keys", err)
-	}
-	if raw, err = newSet(); err != nil {
-		return nil, err
-	}
-	return raw, replace(k.folder.SigningKeys(), raw)
+	return raw, err
 }
 
 // ledger is a file with the bootstrap files that were applied, the newest first.

@@ -35,7 +35,7 @@ type Host struct {
 
 // Hold returns the data of a folder. Close closes the journal.
 func Hold(folder datadir.Folder, j *journal.Store, host Host) *Held {
-	return &Held{Store: j, keyFile: keyFile{folder, true}, folder: folder, host: host, ledger: ledger{file: folder.AppliedFiles()}}
+	return &Held{Store: j, keyFile: keyFile{folder}, folder: folder, host: host, ledger: ledger{file: folder.AppliedFiles()}}
 }
 
 // Append implements Ports.

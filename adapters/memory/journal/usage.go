@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
+	"time"
 )
 
 // Usage is what a journal takes on disk.
 type Usage struct {
-	Segments int
-	Bytes    int64
+	Segments int   // since the newest snapshot
+	Bytes    int64 // of all files
+	// SnapshotAt is when the newest snapshot was taken; zero if there is none.
+	SnapshotAt time.Time
 }
 
 // ReadUsage returns what the journal in a folder takes on disk. Another process may have the
@@ -23,19 +27,33 @@ func ReadUsage(dir string) (u Usage, err error) {
 		return u, err
 	}
 	defer func() { _ = root.Close() }() // it was only read
-	numbers, err := folder{root}.Segments()
+	names, err := folder{root}.List()
 	if err != nil {
 		return u, err
 	}
-	for _, n := range numbers {
-		info, err := root.Stat(segmentName(n))
+	replaced := 0
+	if all := numbered(names, snapshotSuffix); len(all) > 0 {
+		replaced = all[len(all)-1]
+	}
+	for _, n := range numbered(names, segmentSuffix) {
+		if n > replaced {
+			u.Segments++
+		}
+	}
+	for _, name := range names {
+		info, err := root.Stat(name)
 		if errors.Is(err, os.ErrNotExist) { // it was removed meanwhile
 			continue
 		}
 		if err != nil {
 			return u, err
 		}
-		u.Segments, u.Bytes = u.Segments+1, u.Bytes+info.Size()
+		if name == snapshotName(replaced) {
+			u.SnapshotAt = info.ModTime().UTC()
+		}
+		if strings.Contains(name, segmentSuffix) || strings.Contains(name, snapshotSuffix) {
+			u.Bytes += info.Size()
+		}
 	}
 	return u, nil
 }

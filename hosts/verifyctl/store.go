@@ -1,0 +1,68 @@
+// The commands about the data folder of a host without a database.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/verifyd/verifyd/internal/datadir"
+)
+
+type storeCommands struct {
+	Backup storeBackup `cmd:"" help:"Write a backup of a data folder, also while its host runs."`
+}
+
+type storeBackup struct {
+	Dir  datadir.Folder `arg:"" help:"Data folder of a host."`
+	File string         `arg:"" help:"File of the backup, which is replaced if it exists; - is stdout."`
+}
+
+// Run writes the backup.
+func (c storeBackup) Run(ctx context.Context, s *session) error {
+	db, err := databaseFlag{DataDir: c.Dir}.open(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.close() }() // it was only read
+	if c.File == "-" {
+		return db.backup(ctx, s.binary)
+	}
+	size, err := replaceFile(c.File, func(w io.Writer) error { return db.backup(ctx, w) })
+	if err != nil {
+		return err
+	}
+	return s.say(false, nil, "%s: %.1f MiB", oneLine(c.File), float64(size)/(1<<20))
+}
+
+// replaceFile writes a file that only its owner can read, completely before it gets its name.
+func replaceFile(name string, write func(io.Writer) error) (size int64, err error) {
+	draft, err := os.CreateTemp(filepath.Dir(name), ".backup-*")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.Remove(draft.Name()) }() // it is gone if it was renamed
+	if err = errors.Join(write(draft), draft.Sync()); err != nil {
+		return 0, errors.Join(err, draft.Close())
+	}
+	info, err := draft.Stat()
+	if err = errors.Join(err, draft.Close()); err != nil {
+		return 0, err
+	}
+	if err := os.Rename(draft.Name(), name); err != nil {
+		return 0, err
+	}
+	return info.Size(), syncFolder(filepath.Dir(name))
+}
+
+// syncFolder makes the names of the files in a folder survive a loss of power.
+func syncFolder(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
