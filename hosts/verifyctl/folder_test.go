@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/internal/golden"
 )
 
 func TestAFolderReadsTheSameWithoutItsHost(t *testing.T) {
@@ -175,4 +177,42 @@ func TestABackupIsWrittenCompletelyOrNotAtAll(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("beside the backup there is %v, %v", entries, err)
 	}
+}
+
+func TestDamageIsFoundAndRemoved(t *testing.T) {
+	w := onFolder(t)
+	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
+	folder := w.env["VERIFYD_DATA_DIR"]
+	w.ctl("apply testdata/bootstrap.yaml")
+	w.start(records, "firm-1")
+	before, err := journal.ReadUsage(datadir.Folder(folder).Journal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.start(records, "firm-2")
+	w.transcript()
+	hold := func(lines ...string) {
+		for _, line := range lines {
+			w.ctl("store " + line)
+		}
+	}
+	hold("check "+folder, "check --json "+folder, "repair --accept-loss "+folder) // its host has it
+	w.stop()
+	hold("repair --accept-loss " + folder) // there is no damage
+	file := filepath.Join(datadir.Folder(folder).Journal(), "0000000001.journal")
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[before.Bytes+200] ^= 0xff
+	if err := os.WriteFile(file, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.ctl("tenant list")
+	w.ctl("doctor")
+	hold("check "+folder, "check --json "+folder, "repair "+folder, "repair --accept-loss "+folder, "check "+folder)
+	w.ctl("run list")
+	got := strings.ReplaceAll(string(w.transcript()), folder, "DIR")
+	got = regexp.MustCompile(`\{"pid.*\}`).ReplaceAllString(got, "(its holder)")
+	golden.Equal(t, "testdata/talks/store.txt", []byte(got))
 }

@@ -14,6 +14,8 @@ import (
 
 type storeCommands struct {
 	Backup storeBackup `cmd:"" help:"Write a backup of a data folder, also while its host runs."`
+	Check  storeCheck  `cmd:"" help:"Look for damage in the journal of a data folder."`
+	Repair storeRepair `cmd:"" help:"Remove damage from the journal of a data folder, and what depends on it."`
 }
 
 type storeBackup struct {

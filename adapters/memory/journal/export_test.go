@@ -64,3 +64,10 @@ func Kinds() (all []string) {
 	}
 	return all
 }
+
+// CheckDisk examines the journal on a disk.
+func CheckDisk(ctx context.Context, d Disk) (Report, error) {
+	c := newCheck(nil)
+	err := c.all(ctx, d)
+	return c.Report, err
+}

@@ -1,0 +1,266 @@
+// The examination of a journal for damage.
+
+package journal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Report is what Check found.
+type Report struct {
+	Snapshot string         `json:"snapshot,omitempty"` // the newest one
+	Segments int            `json:"segments"`           // since the snapshot
+	Bytes    int64          `json:"bytes"`
+	Runs     int            `json:"runs"`
+	Records  map[string]int `json:"records"` // that can be read, by kind
+	// TornBytes is the length of the rest of the journal that was not written completely. It
+	// is no damage: nobody was told that it was saved.
+	TornBytes int64    `json:"torn_bytes"`
+	Damage    []Damage `json:"damage"`
+	// Dependent is the number of records that can be read, but change something that is lost.
+	Dependent int `json:"dependent_records"`
+}
+
+// Damage is a part of a journal that cannot be read.
+type Damage struct {
+	File   string `json:"file"`
+	Offset int64  `json:"offset"`
+	Bytes  int64  `json:"bytes"` // up to the next record that can be read
+	Kind   string `json:"kind,omitempty"`
+	Run    string `json:"run,omitempty"`
+	Reason string `json:"reason"`
+
+	segment int // 0 for a snapshot
+}
+
+// Check reads the journal in a folder, and finds all of its damage. It changes nothing, and
+// another process may have the folder.
+func Check(ctx context.Context, dir string) (Report, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return Report{}, err
+	}
+	defer func() { _ = root.Close() }() // it was only read
+	const attempts = 10
+	for range attempts {
+		c := newCheck(nil)
+		err = c.all(ctx, folder{root})
+		if !errors.Is(err, fs.ErrNotExist) { // otherwise a file was removed meanwhile
+			return c.Report, err
+		}
+	}
+	return Report{}, err
+}
+
+// check reads the records of a journal.
+type check struct {
+	Report
+
+	memory *memory.Store
+	each   func(d Damage, f *frame) error // of the first damage, and of all after it
+}
+
+func newCheck(each func(Damage, *frame) error) *check {
+	if each == nil {
+		each = func(Damage, *frame) error { return nil }
+	}
+	return &check{Report: Report{Records: map[string]int{}, Damage: []Damage{}}, memory: memory.New(), each: each}
+}
+
+// all reads the newest snapshot and the segments after it.
+func (c *check) all(ctx context.Context, d disk) error {
+	names, err := d.List()
+	if err != nil {
+		return fmt.Errorf("list the files: %w", err)
+	}
+	replaced := 0
+	if all := numbered(names, snapshotSuffix); len(all) > 0 {
+		replaced = all[len(all)-1]
+		if err := c.snapshot(ctx, d, replaced); err != nil {
+			return err
+		}
+	}
+	next := replaced + 1
+	numbers := numbered(names, segmentSuffix)
+	for i, n := range numbers {
+		if n <= replaced {
+			continue
+		}
+		for ; next < n; next++ {
+			if err := c.damaged(Damage{File: segmentName(next), Reason: "the file is missing", segment: next}, nil); err != nil {
+				return err
+			}
+		}
+		next = n + 1
+		raw, err := c.read(d, segmentName(n))
+		if err != nil {
+			return err
+		}
+		c.Segments++
+		f := checked{name: segmentName(n), segment: n, raw: raw, last: i == len(numbers)-1}
+		if err := c.file(ctx, f, c.change(n)); err != nil {
+			return err
+		}
+	}
+	c.Runs = c.memory.Runs()
+	return nil
+}
+
+func (c *check) read(d disk, name string) ([]byte, error) {
+	f, err := d.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	var raw bytes.Buffer
+	if s, ok := f.(fs.File); ok {
+		if info, err := s.Stat(); err == nil {
+			raw.Grow(int(info.Size()) + bytes.MinRead) // a snapshot is large
+		}
+	}
+	n, err := raw.ReadFrom(f)
+	c.Bytes += n
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return raw.Bytes(), nil
+}
+
+// snapshot reads the snapshot that replaces the segments up to a number.
+func (c *check) snapshot(ctx context.Context, d disk, number int) error {
+	f := checked{name: snapshotName(number)}
+	var err error
+	if f.raw, err = c.read(d, f.name); err != nil {
+		return err
+	}
+	c.Snapshot = f.name
+	records, complete := 0, false
+	err = c.file(ctx, f, func(ctx context.Context, r record, first bool) error {
+		records++
+		head, isHead := r.(snapshotBegun)
+		end, isEnd := r.(completed)
+		switch {
+		case complete:
+			return errPosition
+		case first && (!isHead || head.Segments != number):
+			return errors.New("it does not begin this snapshot")
+		case first:
+			return nil
+		case isEnd && end.Records == records:
+			complete = true
+			return nil
+		}
+		return r.apply(ctx, c.memory)
+	})
+	if err == nil && !complete && len(c.Damage) == 0 {
+		err = c.damaged(Damage{File: f.name, Offset: int64(len(f.raw)), Kind: kindComplete.String(), Reason: "the end is missing"}, nil)
+	}
+	return err
+}
+
+// change returns a function that makes the changes of a segment.
+func (c *check) change(segment int) func(context.Context, record, bool) error {
+	return func(ctx context.Context, r record, first bool) error {
+		if !first {
+			return r.apply(ctx, c.memory)
+		}
+		if head, ok := r.(begun); !ok || head.Segment != segment {
+			return errors.New("it does not begin this segment")
+		}
+		return nil
+	}
+}
+
+// checked is a file of a journal.
+type checked struct {
+	name    string
+	segment int // 0 for a snapshot
+	raw     []byte
+	last    bool // of the segments
+}
+
+// file reads a file, and calls change with each record that can be read.
+func (c *check) file(ctx context.Context, of checked, change func(ctx context.Context, r record, first bool) error) error {
+	offset := 0
+	for first := true; first && of.segment > 0 || offset < len(of.raw); first = false {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		at := Damage{File: of.name, Offset: int64(offset), segment: of.segment}
+		f, err := readFrame(of.raw[offset:])
+		if err != nil {
+			if of.last && !syncedAfter(of.raw, offset) {
+				c.TornBytes = int64(len(of.raw) - offset)
+				return nil
+			}
+			next := nextFrame(of.raw, offset+1)
+			at.Bytes, at.Kind, at.Run, at.Reason = int64(next-offset), f.kind.String(), readableRun(of.raw[min(offset+headerSize, len(of.raw)):]), err.Error()
+			if err := c.damaged(at, nil); err != nil {
+				return err
+			}
+			offset = next
+			continue
+		}
+		at.Bytes, at.Kind, at.Run = int64(f.size()), f.kind.String(), readableRun(f.payload)
+		r, err := decode(f)
+		decoded := err == nil
+		if decoded {
+			err = change(ctx, r, first)
+		}
+		if err != nil && (len(c.Damage) == 0 || !decoded) {
+			at.Reason = err.Error()
+			err = c.damaged(at, &f)
+		} else {
+			if err != nil {
+				c.Dependent++
+			}
+			err = c.readable(at, f)
+		}
+		if err != nil {
+			return err
+		}
+		offset += f.size()
+	}
+	return nil
+}
+
+// readable counts a record that can be read.
+func (c *check) readable(at Damage, f frame) error {
+	c.Records[at.Kind]++
+	if len(c.Damage) == 0 {
+		return nil
+	}
+	return c.each(at, &f)
+}
+
+func (c *check) damaged(d Damage, f *frame) error {
+	c.Damage = append(c.Damage, d)
+	return c.each(d, f)
+}
+
+// readableRun is runOf, but empty if the id is damaged.
+func readableRun(raw []byte) string {
+	id, err := verification.ParseRunID(runOf(raw))
+	if err != nil {
+		return ""
+	}
+	return string(id)
+}
+
+// nextFrame returns the offset of the next frame that can be read; the length of the segment
+// if there is none.
+func nextFrame(segment []byte, offset int) int {
+	for ; offset < len(segment); offset++ {
+		if _, err := readFrame(segment[offset:]); err == nil {
+			return offset
+		}
+	}
+	return len(segment)
+}

@@ -1,0 +1,181 @@
+// The repair of a damaged journal, for an operator who accepts the loss.
+
+package journal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Repaired is what Repair has removed, or would remove.
+type Repaired struct {
+	// First is the first damage. Everything before it stays.
+	First Damage `json:"first_damage"`
+	// Folder has the files as they were, and LostRecords, in the folder of the journal; empty
+	// if nothing was changed.
+	Folder string `json:"folder,omitempty"`
+	// Records is the number of removed records that can be read, and Unreadable the number of
+	// parts that cannot be read.
+	Records    int `json:"records"`
+	Unreadable int `json:"unreadable_parts"`
+	// Runs are the runs of which a removed part is known to be.
+	Runs []string `json:"runs"`
+}
+
+// LostRecords is the file with the removed records, one line of JSON for each, which has the
+// record, or the reason why it cannot be read.
+const LostRecords = "lost.jsonl"
+
+// lost is a line of LostRecords.
+type lost struct {
+	Damage
+	Record jsontext.Value `json:"record,omitempty"`
+}
+
+// Repair removes the first damage of a journal and all that comes after it, which may depend
+// on what cannot be read, and keeps it in another folder. Without accept, it changes nothing
+// and returns what it would remove. Repair returns ErrConflict if another process has the
+// folder, if there is no damage, or if the damage is in the snapshot. A process that dies meanwhile loses nothing: repair the
+// journal again.
+func Repair(ctx context.Context, dir string, now time.Time, accept bool) (r Repaired, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = root.Close() }() // what was written is synced
+	held, err := lock(root, now)
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = held.Close() }() // what was written is synced
+	runs := map[string]bool{}
+	c := newCheck(func(d Damage, _ *frame) error {
+		if d.Reason == "" {
+			r.Records++
+		} else {
+			r.Unreadable++
+		}
+		if d.Run != "" {
+			runs[d.Run] = true
+		}
+		return nil
+	})
+	if err := c.all(ctx, folder{root}); err != nil {
+		return r, err
+	}
+	if len(c.Damage) == 0 {
+		return r, verification.Conflict("journal", "there is no damage")
+	}
+	r.First, r.Runs = c.Damage[0], slices.Sorted(maps.Keys(runs))
+	if r.First.segment == 0 {
+		return r, verification.Conflict("journal", r.First.File+" is damaged, and without a snapshot nothing can be kept; restore the folder from a backup")
+	}
+	if !accept {
+		return r, nil
+	}
+	if r.Folder, err = keepAside(ctx, root, r.First.segment); err != nil {
+		return r, err
+	}
+	return r, removeFrom(root, r.First)
+}
+
+// keepAside copies the segments from the first one on, and what is lost, to a new folder, and
+// returns its name.
+func keepAside(ctx context.Context, root *os.Root, first int) (name string, err error) {
+	for n := 1; ; n++ {
+		name = fmt.Sprintf("lost-%d", n)
+		if err = root.Mkdir(name, folderMode); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	names, err := folder{root}.List()
+	if err != nil {
+		return "", err
+	}
+	for _, n := range numbered(names, segmentSuffix) {
+		if n < first {
+			continue
+		}
+		err := writeSynced(root, path.Join(name, segmentName(n)), func(w io.Writer) error {
+			f, err := root.Open(segmentName(n))
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(w, f)
+			return errors.Join(err, f.Close())
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	err = writeSynced(root, path.Join(name, LostRecords), func(w io.Writer) error {
+		return newCheck(func(d Damage, f *frame) error {
+			line := lost{Damage: d}
+			if f != nil {
+				line.Record = jsontext.Value(f.payload)
+			}
+			raw, err := json.Marshal(line, jsontext.PreserveRawStrings(true))
+			if err == nil {
+				_, err = w.Write(append(raw, '\n'))
+			}
+			return err
+		}).all(ctx, folder{root})
+	})
+	if err != nil {
+		return "", err
+	}
+	dir, err := root.Open(name)
+	if err != nil {
+		return "", err
+	}
+	return name, errors.Join(dir.Sync(), dir.Close(), folder{root}.SyncFolder())
+}
+
+// writeSynced writes a new file.
+func writeSynced(root *os.Root, name string, write func(io.Writer) error) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	return errors.Join(write(w), w.Flush(), f.Sync(), f.Close())
+}
+
+// removeFrom removes a damage and all after it, the last first: so no file is ever missing
+// between others.
+func removeFrom(root *os.Root, at Damage) error {
+	d := folder{root}
+	names, err := d.List()
+	if err != nil {
+		return err
+	}
+	for _, n := range slices.Backward(numbered(names, segmentSuffix)) {
+		if n < at.segment || n == at.segment && at.Offset > 0 {
+			break
+		}
+		if err := errors.Join(d.Remove(segmentName(n)), d.SyncFolder()); err != nil {
+			return err
+		}
+	}
+	if at.Offset == 0 { // its file is gone
+		return nil
+	}
+	return d.Cut(at.File, at.Offset)
+}

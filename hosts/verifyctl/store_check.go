@@ -1,0 +1,102 @@
+// The commands that examine and repair the journal in a data folder.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/internal/operator"
+)
+
+type storeCheck struct {
+	Dir datadir.Folder `arg:"" help:"Data folder of a host."`
+	jsonFlag
+}
+
+// Run prints what the journal has, and all of its damage.
+func (c storeCheck) Run(ctx context.Context, s *session) error {
+	if err := operator.Examine(c.Dir); err != nil {
+		return err
+	}
+	r, err := journal.Check(ctx, c.Dir.Journal())
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = s.json(r)
+	} else {
+		err = s.printReport(r)
+	}
+	if err == nil && len(r.Damage) > 0 {
+		return errProblems
+	}
+	return err
+}
+
+func (s *session) printReport(r journal.Report) error {
+	number := func(n int64, unit string) string {
+		if n == 0 {
+			return ""
+		}
+		return fmt.Sprint(n) + unit
+	}
+	var records []string
+	for _, kind := range slices.Sorted(maps.Keys(r.Records)) {
+		records = append(records, fmt.Sprintf("%s %d", kind, r.Records[kind]))
+	}
+	err := s.attributes([][2]string{
+		{"segments", fmt.Sprint(r.Segments)},
+		{"bytes", fmt.Sprint(r.Bytes)},
+		{"runs", fmt.Sprint(r.Runs)},
+		{"records", strings.Join(records, ", ")},
+		{"torn", number(r.TornBytes, " bytes at the end were not written completely; the next start removes them, and nobody was told that they were saved")},
+		{"dependent", number(int64(r.Dependent), " records change something that is lost")},
+	}...)
+	if err != nil || len(r.Damage) == 0 {
+		return err
+	}
+	fmt.Fprintln(s.stdout)
+	return printList(s, false, r.Damage, "FILE OFFSET BYTES KIND RUN REASON")
+}
+
+type storeRepair struct {
+	Dir        datadir.Folder `arg:"" help:"Data folder that no host has."`
+	AcceptLoss bool           `help:"Remove the first damage and all that comes after it. Without it, the command only says what would be lost."`
+	jsonFlag
+}
+
+// Run prints what was removed.
+func (c storeRepair) Run(ctx context.Context, s *session) error {
+	if err := operator.Examine(c.Dir); err != nil {
+		return err
+	}
+	r, err := journal.Repair(ctx, c.Dir.Journal(), s.clock.Now(), c.AcceptLoss)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = s.json(r)
+	} else {
+		err = s.attributes([][2]string{
+			{"damage", fmt.Sprintf("%s at offset %d (%s)", r.First.File, r.First.Offset, r.First.Reason)},
+			{"lost", fmt.Sprintf("records: %d; parts that cannot be read: %d", r.Records, r.Unreadable)},
+			{"runs", strings.Join(r.Runs, ", ")},
+		}...)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !c.AcceptLoss:
+		return errors.New("nothing was changed: restore a backup, or repeat the command with --accept-loss")
+	}
+	s.note("the files as they were, and the lost records (" + journal.LostRecords + "), are in " + filepath.Join(c.Dir.Journal(), r.Folder))
+	return nil
+}
