@@ -118,12 +118,12 @@ func TestAHostThatDoesNotAnswerIsNamed(t *testing.T) {
 		}
 	}
 	says(`another host has the folder: {"pid":`)      // it is starting
-	stale, err := net.Listen("unix", folder.Socket()) //nolint:noctx // it does not wait
+	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: folder.Socket(), Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	says("the host that has " + string(folder) + ": it does not answer within 200ms; read its log")
-	stale.(*net.UnixListener).SetUnlinkOnClose(false) //nolint:forcetypeassert // of the network unix
+	stale.SetUnlinkOnClose(false)
 	if err := stale.Close(); err != nil {
 		t.Fatal(err)
 	}

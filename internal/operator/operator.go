@@ -18,7 +18,7 @@ import (
 
 // Ports are the calls that a host serves: a call has a context, values, and an error at the
 // end of its results.
-type Ports interface { //nolint:interfacebloat // all that a host serves
+type Ports interface {
 	store.Store
 	bootstrap.Ledger
 	// Health has only what is about work and deliveries.

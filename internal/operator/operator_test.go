@@ -211,11 +211,11 @@ func TestBadRequestsAreRefused(t *testing.T) {
 
 func TestASocketOfADeadProcessIsReplaced(t *testing.T) {
 	folder := datadir.Folder(t.TempDir())
-	l, err := net.Listen("unix", folder.Socket()) //nolint:noctx // it does not wait
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: folder.Socket(), Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) //nolint:forcetypeassert // of the network unix
+	l.SetUnlinkOnClose(false)
 	_ = l.Close()
 	served(t, folder, onlyStore{Store: memory.New()})
 	c := operator.NewClient(folder)

@@ -62,7 +62,9 @@ func listen(ctx context.Context, folder datadir.Folder) (l net.Listener, err err
 	if err != nil {
 		return nil, err
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) //nolint:forcetypeassert // of the network unix
+	if u, ok := l.(*net.UnixListener); ok {
+		u.SetUnlinkOnClose(false) // its address is valid no more
+	}
 	if err := os.Chmod(folder.Socket(), socketMode); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
