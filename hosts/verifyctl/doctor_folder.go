@@ -48,5 +48,9 @@ func size(folder datadir.Folder) finding {
 	if err != nil {
 		return failed("journal", err.Error(), "check the disk")
 	}
-	return ok("journal", fmt.Sprintf("%d segments, %.1f MiB", u.Segments, float64(u.Bytes)/(1<<20)))
+	snapshot := "no snapshot yet"
+	if !u.SnapshotAt.IsZero() {
+		snapshot = "the last snapshot was taken at " + u.SnapshotAt.Format(time.RFC3339)
+	}
+	return ok("journal", fmt.Sprintf("%.1f MiB on disk, %d segments to read at a start, %s", float64(u.Bytes)/(1<<20), u.Segments, snapshot))
 }

@@ -53,6 +53,7 @@ func (s *session) printReport(r journal.Report) error {
 		records = append(records, fmt.Sprintf("%s %d", kind, r.Records[kind]))
 	}
 	err := s.attributes([][2]string{
+		{"snapshot", r.Snapshot},
 		{"segments", fmt.Sprint(r.Segments)},
 		{"bytes", fmt.Sprint(r.Bytes)},
 		{"runs", fmt.Sprint(r.Runs)},
