@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -169,6 +170,7 @@ func TestCheckOfAJournalThatIsWritten(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir, journal.Options{SegmentBytes: 3000, SnapshotBytes: 30_000})
 	ctx, stop := context.WithCancel(t.Context())
+	var written atomic.Int64
 	var writers sync.WaitGroup
 	for w := range 3 {
 		writers.Go(func() {
@@ -176,10 +178,11 @@ func TestCheckOfAJournalThatIsWritten(t *testing.T) {
 				if err := startRun(context.WithoutCancel(ctx), s, n); err != nil {
 					t.Error(err)
 				}
+				written.Add(1)
 			}
 		})
 	}
-	for range 50 {
+	for written.Load() < 400 && !t.Failed() {
 		if r := check(t, dir); len(r.Damage) > 0 {
 			t.Errorf("Check = %+v, want no damage", r)
 		}
