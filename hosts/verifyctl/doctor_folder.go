@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/datadir"
 	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgerror"
@@ -25,7 +26,7 @@ func (s *session) examineFolder(ctx context.Context, folder datadir.Folder) []fi
 	if err != nil {
 		return []finding{failed(check, pgerror.Explain(err).Error(), advice)}
 	}
-	found := []finding{ok(check, "the data can be read"), holding(folder, st.hosts), size(folder)}
+	found := []finding{ok(check, "the data can be read"), holding(folder, st.hosts), size(folder), room(st.hosts)}
 	return append(found, s.judge(ctx, db, st)...)
 }
 
@@ -53,4 +54,28 @@ func size(folder datadir.Folder) finding {
 		snapshot = "the last snapshot was taken at " + u.SnapshotAt.Format(time.RFC3339)
 	}
 	return ok("journal", fmt.Sprintf("%.1f MiB on disk, %d segments to read at a start, %s", float64(u.Bytes)/(1<<20), u.Segments, snapshot))
+}
+
+// room reports how much of the memory that runs may need is left.
+func room(hosts []pgadmin.Host) finding {
+	const check, advice = "memory", "give the host more memory (VERIFYD_STORE_MEMORY is the share that runs may need), or copy the data to PostgreSQL with verifyctl store copy"
+	if len(hosts) == 0 {
+		return ok(check, "not known without a host")
+	}
+	facts, err := cli.ParseHostFacts(hosts[0].Facts)
+	if err != nil {
+		return warning(check, "the host says about itself what this verifyctl cannot read", "use the verifyctl of its build")
+	}
+	needed := fmt.Sprintf("the runs need %d MiB", facts.StoreBytes>>20)
+	if facts.StoreLimit == 0 {
+		return ok(check, needed+", without a limit")
+	}
+	needed += fmt.Sprintf(" of the %d MiB that they may", facts.StoreLimit>>20)
+	switch {
+	case facts.StoreBytes >= facts.StoreLimit:
+		return failed(check, needed+": new runs get 503", advice)
+	case facts.StoreBytes >= facts.StoreLimit/2:
+		return warning(check, needed, advice)
+	}
+	return ok(check, needed)
 }

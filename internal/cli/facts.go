@@ -29,6 +29,10 @@ type HostFacts struct {
 	// Scripts are the scripts that reports are printed in.
 	Scripts []string `json:"scripts,omitempty"`
 	Build   string   `json:"build,omitempty"`
+	// StoreBytes is how much memory the runs of a host without a database need, and StoreLimit
+	// how much they may need; 0 for no limit.
+	StoreBytes int64 `json:"store_bytes,omitempty"`
+	StoreLimit int64 `json:"store_limit,omitempty"`
 	// ClockAhead is how far the clock of the host is ahead of the clock of the database.
 	ClockAhead time.Duration `json:"clock_ahead,omitempty"`
 }

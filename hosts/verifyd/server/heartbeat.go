@@ -92,6 +92,9 @@ func (h *host) describe(s settings, o opened, search searchFacts) func(context.C
 		}
 		now := facts
 		now.Keys = h.keys.IDs() // a signal replaces them
+		if c := h.storage.capacity; c != nil {
+			now.StoreBytes, now.StoreLimit = c.store.Kept(), c.limit
+		}
 		now.Lists = map[string]string{}
 		for _, name := range h.lists.Names() {
 			now.Lists[name] = ""

@@ -52,6 +52,9 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 	if db := h.storage.database; db != nil {
 		background.Go(func() { h.heartbeat(working, db, time.Now) })
 	}
+	if c := h.storage.capacity; c != nil {
+		background.Go(func() { c.watch(working, h.log) })
+	}
 	if h.storage.keeps() && h.names.Tenants != nil {
 		background.Go(func() { h.nameUnlisted(working) })
 	}

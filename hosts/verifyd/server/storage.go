@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/token"
@@ -19,6 +21,7 @@ type storage struct {
 	store.Store
 	database *postgres.Store // nil without a database
 	folder   *dataFolder     // nil without a data folder
+	capacity *capacity       // nil on a database
 }
 
 // poll is the longest time between two polls of the queue on a shared database.
@@ -29,13 +32,17 @@ const poll = 2 * time.Second
 func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, error) {
 	switch {
 	case s.Memory:
-		return &storage{Store: memory.New()}, nil
+		m := memory.New()
+		return &storage{Store: m, capacity: newCapacity(capacity{store: m}, s.StoreMemory, memlimit.FromSystem, log)}, nil
 	case s.DatabaseURL == "":
 		f, err := openFolder(ctx, s.folder(), log)
 		if err != nil {
 			return nil, err
 		}
-		return &storage{Store: f.journal, folder: f}, nil
+		return &storage{
+			Store: f.journal, folder: f,
+			capacity: newCapacity(capacity{store: f.journal}, s.StoreMemory, memlimit.FromSystem, log),
+		}, nil
 	}
 	if s.Migrate == "auto" {
 		applied, err := postgres.Migrate(ctx, s.DatabaseURL)

@@ -197,6 +197,9 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	has, lacks := o.printer.Scripts()
 	h.log.Info("fonts of reports", "scripts", has, "without", lacks)
 	m := newMetrics(h.build)
+	if c := h.storage.capacity; c != nil {
+		m.registry.MustRegister(capacityGauges(c))
+	}
 	if h.storage.database != nil {
 		m.registry.MustRegister(databaseGauges(h.storage.database, clk.Now))
 		if manual == nil {
