@@ -1,7 +1,7 @@
 // Package scenario tests the contract of the API with conversations: txtar files
 // that start with text, quote the sentences of the contract that they test, and list
 // requests with the wanted responses. The same conversations run against every
-// store.
+// store, and against a host that restarts before each request.
 //
 // # The files
 //

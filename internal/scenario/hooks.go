@@ -11,12 +11,14 @@ import (
 	"testing"
 )
 
-// receiver keeps webhooks in the order of their arrival.
+// receiver keeps webhooks in the order of their arrival. Of those with the same webhook-id it keeps
+// the first, as a client does: a host that crashes sends some again.
 type receiver struct {
 	url string
 
 	mu   sync.Mutex
 	came []call
+	ids  map[string]bool
 }
 
 type call struct {
@@ -25,7 +27,7 @@ type call struct {
 }
 
 func newReceiver(t testing.TB) *receiver {
-	r := &receiver{}
+	r := &receiver{ids: map[string]bool{}}
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
 	r.url = server.URL
@@ -41,6 +43,12 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if id := request.Header.Get("Webhook-Id"); id != "" {
+		if r.ids[id] {
+			return
+		}
+		r.ids[id] = true
+	}
 	r.came = append(r.came, call{request.URL.Path, body})
 }
 

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -31,6 +32,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
+	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/internal/scenario"
 	"github.com/verifyd/verifyd/verification"
@@ -40,9 +42,15 @@ import (
 
 // host is the service on a store with a manual clock.
 type host struct {
-	url     string
-	clock   *clock.Manual
-	bearers *reviewer.Issuer
+	url       string
+	clock     *clock.Manual
+	keys      *token.Keys
+	bearers   *reviewer.Issuer
+	bootstrap definition.Bootstrap
+	providers map[string]verification.Provider
+	printer   *pdf.Printer
+	notifier  notifier
+	handler   atomic.Pointer[http.Handler] // of the service that serves
 }
 
 // URL returns its base URL.
@@ -66,6 +74,9 @@ func (h *host) verify(_ context.Context, raw string) (verification.Reviewer, err
 	return b.Reviewer, err
 }
 
+// ServeHTTP passes a request to the service that serves.
+func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*h.handler.Load()).ServeHTTP(w, r) }
+
 // newMemoryHost returns the service with a store in memory.
 func newMemoryHost(t testing.TB) scenario.Host {
 	t.Helper()
@@ -81,31 +92,68 @@ func newPostgresHost(t testing.TB) scenario.Host {
 	return newHost(t, store)
 }
 
+// newHost returns the service on a store.
 func newHost(t testing.TB, store store.Store) scenario.Host {
 	t.Helper()
 	keys, err := token.NewKeys()
 	check(t, err)
-	printer, err := pdf.New(pdf.Options{})
+	h := listen(t, keys)
+	stop := h.serve(t, store, blob.Memory(maxDocuments, maxDocuments))
+	t.Cleanup(func() { check(t, stop(time.Minute)) })
+	return h
+}
+
+// maxDocuments is the size of all documents of a tenant, in bytes.
+const maxDocuments = 1 << 20
+
+// listen returns a host that accepts connections, and has no service yet.
+func listen(t testing.TB, keys *token.Keys) *host {
+	t.Helper()
+	h := &host{clock: clock.NewManual(time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)), keys: keys, bearers: reviewer.NewIssuer(keys)}
+	h.providers = map[string]verification.Provider{
+		"sandbox": sandbox.New(h.clock.Sleep), screening.ProviderName: screensOnce{screening.NewProvider(lists(t), h.clock.Now)},
+	}
+	var err error
+	h.printer, err = pdf.New(pdf.Options{})
 	check(t, err)
-	h := &host{clock: clock.NewManual(time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)), bearers: reviewer.NewIssuer(keys)}
-	server := httptest.NewUnstartedServer(nil)
-	h.url = "http://" + server.Listener.Addr().String()
+	raw, err := scenario.Bootstrap()
+	check(t, err)
+	h.bootstrap, err = definition.ReadBootstrap("bootstrap.yaml", raw, nil, func(string) string { return "" })
+	check(t, err)
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	h.url = server.URL
+	return h
+}
+
+// serve serves a store until stop is called. stop cancels work that does not end in time.
+func (h *host) serve(t testing.TB, store store.Store, documents verification.DocumentStore) (stop func(timeout time.Duration) error) {
+	t.Helper()
+	links := token.NewLinks(h.keys)
 	e, err := engine.New(engine.Ports{
-		Store: store,
-		Providers: map[string]verification.Provider{
-			"sandbox": sandbox.New(h.clock.Sleep), screening.ProviderName: screensOnce{screening.NewProvider(lists(t), h.clock.Now)},
-		},
-		Expressions: expression.New(), Links: token.NewLinks(keys), Clock: h.clock,
-		NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Printer: printer, Notifier: notifier{},
-		Documents: blob.Memory(1<<20, 1<<20), Sanitize: media.Sanitize,
+		Store: store, Providers: h.providers, Expressions: expression.New(), Links: links, Clock: h.clock,
+		NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Printer: h.printer, Notifier: h.notifier,
+		Documents: documents, Sanitize: media.Sanitize,
 	}, engine.Options{PublicURL: h.url, StartWait: 50 * time.Millisecond})
 	check(t, err)
-	bootstrap(t, e, store)
-	serve(t, e)
-	server.Config.Handler = httpapi.New(e, httpapi.Options{Bearers: h.verify, Signer: token.NewReports(keys)})
-	server.Start()
-	t.Cleanup(server.Close)
-	return h
+	_, err = bootstrap.Apply(t.Context(), h.bootstrap, e, store, func(verification.Tenant) {}) // as at each start of a host
+	check(t, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		e.Serve(ctx)
+	}()
+	<-e.Serving()
+	handler := httpapi.New(e, httpapi.Options{Bearers: h.verify, Signer: token.NewReports(h.keys)})
+	h.handler.Store(&handler)
+	return func(timeout time.Duration) error {
+		cancel()
+		<-served
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+		defer cancel()
+		return e.Close(ctx)
+	}
 }
 
 // screensOnce is a provider without the methods for screening again. With them, a host looks
@@ -124,56 +172,21 @@ func lists(t testing.TB) *screening.Lists {
 	return all
 }
 
-func bootstrap(t testing.TB, e *engine.Engine, store store.TenantStore) {
-	t.Helper()
-	raw, err := scenario.Bootstrap()
-	check(t, err)
-	b, err := definition.ReadBootstrap("bootstrap.yaml", raw, nil, func(string) string { return "" })
-	check(t, err)
-	for _, tenant := range b.Tenants {
-		check(t, store.SaveTenant(t.Context(), tenant.Tenant))
-		for _, a := range tenant.Accounts {
-			check(t, store.SaveAccount(t.Context(), a))
-		}
-		for _, w := range tenant.Workflows {
-			if _, err := e.Apply(t.Context(), tenant.Tenant.ID, w.Definition); err != nil {
-				t.Fatal(w.Explain(err))
-			}
-		}
-	}
-}
-
-// serve runs the engine's loop until the test ends.
-func serve(t testing.TB, e *engine.Engine) {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		e.Serve(ctx)
-	}()
-	<-e.Serving()
-	t.Cleanup(func() {
-		stop()
-		<-served
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		check(t, e.Close(ctx))
-	})
-}
-
 // notifier posts lifecycle webhooks without a signature.
-type notifier struct{}
+type notifier struct{ ids bool }
 
-// Notify posts once.
-func (notifier) Notify(ctx context.Context, n verification.Notice) error {
-	body, err := json.Marshal(apitypes.NewEvent(n))
+// Notify posts once, with a webhook-id if n has ids.
+func (n notifier) Notify(ctx context.Context, about verification.Notice) error {
+	body, err := json.Marshal(apitypes.NewEvent(about))
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.URL, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, about.URL, bytes.NewReader(body))
 	if err != nil {
 		return err
+	}
+	if n.ids {
+		r.Header.Set("Webhook-Id", about.ID)
 	}
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
