@@ -127,24 +127,26 @@ func shows(page, output string) bool {
 	return regexp.MustCompile("^" + strings.Join(parts, ".*") + "$").MatchString(plain(output))
 }
 
-func TestTheFirstRunIsAsTheQuickstartShowsIt(t *testing.T) {
+// firstRun runs the commands of the first run of the quickstart on the host at an address, and calls
+// before before each. It returns the commands.
+func firstRun(t *testing.T, api string, before func()) (commands map[string]bool) {
+	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "quickstart.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const address = "http://127.0.0.1:8080"
-	h := serveHost(t, nil)
 	bash := startShell(t, t.TempDir())
-	commands := map[string]bool{}
+	commands = map[string]bool{}
 	for _, e := range examples(t, string(raw), "A first run") {
 		commands[e.command] = true
 		if e.command == "make run" {
 			continue
 		}
+		before()
 		// A command that changes nothing is repeated until the vendor has called back.
 		repeatable := !strings.Contains(e.command, " -d ")
 		for deadline := time.Now().Add(time.Minute); ; {
-			output := strings.ReplaceAll(bash.run(strings.ReplaceAll(e.command, address, h.api)), h.api, address)
+			output := strings.ReplaceAll(bash.run(strings.ReplaceAll(e.command, documented, api)), api, documented)
 			if shows(e.output, output) {
 				break
 			}
@@ -153,12 +155,34 @@ func TestTheFirstRunIsAsTheQuickstartShowsIt(t *testing.T) {
 			}
 		}
 	}
+	return commands
+}
+
+// documented is the address of the host in the docs.
+const documented = "http://127.0.0.1:8080"
+
+func TestTheFirstRunIsAsTheQuickstartShowsIt(t *testing.T) {
+	h := serveHost(t, onFolder(newFolder(t)))
+	commands := firstRun(t, h.api, func() {})
 	for line := range strings.Lines(h.stderr.String()) {
-		line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), h.api, address)
-		if command, is := strings.CutPrefix(line, "  "); is && !commands[command] && !strings.HasPrefix(command, address+"/console") {
+		line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), h.api, documented)
+		if command, is := strings.CutPrefix(line, "  "); is && !commands[command] && !strings.HasPrefix(command, documented+"/console") {
 			t.Errorf("the host prints a command that the quickstart does not have: %s", command)
 		}
 	}
+}
+
+func TestAKillBeforeEachCommandChangesNothing(t *testing.T) {
+	t.Parallel()
+	folder := newFolder(t)
+	h, _ := startOn(t, folder, "127.0.0.1:0")
+	address := h.API
+	firstRun(t, address, func() {
+		if err := h.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		h, _ = startOn(t, folder, address)
+	})
 }
 
 // A person pastes all commands at once.
