@@ -7,8 +7,8 @@ import (
 	"github.com/verifyd/verifyd/internal/process"
 )
 
-// host is a process of verifyd. It reaches the database through a proxy of its own. A host with
-// only the role worker has no API.
+// host is a process of verifyd. It reaches the database through a proxy of its own; on a data folder it
+// has none. A host with only the role worker has no API.
 type host struct {
 	*process.Host
 	api   *client.Client

@@ -82,8 +82,11 @@ func (p *databaseProxy) clear() error {
 	return nil
 }
 
-// close ends the proxy.
+// close ends the proxy. It does nothing on nil.
 func (p *databaseProxy) close() {
+	if p == nil {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true

@@ -1,4 +1,4 @@
-// A site: a database, a receiver of webhooks and a bootstrap file.
+// A site: a database or a data folder, a receiver of webhooks and a bootstrap file.
 
 package soak_test
 
@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/datadir"
 	"github.com/verifyd/verifyd/internal/pgtest"
 	"github.com/verifyd/verifyd/internal/process"
 )
@@ -26,10 +27,11 @@ const (
 	secret   = "whsec_Y3Jhc2ggdGVzdHMgYXJlIG5vIHNlY3JldHMgYXQgYWxsIQ=="
 )
 
-// site is a database and what its hosts share.
+// site is a database or a data folder, and what else its hosts share.
 type site struct {
 	server    *pgtest.Server
-	database  string // its URL, without a proxy
+	database  string         // its URL, without a proxy
+	folder    datadir.Folder // empty on a database
 	program   string
 	bootstrap string
 	lesser    string // a bootstrap file without the list
@@ -47,7 +49,22 @@ func newSite(t *testing.T, server *pgtest.Server, name string, seed uint64) *sit
 	if err := server.CreateDatabase(t.Context(), name, ""); err != nil {
 		t.Fatal(err)
 	}
-	s := &site{server: server, database: server.URL(name), program: verifyd.path(t), hooks: newReceiver(t, seed)}
+	s := prepareSite(t, seed)
+	s.server, s.database = server, server.URL(name)
+	return s
+}
+
+// newFolderSite returns a site with a new data folder. Its host is killed with the test.
+func newFolderSite(t *testing.T, seed uint64) *site {
+	t.Helper()
+	s := prepareSite(t, seed)
+	s.folder = datadir.Folder(filepath.Join(t.TempDir(), "data"))
+	return s
+}
+
+func prepareSite(t *testing.T, seed uint64) *site {
+	t.Helper()
+	s := &site{program: verifyd.path(t), hooks: newReceiver(t, seed)}
 	if s.logs = os.Getenv("VERIFYD_SOAK_LOGS"); s.logs != "" {
 		s.logs = filepath.Join(s.logs, t.Name())
 		if err := os.MkdirAll(s.logs, 0o755); err != nil {
@@ -70,27 +87,28 @@ func (s *site) migrate(t *testing.T) {
 	}
 }
 
-// start starts a host with roles, its own connection and further environment variables.
+// start starts a host with roles and further environment variables. A host on a database has its
+// own connection.
 func (s *site) start(roles string, env ...string) (*host, error) {
-	address, err := url.Parse(s.database)
-	if err != nil {
-		return nil, err
-	}
-	h := &host{roles: roles}
-	if h.proxy, err = newDatabaseProxy(address.Host); err != nil {
-		return nil, err
-	}
 	name := fmt.Sprintf("host-%d", s.made.Add(1))
-	address.Host = h.proxy.address()
-	q := address.Query()
-	q.Set("application_name", name)
-	address.RawQuery = q.Encode()
+	h := &host{roles: roles}
+	if s.folder == "" {
+		address, err := url.Parse(s.database)
+		if err != nil {
+			return nil, err
+		}
+		if h.proxy, err = newDatabaseProxy(address.Host); err != nil {
+			return nil, err
+		}
+		address.Host = h.proxy.address()
+		q := address.Query()
+		q.Set("application_name", name)
+		address.RawQuery = q.Encode()
+		env = append(env, "VERIFYD_DATABASE_URL="+address.String())
+	}
+	var err error
 	h.Host, err = process.StartHost(process.HostOptions{
-		Program: s.program, Name: name, LogFolder: s.logs, Env: append([]string{
-			"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0", "VERIFYD_ROLES=" + roles,
-			"VERIFYD_DATABASE_URL=" + address.String(), "VERIFYD_BOOTSTRAP=" + s.bootstrap,
-			"VERIFYD_ALLOW_PRIVATE_NETWORKS=true",
-		}, env...),
+		Program: s.program, Name: name, LogFolder: s.logs, Env: append(s.environment(roles), env...),
 	})
 	if err != nil {
 		h.proxy.close()
@@ -100,6 +118,18 @@ func (s *site) start(roles string, env ...string) (*host, error) {
 		h.api, err = newClient(h.API)
 	}
 	return h, err
+}
+
+// environment returns the settings of a host, without the database.
+func (s *site) environment(roles string) []string {
+	env := []string{
+		"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0", "VERIFYD_ROLES=" + roles,
+		"VERIFYD_BOOTSTRAP=" + s.bootstrap, "VERIFYD_ALLOW_PRIVATE_NETWORKS=true",
+	}
+	if s.folder != "" {
+		env = append(env, "VERIFYD_DATA_DIR="+string(s.folder))
+	}
+	return env
 }
 
 // serve starts a host that is killed with the test.
