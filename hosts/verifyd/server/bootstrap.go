@@ -44,11 +44,13 @@ func (o *opened) readBootstrap(ctx context.Context, s settings, env *environment
 // what it changes in a store that is kept. It changes nothing in a database if live hosts run
 // with a newer file.
 func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Providers) (err error) {
-	db := h.storage.database
-	if db != nil {
+	if h.storage.keeps() && h.demo == nil {
 		if h.me.Bootstrap, err = boot.Hash(b); err != nil {
 			return err
 		}
+	}
+	db := h.storage.database
+	if db != nil {
 		newer, err := boot.Newer(ctx, pgadmin.Of(db), h.me.Bootstrap)
 		if err != nil {
 			return err
@@ -87,8 +89,11 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Provide
 			h.log.Info("applied the bootstrap file", "tenant", c.Tenant, "kind", c.Kind, "name", c.Name, "outcome", c.Outcome)
 		}
 	}
-	if err != nil || db == nil {
+	if err != nil {
 		return err
+	}
+	if db == nil {
+		return boot.Record(ctx, h.operators, h.me.Bootstrap, boot.NamesOf(b, p))
 	}
 	// The host says first that it is alive: then a host with an older file finds both.
 	if err := db.SaveHost(ctx, h.me); err != nil {

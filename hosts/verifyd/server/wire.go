@@ -40,6 +40,7 @@ import (
 	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
 	boot "github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/internal/operator"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
@@ -69,6 +70,7 @@ type host struct {
 	facts      func(context.Context) cli.HostFacts
 	skew       prometheus.Gauge // of the clock; nil for a manual clock and without a database
 	names      boot.Names       // of the bootstrap file; empty without one
+	operators  *operator.Held   // the data folder as operators see it; nil without one
 	demo       *demo            // nil unless the host serves the demo
 	vendor     listener         // of the demo; without a listener unless the host serves it
 	stopping   chan struct{}    // closed when requests are no longer accepted: streams end then
@@ -246,6 +248,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	if h.membership, err = h.storage.join(s, h.engine, clk.Now, h.log); err != nil {
 		return nil, o.warnings, err
 	}
+	h.operators = h.hold()
 	if o.bootstrap != nil {
 		if err = h.apply(ctx, *o.bootstrap, o.providers); err != nil {
 			return nil, o.warnings, err
@@ -282,6 +285,9 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 		h.mounted = newMounted(h.api.handler)
 	}
 	h.admin.handler = adminHandler(h.health, m, manual)
+	if err = h.serveOperators(ctx); err != nil {
+		return nil, o.warnings, err
+	}
 	return h, o.warnings, nil
 }
 
