@@ -36,6 +36,9 @@ func holding(folder datadir.Folder, hosts []pgadmin.Host) finding {
 	if len(hosts) == 0 {
 		return failed(check, "no host has the folder", fmt.Sprintf("start one with verifyd serve --data-dir %s", folder))
 	}
+	if f := alive(hosts); f.Status != healthOK {
+		return f
+	}
 	message := labelOf(hosts[0]) + " has the folder"
 	if h, err := journal.ReadHolder(folder.Journal()); err == nil {
 		message += fmt.Sprintf(" in process %d since %s", h.PID, h.Since.UTC().Format(time.RFC3339))
@@ -53,7 +56,7 @@ func size(folder datadir.Folder) finding {
 	if !u.SnapshotAt.IsZero() {
 		snapshot = "the last snapshot was taken at " + u.SnapshotAt.Format(time.RFC3339)
 	}
-	return ok("journal", fmt.Sprintf("%.1f MiB on disk, %d segments to read at a start, %s", float64(u.Bytes)/(1<<20), u.Segments, snapshot))
+	return ok("journal", fmt.Sprintf("%.1f MiB on disk, segments that a start reads: %d, %s", float64(u.Bytes)/(1<<20), u.Segments, snapshot))
 }
 
 // room reports how much of the memory that runs may need is left.

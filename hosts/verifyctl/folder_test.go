@@ -117,7 +117,7 @@ func TestAHostThatDoesNotAnswerIsNamed(t *testing.T) {
 			}
 		}
 	}
-	says(`another host has the folder: {"pid":`)      // it is starting
+	says(`another host has the folder: {"pid":`) // it is starting
 	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: folder.Socket(), Net: "unix"})
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,9 @@ func (c hostList) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		for _, f := range hostDifferences(all) {
-			s.note(f.Message + "; " + f.Advice)
+			if f.Status != healthOK {
+				s.note(f.Message + "; " + f.Advice)
+			}
 		}
 		return nil
 	})

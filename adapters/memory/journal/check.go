@@ -36,7 +36,7 @@ type Damage struct {
 	Bytes  int64  `json:"bytes"` // up to the next record that can be read
 	Kind   string `json:"kind,omitempty"`
 	Run    string `json:"run,omitempty"`
-	Reason string `json:"reason"`
+	Reason string `json:"reason,omitempty"`
 
 	segment int // 0 for a snapshot
 }

@@ -47,7 +47,7 @@ func (r *recovery) run(ctx context.Context) error {
 			continue
 		}
 		if n != r.next {
-			return fmt.Errorf("%s is missing; restore the folder from a backup", segmentName(r.next))
+			return fmt.Errorf("%s is missing; run verifyctl store check, and restore the folder from a backup", segmentName(r.next))
 		}
 		if err := r.replay(ctx, n, i == len(numbers)-1); err != nil {
 			return err
@@ -71,7 +71,7 @@ func (r *recovery) restore(ctx context.Context, number int) error {
 		err := d.err
 		switch {
 		case d.unread:
-			err = fmt.Errorf("%w; restore the folder from a backup", err)
+			err = fmt.Errorf("%w; run verifyctl store check, and restore the folder from a backup", err)
 		case err != nil:
 		case complete:
 			err = errPosition
@@ -96,7 +96,7 @@ func (r *recovery) restore(ctx context.Context, number int) error {
 		return err
 	}
 	if !complete {
-		return damaged(name, r.snapshotSize, kindComplete, nil, errors.New("the end is missing; restore the folder from a backup"))
+		return damaged(name, r.snapshotSize, kindComplete, nil, errors.New("the end is missing; run verifyctl store check, and restore the folder from a backup"))
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (s *segment) replay(ctx context.Context, m *memory.Store) error {
 	for d := range decodeAll(ctx, next) {
 		switch {
 		case d.unread && (!s.last || syncedAfter(s.raw, s.offset)):
-			return s.damaged(d.frame, fmt.Errorf("%w; restore the folder from a backup", d.err))
+			return s.damaged(d.frame, fmt.Errorf("%w; run verifyctl store check, and restore the folder from a backup", d.err))
 		case d.unread:
 			s.torn = d.err
 			return nil
