@@ -141,26 +141,16 @@ func (c *check) snapshot(ctx context.Context, d disk, number int) error {
 		return err
 	}
 	c.Snapshot = f.name
-	records, complete := 0, false
-	err = c.file(ctx, f, func(ctx context.Context, r record, first bool) error {
-		records++
-		head, isHead := r.(snapshotBegun)
-		end, isEnd := r.(completed)
-		switch {
-		case complete:
-			return errPosition
-		case first && (!isHead || head.Segments != number):
-			return errors.New("it does not begin this snapshot")
-		case first:
-			return nil
-		case isEnd && end.Records == records:
-			complete = true
-			return nil
+	o := order{number: number}
+	err = c.file(ctx, f, func(ctx context.Context, r record, _ bool) error {
+		restore, err := o.next(r)
+		if restore {
+			err = r.apply(ctx, c.memory)
 		}
-		return r.apply(ctx, c.memory)
+		return err
 	})
-	if err == nil && !complete && len(c.Damage) == 0 {
-		err = c.damaged(Damage{File: f.name, Offset: int64(len(f.raw)), Kind: kindComplete.String(), Reason: "the end is missing"}, nil)
+	if err == nil && !o.complete && len(c.Damage) == 0 {
+		err = c.damaged(Damage{File: f.name, Offset: int64(len(f.raw)), Kind: kindComplete.String(), Reason: errNoEnd.Error()}, nil)
 	}
 	return err
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 )
 
+// advice is what to do about damage.
+const advice = "run verifyctl store check, and restore the folder from a backup"
+
 // recovery opens the folder of a journal.
 type recovery struct {
 	disk   disk
@@ -47,7 +50,7 @@ func (r *recovery) run(ctx context.Context) error {
 			continue
 		}
 		if n != r.next {
-			return fmt.Errorf("%s is missing; run verifyctl store check, and restore the folder from a backup", segmentName(r.next))
+			return fmt.Errorf("%s is missing; %s", segmentName(r.next), advice)
 		}
 		if err := r.replay(ctx, n, i == len(numbers)-1); err != nil {
 			return err
@@ -66,37 +69,28 @@ func (r *recovery) restore(ctx context.Context, number int) error {
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	in := bufio.NewReaderSize(f, 1<<20)
-	records, complete := 0, false
+	o := order{number: number}
 	for d := range decodeAll(ctx, func() (frame, error) { return readFrameFrom(in) }) {
-		err := d.err
-		switch {
-		case d.unread:
-			err = fmt.Errorf("%w; run verifyctl store check, and restore the folder from a backup", err)
-		case err != nil:
-		case complete:
-			err = errPosition
-		case records == 0:
-			if head, ok := d.record.(snapshotBegun); !ok || head.Segments != number {
-				err = errors.New("it does not begin this snapshot")
-			}
-		default:
-			if end, ok := d.record.(completed); ok && end.Records == records+1 {
-				complete = true
-			} else {
-				err = d.record.apply(ctx, r.memory)
-			}
+		if d.unread {
+			d.err = fmt.Errorf("%w; %s", d.err, advice)
 		}
-		if err != nil {
-			return damaged(name, r.snapshotSize, d.frame.kind, d.frame.payload, err)
+		restore := false
+		if d.err == nil {
+			restore, d.err = o.next(d.record)
 		}
-		records++
+		if restore {
+			d.err = d.record.apply(ctx, r.memory)
+		}
+		if d.err != nil {
+			return damaged(name, r.snapshotSize, d.frame.kind, d.frame.payload, d.err)
+		}
 		r.snapshotSize += int64(d.frame.size())
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !complete {
-		return damaged(name, r.snapshotSize, kindComplete, nil, errors.New("the end is missing; run verifyctl store check, and restore the folder from a backup"))
+	if !o.complete {
+		return damaged(name, r.snapshotSize, kindComplete, nil, fmt.Errorf("%w; %s", errNoEnd, advice))
 	}
 	return nil
 }
@@ -165,7 +159,7 @@ func (s *segment) replay(ctx context.Context, m *memory.Store) error {
 	for d := range decodeAll(ctx, next) {
 		switch {
 		case d.unread && (!s.last || syncedAfter(s.raw, s.offset)):
-			return s.damaged(d.frame, fmt.Errorf("%w; run verifyctl store check, and restore the folder from a backup", d.err))
+			return s.damaged(d.frame, fmt.Errorf("%w; %s", d.err, advice))
 		case d.unread:
 			s.torn = d.err
 			return nil

@@ -67,6 +67,36 @@ type completed struct {
 	Records int `json:"records"` // of the whole snapshot
 }
 
+// order checks that the records of the snapshot that replaces the segments up to a number are
+// complete and in order.
+type order struct {
+	number   int
+	records  int // so far
+	complete bool
+}
+
+// next reports whether the next record is to be restored.
+func (o *order) next(r record) (restore bool, err error) {
+	o.records++
+	head, isHead := r.(snapshotBegun)
+	end, isEnd := r.(completed)
+	switch {
+	case o.complete:
+		return false, errPosition
+	case o.records == 1 && (!isHead || head.Segments != o.number):
+		return false, errors.New("it does not begin this snapshot")
+	case o.records == 1:
+		return false, nil
+	case isEnd && end.Records == o.records:
+		o.complete = true
+		return false, nil
+	}
+	return true, nil
+}
+
+// errNoEnd is why a snapshot that is not complete cannot be used.
+var errNoEnd = errors.New("the end is missing")
+
 var errPosition = errors.New("only the first and the last record of a snapshot may have its kind")
 
 func (snapshotBegun) apply(context.Context, *memory.Store) error { return errPosition }
