@@ -25,6 +25,7 @@ type Dump struct {
 	Passes    []store.RescreenPass
 	Measures  []MeasureState
 	Requests  []RequestState // the oldest first
+	Source    string         // of an unfinished copy, see store.CopyStore; empty for none
 	Pieces    []Piece        // those of one kind and tenant in the order in which they are taken
 
 	deliveries []deliveriesOf
@@ -86,7 +87,7 @@ func (s *Store) Dump() (*Dump, error) {
 			return cmp.Compare(a.ClientID, b.ClientID)
 		}),
 		Workflows: s.workflows.dump(), Passes: s.rescreens.values(func(a, b store.RescreenPass) int { return cmp.Compare(a.List, b.List) }),
-		Requests: s.keys.dump(), Pieces: s.queue.dump(), deliveries: s.deliveries.dump(),
+		Requests: s.keys.dump(), Source: s.copied.rows[copiedFrom{}], Pieces: s.queue.dump(), deliveries: s.deliveries.dump(),
 	}
 	for _, t := range s.tenantsWithRuns() {
 		d.add(t)

@@ -17,6 +17,11 @@ type History struct {
 	size    int // in memory, in bytes
 }
 
+// NewHistory returns the history with these events.
+func NewHistory(events []verification.Event) History {
+	return History{events: slices.Clone(events), n: len(events), size: size(events)}
+}
+
 // EncodedHistory returns the history of n events that verification.EncodeEvents has encoded. It
 // keeps raw.
 func EncodedHistory(raw []byte, n int) History { return History{encoded: raw, n: n, size: len(raw)} }

@@ -30,6 +30,7 @@ type Store struct {
 	accounts   table[string, verification.Account]
 	keys       idempotencyKeys
 	deliveries deliveries
+	copied     table[copiedFrom, string]
 	dumping    sync.Mutex   // held while a dump is open
 	kept       atomic.Int64 // the size of the runs
 	limit      atomic.Int64 // see Limit

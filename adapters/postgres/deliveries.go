@@ -38,16 +38,26 @@ func (r deliveryRow) delivery() verification.Delivery {
 	}
 }
 
-// SaveDelivery creates or replaces the delivery of a notice.
-func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
+// newDeliveryRow returns the row of a delivery, or an error when the database cannot store
+// one of its texts.
+func newDeliveryRow(t verification.TenantID, d verification.Delivery) (deliveryRow, error) {
 	r := deliveryRow{
 		TenantID: t, RunID: d.Run, Seq: d.Seq, Event: d.Event, URL: d.URL, State: d.State, Attempts: d.Attempts,
 		FirstAt: orNull(d.FirstAt), LastAt: d.LastAt, NextAt: orNull(d.NextAt), Class: d.Class,
 	}
 	if !storable(d.URL, string(d.State), d.Class, string(d.Event)) {
-		return notStorable("delivery")
+		return r, notStorable("delivery")
 	}
-	err := s.querier().exec(ctx, string(t), s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id, run_id, seq) DO UPDATE").String())
+	return r, nil
+}
+
+// SaveDelivery creates or replaces the delivery of a notice.
+func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
+	r, err := newDeliveryRow(t, d)
+	if err != nil {
+		return err
+	}
+	err = s.querier().exec(ctx, string(t), s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id, run_id, seq) DO UPDATE").String())
 	return pgerror.Translate("save the delivery of notice "+d.Ref().ID(), err)
 }
 

@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -81,11 +82,22 @@ func (s *Store) SigningKeys(ctx context.Context, generate func() ([]byte, error)
 }
 
 // SearchCheck returns the value with which it was first called on this database, by any host.
-// The value tells search keys apart, and is not secret.
+// The value tells search keys apart, and is not secret. If it is empty, SearchCheck changes
+// nothing, and returns the empty string if no other value was given before.
 func (s *Store) SearchCheck(ctx context.Context, value string) (first string, err error) {
-	raw, err := s.shared(ctx, searchCheckName, func() ([]byte, error) { return []byte(value), nil })
+	raw, err := s.shared(ctx, searchCheckName, func() ([]byte, error) {
+		if value == "" {
+			return nil, errNoValue
+		}
+		return []byte(value), nil
+	})
+	if errors.Is(err, errNoValue) {
+		return "", nil
+	}
 	return string(raw), err
 }
+
+var errNoValue = errors.New("there is no value")
 
 // shared returns the value of a row. If there is none, it saves what generate returns.
 func (s *Store) shared(ctx context.Context, name string, generate func() ([]byte, error)) ([]byte, error) {

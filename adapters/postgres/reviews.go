@@ -62,11 +62,10 @@ func orInfinity(t time.Time) pgtype.Timestamptz {
 	return orNull(t)
 }
 
-// queueRow is a row of verifyd.runs with its review and its claim, which is null unless it
-// is held.
+// queueRow is a row of verifyd.runs with its review and its claim, each null if there is none.
 type queueRow struct {
 	runRow
-	ReviewSince time.Time
+	ReviewSince pgtype.Timestamptz
 	ReviewDue   pgtype.Timestamptz
 	Causes      []verification.Cause
 	Review      string
@@ -79,7 +78,7 @@ type queueRow struct {
 // summary returns the summary of the row.
 func (r queueRow) summary() (verification.Summary, error) {
 	s, err := r.runRow.summary()
-	if err != nil {
+	if err != nil || !r.ReviewSince.Valid {
 		return s, err
 	}
 	var shown shownReview
@@ -87,7 +86,7 @@ func (r queueRow) summary() (verification.Summary, error) {
 		return s, err
 	}
 	v := verification.Review{
-		WorkflowName: shown.WorkflowName, Subject: shown.Subject, Differing: shown.Differing, Since: r.ReviewSince.UTC(), DueAt: utc(r.ReviewDue.Time),
+		WorkflowName: shown.WorkflowName, Subject: shown.Subject, Differing: shown.Differing, Since: r.ReviewSince.Time.UTC(), DueAt: utc(r.ReviewDue.Time),
 		Concerns: shown.Concerns, MoreConcerns: shown.MoreConcerns, Causes: r.Causes, Proposed: shown.Proposed, ProposedBy: shown.ProposedBy,
 		Assignment: shown.Assignment,
 	}

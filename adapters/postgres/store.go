@@ -41,6 +41,9 @@ type Options struct {
 	// SingleHost declares that no other host uses this database. Then the store
 	// inserts no jobs that wake other hosts.
 	SingleHost bool
+	// Copying opens also a database with an unfinished copy, see store.CopyStore. Otherwise Open
+	// returns ErrConflict for it.
+	Copying bool
 	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger
 }
@@ -90,7 +93,11 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	s := &Store{pool: pool, db: newBun(pool), opt: o, log: o.Log, lists: newListSlots(int(config.MaxConns))}
 	s.accounts = newCoalescer(s.loadAccount)
 	s.listTexts, s.stale = textsOf(s.db), stale(s.db)
-	if err := s.Ping(ctx); err != nil {
+	err = s.Ping(ctx)
+	if err == nil && !o.Copying {
+		err = s.refuseUnfinishedCopy(ctx)
+	}
+	if err != nil {
 		s.Close()
 		return nil, err
 	}

@@ -48,6 +48,21 @@ func (r workflowRow) workflow() verification.Workflow {
 	}
 }
 
+// newWorkflowRow returns the row of a workflow, or an error when the database cannot store
+// one of its texts.
+func newWorkflowRow(t verification.TenantID, w verification.Workflow) (workflowRow, error) {
+	r := workflowRow{
+		TenantID: t, ID: w.ID, Slug: w.Slug, Name: w.Name, Description: w.Description,
+		RunTTLSeconds: w.RunTTLSeconds, AbandonTimeoutSeconds: w.AbandonTimeoutSeconds,
+		Published: w.PublishedHash, Latest: w.LatestHash, Versions: w.Versions,
+		LifecycleWebhookURL: w.LifecycleWebhookURL, Retired: w.Retired, CreatedAt: w.CreatedAt, Revision: w.Revision,
+	}
+	if !storable(w.Slug, w.Name, w.Description, w.PublishedHash, w.LatestHash, w.LifecycleWebhookURL) {
+		return r, notStorable("workflow")
+	}
+	return r, nil
+}
+
 // versionRow is a row of verifyd.workflow_versions.
 type versionRow struct {
 	bun.BaseModel `bun:"table:verifyd.workflow_versions,alias:v"`
@@ -58,6 +73,14 @@ type versionRow struct {
 	Number     int
 	Definition string
 	CreatedAt  time.Time
+}
+
+func newVersionRow(t verification.TenantID, w verification.WorkflowID, v verification.Version) (*versionRow, error) {
+	definition, err := encodeDefinition(v.Definition)
+	if err != nil {
+		return nil, pgerror.Translate("encode version "+v.Hash, err)
+	}
+	return &versionRow{TenantID: t, WorkflowID: w, Hash: v.Hash, Number: v.Number, Definition: definition, CreatedAt: v.CreatedAt}, nil
 }
 
 // Workflow returns one workflow, or ErrNotFound.
@@ -138,27 +161,17 @@ func (s *Store) Versions(
 // nothing, or returns ErrConflict. A version that exists already is not replaced. After
 // a change it waits for the appends that may not have seen the change: see awaitAppends.
 func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error {
-	r := workflowRow{
-		TenantID: t, ID: w.ID, Slug: w.Slug, Name: w.Name, Description: w.Description,
-		RunTTLSeconds: w.RunTTLSeconds, AbandonTimeoutSeconds: w.AbandonTimeoutSeconds,
-		Published: w.PublishedHash, Latest: w.LatestHash, Versions: w.Versions,
-		LifecycleWebhookURL: w.LifecycleWebhookURL, Retired: w.Retired, CreatedAt: w.CreatedAt, Revision: w.Revision,
-	}
-	if !storable(w.Slug, w.Name, w.Description, w.PublishedHash, w.LatestHash, w.LifecycleWebhookURL) {
-		return notStorable("workflow")
+	r, err := newWorkflowRow(t, w)
+	if err != nil {
+		return err
 	}
 	var v *versionRow
 	if added != nil {
-		definition, err := encodeDefinition(added.Definition)
-		if err != nil {
-			return pgerror.Translate("encode version "+added.Hash, err)
-		}
-		v = &versionRow{
-			TenantID: t, WorkflowID: w.ID, Hash: added.Hash, Number: added.Number,
-			Definition: definition, CreatedAt: added.CreatedAt,
+		if v, err = newVersionRow(t, w.ID, *added); err != nil {
+			return err
 		}
 	}
-	err := s.write(ctx, t, func(ctx context.Context, tx bun.Tx) error {
+	err = s.write(ctx, t, func(ctx context.Context, tx bun.Tx) error {
 		if err := saveRevision(ctx, tx, r); err != nil || v == nil {
 			return err
 		}

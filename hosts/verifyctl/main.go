@@ -47,7 +47,7 @@ type commands struct {
 	Apply     applyFile         `cmd:"" help:"Apply a bootstrap file."`
 	Migrate   migrateCommands   `cmd:"" help:"Migrate the schema of a PostgreSQL database."`
 	Doctor    doctor            `cmd:"" help:"Look for problems."`
-	Store     storeCommands     `cmd:"" help:"Back up, examine and repair the data folder of a host."`
+	Store     storeCommands     `cmd:"" help:"Back up, copy, examine and repair the data of hosts."`
 	Host      hostCommands      `cmd:"" help:"Examine the hosts."`
 	Tenant    tenantCommands    `cmd:"" help:"Examine tenants."`
 	Account   accountCommands   `cmd:"" help:"Manage the accounts that call the API."`

@@ -14,6 +14,7 @@ import (
 
 type storeCommands struct {
 	Backup storeBackup `cmd:"" help:"Write a backup of a data folder, also while its host runs."`
+	Copy   storeCopy   `cmd:"" help:"Copy the data of hosts from a folder to PostgreSQL, or back."`
 	Check  storeCheck  `cmd:"" help:"Look for damage in the journal of a data folder."`
 	Repair storeRepair `cmd:"" help:"Remove damage from the journal of a data folder, and what depends on it."`
 }

@@ -3,4 +3,4 @@
 package mock
 
 //go:generate go tool -modfile=../tools/go.mod moq -rm -out ports_moq.go -pkg mock ../../verification Clock Provider CallbackReceiver CallLimiter ReportPrinter Notifier DocumentStore
-//go:generate go tool -modfile=../tools/go.mod moq -rm -out store_moq.go -pkg mock ../../verification/store RunStore WorkQueue WorkflowStore TenantStore TenantLister IdempotencyStore DeliveryStore MeasureStore RescreenStore
+//go:generate go tool -modfile=../tools/go.mod moq -rm -out store_moq.go -pkg mock ../../verification/store RunStore WorkQueue WorkflowStore TenantStore TenantLister IdempotencyStore DeliveryStore MeasureStore RescreenStore CopyStore

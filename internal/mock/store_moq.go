@@ -8,6 +8,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/view"
+	"iter"
 	"sync"
 	"time"
 )
@@ -1925,5 +1926,221 @@ func (mock *RescreenStoreMock) RescreenPassesCalls() []struct {
 	mock.lockRescreenPasses.RLock()
 	calls = mock.calls.RescreenPasses
 	mock.lockRescreenPasses.RUnlock()
+	return calls
+}
+
+// Ensure, that CopyStoreMock does implement store.CopyStore.
+// If this is not the case, regenerate this file with moq.
+var _ store.CopyStore = &CopyStoreMock{}
+
+// CopyStoreMock is a mock implementation of store.CopyStore.
+//
+//	func TestSomethingThatUsesCopyStore(t *testing.T) {
+//
+//		// make and configure a mocked store.CopyStore
+//		mockedCopyStore := &CopyStoreMock{
+//			RecordsFunc: func(ctx context.Context, kind store.RecordKind) iter.Seq2[store.Record, error] {
+//				panic("mock out the Records method")
+//			},
+//			SaveRecordsFunc: func(ctx context.Context, records []store.Record) error {
+//				panic("mock out the SaveRecords method")
+//			},
+//			SetUnfinishedCopyFunc: func(ctx context.Context, source string) error {
+//				panic("mock out the SetUnfinishedCopy method")
+//			},
+//			UnfinishedCopyFunc: func(ctx context.Context) (string, error) {
+//				panic("mock out the UnfinishedCopy method")
+//			},
+//		}
+//
+//		// use mockedCopyStore in code that requires store.CopyStore
+//		// and then make assertions.
+//
+//	}
+type CopyStoreMock struct {
+	// RecordsFunc mocks the Records method.
+	RecordsFunc func(ctx context.Context, kind store.RecordKind) iter.Seq2[store.Record, error]
+
+	// SaveRecordsFunc mocks the SaveRecords method.
+	SaveRecordsFunc func(ctx context.Context, records []store.Record) error
+
+	// SetUnfinishedCopyFunc mocks the SetUnfinishedCopy method.
+	SetUnfinishedCopyFunc func(ctx context.Context, source string) error
+
+	// UnfinishedCopyFunc mocks the UnfinishedCopy method.
+	UnfinishedCopyFunc func(ctx context.Context) (string, error)
+
+	// calls tracks calls to the methods.
+	calls struct {
+		// Records holds details about calls to the Records method.
+		Records []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// Kind is the kind argument value.
+			Kind store.RecordKind
+		}
+		// SaveRecords holds details about calls to the SaveRecords method.
+		SaveRecords []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// Records is the records argument value.
+			Records []store.Record
+		}
+		// SetUnfinishedCopy holds details about calls to the SetUnfinishedCopy method.
+		SetUnfinishedCopy []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// Source is the source argument value.
+			Source string
+		}
+		// UnfinishedCopy holds details about calls to the UnfinishedCopy method.
+		UnfinishedCopy []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+		}
+	}
+	lockRecords           sync.RWMutex
+	lockSaveRecords       sync.RWMutex
+	lockSetUnfinishedCopy sync.RWMutex
+	lockUnfinishedCopy    sync.RWMutex
+}
+
+// Records calls RecordsFunc.
+func (mock *CopyStoreMock) Records(ctx context.Context, kind store.RecordKind) iter.Seq2[store.Record, error] {
+	if mock.RecordsFunc == nil {
+		panic("CopyStoreMock.RecordsFunc: method is nil but CopyStore.Records was just called")
+	}
+	callInfo := struct {
+		Ctx  context.Context
+		Kind store.RecordKind
+	}{
+		Ctx:  ctx,
+		Kind: kind,
+	}
+	mock.lockRecords.Lock()
+	mock.calls.Records = append(mock.calls.Records, callInfo)
+	mock.lockRecords.Unlock()
+	return mock.RecordsFunc(ctx, kind)
+}
+
+// RecordsCalls gets all the calls that were made to Records.
+// Check the length with:
+//
+//	len(mockedCopyStore.RecordsCalls())
+func (mock *CopyStoreMock) RecordsCalls() []struct {
+	Ctx  context.Context
+	Kind store.RecordKind
+} {
+	var calls []struct {
+		Ctx  context.Context
+		Kind store.RecordKind
+	}
+	mock.lockRecords.RLock()
+	calls = mock.calls.Records
+	mock.lockRecords.RUnlock()
+	return calls
+}
+
+// SaveRecords calls SaveRecordsFunc.
+func (mock *CopyStoreMock) SaveRecords(ctx context.Context, records []store.Record) error {
+	if mock.SaveRecordsFunc == nil {
+		panic("CopyStoreMock.SaveRecordsFunc: method is nil but CopyStore.SaveRecords was just called")
+	}
+	callInfo := struct {
+		Ctx     context.Context
+		Records []store.Record
+	}{
+		Ctx:     ctx,
+		Records: records,
+	}
+	mock.lockSaveRecords.Lock()
+	mock.calls.SaveRecords = append(mock.calls.SaveRecords, callInfo)
+	mock.lockSaveRecords.Unlock()
+	return mock.SaveRecordsFunc(ctx, records)
+}
+
+// SaveRecordsCalls gets all the calls that were made to SaveRecords.
+// Check the length with:
+//
+//	len(mockedCopyStore.SaveRecordsCalls())
+func (mock *CopyStoreMock) SaveRecordsCalls() []struct {
+	Ctx     context.Context
+	Records []store.Record
+} {
+	var calls []struct {
+		Ctx     context.Context
+		Records []store.Record
+	}
+	mock.lockSaveRecords.RLock()
+	calls = mock.calls.SaveRecords
+	mock.lockSaveRecords.RUnlock()
+	return calls
+}
+
+// SetUnfinishedCopy calls SetUnfinishedCopyFunc.
+func (mock *CopyStoreMock) SetUnfinishedCopy(ctx context.Context, source string) error {
+	if mock.SetUnfinishedCopyFunc == nil {
+		panic("CopyStoreMock.SetUnfinishedCopyFunc: method is nil but CopyStore.SetUnfinishedCopy was just called")
+	}
+	callInfo := struct {
+		Ctx    context.Context
+		Source string
+	}{
+		Ctx:    ctx,
+		Source: source,
+	}
+	mock.lockSetUnfinishedCopy.Lock()
+	mock.calls.SetUnfinishedCopy = append(mock.calls.SetUnfinishedCopy, callInfo)
+	mock.lockSetUnfinishedCopy.Unlock()
+	return mock.SetUnfinishedCopyFunc(ctx, source)
+}
+
+// SetUnfinishedCopyCalls gets all the calls that were made to SetUnfinishedCopy.
+// Check the length with:
+//
+//	len(mockedCopyStore.SetUnfinishedCopyCalls())
+func (mock *CopyStoreMock) SetUnfinishedCopyCalls() []struct {
+	Ctx    context.Context
+	Source string
+} {
+	var calls []struct {
+		Ctx    context.Context
+		Source string
+	}
+	mock.lockSetUnfinishedCopy.RLock()
+	calls = mock.calls.SetUnfinishedCopy
+	mock.lockSetUnfinishedCopy.RUnlock()
+	return calls
+}
+
+// UnfinishedCopy calls UnfinishedCopyFunc.
+func (mock *CopyStoreMock) UnfinishedCopy(ctx context.Context) (string, error) {
+	if mock.UnfinishedCopyFunc == nil {
+		panic("CopyStoreMock.UnfinishedCopyFunc: method is nil but CopyStore.UnfinishedCopy was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+	}{
+		Ctx: ctx,
+	}
+	mock.lockUnfinishedCopy.Lock()
+	mock.calls.UnfinishedCopy = append(mock.calls.UnfinishedCopy, callInfo)
+	mock.lockUnfinishedCopy.Unlock()
+	return mock.UnfinishedCopyFunc(ctx)
+}
+
+// UnfinishedCopyCalls gets all the calls that were made to UnfinishedCopy.
+// Check the length with:
+//
+//	len(mockedCopyStore.UnfinishedCopyCalls())
+func (mock *CopyStoreMock) UnfinishedCopyCalls() []struct {
+	Ctx context.Context
+} {
+	var calls []struct {
+		Ctx context.Context
+	}
+	mock.lockUnfinishedCopy.RLock()
+	calls = mock.calls.UnfinishedCopy
+	mock.lockUnfinishedCopy.RUnlock()
 	return calls
 }

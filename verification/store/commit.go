@@ -50,9 +50,12 @@ type WorkKey struct {
 
 // Keys returns the pieces in order.
 func (d DueWork) Keys() []WorkKey {
-	return slices.SortedFunc(maps.Keys(d), func(a, b WorkKey) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Seq, b.Seq))
-	})
+	return slices.SortedFunc(maps.Keys(d), WorkKey.Compare)
+}
+
+// Compare orders the pieces of a run: by kind, then by number.
+func (k WorkKey) Compare(l WorkKey) int {
+	return cmp.Or(cmp.Compare(k.Kind, l.Kind), cmp.Compare(k.Seq, l.Seq))
 }
 
 // AdvanceAt returns the work of a run that must be driven at a time and needs nothing

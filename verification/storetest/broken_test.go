@@ -37,15 +37,20 @@ type broken struct {
 	*mock.DocumentStoreMock
 	*mock.MeasureStoreMock
 	*mock.RescreenStoreMock
+	*mock.CopyStoreMock
 }
 
 // stores are a working Store and DocumentStore.
 type stores struct {
 	store.Store
+	store.CopyStore
 	verification.DocumentStore
 }
 
-func working() stores { return stores{memory.New(), blob.Memory(100<<20, 100<<20)} }
+func working() stores {
+	m := memory.New()
+	return stores{m, m, blob.Memory(100<<20, 100<<20)}
+}
 
 // broken returns a store that calls s except where change replaces a method.
 func (s stores) broken(change breakage) *broken {
@@ -74,6 +79,9 @@ func (s stores) broken(change breakage) *broken {
 		&mock.MeasureStoreMock{MeasuresFunc: s.Measures},
 		&mock.RescreenStoreMock{
 			HoldPassFunc: s.HoldPass, RescreenPassesFunc: s.RescreenPasses,
+		},
+		&mock.CopyStoreMock{
+			RecordsFunc: s.Records, SaveRecordsFunc: s.SaveRecords, UnfinishedCopyFunc: s.UnfinishedCopy, SetUnfinishedCopyFunc: s.SetUnfinishedCopy,
 		},
 	}
 	change(b, s)

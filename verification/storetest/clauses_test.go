@@ -20,7 +20,7 @@ type breach struct {
 func breaches() []breach {
 	return slices.Concat(runBreaches(), appendBreaches(), listBreaches(), searchBreaches(), workBreaches(), turnBreaches(), leaseBreaches(),
 		workflowBreaches(), tenantBreaches(), idempotencyBreaches(), deliveryBreaches(), reviewBreaches(), measureBreaches(),
-		rescreenBreaches(), documentBreaches())
+		rescreenBreaches(), copyBreaches(), documentBreaches())
 }
 
 func TestEveryClauseCatchesItsBreach(t *testing.T) {
@@ -93,8 +93,9 @@ func TestEverySuiteRunsAlone(t *testing.T) {
 	}
 	stores := len(made) - surveys
 	t.Run("all", func(t *testing.T) { storetest.All(t, func(*testing.T) store.Store { return fresh() }) })
-	if got := len(made) - surveys - 1 - stores; got != stores {
-		t.Errorf("All made %d stores, want %d, one for each clause", got, stores)
+	inAll := len(made) - surveys - 1 - stores
+	if inAll <= stores {
+		t.Errorf("All made %d stores, want one for each of %d clauses, and for those on copies, which need all ports", inAll, stores)
 	}
 	t.Run("documents", func(t *testing.T) {
 		storetest.Documents(t, func(*testing.T) verification.DocumentStore {
@@ -103,7 +104,7 @@ func TestEverySuiteRunsAlone(t *testing.T) {
 			return s
 		})
 	})
-	if got, want := len(made)-surveys-1-2*stores, len(storetest.Clauses())-stores; got != want {
+	if got, want := len(made)-surveys-1-stores-inAll, len(storetest.Clauses())-inAll; got != want {
 		t.Errorf("Documents made %d stores, want %d, one for each clause", got, want)
 	}
 }

@@ -35,7 +35,7 @@ func TestClausesFillInEveryField(t *testing.T) {
 			t.Errorf("no clause saves a %s", typ)
 		}
 	}
-	for _, typ := range []string{"store.Commit", "store.IdempotencyRecord", "store.RescreenPass", "view.Measure"} {
+	for _, typ := range []string{"store.Commit", "store.IdempotencyRecord", "store.RescreenPass", "store.RunRecord", "store.WorkRecord", "view.Measure"} {
 		if !slices.Contains(saved.types(), typ) {
 			t.Errorf("no clause saves a %s", typ)
 		}
@@ -125,6 +125,9 @@ func savedByClauses(t *testing.T) fields {
 			held := call.P
 			held.StartedAt, held.EndedAt, held.Runs = call.Now, call.Now, 1 // HoldPass sets them
 			saved.see(reflect.ValueOf(held))
+		}
+		for _, call := range b.SaveRecordsCalls() {
+			saved.see(reflect.ValueOf(call.Records))
 		}
 		for _, call := range b.ClaimCalls() {
 			saved.see(reflect.ValueOf(call.C))

@@ -25,7 +25,7 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// All tests every port of a verification.Store.
+// All tests every port of a verification.Store, and the CopyStore if it is one.
 func All(t *testing.T, fresh func(t *testing.T) store.Store) {
 	t.Helper()
 	Some(t, func(t *testing.T) Ports { return portsOf(fresh(t)) })
@@ -40,7 +40,7 @@ func Documents(t *testing.T, fresh func(t *testing.T) verification.DocumentStore
 // Some tests the given ports: it calls each suite whose ports are all given. The suites of
 // the work queue, deliveries, measures and re-screening also need the RunStore,
 // whose appends fill them; the suite of re-screening also needs the WorkQueue, and the suite
-// of the RunStore a WorkQueue and a WorkflowStore.
+// of the RunStore a WorkQueue and a WorkflowStore. The suite of the CopyStore needs all ports.
 func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 	t.Helper()
 	given := fresh(t)
@@ -60,6 +60,7 @@ func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 		{"deliveries", runnable && given.DeliveryStore != nil, deliveries()},
 		{"measures", runnable && given.MeasureStore != nil, measures()},
 		{"re-screening", runnable && given.WorkQueue != nil && given.RescreenStore != nil, rescreens()},
+		{"copies", given.CopyStore != nil, copies()},
 	} {
 		if suite.given {
 			ran++
@@ -99,12 +100,14 @@ type Ports struct {
 	verification.DocumentStore
 	store.MeasureStore
 	store.RescreenStore
+	store.CopyStore
 }
 
 func portsOf(s store.Store) Ports {
+	copied, _ := s.(store.CopyStore)
 	return Ports{
 		RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, TenantLister: s, IdempotencyStore: s, DeliveryStore: s,
-		MeasureStore: s, RescreenStore: s,
+		MeasureStore: s, RescreenStore: s, CopyStore: copied,
 	}
 }
 

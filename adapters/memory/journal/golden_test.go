@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/internal/storereads"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/view"
@@ -24,18 +25,29 @@ import (
 // written again: a new version of a record gets a new one, with calls of its own.
 func TestGoldenJournalsAreReadForEver(t *testing.T) {
 	var kinds []string
-	for name, calls := range map[string]func(context.Context, store.Store) error{"v1": callsOfV1, "v1-snapshot": callsOfV1} {
+	for name, recorded := range map[string]struct {
+		calls func(context.Context, store.Store) error
+		write func(context.Context, *journal.Store) error // nil makes the calls
+	}{
+		"v1":          {calls: callsOfV1},
+		"v1-snapshot": {calls: callsOfV1},
+		"v1-copy":     {calls: callsOfV1, write: copyOfV1},
+	} {
 		stored := filepath.Join("testdata", name)
 		if _, err := os.Stat(stored); errors.Is(err, fs.ErrNotExist) && os.Getenv(golden.Env) == "1" {
-			writeGolden(t, stored, calls)
+			write := recorded.write
+			if write == nil {
+				write = func(ctx context.Context, s *journal.Store) error { return recorded.calls(ctx, s) }
+			}
+			writeGolden(t, stored, write)
 		}
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, os.DirFS(stored)); err != nil {
 			t.Fatal(err)
 		}
 		s := openIn(t, dir, journal.Options{})
-		m, n := memory.New(), newNames()
-		if err := calls(t.Context(), noted{m, n}); err != nil {
+		m, n := memory.New(), storereads.NewNames()
+		if err := recorded.calls(t.Context(), storereads.Noted{Store: m, Names: n}); err != nil {
 			t.Fatal(err)
 		}
 		if compared := sameReads(t, n, m, s); compared < 40 {
@@ -62,10 +74,10 @@ func TestGoldenJournalsAreReadForEver(t *testing.T) {
 	}
 }
 
-func writeGolden(t *testing.T, dir string, calls func(context.Context, store.Store) error) {
+func writeGolden(t *testing.T, dir string, write func(context.Context, *journal.Store) error) {
 	t.Helper()
 	s := openIn(t, dir, journal.Options{})
-	if err := calls(t.Context(), s); err != nil {
+	if err := write(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	if strings.HasSuffix(dir, "-snapshot") {
@@ -77,6 +89,18 @@ func writeGolden(t *testing.T, dir string, calls func(context.Context, store.Sto
 	if err := os.Remove(filepath.Join(dir, "lock")); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// copyOfV1 saves the records of a store with the calls of v1.
+func copyOfV1(ctx context.Context, s *journal.Store) error {
+	m := memory.New()
+	failed := []error{callsOfV1(ctx, m), s.SetUnfinishedCopy(ctx, "/var/lib/verifyd")}
+	for _, kind := range store.RecordKinds() {
+		for r, err := range m.Records(ctx, kind) {
+			failed = append(failed, err, s.SaveRecords(ctx, []store.Record{r}))
+		}
+	}
+	return errors.Join(append(failed, s.SetUnfinishedCopy(ctx, ""))...)
 }
 
 // callsOfV1 makes the calls of the golden journal v1. They never change.
@@ -142,7 +166,7 @@ func callsOfV1(ctx context.Context, s store.Store) error {
 		ok(s.Append(ctx, tenant, runID(n), seq, c))
 	}
 	append1(1, 0, first, func(c *store.Commit) {
-		c.Hold, c.WorkflowRevision, c.Keys = store.Leased, 1, []store.SearchKey{key(1), key(2)}
+		c.Hold, c.WorkflowRevision, c.Keys = store.Leased, 1, []store.SearchKey{storereads.SearchKey(1), storereads.SearchKey(2)}
 		c.Work[store.WorkKey{Kind: advance}] = now.Add(20 * time.Second)
 	})
 	asked := append(first, history(verification.ReviewAsked{Node: "review", Label: "Review", Reason: "A hit."})...)

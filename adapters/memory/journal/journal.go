@@ -15,12 +15,15 @@
 //	SaveWorkflow, SaveTenant, SaveAccount, SaveDelivery      the call
 //	ClaimIdempotencyKey         the record, if it is stored
 //	SettleIdempotencyKey, ReleaseIdempotencyKey              the call
+//	SaveRecords                 each record
+//	SetUnfinishedCopy           the call
 //
 // A call that is refused leaves no record. After a restart there are no leases: taken work
 // is due, and other work is due when it was before.
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +59,9 @@ type Options struct {
 	// OpenedAt is the time that a second process is told about the holder of the folder;
 	// zero leaves it out.
 	OpenedAt time.Time
+	// Copying opens also the result of an unfinished copy, see store.CopyStore. Otherwise Open
+	// returns ErrConflict for it.
+	Copying bool
 	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger
 }
@@ -152,6 +158,9 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	r := recovery{disk: d, memory: memory.New(), log: o.Log}
 	if err := r.run(ctx); err != nil {
 		return nil, err
+	}
+	if source, err := r.memory.UnfinishedCopy(ctx); err != nil || source != "" && !o.Copying {
+		return nil, cmp.Or(err, errUnfinished(source))
 	}
 	out := segments{disk: d, limit: o.SegmentBytes}
 	if err := out.begin(r.next); err != nil {

@@ -43,6 +43,10 @@ const (
 	kindLastPass      kind = 17
 	kindMeasures      kind = 18
 	kindComplete      kind = 19 // the last record of each snapshot
+
+	// The records of copies.
+	kindRecord kind = 20
+	kindCopy   kind = 21
 )
 
 // currentVersion is the version of the records that this build writes. A kind whose JSON
@@ -90,6 +94,10 @@ func (k kind) String() string {
 		return "measures"
 	case kindComplete:
 		return "end of the snapshot"
+	case kindRecord:
+		return "record"
+	case kindCopy:
+		return "copy"
 	}
 	return fmt.Sprintf("unknown kind %d", byte(k))
 }
@@ -156,6 +164,10 @@ func decode(f frame) (record, error) {
 		return decodeAs[measured](f.payload)
 	case kindComplete:
 		return decodeAs[completed](f.payload)
+	case kindRecord:
+		return decodeAs[recordSaved](f.payload)
+	case kindCopy:
+		return decodeAs[copySet](f.payload)
 	}
 	return nil, errors.New("this build does not know its kind")
 }

@@ -15,20 +15,19 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/internal/storereads"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
 const (
-	tenant   = verification.TenantID("a0000000-0000-7000-8000-000000000001")
-	workflow = verification.WorkflowID("c0000000-0000-7000-8000-000000000001")
+	tenant   = storereads.Tenant
+	workflow = storereads.Workflow
 )
 
-func start() time.Time { return time.Date(2026, 3, 1, 9, 0, 0, 123456000, time.UTC) }
+func start() time.Time { return storereads.Start() }
 
-func runID(n int) verification.RunID {
-	return verification.RunID(fmt.Sprintf("d0000000-0000-7000-8000-%012x", n))
-}
+func runID(n int) verification.RunID { return storereads.RunID(n) }
 
 // started returns the first commit of run number n.
 func started(n int) store.Commit {

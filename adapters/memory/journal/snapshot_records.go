@@ -33,6 +33,9 @@ func entries(d *memory.Dump) iter.Seq[entry] {
 				}
 			}
 		}
+		if d.Source != "" && !yield(entry{kindCopy, copySet{d.Source}}) {
+			return
+		}
 		_ = each(yield, slices.Values(d.Tenants), func(t verification.Tenant) entry { return entry{kindTenant, tenantSaved{t}} }) &&
 			each(yield, slices.Values(d.Accounts), func(a verification.Account) entry { return entry{kindAccount, accountSaved{a}} }) &&
 			each(yield, slices.Values(d.Workflows), func(w memory.WorkflowState) entry { return entry{kindWholeWorkflow, wholeWorkflow(w)} }) &&
@@ -138,10 +141,14 @@ func (h *history) UnmarshalJSONFrom(from *jsontext.Decoder) error {
 }
 
 func (r wholeRun) apply(ctx context.Context, m *memory.Store) error {
-	return m.RestoreRun(ctx, memory.RunState{
+	return m.RestoreRun(ctx, r.state())
+}
+
+func (r wholeRun) state() memory.RunState {
+	return memory.RunState{
 		Ref:     verification.RunRef{Tenant: r.Tenant, Run: r.Run},
 		Summary: r.Summary, Claim: r.Claim, Keys: r.Keys, Screened: r.Screened, History: memory.EncodedHistory(r.Events.raw, r.Length),
-	})
+	}
 }
 
 // queued is a piece of work.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/internal/storereads"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -87,7 +88,7 @@ func TestASnapshotKeepsNothingThatIsGone(t *testing.T) {
 func TestCallsGoOnDuringASnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 400
-		d, n, wanted := newFakeDisk(), newNames(), memory.New()
+		d, n, wanted := newFakeDisk(), storereads.NewNames(), memory.New()
 		s, err := journal.OpenDisk(t.Context(), d, journal.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +101,7 @@ func TestCallsGoOnDuringASnapshot(t *testing.T) {
 			_, err := s.HoldPass(t.Context(), store.RescreenPass{List: "sanctions", Version: "1", Holder: "a", HeldUntil: start()}, start())
 			return errors.Join(failed, err, s.SaveDelivery(t.Context(), tenant, verification.Delivery{Run: runID(1), State: verification.DeliveryPending}))
 		}
-		if err := errors.Join(both(noted{s, n}), both(wanted)); err != nil {
+		if err := errors.Join(both(storereads.Noted{Store: s, Names: n}), both(wanted)); err != nil {
 			t.Fatal(err)
 		}
 		d.gate, d.gated = make(chan struct{}), ".part"
@@ -122,7 +123,7 @@ func TestCallsGoOnDuringASnapshot(t *testing.T) {
 			}
 			return errors.Join(failed, s.SaveDelivery(t.Context(), tenant, verification.Delivery{Run: runID(1), State: verification.DeliveryDelivered}))
 		}
-		if err := later(noted{s, n}); err != nil {
+		if err := later(storereads.Noted{Store: s, Names: n}); err != nil {
 			t.Error(err)
 		}
 		close(d.gate)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/internal/storereads"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/storetest"
 )
@@ -32,12 +33,12 @@ func keepsTheContract(t *testing.T, o journal.Options) {
 	storetest.All(t, func(t *testing.T) store.Store {
 		dir := t.TempDir()
 		s := openIn(t, dir, o)
-		n := newNames()
+		n := storereads.NewNames()
 		t.Cleanup(func() {
 			closed(t, s)
 			compared += sameReads(t, n, s.Memory(), openIn(t, dir, journal.Options{}))
 		})
-		return noted{s, n}
+		return storereads.Noted{Store: s, CopyStore: s, Names: n}
 	})
 	if compared < 5000 {
 		t.Errorf("%d reads were compared: are they found?", compared)
@@ -51,15 +52,15 @@ func sameReads(t interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
-}, n *names, want *memory.Store, got *journal.Store,
+}, n *storereads.Names, want *memory.Store, got *journal.Store,
 ) int {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // also in a cleanup
-	before, err := n.read(ctx, want, want)
+	before, err := n.Read(ctx, want, want.Piece)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := n.read(ctx, got, got.Memory())
+	after, err := n.Read(ctx, got, got.Memory().Piece)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,11 +5,10 @@ package server
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
+
+	"github.com/verifyd/verifyd/internal/cli"
 )
 
 // minSearchKey is the minimum length of the search key, in bytes.
@@ -55,9 +54,7 @@ type searchFacts struct {
 // first, and logs what a reviewer would otherwise only notice as missing runs.
 func (h *host) useSearchKey(ctx context.Context, key []byte) (f searchFacts, err error) {
 	if key != nil {
-		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte("verifyd search key"))
-		f.check = hex.EncodeToString(mac.Sum(nil)[:8])
+		f.check = cli.SearchCheck(key)
 	}
 	db := h.storage.database
 	switch {

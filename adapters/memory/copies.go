@@ -1,0 +1,303 @@
+// The records of the store.
+
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
+)
+
+var _ store.CopyStore = (*Store)(nil)
+
+// records are an iteration over records, as store.CopyStore returns it.
+type records = iter.Seq2[store.Record, error]
+
+// each yields the record of each row of a table, in an order of the keys. It copies the
+// keys, not the rows.
+func each[K comparable, V any](ctx context.Context, t *table[K, V], order func(a, b K) int, record func(K, V) store.Record) records {
+	return func(yield func(store.Record, error) bool) {
+		t.mu.RLock()
+		keys := slices.SortedFunc(maps.Keys(t.rows), order)
+		t.mu.RUnlock()
+		for _, k := range keys {
+			row, err := t.get(ctx, k, "record")
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(record(k, row), nil) {
+				return
+			}
+		}
+	}
+}
+
+// Records yields the records of a kind in the order of their keys.
+func (s *Store) Records(ctx context.Context, kind store.RecordKind) records {
+	switch kind {
+	case store.RecordTenant:
+		return each(ctx, &s.tenants, cmp.Compare, func(_ verification.TenantID, t verification.Tenant) store.Record {
+			return store.TenantRecord{Tenant: t}
+		})
+	case store.RecordAccount:
+		return each(ctx, &s.accounts, cmp.Compare, func(_ string, a verification.Account) store.Record {
+			return store.AccountRecord{Account: a}
+		})
+	case store.RecordWorkflow:
+		return each(ctx, &s.workflows.table, func(a, b workflowKey) int {
+			return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.id, b.id))
+		}, func(k workflowKey, w *workflow) store.Record {
+			return store.WorkflowRecord{Tenant: k.tenant, Workflow: w.Workflow, Versions: slices.Clone(w.versions)}
+		})
+	case store.RecordRun:
+		return s.perTenant(ctx, s.runRecords())
+	case store.RecordMeasure:
+		return s.perTenant(ctx, measureRecords)
+	case store.RecordIdempotencyKey:
+		return each(ctx, &s.keys.table, func(a, b tenantKey) int {
+			return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Key, b.Key))
+		}, func(k tenantKey, r store.IdempotencyRecord) store.Record {
+			return store.IdempotencyKeyRecord{Tenant: k.tenant, Request: r}
+		})
+	case store.RecordDelivery:
+		return each(ctx, &s.deliveries.table, func(a, b noticeKey) int {
+			return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.notice.Run, b.notice.Run), cmp.Compare(a.notice.Seq, b.notice.Seq))
+		}, func(k noticeKey, d verification.Delivery) store.Record {
+			return store.DeliveryRecord{Tenant: k.tenant, Delivery: d}
+		})
+	case store.RecordPass:
+		return each(ctx, &s.rescreens.table, cmp.Compare, func(_ string, p store.RescreenPass) store.Record {
+			return store.PassRecord{Pass: p}
+		})
+	}
+	return func(yield func(store.Record, error) bool) { yield(nil, fmt.Errorf("memory: unknown records %q", kind)) }
+}
+
+// perTenant yields what f yields for the runs of each tenant, in the order of the tenants.
+func (s *Store) perTenant(ctx context.Context, f func(t verification.TenantID, d *tenantData, yield func(store.Record, error) bool) bool) records {
+	return func(yield func(store.Record, error) bool) {
+		s.runs.mu.RLock()
+		tenants := slices.Sorted(maps.Keys(s.runs.rows))
+		s.runs.mu.RUnlock()
+		for _, t := range tenants {
+			d, err := s.runs.get(ctx, t, "run")
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !f(t, d, func(r store.Record, err error) bool { return yield(r, cmp.Or(err, ctx.Err())) && ctx.Err() == nil }) {
+				return
+			}
+		}
+	}
+}
+
+// runRecords returns the function that yields the records of the runs of a tenant.
+func (s *Store) runRecords() func(t verification.TenantID, d *tenantData, yield func(store.Record, error) bool) bool {
+	work := map[verification.RunRef][]store.WorkRecord{}
+	for _, p := range s.queue.dump() {
+		work[p.Run] = append(work[p.Run], store.WorkRecord{
+			WorkKey: p.Key, Due: p.Due, Attempt: p.Attempt, Lost: p.Lost, LeftAt: p.LeftAt, Leased: p.Taken,
+		})
+	}
+	return func(_ verification.TenantID, d *tenantData, yield func(store.Record, error) bool) bool {
+		d.mu.RLock()
+		ids := slices.Sorted(maps.Keys(d.runs))
+		d.mu.RUnlock()
+		for _, id := range ids {
+			d.mu.RLock()
+			state := d.runs[id].state()
+			d.mu.RUnlock()
+			record, err := recordOf(state, work[state.Ref])
+			if !yield(record, err) || err != nil {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// recordOf returns the record of a run.
+func recordOf(state RunState, work []store.WorkRecord) (store.Record, error) {
+	events, err := state.History.Events()
+	if v := state.Summary.Review; v != nil {
+		unclaimed := *v
+		unclaimed.Claim = verification.Claim{}
+		state.Summary.Review = &unclaimed
+	}
+	keys, lists := slices.Clone(state.Keys), slices.Clone(state.Screened)
+	slices.SortFunc(keys, func(a, b store.SearchKey) int { return bytes.Compare(a[:], b[:]) })
+	slices.SortFunc(lists, func(a, b verification.ScreenedList) int { return cmp.Compare(a.List, b.List) })
+	slices.SortFunc(work, func(a, b store.WorkRecord) int { return a.Compare(b.WorkKey) })
+	return store.RunRecord{
+		Run: state.Ref, Events: events, Summary: state.Summary, Claim: state.Claim, Keys: slices.Compact(keys), Screened: lists, Work: work,
+	}, err
+}
+
+// measureRecords yields the records of the measures of a tenant.
+func measureRecords(t verification.TenantID, d *tenantData, yield func(store.Record, error) bool) bool {
+	type sum struct {
+		measureKey
+		day view.Day
+	}
+	var all []sum
+	d.mu.RLock()
+	for key, counts := range d.measures {
+		for day, n := range counts {
+			if n != 0 {
+				all = append(all, sum{key, day})
+			}
+		}
+	}
+	d.mu.RUnlock()
+	slices.SortFunc(all, func(a, b sum) int {
+		return cmp.Or(cmp.Compare(a.workflow, b.workflow), cmp.Compare(a.Name, b.Name), cmp.Compare(a.day, b.day),
+			cmp.Compare(a.Key, b.Key), cmp.Compare(a.Version, b.Version))
+	})
+	for _, m := range all {
+		d.mu.RLock()
+		n := d.measures[m.measureKey][m.day]
+		d.mu.RUnlock()
+		if !yield(store.MeasureRecord{Tenant: t, Workflow: m.workflow, Measure: view.Measure{MeasureKey: m.MeasureKey, Day: m.day, Count: n}}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// SaveRecords saves records, each in place of the one with its kind and key.
+func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err error) {
+	for _, r := range records {
+		switch r := r.(type) {
+		case store.TenantRecord:
+			err = s.SaveTenant(ctx, r.Tenant)
+		case store.AccountRecord:
+			err = s.SaveAccount(ctx, r.Account)
+		case store.WorkflowRecord:
+			err = s.RestoreWorkflow(ctx, WorkflowState(r))
+		case store.RunRecord:
+			err = s.ReplaceRun(ctx, RunState{r.Run, r.Summary, r.Claim, r.Keys, r.Screened, NewHistory(r.Events)}, r.Work)
+		case store.MeasureRecord:
+			err = s.saveMeasureRecord(ctx, r)
+		case store.IdempotencyKeyRecord:
+			err = s.keys.save(ctx, r)
+		case store.DeliveryRecord:
+			err = s.SaveDelivery(ctx, r.Tenant, r.Delivery)
+		case store.PassRecord:
+			err = s.RestorePass(ctx, r.Pass)
+		default:
+			err = fmt.Errorf("memory: unknown record %T", r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReplaceRun adds a run, or replaces it, with its work. No lease of it is valid any more.
+func (s *Store) ReplaceRun(ctx context.Context, state RunState, work []store.WorkRecord) error {
+	d, err := s.tenant(ctx, state.Ref.Tenant, true)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r, known := d.runs[state.Ref.Run]
+	grown := -sizeOf(r)
+	if !known {
+		r = &record{ref: state.Ref, dump: d.dump}
+		d.runs[r.ref.Run] = r
+	}
+	d.changes(r)
+	r.history = state.History
+	s.kept.Add(int64(grown + sizeOf(r)))
+	state.Summary.ID = r.ref.Run
+	d.index.put(r, state.Summary)
+	d.index.putKeys(r, state.Keys)
+	r.claim = state.Claim
+	s.queue.replace(r, work, known)
+	s.rescreens.replace(r, state.Screened)
+	return nil
+}
+
+// replace replaces the work of a run.
+func (q *queue) replace(r *record, work []store.WorkRecord, known bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if known {
+		for key := range q.pieces {
+			if key.run == r.ref {
+				q.remove(key)
+			}
+		}
+	}
+	for _, w := range work {
+		p := &piece{pieceKey: pieceKey{w.WorkKey, r.ref}, workflow: r.summary.Workflow}
+		p.set(Piece{Due: w.Due, Attempt: w.Attempt, Lost: w.Lost, LeftAt: w.LeftAt, Taken: w.Leased})
+		q.put(p, w.Due)
+	}
+}
+
+// replace replaces the lists that a run is screened against again.
+func (rs *rescreens) replace(r *record, lists []verification.ScreenedList) {
+	rs.mu.Lock()
+	for _, l := range r.screened {
+		delete(rs.runs[l.List], r.ref)
+	}
+	rs.mu.Unlock()
+	r.screened = slices.Clone(lists)
+	rs.restore(r)
+}
+
+func (s *Store) saveMeasureRecord(ctx context.Context, r store.MeasureRecord) error {
+	d, err := s.tenant(ctx, r.Tenant, true)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r.Count -= d.measures[measureKey{r.Workflow, r.MeasureKey}][r.Day]
+	d.measures.add(r.Workflow, []view.Measure{r.Measure})
+	return nil
+}
+
+// save saves a key. Old keys are removed in the order of their arrival, so that those of a
+// copy may stay for up to IdempotencyKeyTTL longer than others.
+func (k *idempotencyKeys) save(ctx context.Context, r store.IdempotencyKeyRecord) error {
+	return k.change(ctx, func(rows map[tenantKey]store.IdempotencyRecord) error {
+		key := tenantKey{r.Tenant, r.Request.IdempotencyKey}
+		rows[key] = r.Request
+		k.claims = append(k.claims, claim{key, r.Request.ID, r.Request.At})
+		return nil
+	})
+}
+
+// UnfinishedCopy returns what SetUnfinishedCopy was given last.
+func (s *Store) UnfinishedCopy(ctx context.Context) (source string, err error) {
+	err = s.copied.read(ctx, func() error {
+		source = s.copied.rows[copiedFrom{}]
+		return nil
+	})
+	return source, err
+}
+
+// SetUnfinishedCopy says that the store has a part of the records of a source.
+func (s *Store) SetUnfinishedCopy(ctx context.Context, source string) error {
+	return s.copied.change(ctx, func(rows map[copiedFrom]string) error {
+		rows[copiedFrom{}] = source
+		return nil
+	})
+}
+
+// copiedFrom is the only key of the table with the source of an unfinished copy.
+type copiedFrom struct{}

@@ -1,0 +1,154 @@
+// The records of a copy.
+
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+var _ store.CopyStore = (*Store)(nil)
+
+// errUnfinished is the cause of a refusal to open a folder with a part of a copy.
+func errUnfinished(source string) error {
+	return verification.Conflict("journal", "it has a part of a copy of "+source+": finish the copy, or remove the folder")
+}
+
+// Records implements store.CopyStore.
+func (s *Store) Records(ctx context.Context, kind store.RecordKind) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		for r, err := range s.memory.Records(ctx, kind) {
+			r, err = read(ctx, s, func() (store.Record, error) { return r, err })
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// SaveRecords implements store.CopyStore. The journal has a record for each of them.
+func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
+	var last *group
+	for _, r := range records {
+		saved, err := newRecordSaved(r)
+		if err != nil {
+			return err
+		}
+		payload, err := encode(saved)
+		if err != nil {
+			return err
+		}
+		last, err = s.changed(func() (kind, []byte, error) {
+			if err := saved.apply(ctx, s.memory); err != nil {
+				return 0, nil, err
+			}
+			return kindRecord, payload, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if last == nil {
+		return ctx.Err()
+	}
+	<-last.done
+	return last.err
+}
+
+// UnfinishedCopy implements store.CopyStore.
+func (s *Store) UnfinishedCopy(ctx context.Context) (string, error) {
+	return read(ctx, s, func() (string, error) { return s.memory.UnfinishedCopy(ctx) })
+}
+
+// SetUnfinishedCopy implements store.CopyStore.
+func (s *Store) SetUnfinishedCopy(ctx context.Context, source string) error {
+	return s.record(kindCopy, copySet{source}, func() error { return s.memory.SetUnfinishedCopy(ctx, source) })
+}
+
+// recordSaved is a record of a store. One of its fields is set.
+type recordSaved struct {
+	Tenant         *verification.Tenant        `json:"tenant"`
+	Account        *verification.Account       `json:"account"`
+	Workflow       *store.WorkflowRecord       `json:"workflow"`
+	Run            *runSaved                   `json:"run"`
+	Measure        *store.MeasureRecord        `json:"measure"`
+	IdempotencyKey *store.IdempotencyKeyRecord `json:"idempotency_key"`
+	Delivery       *store.DeliveryRecord       `json:"delivery"`
+	Pass           *store.RescreenPass         `json:"pass"`
+}
+
+// runSaved is a store.RunRecord.
+type runSaved struct {
+	wholeRun
+
+	Work []store.WorkRecord `json:"work"`
+}
+
+func newRecordSaved(r store.Record) (saved recordSaved, err error) {
+	switch r := r.(type) {
+	case store.TenantRecord:
+		saved.Tenant = &r.Tenant
+	case store.AccountRecord:
+		saved.Account = &r.Account
+	case store.WorkflowRecord:
+		saved.Workflow = &r
+	case store.RunRecord:
+		var events []byte
+		events, err = verification.EncodeEvents(r.Events)
+		saved.Run = &runSaved{wholeRun{
+			r.Run.Run, r.Run.Tenant, r.Summary, r.Claim, r.Keys, r.Screened, len(r.Events),
+			history{History: memory.EncodedHistory(events, len(r.Events)), raw: events},
+		}, r.Work}
+	case store.MeasureRecord:
+		saved.Measure = &r
+	case store.IdempotencyKeyRecord:
+		saved.IdempotencyKey = &r
+	case store.DeliveryRecord:
+		saved.Delivery = &r
+	case store.PassRecord:
+		saved.Pass = &r.Pass
+	default:
+		err = fmt.Errorf("journal: unknown record %T", r)
+	}
+	return saved, err
+}
+
+func (r recordSaved) apply(ctx context.Context, m *memory.Store) error {
+	var saved store.Record
+	switch {
+	case r.Run != nil:
+		return m.ReplaceRun(ctx, r.Run.state(), r.Run.Work)
+	case r.Tenant != nil:
+		saved = store.TenantRecord{Tenant: *r.Tenant}
+	case r.Account != nil:
+		saved = store.AccountRecord{Account: *r.Account}
+	case r.Workflow != nil:
+		saved = *r.Workflow
+	case r.Measure != nil:
+		saved = *r.Measure
+	case r.IdempotencyKey != nil:
+		saved = *r.IdempotencyKey
+	case r.Delivery != nil:
+		saved = *r.Delivery
+	case r.Pass != nil:
+		saved = store.PassRecord{Pass: *r.Pass}
+	default:
+		return errors.New("it has no record")
+	}
+	return m.SaveRecords(ctx, []store.Record{saved})
+}
+
+// copySet is a call of SetUnfinishedCopy.
+type copySet struct {
+	Source string `json:"source"`
+}
+
+func (r copySet) apply(ctx context.Context, m *memory.Store) error {
+	return m.SetUnfinishedCopy(ctx, r.Source)
+}

@@ -1,0 +1,322 @@
+// Copies: the records of the store, in pages by their keys.
+
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/uptrace/bun"
+
+	"github.com/verifyd/verifyd/internal/pgerror"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/view"
+)
+
+var _ store.CopyStore = (*Store)(nil)
+
+const (
+	// maxRecords is how many records are read at once, and maxRunRecords how many runs.
+	maxRecords, maxRunRecords = 1000, 200
+)
+
+// recordPages reads records of one kind.
+type recordPages[R any] struct {
+	columns string            // of the key, in its order
+	limit   int               // of a page; 0 means maxRecords
+	key     func(row R) []any // the values of the columns
+	filter  string            // a condition; empty for none
+	records func(ctx context.Context, s *Store, rows []R) ([]store.Record, error)
+}
+
+// each returns the function of a recordPages that converts each row.
+func each[R any](convert func(R) store.Record) func(context.Context, *Store, []R) ([]store.Record, error) {
+	return func(_ context.Context, _ *Store, rows []R) (all []store.Record, err error) {
+		for _, r := range rows {
+			all = append(all, convert(r))
+		}
+		return all, nil
+	}
+}
+
+// read yields the records page by page.
+func (p recordPages[R]) read(ctx context.Context, s *Store) iter.Seq2[store.Record, error] {
+	limit := p.limit
+	if limit == 0 {
+		limit = maxRecords
+	}
+	return func(yield func(store.Record, error) bool) {
+		var after []any
+		for {
+			q := s.db.NewSelect().Model((*R)(nil)).OrderExpr(p.columns).Limit(int64(limit))
+			if after != nil {
+				q = q.Where("(?) > (?)", bun.Safe(p.columns), bun.In(after))
+			}
+			if p.filter != "" {
+				q = q.Where(p.filter)
+			}
+			rows, err := selectAll(ctx, s.querier(), everyTenant, q.String(), func(r R) R { return r })
+			var all []store.Record
+			if err == nil {
+				all, err = p.records(ctx, s, rows)
+			}
+			if err != nil {
+				yield(nil, pgerror.Translate("read records", err))
+				return
+			}
+			for _, r := range all {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if len(rows) < limit {
+				return
+			}
+			after = p.key(rows[len(rows)-1])
+		}
+	}
+}
+
+// Records yields the records of a kind in the order of their keys.
+func (s *Store) Records(ctx context.Context, kind store.RecordKind) iter.Seq2[store.Record, error] {
+	switch kind {
+	case store.RecordTenant:
+		return recordPages[savedTenantRow]{
+			columns: "tenant_id", limit: 20, // their logos are large
+			key: func(r savedTenantRow) []any { return []any{r.TenantID} },
+			records: each(func(r savedTenantRow) store.Record {
+				t := r.tenant()
+				t.Logo.Content = r.LogoContent
+				return store.TenantRecord{Tenant: t}
+			}),
+		}.read(ctx, s)
+	case store.RecordAccount:
+		return recordPages[accountRow]{
+			columns: "client_id",
+			key:     func(r accountRow) []any { return []any{r.ClientID} },
+			records: each(func(r accountRow) store.Record { return store.AccountRecord{Account: r.account()} }),
+		}.read(ctx, s)
+	case store.RecordWorkflow:
+		return recordPages[workflowRow]{
+			columns: "tenant_id, id", limit: 20,
+			key:     func(r workflowRow) []any { return []any{r.TenantID, r.ID} },
+			records: workflowRecords,
+		}.read(ctx, s)
+	case store.RecordRun:
+		return recordPages[runRow]{
+			columns: "tenant_id, id", limit: maxRunRecords,
+			key:     func(r runRow) []any { return []any{r.TenantID, r.ID} },
+			records: runRecords,
+		}.read(ctx, s)
+	case store.RecordMeasure:
+		return s.measureRecords(ctx)
+	case store.RecordIdempotencyKey:
+		return recordPages[idempotencyRow]{
+			columns: "tenant_id, scope, key",
+			key:     func(r idempotencyRow) []any { return []any{r.TenantID, r.Scope, r.Key} },
+			records: each(func(r idempotencyRow) store.Record {
+				return store.IdempotencyKeyRecord{Tenant: r.TenantID, Request: r.record()}
+			}),
+		}.read(ctx, s)
+	case store.RecordDelivery:
+		return recordPages[deliveryRow]{
+			columns: "tenant_id, run_id, seq",
+			key:     func(r deliveryRow) []any { return []any{r.TenantID, r.RunID, r.Seq} },
+			records: each(func(r deliveryRow) store.Record {
+				return store.DeliveryRecord{Tenant: r.TenantID, Delivery: r.delivery()}
+			}),
+		}.read(ctx, s)
+	case store.RecordPass:
+		return recordPages[passRow]{
+			columns: "list",
+			// If the work of a pass is not queued yet, a copy begins the pass again.
+			filter:  "queued",
+			key:     func(r passRow) []any { return []any{r.List} },
+			records: each(func(r passRow) store.Record { return store.PassRecord{Pass: r.pass()} }),
+		}.read(ctx, s)
+	}
+	return func(yield func(store.Record, error) bool) {
+		yield(nil, fmt.Errorf("postgres: unknown records %q", kind))
+	}
+}
+
+// workflowRecords returns workflows with their versions.
+func workflowRecords(ctx context.Context, s *Store, rows []workflowRow) (all []store.Record, err error) {
+	for _, r := range rows {
+		versions, err := selectAll(ctx, s.querier(), everyTenant, s.db.NewSelect().Model((*versionRow)(nil)).
+			Where("tenant_id = ?", r.TenantID).Where("workflow_id = ?", r.ID).OrderExpr("number, hash").String(), func(v versionRow) versionRow { return v })
+		if err != nil {
+			return nil, err
+		}
+		record := store.WorkflowRecord{Tenant: r.TenantID, Workflow: r.workflow()}
+		for _, v := range versions {
+			version := verification.Version{Hash: v.Hash, Number: v.Number, CreatedAt: v.CreatedAt.UTC()}
+			if err := json.Unmarshal([]byte(v.Definition), &version.Definition); err != nil {
+				return nil, err
+			}
+			record.Versions = append(record.Versions, version)
+		}
+		all = append(all, record)
+	}
+	return all, nil
+}
+
+// The rows of runs from $1, $2 up to $3, $4.
+const (
+	copiedRuns = "SELECT " + runColumns + `, r.review_since, r.review_due, r.causes, r.review, c.claimed_by, c.name, c.claimed_at, c.until
+FROM verifyd.runs r LEFT JOIN verifyd.claims c ON c.tenant_id = r.tenant_id AND c.run_id = r.id AND c.since = r.review_since
+WHERE (r.tenant_id, r.id) >= ($1, $2) AND (r.tenant_id, r.id) <= ($3, $4) ORDER BY r.tenant_id, r.id`
+
+	ofCopiedRuns = " WHERE (tenant_id, run_id) >= ($1, $2) AND (tenant_id, run_id) <= ($3, $4) ORDER BY tenant_id, run_id, "
+
+	copiedEvents   = "SELECT tenant_id, run_id, events FROM verifyd.run_events" + ofCopiedRuns + "seq"
+	copiedKeys     = "SELECT tenant_id, run_id, key FROM verifyd.search_keys" + ofCopiedRuns + "key"
+	copiedScreened = "SELECT tenant_id, run_id, list, version FROM verifyd.screened_runs" + ofCopiedRuns + "list"
+	copiedWork     = "SELECT tenant_id, run_id, kind, seq, due_at, attempt, leased, lost_leases, left_at FROM verifyd.work" + ofCopiedRuns + "kind, seq"
+)
+
+// copiedRow is a row of one of the tables of runs.
+type copiedRow struct {
+	TenantID verification.TenantID
+	RunID    verification.RunID
+
+	Events string
+
+	Key pgtype.UUID
+
+	List, Version string
+
+	Kind       store.WorkKind
+	Seq        int
+	DueAt      pgtype.Timestamptz
+	Attempt    int
+	Leased     bool
+	LostLeases int
+	LeftAt     pgtype.Timestamptz
+}
+
+// runRecords returns runs with all that belongs to them, in one round trip.
+func runRecords(ctx context.Context, s *Store, rows []runRow) (all []store.Record, err error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	runs := make([]*store.RunRecord, 0, len(rows))
+	byRef := make(map[verification.RunRef]*store.RunRecord, len(rows))
+	first, last := rows[0], rows[len(rows)-1]
+	bounds := []any{string(first.TenantID), string(first.ID), string(last.TenantID), string(last.ID)}
+	err = s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
+		b.Queue(copiedRuns, bounds...).Query(func(rows pgx.Rows) error {
+			found, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[queueRow])
+			for _, r := range found {
+				summary, bad := r.summary()
+				if bad != nil {
+					return bad
+				}
+				record := &store.RunRecord{Run: verification.RunRef{Tenant: r.TenantID, Run: r.ID}, Summary: summary}
+				if v := summary.Review; v != nil {
+					record.Claim, v.Claim = v.Claim, verification.Claim{}
+				}
+				runs, byRef[record.Run] = append(runs, record), record
+			}
+			return err
+		})
+		add := func(statement string, f func(to *store.RunRecord, r copiedRow) error) {
+			b.Queue(statement, bounds...).Query(func(rows pgx.Rows) error {
+				found, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[copiedRow])
+				for _, r := range found {
+					if to := byRef[verification.RunRef{Tenant: r.TenantID, Run: r.RunID}]; to != nil && err == nil {
+						err = f(to, r)
+					}
+				}
+				return err
+			})
+		}
+		add(copiedEvents, func(to *store.RunRecord, r copiedRow) error {
+			events, err := verification.DecodeEvents([]byte(r.Events))
+			to.Events = append(to.Events, events...)
+			return err
+		})
+		add(copiedKeys, func(to *store.RunRecord, r copiedRow) error {
+			to.Keys = append(to.Keys, r.Key.Bytes)
+			return nil
+		})
+		add(copiedScreened, func(to *store.RunRecord, r copiedRow) error {
+			to.Screened = append(to.Screened, verification.ScreenedList{List: r.List, Version: r.Version})
+			return nil
+		})
+		add(copiedWork, func(to *store.RunRecord, r copiedRow) error {
+			to.Work = append(to.Work, store.WorkRecord{
+				WorkKey: store.WorkKey{Kind: r.Kind, Seq: r.Seq}, Due: utc(r.DueAt.Time), Attempt: r.Attempt, Lost: r.LostLeases,
+				LeftAt: utc(r.LeftAt.Time), Leased: r.Leased,
+			})
+			return nil
+		})
+		return nil
+	})
+	for _, r := range runs {
+		all = append(all, *r)
+	}
+	return all, err
+}
+
+// measureRecords adds up the log, as each reading of measures does, and yields the sums.
+func (s *Store) measureRecords(ctx context.Context) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		if err := s.foldMeasures(ctx, everyTenant); err != nil {
+			yield(nil, err)
+			return
+		}
+		recordPages[sumRow]{
+			columns: "tenant_id, workflow_id, name, day, key, version",
+			filter:  "workflow_id <> '" + everyWorkflow + "' AND count <> 0",
+			key:     func(r sumRow) []any { return []any{r.TenantID, r.WorkflowID, r.Name, r.Day, r.Key, r.Version} },
+			records: each(func(r sumRow) store.Record {
+				return store.MeasureRecord{
+					Tenant: verification.TenantID(r.TenantID), Workflow: verification.WorkflowID(r.WorkflowID),
+					Measure: view.Measure{
+						MeasureKey: view.MeasureKey{Name: view.MeasureName(r.Name), Key: r.Key, Version: r.Version}, Day: r.Day, Count: r.Count,
+					},
+				}
+			}),
+		}.read(ctx, s)(yield)
+	}
+}
+
+// unfinishedCopyName is the name of the row of shared_values with the source of a copy.
+const unfinishedCopyName = "unfinished_copy"
+
+// UnfinishedCopy returns what SetUnfinishedCopy was given last.
+func (s *Store) UnfinishedCopy(ctx context.Context) (string, error) {
+	r, err := selectRow[sharedRow](ctx, s.querier(), noTenant, s.db.NewSelect().Model(&sharedRow{Name: unfinishedCopyName}).WherePK().String())
+	if isMissing(err) {
+		return "", nil
+	}
+	return r.Value, pgerror.Translate("look for an unfinished copy", err)
+}
+
+// SetUnfinishedCopy says that the store has a part of the records of a source.
+func (s *Store) SetUnfinishedCopy(ctx context.Context, source string) error {
+	if !storable(source) {
+		return notStorable("source")
+	}
+	row := &sharedRow{Name: unfinishedCopyName, Value: source}
+	statement := s.db.NewInsert().Model(row).On("CONFLICT (name) DO UPDATE").String()
+	if source == "" {
+		statement = s.db.NewDelete().Model(row).WherePK().String()
+	}
+	return pgerror.Translate("mark an unfinished copy", s.querier().exec(ctx, noTenant, statement))
+}
+
+// refuseUnfinishedCopy returns ErrConflict if the store has a part of a copy.
+func (s *Store) refuseUnfinishedCopy(ctx context.Context) error {
+	source, err := s.UnfinishedCopy(ctx)
+	if err == nil && source != "" {
+		err = verification.Conflict("database", "it has a part of a copy of "+source+": finish the copy, or use an empty database")
+	}
+	return err
+}

@@ -1,0 +1,227 @@
+// The source and the target of a copy: data folders and databases.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/internal/pgadmin"
+	"github.com/verifyd/verifyd/internal/pgerror"
+	"github.com/verifyd/verifyd/internal/pgschema"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+// copySide is a data folder or a database.
+type copySide struct {
+	store.CopyStore
+	lists interface {
+		store.TenantLister
+		List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error)
+	}
+	keys   copyKeys
+	name   string                                            // for people
+	folder datadir.Folder                                    // empty for a database
+	hosts  func(ctx context.Context) ([]pgadmin.Host, error) // nil for a folder, which is locked
+	close  func() error
+}
+
+// copyKeys are the keys beside a store.
+type copyKeys interface {
+	// signing returns the signing keys; nil if there are none.
+	signing(ctx context.Context) ([]byte, error)
+	// keepSigning saves the signing keys unless there are some, and returns those that are kept.
+	keepSigning(ctx context.Context, keys []byte) ([]byte, error)
+	// search returns the search key, nil if it is not known, and its check, empty for none.
+	search(ctx context.Context) (key []byte, check string, err error)
+	// keepSearch saves the search key or its check unless there is one, and returns the check
+	// that is kept, empty for none. The key may be nil.
+	keepSearch(ctx context.Context, key []byte, check string) (string, error)
+}
+
+func openSource(ctx context.Context, name string, now time.Time) (*copySide, error) {
+	if isURL(name) {
+		return openDatabaseSide(ctx, name, false)
+	}
+	folder := datadir.Folder(name)
+	if info, err := os.Stat(folder.Journal()); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a data folder: it has no journal", name)
+	}
+	return openFolderSide(ctx, folder, journal.Options{OpenedAt: now})
+}
+
+func openTarget(ctx context.Context, name string, now time.Time) (*copySide, error) {
+	if isURL(name) {
+		return openDatabaseSide(ctx, name, true)
+	}
+	return openFolderSide(ctx, datadir.Folder(name), journal.Options{OpenedAt: now, Copying: true})
+}
+
+func isURL(name string) bool {
+	return strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://")
+}
+
+func openFolderSide(ctx context.Context, folder datadir.Folder, o journal.Options) (*copySide, error) {
+	name, err := filepath.Abs(string(folder))
+	if err != nil {
+		return nil, err
+	}
+	j, err := journal.Open(ctx, folder.Journal(), o)
+	if errors.Is(err, verification.ErrConflict) {
+		err = fmt.Errorf("%w: end the host", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &copySide{CopyStore: j, lists: j, keys: folderKeys{folder}, name: name, folder: folder, close: j.Close}, nil
+}
+
+func openDatabaseSide(ctx context.Context, url string, copying bool) (*copySide, error) {
+	s, err := postgres.Open(ctx, url, postgres.Options{MaxConns: 8, SingleHost: true, Copying: copying})
+	if err != nil {
+		return nil, pgerror.Explain(err)
+	}
+	config := s.Pool().Config().ConnConfig
+	return &copySide{
+		CopyStore: s, lists: s, keys: databaseKeys{s},
+		name:  "postgres://" + net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database,
+		hosts: pgadmin.Of(s).Hosts,
+		close: func() error {
+			s.Close()
+			return nil
+		},
+	}, nil
+}
+
+// refuseHosts returns ErrConflict while hosts run on a database.
+func (c *copySide) refuseHosts(ctx context.Context) error {
+	if c.hosts == nil {
+		return nil
+	}
+	all, err := c.hosts(ctx)
+	for _, h := range all {
+		if h.Alive {
+			return verification.Conflict(c.name, fmt.Sprintf("the host %s is alive: end all hosts first; a host that was killed counts as alive for %s", h.Name, pgschema.HostTimeout))
+		}
+	}
+	return err
+}
+
+// runs returns the number of runs of all tenants.
+func (c *copySide) runs(ctx context.Context, now time.Time) (n int, err error) {
+	tenants, err := c.lists.Tenants(ctx)
+	for _, t := range tenants {
+		p, err := c.lists.List(ctx, t.ID, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Now: now})
+		if err != nil {
+			return 0, err
+		}
+		n += p.Total
+	}
+	return n, err
+}
+
+// left says what was not copied.
+func (c *copySide) left(to *copySide) []string {
+	var left []string
+	switch {
+	case c.folder != "" && to.folder != "":
+		left = append(left, "documents are not copied: copy "+c.folder.Documents()+" to "+to.folder.Documents())
+	case c.folder != "":
+		left = append(left,
+			"documents are not copied: start the hosts with VERIFYD_BLOB_DIR="+c.folder.Documents()+", or copy that folder to where they have it",
+			"set VERIFYD_SEARCH_KEY_FILE="+c.folder.SearchKey()+" on the hosts: without that key no run is found by a person")
+	case to.folder != "":
+		left = append(left, "documents are not copied: copy the folder VERIFYD_BLOB_DIR of the hosts to "+to.folder.Documents()+", or keep the settings of the hosts")
+		if _, err := os.Stat(to.folder.SearchKey()); err != nil {
+			left = append(left, "set VERIFYD_SEARCH_KEY as the hosts have it: without that key no run is found by a person")
+		}
+	}
+	return left
+}
+
+// next says how a host is started with the copy.
+func (c *copySide) next() string {
+	if c.folder != "" {
+		return "start the host with VERIFYD_DATA_DIR=" + string(c.folder) + ", and no host with the source"
+	}
+	return "start the hosts with VERIFYD_DATABASE_URL, and no host with the source"
+}
+
+// folderKeys are the keys in files of a data folder.
+type folderKeys struct{ datadir.Folder }
+
+// readIfThere returns the content of a file; nil if there is none.
+func readIfThere(file string) ([]byte, error) {
+	raw, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return raw, err
+}
+
+func (f folderKeys) signing(context.Context) ([]byte, error) { return readIfThere(f.SigningKeys()) }
+
+func (f folderKeys) keepSigning(_ context.Context, keys []byte) ([]byte, error) {
+	return datadir.Keep(f.SigningKeys(), func() ([]byte, error) { return append(keys, '\n'), nil })
+}
+
+func (f folderKeys) search(context.Context) (key []byte, check string, err error) {
+	raw, err := readIfThere(f.SearchKey())
+	if raw == nil || err != nil {
+		return nil, "", err
+	}
+	key = bytes.TrimRight(raw, "\r\n")
+	return key, cli.SearchCheck(key), nil
+}
+
+func (f folderKeys) keepSearch(_ context.Context, key []byte, _ string) (string, error) {
+	raw, err := readIfThere(f.SearchKey())
+	if raw == nil && err == nil && key != nil {
+		raw, err = datadir.Keep(f.SearchKey(), func() ([]byte, error) { return append(key, '\n'), nil })
+	}
+	if raw == nil || err != nil {
+		return "", err
+	}
+	return cli.SearchCheck(bytes.TrimRight(raw, "\r\n")), nil
+}
+
+// databaseKeys are the keys that the hosts of a database share.
+type databaseKeys struct{ *postgres.Store }
+
+// errNone is returned instead of a generated value.
+var errNone = errors.New("there is none")
+
+func (d databaseKeys) signing(ctx context.Context) ([]byte, error) {
+	raw, err := d.SigningKeys(ctx, func() ([]byte, error) { return nil, errNone })
+	if errors.Is(err, errNone) {
+		return nil, nil
+	}
+	return raw, err
+}
+
+func (d databaseKeys) keepSigning(ctx context.Context, keys []byte) ([]byte, error) {
+	return d.SigningKeys(ctx, func() ([]byte, error) { return keys, nil })
+}
+
+func (d databaseKeys) search(ctx context.Context) (key []byte, check string, err error) {
+	check, err = d.SearchCheck(ctx, "")
+	return nil, check, err
+}
+
+func (d databaseKeys) keepSearch(ctx context.Context, _ []byte, check string) (string, error) {
+	return d.SearchCheck(ctx, check)
+}

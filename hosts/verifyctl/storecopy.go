@@ -1,0 +1,195 @@
+// Copying the data of hosts.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/internal/storecopy"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+type storeCopy struct {
+	From      string `required:"" placeholder:"DIR|URL" help:"Data folder, or PostgreSQL as postgres://user@host:5432/name. Set PGPASSWORD instead of a password in the URL: flags are visible in process lists."`
+	To        string `required:"" placeholder:"DIR|URL" help:"Where the copy goes: a folder or a database with no data, or with a part of this copy."`
+	SearchKey string `placeholder:"SECRET" variable:"VERIFYD_SEARCH_KEY" help:"Key of the search for people of the hosts, to keep it in a data folder. Use the variable."`
+	jsonFlag
+}
+
+// Run copies and verifies, and prints a table with a row for each kind of data.
+func (c storeCopy) Run(ctx context.Context, s *session) error {
+	from, err := openSource(ctx, c.From, s.clock.Now())
+	if err != nil {
+		return fmt.Errorf("--from: %w", err)
+	}
+	defer func() { _ = from.close() }() // it was only read
+	to, err := openTarget(ctx, c.To, s.clock.Now())
+	if err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	rows, err := c.copy(ctx, s, from, to)
+	if err = errors.Join(err, to.close()); err != nil {
+		if ctx.Err() != nil {
+			return errors.New("interrupted: the same command continues the copy")
+		}
+		return err
+	}
+	if err := printList(s, c.JSON, shortened(rows, c.JSON), "DATA SOURCE TARGET SOURCE_SHA256 TARGET_SHA256 RESULT"); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.Result != copyVerified {
+			s.note("the target is not a copy of the source, and no host opens it: give the same command again, or empty the target")
+			return errProblems
+		}
+	}
+	for _, advice := range append(from.left(to), to.next()) {
+		s.note(advice)
+	}
+	return nil
+}
+
+func (c storeCopy) copy(ctx context.Context, s *session, from, to *copySide) ([]copyRow, error) {
+	if err := errors.Join(from.refuseHosts(ctx), to.refuseHosts(ctx)); err != nil {
+		return nil, err
+	}
+	runs, err := from.runs(ctx, s.clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	var keys []copyRow
+	progress := newCopyProgress(s)
+	compared, err := storecopy.Copy(ctx, from, to, storecopy.Options{
+		Source: from.name, Now: s.clock.Now(), Runs: runs, Report: progress.report,
+		Also: func(ctx context.Context) (err error) {
+			if err = from.refuseHosts(ctx); err == nil {
+				keys, err = c.copyKeys(ctx, from, to)
+			}
+			return err
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var rows []copyRow
+	for _, r := range compared {
+		rows = append(rows, newCopyRow(r))
+	}
+	return append(rows, keys...), nil
+}
+
+// copyKeys copies what is beside the records: the signing keys, and the key of the search or
+// its check.
+func (c storeCopy) copyKeys(ctx context.Context, from, to *copySide) (rows []copyRow, err error) {
+	signing, err := from.keys.signing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if signing = bytes.TrimSpace(signing); len(signing) > 0 {
+		kept, err := to.keys.keepSigning(ctx, signing)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(bytes.TrimSpace(kept), signing) {
+			return nil, verification.Conflict("target", "it has other signing keys than the source: remove them, or use an empty target")
+		}
+		rows = append(rows, newCopyRow(storecopy.Row{Kind: "signing keys", Source: sumOf(signing), Target: sumOf(bytes.TrimSpace(kept))}))
+	}
+	key, check, err := from.keys.search(ctx)
+	if err != nil || check == "" {
+		return rows, err
+	}
+	if key == nil && c.SearchKey != "" {
+		if key = []byte(c.SearchKey); cli.SearchCheck(key) != check {
+			return nil, errors.New("--search-key (VERIFYD_SEARCH_KEY): it is not the search key of the hosts of the source")
+		}
+	}
+	kept, err := to.keys.keepSearch(ctx, key, check)
+	switch {
+	case err != nil || kept == "":
+		return rows, err
+	case kept != check:
+		return nil, verification.Conflict("target", "it has another search key than the source: remove it, or use an empty target")
+	}
+	return append(rows, newCopyRow(storecopy.Row{Kind: "search key", Source: sumOf([]byte(check)), Target: sumOf([]byte(kept))})), nil
+}
+
+func sumOf(raw []byte) storecopy.Sum {
+	digest := sha256.Sum256(raw)
+	return storecopy.Sum{Count: 1, Digest: hex.EncodeToString(digest[:])}
+}
+
+const copyVerified = "verified"
+
+// copyRow is a row of the table.
+type copyRow struct {
+	Data         store.RecordKind `json:"data"`
+	Source       int              `json:"source"`
+	Target       int              `json:"target"`
+	SourceSHA256 string           `json:"source_sha256"`
+	TargetSHA256 string           `json:"target_sha256"`
+	Result       string           `json:"result"`
+}
+
+func newCopyRow(r storecopy.Row) copyRow {
+	row := copyRow{r.Kind, r.Source.Count, r.Target.Count, r.Source.Digest, r.Target.Digest, copyVerified}
+	if r.Difference != "" {
+		row.Result = r.Difference
+	}
+	return row
+}
+
+// shortened returns rows whose digests fit in a table.
+func shortened(rows []copyRow, asJSON bool) []copyRow {
+	const digits = 16
+	if asJSON {
+		return rows
+	}
+	return mapSlice(rows, func(r copyRow) copyRow {
+		r.SourceSHA256, r.TargetSHA256 = r.SourceSHA256[:digits], r.TargetSHA256[:digits]
+		return r
+	})
+}
+
+// reportInterval is the time between two lines about the progress.
+const reportInterval = 2 * time.Second
+
+// copyProgress prints how far a copy is.
+type copyProgress struct {
+	s           *session
+	kind        store.RecordKind
+	target      bool
+	began, last time.Time
+}
+
+func newCopyProgress(s *session) *copyProgress { return &copyProgress{s: s} }
+
+func (c *copyProgress) report(p storecopy.Progress) {
+	now := c.s.clock.Now()
+	if p.Kind != c.kind || p.Target != c.target {
+		c.kind, c.target, c.began, c.last = p.Kind, p.Target, now, now
+	}
+	if now.Sub(c.last) < reportInterval {
+		return
+	}
+	c.last = now
+	did, of := "copied", ""
+	if p.Target {
+		did = "verified"
+	}
+	rate := float64(p.Records) / now.Sub(c.began).Seconds()
+	if p.Total > 0 {
+		left := time.Duration(float64(max(0, p.Total-p.Records)) / rate * float64(time.Second))
+		of = fmt.Sprintf(" of %d (%s left)", p.Total, left.Round(time.Second))
+	}
+	c.s.note(did + " " + strconv.Itoa(p.Records) + of + " " + string(p.Kind) + ", " + strconv.FormatFloat(rate, 'f', 0, 64) + " a second")
+}

@@ -1,0 +1,211 @@
+// Random calls.
+
+package storereads
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+// What the random calls name.
+const (
+	Tenant   = verification.TenantID("a0000000-0000-7000-8000-000000000001")
+	Workflow = verification.WorkflowID("c0000000-0000-7000-8000-000000000001")
+	maxRuns  = 6
+)
+
+// RunID returns the id of run number n.
+func RunID(n int) verification.RunID {
+	return verification.RunID(fmt.Sprintf("d0000000-0000-7000-8000-%012x", n))
+}
+
+// Start is the time of the first call.
+func Start() time.Time { return time.Date(2026, 3, 1, 9, 0, 0, 123456000, time.UTC) }
+
+// Caller calls a store at random, as an engine would.
+type Caller struct {
+	Noted
+
+	now      time.Time
+	work     []store.Work
+	revision int
+}
+
+// NewCaller returns a caller of no store, see Use.
+func NewCaller() *Caller { return &Caller{Noted: Noted{Names: NewNames()}, now: Start()} }
+
+// Use makes the calls that follow on a store.
+func (c *Caller) Use(s store.Store) { c.Store, c.work = s, nil }
+
+func (c *Caller) run(t *rapid.T) verification.RunID {
+	return RunID(rapid.IntRange(0, maxRuns-1).Draw(t, "run"))
+}
+
+func (c *Caller) ref(t *rapid.T) verification.RunRef {
+	return verification.RunRef{Tenant: Tenant, Run: c.run(t)}
+}
+
+// next returns facts that may follow in a history.
+func next(t *rapid.T, n int) []verification.Fact {
+	if n == 0 {
+		return []verification.Fact{verification.Started{
+			Workflow: Workflow, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: "customer-1",
+		}}
+	}
+	return rapid.SampledFrom([][]verification.Fact{
+		nil,
+		{verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: n, Visit: 1, Rescreen: "sanctions"}},
+		{verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.DataOf(map[string]any{"name": "<Zoë>", "n": 1.5}), Screening: &verification.Screening{
+			List: "sanctions", ListVersion: fmt.Sprint(n % 3), Hits: []verification.Hit{{ID: "1", Name: "Zoe", Score: 0.8}},
+		}}},
+		{verification.ReviewAsked{Node: "review", Label: "Review", Reason: "The names differ."}},
+		{verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove, By: "Asha", Identity: "asha@example.com"}},
+		{verification.Completed{Node: "done", Outcome: "approved"}},
+	}).Draw(t, "facts")
+}
+
+// SearchKey makes a search key.
+func SearchKey(n int) (k store.SearchKey) {
+	k[0], k[15] = 0xff, byte(n)
+	return k
+}
+
+// append appends to a run, sometimes at a length that is not its own.
+func (c *Caller) append(t *rapid.T) error {
+	id := c.run(t)
+	history, err := c.Load(t.Context(), Tenant, id, 0)
+	if err != nil && !errors.Is(err, verification.ErrNotFound) {
+		return err
+	}
+	seq := len(history)
+	if rapid.IntRange(0, 9).Draw(t, "stale") == 0 {
+		seq++
+	}
+	before := verification.Fold(id, history)
+	var events []verification.Event
+	for _, f := range next(t, len(history)) {
+		events = append(events, verification.Event{At: c.now, Fact: f})
+	}
+	commit := store.NewCommit(before, before.EvolveAll(events), events, time.UTC)
+	commit.Hold = rapid.SampledFrom([]store.Hold{store.NotHeld, store.Kept, store.Leased}).Draw(t, "hold")
+	switch rapid.IntRange(0, 3).Draw(t, "work") {
+	case 0:
+		if len(history) > 0 && len(events) > 0 {
+			commit.Work = nil
+		}
+	case 1:
+		commit.Work[store.WorkKey{Kind: store.WorkAdvance}] = c.now.Add(time.Minute)
+	case 2:
+		commit.Work[store.WorkKey{Kind: store.WorkAnnounce, Seq: len(history)}] = c.now
+	}
+	if commit.Work != nil && len(events) > 0 {
+		commit.Keys = rapid.SampledFrom([][]store.SearchKey{nil, {}, {SearchKey(1)}, {SearchKey(1), SearchKey(2)}}).Draw(t, "keys")
+	}
+	return c.Append(t.Context(), Tenant, id, seq, commit)
+}
+
+// some returns some of the work that was taken, which others may have by now.
+func (c *Caller) some(t *rapid.T) store.Work {
+	if len(c.work) == 0 {
+		return store.Work{RunRef: c.ref(t), Kind: store.WorkAdvance}
+	}
+	return rapid.SampledFrom(c.work).Draw(t, "work")
+}
+
+// Actions returns calls for rapid.T.Repeat. A call that is refused is no failure.
+func (c *Caller) Actions(t *rapid.T) map[string]func(*rapid.T) {
+	ctx := t.Context()
+	request := func(t *rapid.T) store.IdempotencyRecord {
+		return store.IdempotencyRecord{
+			IdempotencyKey: store.IdempotencyKey{Scope: store.ScopeSignal, Key: fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "key"))},
+			ID:             string(RunID(rapid.IntRange(0, 3).Draw(t, "id"))), At: c.now, Fingerprint: "a",
+		}
+	}
+	refusable := func(f func(*rapid.T) error) func(*rapid.T) {
+		return func(t *rapid.T) {
+			if err := f(t); err != nil && !isExpected(err) {
+				t.Fatal(err)
+			}
+		}
+	}
+	return map[string]func(*rapid.T){
+		"wait":   func(t *rapid.T) { c.now = c.now.Add(rapid.SampledFrom(waits()).Draw(t, "for")) },
+		"append": refusable(c.append),
+		"claim": refusable(func(t *rapid.T) error {
+			by := rapid.SampledFrom([]string{"asha", "bo"}).Draw(t, "by")
+			_, err := c.Claim(ctx, Tenant, c.run(t), verification.Claim{By: by, Name: by, At: c.now, Until: c.now.Add(15 * time.Minute)})
+			return err
+		}),
+		"take": refusable(func(t *rapid.T) error {
+			kind := rapid.SampledFrom([]store.WorkKind{store.WorkAdvance, store.WorkAnnounce, store.WorkExpire, store.RescreenWork("sanctions")}).Draw(t, "kind")
+			work, _, err := c.Take(ctx, store.TakeRequest{Kind: kind, Now: c.now, Lease: time.Minute, Max: 3, MaxPerTenant: 3})
+			c.work = append(c.work, work...)
+			return err
+		}),
+		"renew":    refusable(func(t *rapid.T) error { return c.Renew(ctx, []verification.RunRef{c.ref(t)}, c.now.Add(time.Minute)) }),
+		"finish":   refusable(func(t *rapid.T) error { return c.Finish(ctx, c.some(t)) }),
+		"postpone": refusable(func(t *rapid.T) error { return c.Postpone(ctx, c.some(t), c.now.Add(time.Hour)) }),
+		"release": refusable(func(t *rapid.T) error {
+			work := []store.Work{c.some(t), c.some(t)}
+			work[0].LeftAt = c.now
+			if rapid.Bool().Draw(t, "whoever holds it") {
+				work[1].Lease = ""
+			}
+			return c.Release(ctx, work, c.now)
+		}),
+		"hold a pass": refusable(func(t *rapid.T) error {
+			_, err := c.HoldPass(ctx, store.RescreenPass{
+				List: "sanctions", Version: fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "version")),
+				Holder: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "holder"), HeldUntil: c.now.Add(3 * time.Minute),
+			}, c.now)
+			return err
+		}),
+		"claim a key": refusable(func(t *rapid.T) error {
+			_, err := c.ClaimIdempotencyKey(ctx, Tenant, request(t))
+			return err
+		}),
+		"settle a key": refusable(func(t *rapid.T) error {
+			r := request(t)
+			r.Result, r.Decision = "accepted", verification.DecisionApprove
+			return c.SettleIdempotencyKey(ctx, Tenant, r)
+		}),
+		"release a key": refusable(func(t *rapid.T) error { return c.ReleaseIdempotencyKey(ctx, Tenant, request(t)) }),
+		"save a delivery": refusable(func(t *rapid.T) error {
+			return c.SaveDelivery(ctx, Tenant, verification.Delivery{Run: c.run(t), State: verification.DeliveryPending, LastAt: c.now, Attempts: 1})
+		}),
+		"save a workflow": refusable(func(t *rapid.T) error {
+			w := verification.Workflow{ID: Workflow, Name: "Onboarding", CreatedAt: Start(), Revision: c.revision + rapid.IntRange(1, 2).Draw(t, "step")}
+			err := c.SaveWorkflow(ctx, Tenant, w, &verification.Version{Number: w.Revision, Hash: fmt.Sprint(w.Revision)})
+			if err == nil {
+				c.revision = w.Revision
+			}
+			return err
+		}),
+		"save a tenant": refusable(func(t *rapid.T) error {
+			return c.SaveTenant(ctx, verification.Tenant{ID: Tenant, Name: "Zoë & Söhne <Bank>", Zone: "Asia/Kolkata", Logo: rapid.SampledFrom([]verification.Logo{
+				{}, verification.NewLogo("image/png", []byte{0x89, 'P', 'N', 'G', 0, 255}),
+			}).Draw(t, "logo")})
+		}),
+		"save an account": refusable(func(t *rapid.T) error {
+			return c.SaveAccount(ctx, verification.Account{
+				ClientID: fmt.Sprint("client ", rapid.IntRange(0, 3).Draw(t, "client")), Tenant: Tenant, Disabled: rapid.Bool().Draw(t, "disabled"),
+				Surfaces: []verification.Surface{verification.SurfaceRuns},
+			})
+		}),
+	}
+}
+
+func waits() []time.Duration {
+	return []time.Duration{time.Microsecond, time.Second, 2 * time.Minute, 25 * time.Hour}
+}
+
+// isExpected reports whether a random call may fail in this way.
+func isExpected(err error) bool {
+	return errors.Is(err, verification.ErrConflict) || errors.Is(err, verification.ErrNotFound)
+}

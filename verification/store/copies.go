@@ -1,0 +1,190 @@
+// Copies: a store as a list of records, from which another store can be filled.
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
+)
+
+// CopyStore reads and writes everything that a store keeps, without rules. A store that has
+// the records of another one reads the same, except that no lease is valid.
+type CopyStore interface {
+	// Records yields the records of a kind in the order of their keys. It ends with the first
+	// error. Nobody may change the store before it ends, except by SaveRecords with keys up to
+	// the last one that was yielded, or with any keys if none was.
+	Records(ctx context.Context, kind RecordKind) iter.Seq2[Record, error]
+	// SaveRecords saves records, each in place of the one with its kind and key. If it fails,
+	// each record is saved or not. No lease of a saved run is valid any more.
+	SaveRecords(ctx context.Context, records []Record) error
+	// UnfinishedCopy returns what SetUnfinishedCopy was given last; empty at first. A store
+	// with an unfinished copy is not opened for any other purpose.
+	UnfinishedCopy(ctx context.Context) (source string, err error)
+	// SetUnfinishedCopy says that the store has a part of the records of a source; empty
+	// says that it is complete.
+	SetUnfinishedCopy(ctx context.Context, source string) error
+}
+
+// RecordKind is a kind of records.
+type RecordKind string
+
+// The kinds of records.
+const (
+	RecordTenant         RecordKind = "tenants"
+	RecordAccount        RecordKind = "accounts"
+	RecordWorkflow       RecordKind = "workflows"
+	RecordRun            RecordKind = "runs"
+	RecordMeasure        RecordKind = "measures"
+	RecordIdempotencyKey RecordKind = "idempotency keys"
+	RecordDelivery       RecordKind = "deliveries"
+	RecordPass           RecordKind = "re-screening passes"
+)
+
+// RecordKinds returns all kinds.
+func RecordKinds() []RecordKind {
+	return []RecordKind{
+		RecordTenant, RecordAccount, RecordWorkflow, RecordRun, RecordMeasure, RecordIdempotencyKey, RecordDelivery, RecordPass,
+	}
+}
+
+// Record is one record of a store: a TenantRecord, AccountRecord, WorkflowRecord, RunRecord,
+// MeasureRecord, IdempotencyKeyRecord, DeliveryRecord or PassRecord.
+type Record interface {
+	Kind() RecordKind
+	// Key is the key among the records of the kind. Keys are ordered byte by byte.
+	Key() string
+}
+
+// KeySeparator separates the parts of a key. It is below every other byte, so that keys are
+// ordered by their first part, then by the second, and so on.
+const KeySeparator = "\x00"
+
+// recordKey joins the parts of a key. Numbers are at least 0.
+func recordKey(parts ...any) string {
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		texts[i] = fmt.Sprint(p)
+		if n, isNumber := p.(int); isNumber {
+			texts[i] = fmt.Sprintf("%010d", n)
+		}
+	}
+	return strings.Join(texts, KeySeparator)
+}
+
+// TenantRecord is a tenant. Its logo has its content.
+type TenantRecord struct{ Tenant verification.Tenant }
+
+// Kind implements Record.
+func (TenantRecord) Kind() RecordKind { return RecordTenant }
+
+// Key implements Record.
+func (r TenantRecord) Key() string { return recordKey(r.Tenant.ID) }
+
+// AccountRecord is an account.
+type AccountRecord struct{ Account verification.Account }
+
+// Kind implements Record.
+func (AccountRecord) Kind() RecordKind { return RecordAccount }
+
+// Key implements Record.
+func (r AccountRecord) Key() string { return recordKey(r.Account.ClientID) }
+
+// WorkflowRecord is a workflow with all its versions in the order of their numbers.
+type WorkflowRecord struct {
+	Tenant   verification.TenantID
+	Workflow verification.Workflow
+	Versions []verification.Version
+}
+
+// Kind implements Record.
+func (WorkflowRecord) Kind() RecordKind { return RecordWorkflow }
+
+// Key implements Record.
+func (r WorkflowRecord) Key() string { return recordKey(r.Tenant, r.Workflow.ID) }
+
+// RunRecord is a run with all that a store keeps of it, except deliveries.
+type RunRecord struct {
+	Run     verification.RunRef
+	Events  []verification.Event // at least one
+	Summary verification.Summary // without the claim of its Review
+	// Claim is the last claim of Summary.Review, which may be over.
+	Claim    verification.Claim
+	Keys     []SearchKey                 // in the order of their bytes, each once
+	Screened []verification.ScreenedList // in the order of the lists
+	Work     []WorkRecord                // in the order of DueWork.Keys
+}
+
+// WorkRecord is a piece of work of a run.
+type WorkRecord struct {
+	WorkKey
+	// Due is when the work is due; of leased work, a time of the lease.
+	Due time.Time
+	// Attempt, Lost and LeftAt are those of Work.
+	Attempt, Lost int
+	LeftAt        time.Time
+	// Leased reports whether a host has the work: if another one takes it, Lost counts that.
+	Leased bool
+}
+
+// Kind implements Record.
+func (RunRecord) Kind() RecordKind { return RecordRun }
+
+// Key implements Record.
+func (r RunRecord) Key() string { return recordKey(r.Run.Tenant, r.Run.Run) }
+
+// MeasureRecord is the sum of a measure of a workflow on one day, which is not 0.
+type MeasureRecord struct {
+	Tenant   verification.TenantID
+	Workflow verification.WorkflowID
+	view.Measure
+}
+
+// Kind implements Record.
+func (MeasureRecord) Kind() RecordKind { return RecordMeasure }
+
+// Key implements Record.
+func (r MeasureRecord) Key() string {
+	return recordKey(r.Tenant, r.Workflow, r.Name, int(r.Day), r.Measure.Key, r.Version)
+}
+
+// IdempotencyKeyRecord is an idempotency key with its request, which may be older than
+// IdempotencyKeyTTL.
+type IdempotencyKeyRecord struct {
+	Tenant  verification.TenantID
+	Request IdempotencyRecord
+}
+
+// Kind implements Record.
+func (IdempotencyKeyRecord) Kind() RecordKind { return RecordIdempotencyKey }
+
+// Key implements Record.
+func (r IdempotencyKeyRecord) Key() string {
+	return recordKey(r.Tenant, r.Request.Scope, r.Request.Key)
+}
+
+// DeliveryRecord is the delivery of a notice.
+type DeliveryRecord struct {
+	Tenant   verification.TenantID
+	Delivery verification.Delivery
+}
+
+// Kind implements Record.
+func (DeliveryRecord) Kind() RecordKind { return RecordDelivery }
+
+// Key implements Record.
+func (r DeliveryRecord) Key() string { return recordKey(r.Tenant, r.Delivery.Run, r.Delivery.Seq) }
+
+// PassRecord is the last pass over a list.
+type PassRecord struct{ Pass RescreenPass }
+
+// Kind implements Record.
+func (PassRecord) Kind() RecordKind { return RecordPass }
+
+// Key implements Record.
+func (r PassRecord) Key() string { return recordKey(r.Pass.List) }
