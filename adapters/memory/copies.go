@@ -55,9 +55,7 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) records {
 	case store.RecordWorkflow:
 		return each(ctx, &s.workflows.table, func(a, b workflowKey) int {
 			return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.id, b.id))
-		}, func(k workflowKey, w *workflow) store.Record {
-			return store.WorkflowRecord{Tenant: k.tenant, Workflow: w.Workflow, Versions: slices.Clone(w.versions)}
-		})
+		}, workflowRecord)
 	case store.RecordRun:
 		return s.perTenant(ctx, s.runRecords())
 	case store.RecordMeasure:
@@ -82,6 +80,10 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) records {
 	return func(yield func(store.Record, error) bool) { yield(nil, fmt.Errorf("memory: unknown records %q", kind)) }
 }
 
+func workflowRecord(k workflowKey, w *workflow) store.Record {
+	return store.WorkflowRecord{Tenant: k.tenant, Workflow: w.Workflow, Versions: slices.Clip(w.versions)}
+}
+
 // perTenant yields what f yields for the runs of each tenant, in the order of the tenants.
 func (s *Store) perTenant(ctx context.Context, f func(t verification.TenantID, d *tenantData, yield func(store.Record, error) bool) bool) records {
 	return func(yield func(store.Record, error) bool) {
@@ -103,12 +105,7 @@ func (s *Store) perTenant(ctx context.Context, f func(t verification.TenantID, d
 
 // runRecords returns the function that yields the records of the runs of a tenant.
 func (s *Store) runRecords() func(t verification.TenantID, d *tenantData, yield func(store.Record, error) bool) bool {
-	work := map[verification.RunRef][]store.WorkRecord{}
-	for _, p := range s.queue.dump() {
-		work[p.Run] = append(work[p.Run], store.WorkRecord{
-			WorkKey: p.Key, Due: p.Due, Attempt: p.Attempt, Lost: p.Lost, LeftAt: p.LeftAt, Leased: p.Taken,
-		})
-	}
+	work := s.queue.records()
 	return func(_ verification.TenantID, d *tenantData, yield func(store.Record, error) bool) bool {
 		d.mu.RLock()
 		ids := slices.Sorted(maps.Keys(d.runs))
@@ -117,7 +114,8 @@ func (s *Store) runRecords() func(t verification.TenantID, d *tenantData, yield 
 			d.mu.RLock()
 			state := d.runs[id].state()
 			d.mu.RUnlock()
-			record, err := recordOf(state, work[state.Ref])
+			state.Work = work[state.Ref]
+			record, err := recordOf(state)
 			if !yield(record, err) || err != nil {
 				return false
 			}
@@ -127,7 +125,7 @@ func (s *Store) runRecords() func(t verification.TenantID, d *tenantData, yield 
 }
 
 // recordOf returns the record of a run.
-func recordOf(state RunState, work []store.WorkRecord) (store.Record, error) {
+func recordOf(state RunState) (store.Record, error) {
 	events, err := state.History.Events()
 	if v := state.Summary.Review; v != nil {
 		unclaimed := *v
@@ -137,9 +135,9 @@ func recordOf(state RunState, work []store.WorkRecord) (store.Record, error) {
 	keys, lists := slices.Clone(state.Keys), slices.Clone(state.Screened)
 	slices.SortFunc(keys, func(a, b store.SearchKey) int { return bytes.Compare(a[:], b[:]) })
 	slices.SortFunc(lists, func(a, b verification.ScreenedList) int { return cmp.Compare(a.List, b.List) })
-	slices.SortFunc(work, func(a, b store.WorkRecord) int { return a.Compare(b.WorkKey) })
+	slices.SortFunc(state.Work, func(a, b store.WorkRecord) int { return a.Compare(b.WorkKey) })
 	return store.RunRecord{
-		Run: state.Ref, Events: events, Summary: state.Summary, Claim: state.Claim, Keys: slices.Compact(keys), Screened: lists, Work: work,
+		Run: state.Ref, Events: events, Summary: state.Summary, Claim: state.Claim, Keys: slices.Compact(keys), Screened: lists, Work: state.Work,
 	}, err
 }
 
@@ -183,9 +181,9 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err er
 		case store.AccountRecord:
 			err = s.SaveAccount(ctx, r.Account)
 		case store.WorkflowRecord:
-			err = s.RestoreWorkflow(ctx, WorkflowState(r))
+			err = s.saveWorkflowRecord(ctx, r)
 		case store.RunRecord:
-			err = s.ReplaceRun(ctx, RunState{r.Run, r.Summary, r.Claim, r.Keys, r.Screened, NewHistory(r.Events)}, r.Work)
+			err = s.ReplaceRun(ctx, RunState{r.Run, r.Summary, r.Claim, r.Keys, r.Screened, NewHistory(r.Events), r.Work})
 		case store.MeasureRecord:
 			err = s.saveMeasureRecord(ctx, r)
 		case store.IdempotencyKeyRecord:
@@ -193,7 +191,10 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err er
 		case store.DeliveryRecord:
 			err = s.SaveDelivery(ctx, r.Tenant, r.Delivery)
 		case store.PassRecord:
-			err = s.RestorePass(ctx, r.Pass)
+			err = s.rescreens.change(ctx, func(passes map[string]store.RescreenPass) error {
+				passes[r.Pass.List] = r.Pass
+				return nil
+			})
 		default:
 			err = fmt.Errorf("memory: unknown record %T", r)
 		}
@@ -205,7 +206,7 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err er
 }
 
 // ReplaceRun adds a run, or replaces it, with its work. No lease of it is valid any more.
-func (s *Store) ReplaceRun(ctx context.Context, state RunState, work []store.WorkRecord) error {
+func (s *Store) ReplaceRun(ctx context.Context, state RunState) error {
 	d, err := s.tenant(ctx, state.Ref.Tenant, true)
 	if err != nil {
 		return err
@@ -225,7 +226,7 @@ func (s *Store) ReplaceRun(ctx context.Context, state RunState, work []store.Wor
 	d.index.put(r, state.Summary)
 	d.index.putKeys(r, state.Keys)
 	r.claim = state.Claim
-	s.queue.replace(r, work, known)
+	s.queue.replace(r, state.Work, known)
 	s.rescreens.replace(r, state.Screened)
 	return nil
 }
@@ -251,12 +252,26 @@ func (q *queue) replace(r *record, work []store.WorkRecord, known bool) {
 // replace replaces the lists that a run is screened against again.
 func (rs *rescreens) replace(r *record, lists []verification.ScreenedList) {
 	rs.mu.Lock()
+	defer rs.mu.Unlock()
 	for _, l := range r.screened {
 		delete(rs.runs[l.List], r.ref)
 	}
-	rs.mu.Unlock()
 	r.screened = slices.Clone(lists)
-	rs.restore(r)
+	for _, l := range lists {
+		rs.noteLocked(r.ref, r.summary.Workflow, l)
+	}
+}
+
+func (s *Store) saveWorkflowRecord(ctx context.Context, r store.WorkflowRecord) error {
+	return s.workflows.change(ctx, func(rows map[workflowKey]*workflow) error {
+		key, newest := workflowKey{r.Tenant, r.Workflow.ID}, s.workflows.newest.at(r.Tenant, newerWorkflow)
+		if old := rows[key]; old != nil {
+			newest.Delete(old)
+		}
+		rows[key] = &workflow{r.Workflow, r.Versions}
+		newest.Set(rows[key])
+		return nil
+	})
 }
 
 func (s *Store) saveMeasureRecord(ctx context.Context, r store.MeasureRecord) error {

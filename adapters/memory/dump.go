@@ -3,10 +3,7 @@
 package memory
 
 import (
-	"cmp"
 	"iter"
-	"maps"
-	"slices"
 
 	"github.com/tidwall/btree"
 
@@ -16,51 +13,25 @@ import (
 )
 
 // Dump is everything that a store had when Store.Dump was called, whatever has changed since
-// then. Restoring all of it into an empty store makes an equal one; tenants, accounts and
-// deliveries are saved as always, and idempotency keys are claimed.
+// then. Saving all of it in an empty store makes an equal one, without leases.
 type Dump struct {
-	Tenants   []verification.Tenant // with the content of their logos
-	Accounts  []verification.Account
-	Workflows []WorkflowState
-	Passes    []store.RescreenPass
-	Measures  []MeasureState
-	Requests  []RequestState // the oldest first
-	Source    string         // of an unfinished copy, see store.CopyStore; empty for none
-	Pieces    []Piece        // those of one kind and tenant in the order in which they are taken
-
+	records    []store.Record // all but runs and deliveries
+	source     string
+	work       map[verification.RunRef][]store.WorkRecord
 	deliveries []deliveriesOf
 	runs       []runsOf
 	close      func()
 }
 
-// RunState is a run with what its appends have left.
+// RunState is a store.RunRecord whose history may be encoded.
 type RunState struct {
 	Ref      verification.RunRef
-	Summary  verification.Summary
-	Claim    verification.Claim // of the run in the review queue; it may be over
+	Summary  verification.Summary // the claim of its Review has no meaning
+	Claim    verification.Claim
 	Keys     []store.SearchKey
 	Screened []verification.ScreenedList
 	History  History
-}
-
-// WorkflowState is a workflow with its versions in the order of their numbers.
-type WorkflowState struct {
-	Tenant   verification.TenantID
-	Workflow verification.Workflow
-	Versions []verification.Version
-}
-
-// MeasureState is the sum of a measure on each day.
-type MeasureState struct {
-	Tenant   verification.TenantID
-	Workflow verification.WorkflowID
-	Measures []view.Measure
-}
-
-// RequestState is the record of an idempotency key.
-type RequestState struct {
-	Tenant verification.TenantID
-	Record store.IdempotencyRecord
+	Work     []store.WorkRecord
 }
 
 type deliveriesOf struct {
@@ -81,16 +52,16 @@ func (s *Store) Dump() (*Dump, error) {
 	if !s.dumping.TryLock() {
 		return nil, verification.Conflict("store", "another dump is open")
 	}
-	d := &Dump{
-		Tenants: s.tenants.values(func(a, b verification.Tenant) int { return cmp.Compare(a.ID, b.ID) }),
-		Accounts: s.accounts.values(func(a, b verification.Account) int {
-			return cmp.Compare(a.ClientID, b.ClientID)
-		}),
-		Workflows: s.workflows.dump(), Passes: s.rescreens.values(func(a, b store.RescreenPass) int { return cmp.Compare(a.List, b.List) }),
-		Requests: s.keys.dump(), Source: s.copied.rows[copiedFrom{}], Pieces: s.queue.dump(), deliveries: s.deliveries.dump(),
-	}
-	for _, t := range s.tenantsWithRuns() {
-		d.add(t)
+	d := &Dump{source: s.copied.rows[copiedFrom{}], work: s.queue.records(), deliveries: s.deliveries.dump()}
+	addRows(d, &s.tenants, func(_ verification.TenantID, t verification.Tenant) store.Record {
+		return store.TenantRecord{Tenant: t}
+	})
+	addRows(d, &s.accounts, func(_ string, a verification.Account) store.Record { return store.AccountRecord{Account: a} })
+	addRows(d, &s.workflows.table, workflowRecord)
+	addRows(d, &s.rescreens.table, func(_ string, p store.RescreenPass) store.Record { return store.PassRecord{Pass: p} })
+	d.records = append(d.records, s.keys.records()...)
+	for t, data := range s.tenantsWithRuns() {
+		d.add(t, data)
 	}
 	d.close = func() {
 		for _, of := range d.runs {
@@ -101,37 +72,48 @@ func (s *Store) Dump() (*Dump, error) {
 	return d, nil
 }
 
-// add adds the runs and the measures of a tenant.
-func (d *Dump) add(t *tenantData) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := t.index.runs[filter{}]
-	if all == nil {
-		return
-	}
-	t.dump++
-	t.before = map[*record]RunState{}
-	d.runs = append(d.runs, runsOf{t, all.Copy()})
-	var first *record
-	first, _ = all.Min()
-	byWorkflow := map[verification.WorkflowID][]view.Measure{}
-	for key, days := range t.measures {
-		for day, n := range days {
-			byWorkflow[key.workflow] = append(byWorkflow[key.workflow], view.Measure{MeasureKey: key.MeasureKey, Day: day, Count: n})
-		}
-	}
-	for _, w := range slices.Sorted(maps.Keys(byWorkflow)) {
-		d.Measures = append(d.Measures, MeasureState{first.ref.Tenant, w, byWorkflow[w]})
+// addRows adds the records of the rows of a table.
+func addRows[K comparable, V any](d *Dump, t *table[K, V], record func(K, V) store.Record) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for k, row := range t.rows {
+		d.records = append(d.records, record(k, row))
 	}
 }
 
-// Runs returns all runs, those of one tenant newest first. It can be ranged over once.
-func (d *Dump) Runs() iter.Seq[RunState] {
-	return func(yield func(RunState) bool) {
-		for _, of := range d.runs {
+// add adds the runs and the measures of a tenant.
+func (d *Dump) add(t verification.TenantID, data *tenantData) {
+	data.mu.Lock()
+	defer data.mu.Unlock()
+	for key, days := range data.measures {
+		for day, n := range days {
+			d.records = append(d.records, store.MeasureRecord{
+				Tenant: t, Workflow: key.workflow, Measure: view.Measure{MeasureKey: key.MeasureKey, Day: day, Count: n},
+			})
+		}
+	}
+	if all := data.index.runs[filter{}]; all != nil {
+		data.dump++
+		data.before = map[*record]RunState{}
+		d.runs = append(d.runs, runsOf{data, all.Copy()})
+	}
+}
+
+// Source returns the source of an unfinished copy, see store.CopyStore; empty for none.
+func (d *Dump) Source() string { return d.source }
+
+// Records returns all records but those of runs, in no order.
+func (d *Dump) Records() iter.Seq[store.Record] {
+	return func(yield func(store.Record) bool) {
+		for _, r := range d.records {
+			if !yield(r) {
+				return
+			}
+		}
+		for _, of := range d.deliveries {
 			next := true
-			of.tree.Scan(func(r *record) bool {
-				next = yield(of.data.dumped(r))
+			of.tree.Scan(func(sent verification.Delivery) bool {
+				next = yield(store.DeliveryRecord{Tenant: of.tenant, Delivery: sent})
 				return next
 			})
 			if !next {
@@ -141,13 +123,15 @@ func (d *Dump) Runs() iter.Seq[RunState] {
 	}
 }
 
-// Deliveries returns all deliveries with their tenants.
-func (d *Dump) Deliveries() iter.Seq2[verification.TenantID, verification.Delivery] {
-	return func(yield func(verification.TenantID, verification.Delivery) bool) {
-		for _, of := range d.deliveries {
+// Runs returns all runs, those of one tenant newest first. It can be ranged over once.
+func (d *Dump) Runs() iter.Seq[RunState] {
+	return func(yield func(RunState) bool) {
+		for _, of := range d.runs {
 			next := true
-			of.tree.Scan(func(sent verification.Delivery) bool {
-				next = yield(of.tenant, sent)
+			of.tree.Scan(func(r *record) bool {
+				state := of.data.dumped(r)
+				state.Work = d.work[r.ref]
+				next = yield(state)
 				return next
 			})
 			if !next {
@@ -160,9 +144,9 @@ func (d *Dump) Deliveries() iter.Seq2[verification.TenantID, verification.Delive
 // Close ends the dump: changes of runs cost less from then on.
 func (d *Dump) Close() { d.close() }
 
-// state returns the state of a run.
+// state returns the state of a run without its work.
 func (r *record) state() RunState {
-	return RunState{r.ref, r.summary, r.claim, r.keys, r.screened, r.history}
+	return RunState{Ref: r.ref, Summary: r.summary, Claim: r.claim, Keys: r.keys, Screened: r.screened, History: r.history}
 }
 
 // changes is called under the lock before a run changes: it saves the state of the run for a
@@ -192,43 +176,27 @@ func (d *tenantData) endDump() {
 	d.before = nil
 }
 
-// values returns the rows in an order.
-func (t *table[K, V]) values(order func(a, b V) int) []V {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return slices.SortedFunc(maps.Values(t.rows), order)
-}
-
-func (w *workflows) dump() (all []WorkflowState) {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	for key, stored := range w.rows {
-		all = append(all, WorkflowState{key.tenant, stored.Workflow, slices.Clip(stored.versions)})
-	}
-	slices.SortFunc(all, func(a, b WorkflowState) int {
-		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Workflow.ID, b.Workflow.ID))
-	})
-	return all
-}
-
-func (k *idempotencyKeys) dump() (all []RequestState) {
+// records returns the records of the keys, the oldest first.
+func (k *idempotencyKeys) records() (all []store.Record) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	for _, c := range k.claims {
 		if r := k.rows[c.tenantKey]; r.ID == c.id {
-			all = append(all, RequestState{c.tenant, r})
+			all = append(all, store.IdempotencyKeyRecord{Tenant: c.tenant, Request: r})
 		}
 	}
 	return all
 }
 
-func (q *queue) dump() (all []Piece) {
+// records returns the work of each run.
+func (q *queue) records() map[verification.RunRef][]store.WorkRecord {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, l := range q.lanes {
-		l.pieces.Scan(func(p *piece) bool {
-			all = append(all, p.state())
-			return true
+	all := map[verification.RunRef][]store.WorkRecord{}
+	for _, p := range q.pieces {
+		state := p.state()
+		all[p.run] = append(all[p.run], store.WorkRecord{
+			WorkKey: state.Key, Due: state.Due, Attempt: state.Attempt, Lost: state.Lost, LeftAt: state.LeftAt, Leased: state.Taken,
 		})
 	}
 	return all

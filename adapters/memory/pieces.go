@@ -21,8 +21,6 @@ type Piece struct {
 	LeftAt        time.Time
 	// Taken reports whether a host has the work: the next Take counts a lost lease.
 	Taken bool
-	// Workflow is the workflow of the run; empty if the work is not in the queue.
-	Workflow verification.WorkflowID
 }
 
 // Piece returns the state of a piece of work.
@@ -40,7 +38,7 @@ func (p *piece) state() Piece {
 	if p.leased {
 		due = p.taken
 	}
-	return Piece{p.run, p.WorkKey, due, p.attempt, p.lost, p.left, p.leased, p.workflow}
+	return Piece{p.run, p.WorkKey, due, p.attempt, p.lost, p.left, p.leased}
 }
 
 // set changes everything but the due time.

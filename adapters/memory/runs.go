@@ -153,10 +153,21 @@ func (s *Store) countAll(ctx context.Context, q store.RunQuery) (p store.Page[ve
 }
 
 // tenantsWithRuns returns the data of all tenants.
-func (s *Store) tenantsWithRuns() []*tenantData {
+func (s *Store) tenantsWithRuns() map[verification.TenantID]*tenantData {
 	s.runs.mu.RLock()
 	defer s.runs.mu.RUnlock()
-	return slices.Collect(maps.Values(s.runs.rows))
+	return maps.Clone(s.runs.rows)
+}
+
+// screen notes against which versions of lists the run was screened.
+func (r *record) screen(lists []verification.ScreenedList) {
+	if len(lists) == 0 {
+		return
+	}
+	kept := slices.DeleteFunc(slices.Clone(r.screened), func(old verification.ScreenedList) bool {
+		return slices.ContainsFunc(lists, func(l verification.ScreenedList) bool { return l.List == old.List })
+	})
+	r.screened = append(kept, lists...)
 }
 
 // Claim stores a claim of a run in the review queue, unless another person holds one.

@@ -282,8 +282,8 @@ func TestCheckReadsTheSnapshot(t *testing.T) {
 	}
 	closed(t, s)
 	sound := check(t, dir)
-	if len(sound.Damage) != 0 || sound.Runs != 21 || sound.Records["run"] != 20 || sound.Segments != 1 || !strings.HasSuffix(sound.Snapshot, ".snapshot") {
-		t.Fatalf("Check = %+v, want a snapshot with 20 runs and a segment with one", sound)
+	if len(sound.Damage) != 0 || sound.Runs != 21 || sound.Records["record"] != 21 || sound.Segments != 1 || !strings.HasSuffix(sound.Snapshot, ".snapshot") {
+		t.Fatalf("Check = %+v, want a snapshot with 20 runs and a measure, and a segment with a run", sound)
 	}
 	file := filepath.Join(dir, sound.Snapshot)
 	raw, err := os.ReadFile(file)

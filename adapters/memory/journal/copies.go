@@ -1,4 +1,4 @@
-// The records of a copy.
+// The records of copies and snapshots.
 
 package journal
 
@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
@@ -83,11 +85,52 @@ type recordSaved struct {
 	Pass           *store.RescreenPass         `json:"pass"`
 }
 
-// runSaved is a store.RunRecord.
+// runSaved is a memory.RunState.
 type runSaved struct {
-	wholeRun
+	Run      verification.RunID          `json:"run"`
+	Tenant   verification.TenantID       `json:"tenant"`
+	Summary  verification.Summary        `json:"summary"`
+	Claim    verification.Claim          `json:"claim"`
+	Keys     []store.SearchKey           `json:"keys"`
+	Screened []verification.ScreenedList `json:"screened"`
+	Length   int                         `json:"length"` // of the history
+	Events   history                     `json:"events"`
+	Work     []store.WorkRecord          `json:"work"`
+}
 
-	Work []store.WorkRecord `json:"work"`
+// history has the JSON of its events, which is decoded when a run is read.
+type history struct {
+	memory.History
+
+	raw []byte // in place of the History, once it is read
+}
+
+// MarshalJSONTo implements json.MarshalerTo.
+func (h history) MarshalJSONTo(to *jsontext.Encoder) error {
+	raw, err := h.Encode()
+	if err != nil {
+		return err
+	}
+	return to.WriteValue(raw)
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (h *history) UnmarshalJSONFrom(from *jsontext.Decoder) error {
+	raw, err := from.ReadValue()
+	h.raw = raw.Clone()
+	return err
+}
+
+func newRunSaved(r memory.RunState) *runSaved {
+	return &runSaved{r.Ref.Run, r.Ref.Tenant, r.Summary, r.Claim, r.Keys, r.Screened, r.History.Len(), history{History: r.History}, r.Work}
+}
+
+func (r runSaved) state() memory.RunState {
+	if r.Events.raw != nil {
+		r.Events.History = memory.EncodedHistory(r.Events.raw, r.Length)
+	}
+	ref := verification.RunRef{Tenant: r.Tenant, Run: r.Run}
+	return memory.RunState{Ref: ref, Summary: r.Summary, Claim: r.Claim, Keys: r.Keys, Screened: r.Screened, History: r.Events.History, Work: r.Work}
 }
 
 func newRecordSaved(r store.Record) (saved recordSaved, err error) {
@@ -99,12 +142,9 @@ func newRecordSaved(r store.Record) (saved recordSaved, err error) {
 	case store.WorkflowRecord:
 		saved.Workflow = &r
 	case store.RunRecord:
-		var events []byte
-		events, err = verification.EncodeEvents(r.Events)
-		saved.Run = &runSaved{wholeRun{
-			r.Run.Run, r.Run.Tenant, r.Summary, r.Claim, r.Keys, r.Screened, len(r.Events),
-			history{History: memory.EncodedHistory(events, len(r.Events)), raw: events},
-		}, r.Work}
+		saved.Run = newRunSaved(memory.RunState{
+			Ref: r.Run, Summary: r.Summary, Claim: r.Claim, Keys: r.Keys, Screened: r.Screened, History: memory.NewHistory(r.Events), Work: r.Work,
+		})
 	case store.MeasureRecord:
 		saved.Measure = &r
 	case store.IdempotencyKeyRecord:
@@ -123,7 +163,7 @@ func (r recordSaved) apply(ctx context.Context, m *memory.Store) error {
 	var saved store.Record
 	switch {
 	case r.Run != nil:
-		return m.ReplaceRun(ctx, r.Run.state(), r.Run.Work)
+		return m.ReplaceRun(ctx, r.Run.state())
 	case r.Tenant != nil:
 		saved = store.TenantRecord{Tenant: *r.Tenant}
 	case r.Account != nil:

@@ -59,7 +59,7 @@ func AppendFrame(group []byte, k, version byte, payload string) []byte {
 
 // Kinds returns the kinds of records.
 func Kinds() (all []string) {
-	for k := kindBegun; k <= kindCopy; k++ {
+	for k := kindBegun; k <= kindComplete; k++ {
 		all = append(all, k.String())
 	}
 	return all

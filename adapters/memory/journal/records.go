@@ -34,19 +34,10 @@ const (
 	kindKeyReleased kind = 10
 	kindDelivery    kind = 11
 	kindPass        kind = 12
-
-	// The records of snapshots, beside tenants, accounts, claimed keys and deliveries.
-	kindSnapshot      kind = 13 // the first record of each snapshot
-	kindRun           kind = 14
-	kindQueued        kind = 15
-	kindWholeWorkflow kind = 16
-	kindLastPass      kind = 17
-	kindMeasures      kind = 18
-	kindComplete      kind = 19 // the last record of each snapshot
-
-	// The records of copies.
-	kindRecord kind = 20
-	kindCopy   kind = 21
+	kindRecord      kind = 13 // in copies and snapshots
+	kindCopy        kind = 14
+	kindSnapshot    kind = 15 // the first record of each snapshot
+	kindComplete    kind = 16 // the last record of each snapshot
 )
 
 // currentVersion is the version of the records that this build writes. A kind whose JSON
@@ -82,16 +73,6 @@ func (k kind) String() string {
 		return "pass"
 	case kindSnapshot:
 		return "snapshot"
-	case kindRun:
-		return "run"
-	case kindQueued:
-		return "queued work"
-	case kindWholeWorkflow:
-		return "whole workflow"
-	case kindLastPass:
-		return "last pass"
-	case kindMeasures:
-		return "measures"
 	case kindComplete:
 		return "end of the snapshot"
 	case kindRecord:
@@ -152,16 +133,6 @@ func decode(f frame) (record, error) {
 		return decodeAs[passHeld](f.payload)
 	case kindSnapshot:
 		return decodeAs[snapshotBegun](f.payload)
-	case kindRun:
-		return decodeAs[wholeRun](f.payload)
-	case kindQueued:
-		return decodeAs[queued](f.payload)
-	case kindWholeWorkflow:
-		return decodeAs[wholeWorkflow](f.payload)
-	case kindLastPass:
-		return decodeAs[lastPass](f.payload)
-	case kindMeasures:
-		return decodeAs[measured](f.payload)
 	case kindComplete:
 		return decodeAs[completed](f.payload)
 	case kindRecord:

@@ -4,6 +4,7 @@ package journal
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,8 +120,11 @@ func writeEntries(ctx context.Context, out *synced, of *memory.Dump, segment int
 	if err := write(entry{kindSnapshot, snapshotBegun{segment}}); err != nil {
 		return err
 	}
-	for e := range entries(of) {
-		if err := errors.Join(ctx.Err(), write(e)); err != nil {
+	for e, err := range entries(of) {
+		if err := cmp.Or(err, ctx.Err()); err != nil {
+			return err
+		}
+		if err := write(e); err != nil {
 			return err
 		}
 	}

@@ -210,7 +210,7 @@ func TestDamagedSnapshotsAreRefusedAndNamed(t *testing.T) {
 		if want := name + " cannot be read at offset "; err == nil || !strings.Contains(err.Error(), want) {
 			t.Fatalf("%s at %d: Open = %v, want %q", how, at, err, want)
 		}
-		if frame.Kind == "run" && at > frame.Offset+100 && !strings.Contains(err.Error(), "(run of run d0000000") {
+		if strings.Contains(frame.Payload, `"run":"`) && at > frame.Offset+100 && !strings.Contains(err.Error(), "(record of run d0000000") {
 			t.Errorf("%s at %d: Open = %v, want the run", how, at, err)
 		}
 	}
