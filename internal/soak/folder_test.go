@@ -50,7 +50,7 @@ func TestNothingAcceptedIsLostWhenAHostIsKilled(t *testing.T) {
 	customers, dismiss := context.WithCancel(t.Context())
 	defer dismiss()
 	orders := make(chan int)
-	go func() { orders <- l.run(loading, customers, longEvery) }()
+	go func() { orders <- l.run(loading, customers, shortEvery) }()
 	began := time.Now()
 	k := killer{cluster: f, rng: rand.New(rand.NewPCG(seed, 1))}
 	for n := 0; n < kills && !t.Failed(); n++ {
@@ -117,7 +117,7 @@ type killer struct {
 // its start, and the start that follows is killed too.
 func (k *killer) kill(ctx context.Context, n int) error {
 	hasty := n%4 == 3
-	life := 650*time.Millisecond + time.Duration(k.rng.Int64N(int64(300*time.Millisecond)))
+	life := time.Second + time.Duration(k.rng.Int64N(int64(400*time.Millisecond)))
 	if hasty {
 		life = time.Duration(k.rng.Int64N(int64(300 * time.Millisecond)))
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -41,22 +42,24 @@ func openFolder(ctx context.Context, folder datadir.Folder, log *slog.Logger) (_
 			close(f.failed)
 		},
 	})
-	switch {
-	case errors.Is(err, verification.ErrConflict):
-		err = fmt.Errorf("%w; end that host, or choose another folder", err)
-	case errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EPERM):
-		err = fmt.Errorf("%w; %s", err, notWritable)
-	case noSpace(err):
-		err = fmt.Errorf("%w; free some space, and start the host again", err)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cli.Setting("data-dir"), err)
+		return nil, fmt.Errorf("%s: %w", cli.Setting("data-dir"), advise(err))
 	}
 	return f, nil
 }
 
-// notWritable says what to do about a folder that the host cannot write.
-const notWritable = "choose a folder that the user of this process can write, or keep nothing with --memory"
+// advise adds to an error of a data folder what to do about it; nil stays nil.
+func advise(err error) error {
+	switch {
+	case errors.Is(err, verification.ErrConflict):
+		return fmt.Errorf("%w; end that host, or choose another folder", err)
+	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("%w; choose a folder that the user of this process can write, or keep nothing with --memory", err)
+	case noSpace(err):
+		return fmt.Errorf("%w; free some space, and start the host again", err)
+	}
+	return err
+}
 
 // noSpace reports whether a write failed for want of space: the disk is full, or a quota or a limit
 // of the process is reached.

@@ -121,9 +121,7 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 	added.checkDocuments(s, &p)
 	if folder := s.folder(); folder != "" {
 		warning, err := folder.Create()
-		if err != nil {
-			p.add("data-dir", "%w; %s", err, notWritable)
-		}
+		p.wrap("data-dir", advise(err))
 		if warning != "" {
 			o.warnings = append(o.warnings, warning)
 		}
@@ -396,6 +394,9 @@ func (o *opened) openDocuments(s settings, p *problems) verification.DocumentSto
 		return blob.Memory(documentMemory(), s.TenantDocumentBytes)
 	}
 	documents, err := blob.Folder(dir, s.TenantDocumentBytes)
+	if flag == "data-dir" {
+		err = advise(err)
+	}
 	p.wrap(flag, err)
 	return documents
 }
