@@ -16,7 +16,7 @@ import (
 
 // examineFolder returns the findings so far when the folder cannot be examined further.
 func (s *session) examineFolder(ctx context.Context, folder datadir.Folder) []finding {
-	const check, advice = "folder", "run verifyctl store check, and read the log of the host"
+	const check, advice = "folder", "read the log of the host"
 	db, err := s.openFolder(ctx, folder)
 	if err != nil {
 		return []finding{failed(check, pgerror.Explain(err).Error(), advice)}

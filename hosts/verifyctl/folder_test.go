@@ -4,6 +4,8 @@ package main
 
 import (
 	"compress/gzip"
+	"context"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -15,10 +17,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/datadir"
 	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/internal/operator"
+	"github.com/verifyd/verifyd/internal/pgadmin"
+	"github.com/verifyd/verifyd/verification"
 )
 
 func TestAFolderReadsTheSameWithoutItsHost(t *testing.T) {
@@ -215,4 +223,36 @@ func TestDamageIsFoundAndRemoved(t *testing.T) {
 	got := strings.ReplaceAll(string(w.transcript()), folder, "DIR")
 	got = regexp.MustCompile(`\{"pid.*\}`).ReplaceAllString(got, "(its holder)")
 	golden.Equal(t, "testdata/talks/store.txt", []byte(got))
+}
+
+func TestTheDoctorExaminesAFolder(t *testing.T) {
+	at := time.Now()
+	host := pgadmin.Host{Host: postgres.Host{Name: "one", Address: "127.0.0.1:8080", Roles: []string{"api", "worker"}}, SeenAt: at, Alive: true}
+	host.Facts = cli.HostFacts{SearchKey: "5ea5c4", Keys: []string{"k1"}, StoreBytes: 10 << 20, StoreLimit: 100 << 20}.String()
+	w := onFolderOf(t, operator.Host{Describe: func(context.Context) pgadmin.Host { return host }, Wake: func() {}})
+	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
+	w.ctl("apply testdata/bootstrap.yaml")
+	want := map[string]string{
+		"folder": "ok", "hosts": "ok", "journal": "ok", "memory": "ok", "work": "ok", "leases": "ok", "expiry": "ok", "deliveries": "ok",
+		"rescreening": "ok", "search": "ok", "bootstrap": "ok",
+	}
+	w.holdStatuses("doctor --json", want)
+	host.Bootstrap = "of another file"
+	host.Roles = []string{"api"}
+	w.start(onboarding, "person-1")
+	w.kit.Notices.FailWith(&verification.RetryError{Cause: errors.New("gone")}, errors.New("not now"))
+	w.start(records, "firm-1")
+	w.start(records, "firm-2")
+	w.kit.Settle()
+	w.clock = clock.System{} // the clock of the host stopped months ago
+	want["hosts"], want["work"], want["expiry"], want["deliveries"], want["bootstrap"] = "fail", "fail", "fail", "warn", "warn"
+	w.holdStatuses("doctor --json", want)
+	w.stop()
+	delete(want, "search")
+	w.transcript()
+	want["bootstrap"] = "ok"
+	w.holdStatuses("doctor --json", want)
+	if got := string(w.transcript()); !strings.Contains(got, "start one with verifyd serve --data-dir") {
+		t.Errorf("without a host, the doctor says %s", got)
+	}
 }

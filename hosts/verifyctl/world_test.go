@@ -138,8 +138,13 @@ func onPostgres(t *testing.T) *world {
 	return newWorld(t, s, postgresServer(), url)
 }
 
-// onFolder is a data folder with a host.
+// onFolder is a data folder that is served, like by a host.
 func onFolder(t *testing.T) *world {
+	t.Helper()
+	return onFolderOf(t, operator.Host{})
+}
+
+func onFolderOf(t *testing.T, host operator.Host) *world {
 	t.Helper()
 	folder := datadir.Folder(t.TempDir())
 	j, err := journal.Open(t.Context(), folder.Journal(), journal.Options{OpenedAt: enginetest.Began()})
@@ -149,7 +154,7 @@ func onFolder(t *testing.T) *world {
 	t.Cleanup(func() { _ = j.Close() }) // stop has closed it
 	w := newWorld(t, j, postgresServer(), "")
 	w.env["VERIFYD_DATA_DIR"] = string(folder)
-	held := operator.Hold(folder, j, operator.Host{})
+	held := operator.Hold(folder, j, host)
 	keys, err := cli.NewKeySet()
 	if err == nil {
 		err = os.WriteFile(folder.SigningKeys(), keys, 0o600)
