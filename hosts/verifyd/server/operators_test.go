@@ -39,6 +39,20 @@ func operate(t *testing.T, folder datadir.Folder) operator.Data {
 	return d
 }
 
+// within fails the test if a host does not do something in a time.
+func within(t *testing.T, d time.Duration, what string, done func() bool) {
+	t.Helper()
+	tick, timeout := time.NewTicker(20*time.Millisecond), time.After(d)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-timeout:
+			t.Fatalf("the host has not done it within %s: it %s", d, what)
+		}
+	}
+}
+
 func TestOperatorsReachARunningHost(t *testing.T) {
 	t.Parallel()
 	folder := newFolder(t)
@@ -65,15 +79,10 @@ func TestOperatorsReachARunningHost(t *testing.T) {
 	if err := d.SaveAccount(t.Context(), account[0]); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	within(t, 5*time.Second, "refuses an account that an operator has disabled", func() bool {
 		status, _, _ := s.call("GET", s.api+"/v1/runs/"+run.ID, "")
-		if status == http.StatusForbidden {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the host still serves an account that an operator has disabled")
-		}
-	}
+		return status == http.StatusForbidden
+	})
 	if err := h.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +113,7 @@ func TestABackupOfAHostThatIsKilledMeanwhile(t *testing.T) {
 	}
 	wait := func(n int64) {
 		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); accepted.Load() < n; time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%d runs were accepted, want %d", accepted.Load(), n)
-			}
-		}
+		within(t, 30*time.Second, "accepts more runs", func() bool { return accepted.Load() >= n })
 	}
 	wait(50)
 	before := int(accepted.Load())
