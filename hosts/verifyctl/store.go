@@ -38,7 +38,7 @@ func (c storeBackup) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.say(false, nil, "%s: %.1f MiB", oneLine(c.File), float64(size)/(1<<20))
+	return s.say(false, nil, "%s: %d bytes", oneLine(c.File), size)
 }
 
 // replaceFile writes a file that only its owner can read, completely before it gets its name.
