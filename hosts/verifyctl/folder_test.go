@@ -257,3 +257,22 @@ func TestTheDoctorExaminesAFolder(t *testing.T) {
 		t.Errorf("without a host, the doctor says %s", got)
 	}
 }
+
+func TestARedeliveryOfAFolderIsSentAtOnce(t *testing.T) {
+	var w *world
+	w = onFolderOf(t, operator.Host{
+		Describe: func(context.Context) pgadmin.Host { return pgadmin.Host{} },
+		Wake:     func() { w.kit.Engine.Wake() },
+	})
+	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
+	w.ctl("apply testdata/bootstrap.yaml")
+	w.kit.Notices.FailWith(&verification.RetryError{Cause: errors.New("gone")})
+	run := w.start(records, "firm-1").ID
+	w.kit.Settle()
+	before := len(w.kit.Notices.All())
+	w.ctl("webhook redeliver " + string(run))
+	w.kit.Settle() // the clock stands still, so the queue is not polled
+	if got := len(w.kit.Notices.All()); got != before+1 {
+		t.Errorf("%d notices were sent after the command, want 1:\n%s", got-before, w.transcript())
+	}
+}
