@@ -55,7 +55,7 @@ func (p recordPages[R]) read(ctx context.Context, s *Store) iter.Seq2[store.Reco
 		for {
 			q := s.db.NewSelect().Model((*R)(nil)).OrderExpr(p.columns).Limit(int64(limit))
 			if after != nil {
-				q = q.Where("(?) > (?)", bun.Safe(p.columns), bun.In(after))
+				q = q.Where("(?) > ?", bun.Safe(p.columns), bun.Tuple(after))
 			}
 			if p.filter != "" {
 				q = q.Where(p.filter)

@@ -186,7 +186,10 @@ func TestAKilledCopyIsContinued(t *testing.T) {
 		}
 		for _, kind := range store.RecordKinds() {
 			next, stop := iter.Pull2(to.Records(t.Context(), kind))
-			for wanted := range want.Records(t.Context(), kind) {
+			for wanted, failed := range want.Records(t.Context(), kind) {
+				if failed != nil {
+					t.Fatal(failed)
+				}
 				if got, err, _ := next(); err != nil || !cmp.Equal(wanted, got, cmpopts.EquateEmpty()) {
 					t.Fatalf("after %d kills: %v (-want +got):\n%s", kills, err, cmp.Diff(wanted, got, cmpopts.EquateEmpty()))
 				}

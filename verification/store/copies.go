@@ -56,6 +56,7 @@ func RecordKinds() []RecordKind {
 // Record is one record of a store: a TenantRecord, AccountRecord, WorkflowRecord, RunRecord,
 // MeasureRecord, IdempotencyKeyRecord, DeliveryRecord or PassRecord.
 type Record interface {
+	// Kind is the kind of the record.
 	Kind() RecordKind
 	// Key is the key among the records of the kind. Keys are ordered byte by byte.
 	Key() string

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
@@ -152,36 +151,35 @@ func TestCallsGoOnDuringASnapshot(t *testing.T) {
 
 // A journal of any length needs room in proportion to what the store has.
 func TestSnapshotsAreTakenWhenDue(t *testing.T) {
-	d := newFakeDisk()
-	s, err := journal.OpenDisk(t.Context(), d, journal.Options{SegmentBytes: 4000, SnapshotBytes: 20_000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 400 {
-		err := s.SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: strings.Repeat("a", i%100)})
+	synctest.Test(t, func(t *testing.T) {
+		d := newFakeDisk()
+		s, err := journal.OpenDisk(t.Context(), d, journal.Options{SegmentBytes: 4000, SnapshotBytes: 20_000})
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	deadline := time.Now().Add(time.Minute)
-	for size := d.size(); size > 30_000; size = d.size() {
-		if time.Now().After(deadline) {
-			t.Fatalf("the files have %d bytes", size)
+		for i := range 400 {
+			err := s.SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: strings.Repeat("a", i%100)})
+			if err != nil {
+				t.Error(err)
+			}
 		}
-		time.Sleep(time.Millisecond)
-	}
-	closed(t, s)
-	again, err := journal.OpenDisk(t.Context(), d.afterPowerLoss(), journal.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closed(t, again)
-	if found := again.Recovery(); found.Records > 300 {
-		t.Errorf("%d changes are made again, want only those since the last snapshot", found.Records)
-	}
-	if got, err := again.Tenant(t.Context(), tenant); err != nil || len(got.Name) != 99 {
-		t.Errorf("Tenant = %+v, %v", got, err)
-	}
+		synctest.Wait() // for the snapshot that is being taken
+		if size := d.size(); size > 30_000 {
+			t.Errorf("the files have %d bytes", size)
+		}
+		closed(t, s)
+		again, err := journal.OpenDisk(t.Context(), d.afterPowerLoss(), journal.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closed(t, again)
+		if found := again.Recovery(); found.Records > 300 {
+			t.Errorf("%d changes are made again, want only those since the last snapshot", found.Records)
+		}
+		if got, err := again.Tenant(t.Context(), tenant); err != nil || len(got.Name) != 99 {
+			t.Errorf("Tenant = %+v, %v", got, err)
+		}
+	})
 }
 
 func TestDamagedSnapshotsAreRefusedAndNamed(t *testing.T) {

@@ -18,10 +18,10 @@ var Files embed.FS
 // VendorAddr is the address of the vendor in the bootstrap file.
 const VendorAddr = "127.0.0.1:9090"
 
-// The tenant and its account in the bootstrap file.
+// Tenant is the tenant in the bootstrap file, and ClientID its account.
 const (
 	Tenant   verification.TenantID = "0191f3c0-0000-7000-8000-00000000000a"
-	ClientID                       = "demo"
+	ClientID string                = "demo"
 )
 
 // The secrets of the vendor in the bootstrap file.
