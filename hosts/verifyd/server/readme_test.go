@@ -127,26 +127,26 @@ func shows(page, output string) bool {
 	return regexp.MustCompile("^" + strings.Join(parts, ".*") + "$").MatchString(plain(output))
 }
 
-// firstRun runs the commands of the first run of the quickstart on the host at an address, and calls
-// before before each. It returns the commands.
-func firstRun(t *testing.T, api string, before func()) (commands map[string]bool) {
+// follow runs the commands of a section of the quickstart in a shell, on the host at an address, and
+// calls before before each. The command make run is left to before. It returns the commands.
+func (s *shell) follow(section, api string, before func(command string)) (commands map[string]bool) {
+	t := s.t
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "quickstart.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	bash := startShell(t, t.TempDir())
 	commands = map[string]bool{}
-	for _, e := range examples(t, string(raw), "A first run") {
+	for _, e := range examples(t, string(raw), section) {
 		commands[e.command] = true
+		before(e.command)
 		if e.command == "make run" {
 			continue
 		}
-		before()
 		// A command that changes nothing is repeated until the vendor has called back.
 		repeatable := !strings.Contains(e.command, " -d ")
 		for deadline := time.Now().Add(time.Minute); ; {
-			output := strings.ReplaceAll(bash.run(strings.ReplaceAll(e.command, documented, api)), api, documented)
+			output := strings.ReplaceAll(s.run(strings.ReplaceAll(e.command, documented, api)), api, documented)
 			if shows(e.output, output) {
 				break
 			}
@@ -163,7 +163,7 @@ const documented = "http://127.0.0.1:8080"
 
 func TestTheFirstRunIsAsTheQuickstartShowsIt(t *testing.T) {
 	h := serveHost(t, onFolder(newFolder(t)))
-	commands := firstRun(t, h.api, func() {})
+	commands := startShell(t, t.TempDir()).follow("A first run", h.api, func(string) {})
 	for line := range strings.Lines(h.stderr.String()) {
 		line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), h.api, documented)
 		if command, is := strings.CutPrefix(line, "  "); is && !commands[command] && !strings.HasPrefix(command, documented+"/console") {
@@ -177,11 +177,18 @@ func TestAKillBeforeEachCommandChangesNothing(t *testing.T) {
 	folder := newFolder(t)
 	h, _ := startOn(t, folder, "127.0.0.1:0")
 	address := h.API
-	firstRun(t, address, func() {
+	bash := startShell(t, filepath.Dir(string(folder)))
+	bash.follow("A first run", address, func(string) {
 		if err := h.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		h, _ = startOn(t, folder, address)
+	})
+	bash.follow("Kill it", address, func(command string) { // which kills the host itself
+		if command == "make run" {
+			<-h.Ended()
+			h, _ = startOn(t, folder, address)
+		}
 	})
 }
 
