@@ -4,9 +4,11 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/datadir"
 	"github.com/verifyd/verifyd/internal/process"
 
@@ -220,6 +223,85 @@ func TestALostOrDamagedKeyIsNotReplaced(t *testing.T) {
 		}
 	}
 	serveHost(t, onFolder(folder))
+}
+
+func TestAKeyOfTheSettingsWins(t *testing.T) {
+	folder := newFolder(t)
+	keys := filepath.Join(t.TempDir(), "keys.json")
+	set, err := cli.NewKeySet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(keys, set, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	own := onFolder(folder, "VERIFYD_SIGNING_KEY_FILE", keys, "VERIFYD_SEARCH_KEY", strings.Repeat("k", 32))
+	if err := serveHost(t, own).end(); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{folder.SigningKeys(), folder.SearchKey()} {
+		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v, want no file", file, err)
+		}
+	}
+	if got, want := refusal(t, onFolder(folder)), "set --signing-key-file (VERIFYD_SIGNING_KEY_FILE) as it was before"; !strings.Contains(got, want) {
+		t.Errorf("without the settings: %s, want %s", got, want)
+	}
+	if err := os.WriteFile(folder.SearchKey(), []byte(strings.Repeat("x", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveHost(t, own)
+	if got, want := s.stderr.String(), "the search key is not the one in the data folder"; !strings.Contains(got, want) {
+		t.Errorf("the log has no %q:\n%s", want, got)
+	}
+}
+
+func TestAManualClockBeginsAgainOnAFolder(t *testing.T) {
+	own := onFolder(newFolder(t), "VERIFYD_CLOCK", "manual")
+	s := serveHost(t, own)
+	if status, raw, _ := s.call("POST", s.admin+"/clock/advance", `{"seconds":86400}`); status != http.StatusOK {
+		t.Fatalf("advance = %d %s", status, raw)
+	}
+	r := s.run("POST", s.api+onboarding, `{"reference_id":"person-1"}`)
+	s.answer(r.ID, "consent_submitted", `{"payload":{"consent_status":"success"}}`)
+	if err := s.end(); err != nil {
+		t.Fatal(err)
+	}
+	s = serveHost(t, own) // a day before the run was started
+	s.answer(r.ID, "details_submitted", clean)
+	if status, raw, _ := s.call("POST", s.admin+"/clock/advance", `{"seconds":30}`); status != http.StatusOK {
+		t.Fatalf("advance = %d %s", status, raw)
+	}
+	if got := s.run("GET", s.api+"/v1/runs/"+r.ID, ""); got.Status != "completed" {
+		t.Errorf("the run is %+v, want it completed", got)
+	}
+}
+
+func TestAProgramServesAHostOnAFolder(t *testing.T) {
+	folder, id := newFolder(t), ""
+	for range 2 {
+		ctx, stop := context.WithCancel(t.Context())
+		program := httptest.NewUnstartedServer(nil)
+		url := "http://" + program.Listener.Addr().String()
+		handler, wait, err := server.Handler(ctx, []string{
+			"--data-dir", string(folder), "--public-url", url, "--admin-addr", "127.0.0.1:0", "--bootstrap", bootstrapFile(t, oneFile), "--log-level", "error",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		program.Config.Handler = handler
+		program.Start()
+		s := &served{t: t, api: url}
+		if id == "" {
+			id = s.run("POST", url+records, `{"reference_id":"person-1"}`).ID
+		}
+		s.run("GET", url+"/v1/runs/"+id, "")
+		stop()
+		if err := wait(); err != nil {
+			t.Errorf("wait = %v, want nil after a clean stop", err)
+		}
+		program.Close()
+	}
 }
 
 func TestSettingsOfAFolderExcludeOthers(t *testing.T) {

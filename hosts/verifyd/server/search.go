@@ -50,14 +50,20 @@ type searchFacts struct {
 	replaced bool   // the hosts of the database had another key at first
 }
 
-// useSearchKey compares the search key with the one that the hosts of the database had at
-// first, and logs what a reviewer would otherwise only notice as missing runs.
+// useSearchKey compares the search key with the one that the hosts of the database or the data
+// folder had at first, and logs what a reviewer would otherwise only notice as missing runs.
 func (h *host) useSearchKey(ctx context.Context, key []byte) (f searchFacts, err error) {
 	if key != nil {
 		f.check = cli.SearchCheck(key)
 	}
 	db := h.storage.database
 	switch {
+	case h.storage.folder != nil:
+		first, err := os.ReadFile(h.storage.folder.SearchKey())
+		if err == nil && !bytes.Equal(trimLine(first), key) {
+			h.log.Warn("the search key is not the one in the data folder: runs from before are not found by a person; remove the setting of the key")
+		}
+		return f, nil
 	case db == nil:
 		return f, nil
 	case key == nil:

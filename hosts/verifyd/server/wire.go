@@ -21,8 +21,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/verifyd/verifyd/adapters/blob"
-	"github.com/verifyd/verifyd/adapters/blob/s3"
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/expression"
@@ -373,33 +371,6 @@ func newClock(s settings) (c hostClock, manual *clock.Manual) {
 
 // newID returns a UUID that sorts by its creation time.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
-
-func (o *opened) openDocuments(s settings, p *problems) verification.DocumentStore {
-	if s.S3Endpoint != "" {
-		bucket, err := s3.New(s3.Options{
-			Endpoint: s.S3Endpoint, Bucket: s.S3Bucket, Region: s.S3Region,
-			AccessKey: s.S3AccessKey, SecretKey: s.S3SecretKey, Secure: true,
-		})
-		p.wrap("s3-endpoint", err)
-		return bucket
-	}
-	dir, flag := s.BlobDir, "blob-dir"
-	if folder := s.folder(); dir == "" && folder != "" {
-		dir, flag = folder.Documents(), "data-dir"
-	}
-	if dir == "" {
-		if s.DatabaseURL != "" {
-			o.warnings = append(o.warnings, "uploaded documents are in the memory of this host only; set VERIFYD_BLOB_DIR or VERIFYD_S3_ENDPOINT to share them")
-		}
-		return blob.Memory(documentMemory(), s.TenantDocumentBytes)
-	}
-	documents, err := blob.Folder(dir, s.TenantDocumentBytes)
-	if flag == "data-dir" {
-		err = advise(err)
-	}
-	p.wrap(flag, err)
-	return documents
-}
 
 // secrets returns a function that returns the webhook secrets of a tenant, the
 // newest first.
