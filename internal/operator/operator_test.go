@@ -231,3 +231,18 @@ func TestASocketOfADeadProcessIsReplaced(t *testing.T) {
 		t.Error("Serve replaced a file that is no socket")
 	}
 }
+
+func TestAFolderOfAnotherUserIsNotOpened(t *testing.T) {
+	folder, held, _, stop := started(t)
+	stop()
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const other = 54321
+	if err := os.Chown(folder.Journal(), other, other); err != nil {
+		t.Skipf("only root can give a folder to another user: %v", err)
+	}
+	if _, err := operator.Open(t.Context(), folder, operator.Options{}); err == nil || !strings.Contains(err.Error(), "belongs to the user with the id 54321") {
+		t.Errorf("Open = %v, want the owner of the folder", err)
+	}
+}
