@@ -17,8 +17,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Client is the data of a folder through the host that has it. It is safe for concurrent use. A call returns
-// ErrUnavailable if the host does not answer.
+// Client is the data of a folder through the host that has it. It is safe for concurrent use.
+// A call returns ErrUnavailable if the host does not answer.
 type Client struct {
 	keyFile
 

@@ -1,7 +1,7 @@
 // Package operator lets verifyctl work on a host without a database. The host serves the ports
 // of its store on a socket in its data folder: JSON over HTTP, one route for each method. The
-// mode of the socket lets only the user of the host and root call it. If no host has the folder, verifyctl opens it
-// itself.
+// mode of the socket lets only the user of the host and root call it. If no host has the
+// folder, verifyctl opens it itself.
 package operator
 
 import (

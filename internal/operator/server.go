@@ -33,8 +33,8 @@ const (
 )
 
 // Serve serves the data of a folder on the socket of the folder until stop is called, which
-// waits for calls in flight, at most 5 seconds. Serve replaces the socket of a process that has died: the
-// caller must hold the folder.
+// waits for calls in flight, at most 5 seconds. Serve replaces the socket of a process that has
+// died: the caller must hold the folder.
 func Serve(ctx context.Context, folder datadir.Folder, data *Held, log *slog.Logger) (stop func(), err error) {
 	return serve(ctx, folder, data, data.Backup, log)
 }
