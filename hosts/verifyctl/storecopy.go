@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/verifyd/verifyd/internal/cli"
@@ -182,14 +181,18 @@ func (c *copyProgress) report(p storecopy.Progress) {
 		return
 	}
 	c.last = now
-	did, of := "copied", ""
-	if p.Target {
-		did = "verified"
-	}
 	rate := float64(p.Records) / now.Sub(c.began).Seconds()
-	if p.Total > 0 {
-		left := time.Duration(float64(max(0, p.Total-p.Records)) / rate * float64(time.Second))
-		of = fmt.Sprintf(" of %d (%s left)", p.Total, left.Round(time.Second))
+	line := fmt.Sprintf("copied %d", p.Records)
+	if p.Target {
+		line = fmt.Sprintf("verified %d", p.Records)
 	}
-	c.s.note(did + " " + strconv.Itoa(p.Records) + of + " " + string(p.Kind) + ", " + strconv.FormatFloat(rate, 'f', 0, 64) + " a second")
+	if p.Total > 0 {
+		line += fmt.Sprintf(" of %d", p.Total)
+	}
+	line += fmt.Sprintf(" %s, %.0f a second", p.Kind, rate)
+	if p.Total > 0 && rate > 0 {
+		left := time.Duration(float64(max(0, p.Total-p.Records)) / rate * float64(time.Second))
+		line += fmt.Sprintf(", %s left", left.Round(time.Second))
+	}
+	c.s.note(line)
 }

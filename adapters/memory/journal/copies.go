@@ -17,9 +17,9 @@ import (
 
 var _ store.CopyStore = (*Store)(nil)
 
-// errUnfinished is the cause of a refusal to open a folder with a part of a copy.
+// errUnfinished is returned for a folder with a part of a copy.
 func errUnfinished(source string) error {
-	return verification.Conflict("journal", "it has a part of a copy of "+source+": finish the copy, or remove the folder")
+	return fmt.Errorf("it has a part of a copy of %s: finish the copy, or remove the folder", source)
 }
 
 // Records implements store.CopyStore.

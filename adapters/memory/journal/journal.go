@@ -59,8 +59,8 @@ type Options struct {
 	// OpenedAt is the time that a second process is told about the holder of the folder;
 	// zero leaves it out.
 	OpenedAt time.Time
-	// Copying opens also the result of an unfinished copy, see store.CopyStore. Otherwise Open
-	// returns ErrConflict for it.
+	// Copying opens also the result of an unfinished copy, see store.CopyStore. Otherwise it is
+	// an error.
 	Copying bool
 	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger
