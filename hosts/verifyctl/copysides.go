@@ -17,8 +17,10 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/internal/operator"
 	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/internal/pgschema"
@@ -34,6 +36,7 @@ type copySide struct {
 		List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error)
 	}
 	keys   copyKeys
+	files  bootstrap.Ledger
 	name   string                                            // for people
 	folder datadir.Folder                                    // empty for a database
 	hosts  func(ctx context.Context) ([]pgadmin.Host, error) // nil for a folder, which is locked
@@ -87,7 +90,9 @@ func openFolderSide(ctx context.Context, folder datadir.Folder, o journal.Option
 	if err != nil {
 		return nil, err
 	}
-	return &copySide{CopyStore: j, lists: j, keys: folderKeys{folder}, name: name, folder: folder, close: j.Close}, nil
+	return &copySide{
+		CopyStore: j, lists: j, keys: folderKeys{folder}, files: operator.Hold(folder, j, operator.Host{}), name: name, folder: folder, close: j.Close,
+	}, nil
 }
 
 func openDatabaseSide(ctx context.Context, url string, copying bool) (*copySide, error) {
@@ -96,10 +101,11 @@ func openDatabaseSide(ctx context.Context, url string, copying bool) (*copySide,
 		return nil, pgerror.Explain(err)
 	}
 	config := s.Pool().Config().ConnConfig
+	admin := pgadmin.Of(s)
 	return &copySide{
-		CopyStore: s, lists: s, keys: databaseKeys{s},
+		CopyStore: s, lists: s, keys: databaseKeys{s}, files: admin,
 		name:  "postgres://" + net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database,
-		hosts: pgadmin.Of(s).Hosts,
+		hosts: admin.Hosts,
 		close: func() error {
 			s.Close()
 			return nil

@@ -9,9 +9,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/storecopy"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
@@ -73,6 +75,9 @@ func (c storeCopy) copy(ctx context.Context, s *session, from, to *copySide) ([]
 			if err = from.refuseHosts(ctx); err == nil {
 				keys, err = c.copyKeys(ctx, from, to)
 			}
+			if err == nil {
+				keys, err = copyFiles(ctx, from, to, keys)
+			}
 			return err
 		},
 	})
@@ -120,6 +125,35 @@ func (c storeCopy) copyKeys(ctx context.Context, from, to *copySide) (rows []cop
 		return nil, verification.Conflict("target", "it has another search key than the source: remove it, or use an empty target")
 	}
 	return append(rows, newCopyRow(storecopy.Row{Kind: "search key", Source: sumOf([]byte(check)), Target: sumOf([]byte(kept))})), nil
+}
+
+// copyFiles copies the record of which bootstrap files were applied, and appends its row.
+func copyFiles(ctx context.Context, from, to *copySide, rows []copyRow) ([]copyRow, error) {
+	files, err := from.files.AppliedFiles(ctx)
+	for _, f := range slices.Backward(files) { // the last one to be saved is the newest
+		if err == nil {
+			err = to.files.SaveAppliedFile(ctx, f)
+		}
+	}
+	if len(files) == 0 || err != nil {
+		return rows, err
+	}
+	kept, err := to.files.AppliedFiles(ctx)
+	row := storecopy.Row{Kind: "bootstrap files", Source: sumOfFiles(files), Target: sumOfFiles(kept)}
+	if row.Source != row.Target {
+		return nil, errors.Join(err, verification.Conflict("target", "it has other bootstrap files than the source: use an empty target"))
+	}
+	return append(rows, newCopyRow(row)), err
+}
+
+func sumOfFiles(files []pgadmin.AppliedFile) storecopy.Sum {
+	var all []byte
+	for _, f := range files {
+		all = append(append(append(all, f.Hash...), f.Names...), '\n')
+	}
+	sum := sumOf(all)
+	sum.Count = len(files)
+	return sum
 }
 
 func sumOf(raw []byte) storecopy.Sum {

@@ -50,7 +50,10 @@ func onCopies(t *testing.T) copies {
 	if err := os.CopyFS(a.Journal(), os.DirFS("../../adapters/memory/journal/testdata/v1")); err != nil {
 		t.Fatal(err)
 	}
-	for file, content := range map[string]string{a.SigningKeys(): copiedKeys + "\n", a.SearchKey(): copiedSearchKey + "\n"} {
+	for file, content := range map[string]string{
+		a.SigningKeys(): copiedKeys + "\n", a.SearchKey(): copiedSearchKey + "\n",
+		a.AppliedFiles(): `[{"Hash":"b","Names":"{}","AppliedAt":"2026-03-01T09:00:00Z"},{"Hash":"a","Names":"{}","AppliedAt":"2026-03-01T08:00:00Z"}]`,
+	} {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
