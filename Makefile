@@ -5,6 +5,7 @@
 GO           ?= go
 FUZZTIME     ?= 10s
 SOAK         ?= 10m
+KILLS        ?= 200
 TEST_TIMEOUT ?= 30m
 TESTFLAGS    ?=
 
@@ -142,8 +143,9 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./$$dir || exit 1; \
 		done; done
 
-soak: ## Kill hosts, the database and connections for SOAK (10m) and check that nothing is lost
+soak: ## Kill hosts, the database and connections for SOAK (10m), and a host on a folder KILLS (200) times, and check that nothing is lost
 	VERIFYD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run TestNothingAcceptedIsLostDuringFailures ./internal/soak
+	VERIFYD_SOAK_KILLS=$(KILLS) $(GO) test -count=1 -timeout 0 -v -run TestNothingAcceptedIsLostWhenAHostIsKilled ./internal/soak
 
 noisy: ## Measure how the load of one tenant affects another (20 minutes) and print a table
 	@$(GO) run ./internal/noisy/measure
