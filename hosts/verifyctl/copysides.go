@@ -61,8 +61,8 @@ func openSource(ctx context.Context, name string, now time.Time) (*copySide, err
 		return openDatabaseSide(ctx, name, false)
 	}
 	folder := datadir.Folder(name)
-	if info, err := os.Stat(folder.Journal()); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("%s is not a data folder: it has no journal", name)
+	if err := operator.Examine(folder); err != nil {
+		return nil, err
 	}
 	return openFolderSide(ctx, folder, journal.Options{OpenedAt: now})
 }
@@ -83,7 +83,7 @@ func openFolderSide(ctx context.Context, folder datadir.Folder, o journal.Option
 	if err != nil {
 		return nil, err
 	}
-	j, err := journal.Open(ctx, folder.Journal(), o)
+	held, err := operator.Take(ctx, folder, o)
 	if errors.Is(err, verification.ErrConflict) {
 		err = fmt.Errorf("%w: end the host", err)
 	}
@@ -91,7 +91,7 @@ func openFolderSide(ctx context.Context, folder datadir.Folder, o journal.Option
 		return nil, err
 	}
 	return &copySide{
-		CopyStore: j, lists: j, keys: folderKeys{folder}, files: operator.Hold(folder, j, operator.Host{}), name: name, folder: folder, close: j.Close,
+		CopyStore: held, lists: held, keys: folderKeys{folder}, files: held, name: name, folder: folder, close: held.Close,
 	}, nil
 }
 

@@ -87,10 +87,16 @@ func attempt(ctx context.Context, folder datadir.Folder, o Options) (Data, error
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, err
 	}
-	if err := owned(folder); err != nil {
+	return Take(ctx, folder, journal.Options{OpenedAt: o.Now, Log: o.Log})
+}
+
+// Take opens a folder that no host has, or makes one. It returns an error if the folder is of
+// another user, and ErrConflict if a process has it.
+func Take(ctx context.Context, folder datadir.Folder, o journal.Options) (*Held, error) {
+	if err := owned(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	j, err := journal.Open(ctx, folder.Journal(), journal.Options{OpenedAt: o.Now, Log: o.Log})
+	j, err := journal.Open(ctx, folder.Journal(), o)
 	if err != nil {
 		return nil, err
 	}
