@@ -13,10 +13,18 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/internal/datadir"
 )
 
 func TestSigningKeysAreReloadedOnSIGHUP(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "keys.json")
+	file, folder := filepath.Join(t.TempDir(), "keys.json"), datadir.Folder(t.TempDir())
+	t.Run("of the settings", func(t *testing.T) { reloadKeys(t, file, map[string]string{"VERIFYD_SIGNING_KEY_FILE": file}) })
+	t.Run("of the data folder", func(t *testing.T) { reloadKeys(t, folder.SigningKeys(), onFolder(folder)) })
+}
+
+// reloadKeys replaces the file of the keys of a host that runs.
+func reloadKeys(t *testing.T, file string, settings map[string]string) {
+	t.Helper()
 	first, err := token.NewKeys()
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +39,7 @@ func TestSigningKeysAreReloadedOnSIGHUP(t *testing.T) {
 		}
 	}
 	write(first)
-	s := serveHost(t, map[string]string{"VERIFYD_SIGNING_KEY_FILE": file})
+	s := serveHost(t, settings)
 	reloads := 0
 	reload := func(says string) {
 		t.Helper()
