@@ -46,12 +46,12 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
 		if err != nil {
 			return err
 		}
-		last, err = s.changed(func() (kind, []byte, error) {
+		last, _, err = s.changed(func() (kind, []byte, error) {
 			if err := saved.apply(ctx, s.memory); err != nil {
 				return 0, nil, err
 			}
 			return kindRecord, payload, nil
-		})
+		}, false)
 		if err != nil {
 			return err
 		}

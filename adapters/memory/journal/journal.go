@@ -193,7 +193,10 @@ func (s *Store) Close() error {
 // adds none. It returns when that and all earlier records are on disk, so that also a refusal
 // tells nothing that a crash could undo.
 func (s *Store) change(f func() (k kind, payload []byte, err error)) error {
-	g, err := s.changed(f)
+	g, mine, err := s.changed(f, true)
+	if mine != nil {
+		s.writer.commit(mine)
+	}
 	if g != nil {
 		<-g.done
 		if g.err != nil {
@@ -203,18 +206,20 @@ func (s *Store) change(f func() (k kind, payload []byte, err error)) error {
 	return err
 }
 
-func (s *Store) changed(f func() (k kind, payload []byte, err error)) (*group, error) {
+// changed calls f and adds its record, and returns the group to wait for. With lead, it may
+// also return that group as one to commit, see writer.addLocked.
+func (s *Store) changed(f func() (k kind, payload []byte, err error), lead bool) (g, mine *group, err error) {
 	w := s.writer
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.servingLocked(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	k, payload, err := f()
 	if payload != nil {
-		w.addLocked(k, payload)
+		mine = w.addLocked(k, payload, lead)
 	}
-	return w.newestLocked(), err
+	return w.newestLocked(), mine, err
 }
 
 // record calls f and adds the record r unless f fails.

@@ -26,13 +26,15 @@ type group struct {
 
 func newGroup(buffer []byte) *group { return &group{frames: buffer[:0], done: make(chan struct{})} }
 
-// writer writes groups of records, one after the other.
+// writer writes groups of records, one after the other. While nothing is being written, the
+// call that adds a record writes it itself, because to wake another goroutine takes time;
+// what is added meanwhile is the next group, which run writes.
 type writer struct {
 	// mu fixes the order of the records. It is held while a call changes the memory store.
 	mu      sync.Mutex
 	filling *group // takes the next records
 	sealed  *group // is written before filling; nil unless a snapshot begins
-	writing *group // nil while the writer is idle
+	writing *group // nil while nothing is being written
 	err     error  // what callers are told once a write has failed
 	cause   error  // why it has failed
 	closing bool
@@ -44,7 +46,8 @@ type writer struct {
 	due   chan struct{} // receives a value when a snapshot is due
 	wake  chan struct{}
 	ended chan struct{}
-	out   segments // only the goroutine of the writer uses it
+	out   segments // for the goroutine that writes
+	spare []byte   // the buffer of a later group
 	fail  func(error)
 }
 
@@ -55,10 +58,15 @@ func newWriter(out segments, fail func(error)) *writer {
 	}
 }
 
-// addLocked adds a record. The caller holds mu.
-func (w *writer) addLocked(k kind, payload []byte) {
+// addLocked adds a record. If lead is true and nothing is being written, it returns the group
+// with the record, which the caller must commit after it has unlocked mu; otherwise nil.
+func (w *writer) addLocked(k kind, payload []byte, lead bool) (mine *group) {
 	w.filling.frames = appendFrame(w.filling.frames, k, currentVersion, payload)
+	if lead && w.writing == nil && w.sealed == nil {
+		return w.takeLocked()
+	}
 	w.wakeUp()
+	return nil
 }
 
 func (w *writer) wakeUp() {
@@ -89,15 +97,12 @@ func (w *writer) sealLocked() *group {
 }
 
 // takeLocked returns the group that is written next; nil if there is nothing to write.
-func (w *writer) takeLocked(buffer []byte) *group {
+func (w *writer) takeLocked() *group {
 	switch {
 	case w.sealed != nil:
 		w.writing, w.sealed = w.sealed, nil
-		w.wakeUp() // for the group after it
 	case len(w.filling.frames) > 0:
-		w.writing, w.filling = w.filling, newGroup(buffer)
-	default:
-		w.writing = nil
+		w.writing, w.filling, w.spare = w.filling, newGroup(w.spare), nil
 	}
 	return w.writing
 }
@@ -105,40 +110,44 @@ func (w *writer) takeLocked(buffer []byte) *group {
 // run writes groups until close is called or a write fails.
 func (w *writer) run() {
 	defer close(w.ended)
-	var buffer []byte
 	for range w.wake {
 		w.mu.Lock()
-		g, closing := w.takeLocked(buffer), w.closing
-		w.mu.Unlock()
-		if g == nil {
-			if closing {
-				return
-			}
+		if w.writing != nil { // commit calls wakeUp
+			w.mu.Unlock()
 			continue
 		}
-		err := w.write(g)
-		w.mu.Lock()
-		w.writing, w.end = nil, w.out.end()
-		if err != nil {
-			w.failLocked(err)
-		}
-		g.err = w.err
-		w.tail += int64(len(g.frames))
-		g.tail = w.tail
-		w.checkTailLocked()
-		if w.closing {
-			w.wakeUp()
-		}
+		g, ended := w.takeLocked(), w.closing || w.err != nil
 		w.mu.Unlock()
-		close(g.done)
-		if err != nil {
-			w.fail(err)
+		if g != nil {
+			w.commit(g)
+		} else if ended {
 			return
 		}
-		buffer = nil
-		if cap(g.frames) <= maxBuffer {
-			buffer = g.frames
-		}
+	}
+}
+
+// commit writes the group that takeLocked has returned.
+func (w *writer) commit(g *group) {
+	err := w.write(g)
+	w.mu.Lock()
+	w.writing, w.end = nil, w.out.end()
+	if err != nil {
+		w.failLocked(err)
+	}
+	g.err = w.err
+	w.tail += int64(len(g.frames))
+	g.tail = w.tail
+	w.checkTailLocked()
+	if cap(g.frames) <= maxBuffer {
+		w.spare = g.frames
+	}
+	if w.newestLocked() != nil || w.closing || err != nil {
+		w.wakeUp()
+	}
+	w.mu.Unlock()
+	close(g.done)
+	if err != nil {
+		w.fail(err)
 	}
 }
 
@@ -203,7 +212,7 @@ func (w *writer) failLocked(err error) {
 			close(g.done)
 		}
 	}
-	w.sealed = nil
+	w.sealed, w.filling = nil, newGroup(nil) // nothing is added any more
 }
 
 // servingLocked returns why no call is served any more; nil if calls are served.
