@@ -10,12 +10,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,22 +22,6 @@ import (
 
 	"github.com/verifyd/verifyd/hosts/verifyd/server"
 )
-
-// fileLimit is the variable with the maximum size of the files that the process writes, in bytes.
-const fileLimit = "VERIFYD_TEST_FILE_LIMIT"
-
-// limitFiles limits the files of this process as fileLimit says: writes beyond fail as on a full
-// disk.
-func limitFiles() {
-	limit, err := strconv.ParseUint(os.Getenv(fileLimit), 10, 64)
-	if err != nil {
-		return
-	}
-	signal.Ignore(syscall.SIGXFSZ) // so that the write fails instead
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
-		panic(err)
-	}
-}
 
 // onFolder are settings of a host on a data folder.
 func onFolder(folder datadir.Folder, more ...string) map[string]string {
@@ -347,53 +328,4 @@ func TestTheDemoIsNotMixedWithOtherData(t *testing.T) {
 	if err := serveHost(t, onFolder(own, "VERIFYD_BOOTSTRAP", file)).end(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func TestAFullDiskEndsTheHost(t *testing.T) {
-	t.Parallel()
-	folder := newFolder(t)
-	h, s := startOn(t, folder, "127.0.0.1:0", fileLimit+"=100000", "VERIFYD_LOG_LEVEL=error")
-	accepted := map[string]bool{}
-	for ended := false; !ended; {
-		status, raw, err := tryStart(s.api + onboarding)
-		switch {
-		case err == nil && status == http.StatusAccepted:
-			accepted[regexp.MustCompile(`"id":"(.+?)"`).FindStringSubmatch(raw)[1]] = true
-		case err == nil && status != http.StatusServiceUnavailable:
-			t.Errorf("a start on a full disk = %d %s, want 503", status, raw)
-		}
-		select {
-		case <-h.Ended():
-			ended = true
-		default:
-		}
-	}
-	last := regexp.MustCompile(`(?m)^verifyd: the journal in .* cannot be written, so the host has ended: write 0000000001\.journal: .*file too large; ` +
-		`free some space, and start the host again: it has everything that was accepted\n$`)
-	if code := h.Cmd.ProcessState.ExitCode(); code != 1 || len(last.FindAllString(h.Log.String(), -1)) != 1 || strings.Count(h.Log.String(), "verifyd: ") != 1 {
-		t.Errorf("the host ended with %d, %s; want 1, and one line that says what to do", code, h.Log)
-	}
-	_, s = startOn(t, folder, "127.0.0.1:0")
-	for id := range accepted {
-		s.run("GET", s.api+"/v1/runs/"+id, "")
-	}
-	if len(accepted) == 0 {
-		t.Error("no run was accepted before the disk was full")
-	}
-}
-
-// tryStart starts a run of the demo; it fails if the host ends.
-func tryStart(url string) (status int, body string, _ error) {
-	r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(`{"reference_id":"person-1"}`))
-	if err != nil {
-		return 0, "", err
-	}
-	r.Header = http.Header{"Client-Id": {"demo"}, "X-Api-Key": {"demo-key-for-local-use-only"}, "Content-Type": {"application/json"}}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return 0, "", err
-	}
-	defer response.Body.Close()
-	raw, err := io.ReadAll(response.Body)
-	return response.StatusCode, string(raw), err
 }
