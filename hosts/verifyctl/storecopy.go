@@ -127,23 +127,34 @@ func (c storeCopy) copyKeys(ctx context.Context, from, to *copySide) (rows []cop
 	return append(rows, newCopyRow(storecopy.Row{Kind: "search key", Source: sumOf([]byte(check)), Target: sumOf([]byte(kept))})), nil
 }
 
-// copyFiles copies the record of which bootstrap files were applied, and appends its row.
+// copyFiles copies the record of which bootstrap files were applied, the oldest first, and
+// appends its row.
 func copyFiles(ctx context.Context, from, to *copySide, rows []copyRow) ([]copyRow, error) {
 	files, err := from.files.AppliedFiles(ctx)
-	for _, f := range slices.Backward(files) { // the last one to be saved is the newest
-		if err == nil {
-			err = to.files.SaveAppliedFile(ctx, f)
-		}
-	}
-	if len(files) == 0 || err != nil {
-		return rows, err
+	if err != nil {
+		return nil, err
 	}
 	kept, err := to.files.AppliedFiles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	missing := len(files) - len(kept)
+	if missing < 0 || sumOfFiles(kept) != sumOfFiles(files[missing:]) {
+		return nil, verification.Conflict("target", "it has other bootstrap files than the source: use an empty target")
+	}
+	for _, f := range slices.Backward(files[:missing]) {
+		if err := to.files.SaveAppliedFile(ctx, f); err != nil {
+			return nil, err
+		}
+	}
+	if kept, err = to.files.AppliedFiles(ctx); err != nil || len(files) == 0 {
+		return rows, err
+	}
 	row := storecopy.Row{Kind: "bootstrap files", Source: sumOfFiles(files), Target: sumOfFiles(kept)}
 	if row.Source != row.Target {
-		return nil, errors.Join(err, verification.Conflict("target", "it has other bootstrap files than the source: use an empty target"))
+		row.Difference = "not the same in both"
 	}
-	return append(rows, newCopyRow(row)), err
+	return append(rows, newCopyRow(row)), nil
 }
 
 func sumOfFiles(files []pgadmin.AppliedFile) storecopy.Sum {

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
@@ -101,7 +103,7 @@ func TestACopyRefusesATargetWithOtherData(t *testing.T) {
 			func(m *memory.Store) error {
 				return m.SaveAccount(t.Context(), verification.Account{ClientID: "other"})
 			},
-			"among its accounts is other",
+			"it has data, and is no copy of the source: tenants: only the source has a0000000-0000-7000-8000-000000000001",
 		},
 		"a part of another copy": {
 			func(m *memory.Store) error { return m.SetUnfinishedCopy(t.Context(), "another source") },
@@ -127,6 +129,26 @@ func TestACopyRefusesATargetWithOtherData(t *testing.T) {
 				t.Errorf("%d runs were copied", len(runs))
 			}
 		})
+	}
+}
+
+func TestACompleteCopyIsOnlyVerified(t *testing.T) {
+	source, m := memory.New(), memory.New()
+	storereads.Fill(t, source, 3)
+	want := copied(t, source, m)
+	target, _ := failing(m, 0)
+	if diff := cmp.Diff(want, copied(t, source, target)); diff != "" || len(target.SaveRecordsCalls()) > 0 {
+		t.Errorf("another copy saves %d times, and says (-first +second):\n%s", len(target.SaveRecordsCalls()), diff)
+	}
+	if err := m.SaveAccount(t.Context(), verification.Account{ClientID: "of a host"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := storecopy.Copy(t.Context(), source, target, options())
+	if !errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), "accounts: only the target has of a host") {
+		t.Errorf("Copy = %v to a target that a host has used, want ErrConflict that says how it differs", err)
+	}
+	if unfinished, err := m.UnfinishedCopy(t.Context()); unfinished != "" || err != nil || len(target.SaveRecordsCalls()) > 0 {
+		t.Errorf("UnfinishedCopy = %q, %v, and %d calls save, want no change", unfinished, err, len(target.SaveRecordsCalls()))
 	}
 }
 
@@ -284,5 +306,61 @@ func TestAnUnfinishedCopyIsNotOpened(t *testing.T) {
 		if err := open(); err != nil {
 			t.Errorf("a complete copy: %v", err)
 		}
+	}
+}
+
+// TestACopyGoesOnAfterLostConnections ends the connections of the database while it is copied
+// to, and from.
+func TestACopyGoesOnAfterLostConnections(t *testing.T) {
+	source, d := memory.New(), openDatabase(t)
+	storereads.Fill(t, source, 2000)
+	back := openJournal(t, t.TempDir())
+	for _, path := range [][2]store.CopyStore{{source, d.Store}, {d.Store, back}} {
+		var lost atomic.Int64
+		end := make(chan struct{})
+		var ending sync.WaitGroup
+		ending.Go(func() {
+			for lost.Load() < 5 {
+				select {
+				case <-end:
+					return
+				case <-time.After(30 * time.Millisecond):
+				}
+				const others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+				if _, err := d.admin.Exec(t.Context(), others); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+		for {
+			rows, err := storecopy.Copy(t.Context(), path[0], path[1], options())
+			if errors.Is(err, verification.ErrUnavailable) {
+				lost.Add(1)
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rows {
+				if r.Difference != "" {
+					t.Errorf("after %d lost connections: %+v", lost.Load(), r)
+				}
+			}
+			break
+		}
+		close(end)
+		ending.Wait()
+		if lost.Load() == 0 {
+			t.Error("no copy has lost its connection: are they ended?")
+		}
+	}
+	for _, kind := range store.RecordKinds() {
+		if diff := cmp.Diff(all(t, source, kind), all(t, back, kind), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-source +copy of the copy):\n%s", kind, diff)
+		}
+	}
+	if err := back.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

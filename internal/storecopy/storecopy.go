@@ -64,35 +64,43 @@ const (
 )
 
 // Copy copies all records that the target does not have yet, and compares all records of
-// both. The source is not changed. If a copy is interrupted, the next one continues it. Copy
-// returns ErrConflict if the target has records that are not from a copy of this source. While
-// the rows have a difference, the target stays marked as unfinished.
+// both. The source is not changed. If a copy is interrupted, the next one continues it. While the
+// rows have a difference, the target stays marked as unfinished. Copy changes nothing and
+// returns ErrConflict if the target has a part of another copy, or if it has records and is no copy
+// of this source.
 func Copy(ctx context.Context, from, to store.CopyStore, o Options) (rows []Row, err error) {
 	if o.Report == nil {
 		o.Report = func(Progress) {}
 	}
-	if err := o.begin(ctx, to); err != nil {
+	complete, err := o.begin(ctx, to)
+	if err != nil {
 		return nil, err
 	}
 	for _, kind := range store.RecordKinds() {
-		sum, err := o.copyKind(ctx, from, to, kind)
+		r := Row{Kind: kind}
+		if complete {
+			r.Source, err = o.sum(ctx, from, Progress{Kind: kind})
+		} else {
+			r.Source, err = o.copyKind(ctx, from, to, kind)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("copy %s: %w", kind, err)
 		}
-		rows = append(rows, Row{Kind: kind, Source: sum})
+		rows = append(rows, r)
 	}
-	verified := true
 	for i := range rows {
 		r := &rows[i]
-		if r.Target, err = o.sum(ctx, to, r.Kind, r.Source.Count); err == nil && r.Target != r.Source {
-			verified = false
+		if r.Target, err = o.sum(ctx, to, Progress{Kind: r.Kind, Total: r.Source.Count, Target: true}); err == nil && r.Target != r.Source {
 			r.Difference, err = o.difference(ctx, from, to, r.Kind)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("verify %s: %w", r.Kind, err)
 		}
 	}
-	if !verified {
+	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Difference != "" }); i >= 0 {
+		if complete {
+			return nil, verification.Conflict("target", "it has data, and is no copy of the source: "+string(rows[i].Kind)+": "+rows[i].Difference)
+		}
 		return rows, nil
 	}
 	if o.Also != nil {
@@ -103,24 +111,22 @@ func Copy(ctx context.Context, from, to store.CopyStore, o Options) (rows []Row,
 	return rows, to.SetUnfinishedCopy(ctx, "")
 }
 
-// begin marks the target, which must be empty or marked with the same source.
-func (o Options) begin(ctx context.Context, to store.CopyStore) error {
+// begin marks the target. It must be empty or marked with the same source. Otherwise it may only
+// be a complete copy, whose last call may have failed after it was done.
+func (o Options) begin(ctx context.Context, to store.CopyStore) (complete bool, err error) {
 	source, err := to.UnfinishedCopy(ctx)
 	switch {
 	case err != nil || source == o.Source:
-		return err
+		return false, err
 	case source != "":
-		return verification.Conflict("target", "it has a part of a copy of "+source+", and not of "+o.Source+": finish that copy, or use an empty target")
+		return false, verification.Conflict("target", "it has a part of a copy of "+source+", and not of "+o.Source+": finish that copy, or use an empty target")
 	}
 	for _, kind := range store.RecordKinds() {
-		for r, err := range to.Records(ctx, kind) {
-			if err != nil {
-				return err
-			}
-			return verification.Conflict("target", "it is not empty, and has no unfinished copy: among its "+string(kind)+" is "+nameOf(r.Key()))
+		for _, err := range to.Records(ctx, kind) {
+			return err == nil, err
 		}
 	}
-	return to.SetUnfinishedCopy(ctx, o.Source)
+	return false, to.SetUnfinishedCopy(ctx, o.Source)
 }
 
 // nameOf returns a key as people read it.
@@ -266,10 +272,10 @@ func merge(from iter.Seq2[entry, error], next func() (entry, error, bool), f fun
 	return nil
 }
 
-// sum returns the sum of the records in the target.
-func (o Options) sum(ctx context.Context, to store.CopyStore, kind store.RecordKind, total int) (Sum, error) {
-	a := o.newAdder(Progress{Kind: kind, Total: total, Target: true})
-	for e, err := range o.entries(ctx, to, kind) {
+// sum returns the sum of the records of a store.
+func (o Options) sum(ctx context.Context, s store.CopyStore, p Progress) (Sum, error) {
+	a := o.newAdder(p)
+	for e, err := range o.entries(ctx, s, p.Kind) {
 		if err != nil {
 			return Sum{}, err
 		}

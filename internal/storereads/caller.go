@@ -67,6 +67,11 @@ func next(t *rapid.T, n int) []verification.Fact {
 		{verification.ReviewAsked{Node: "review", Label: "Review", Reason: "The names differ."}},
 		{verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove, By: "Asha", Identity: "asha@example.com"}},
 		{verification.Completed{Node: "done", Outcome: "approved"}},
+		{
+			verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: n, Visit: 1, Rescreen: "sanctions"},
+			verification.ResultRecorded{Node: "pan", Passed: true, Screening: &verification.Screening{List: "sanctions", ListVersion: fmt.Sprint(n % 3)}},
+			verification.Completed{Node: "done", Outcome: "approved"},
+		},
 	}).Draw(t, "facts")
 }
 
