@@ -62,8 +62,18 @@ func (k *Keys) SigningWith(kid string) (*Keys, error) {
 	return newKeys(append([]*Key{first}, others...))
 }
 
-// NewKeys returns a set of one new Ed25519 key.
+// NewKeys returns a set of one new Ed25519 key. Its kid does not begin with a hyphen, so that
+// no command takes it for a flag.
 func NewKeys() (*Keys, error) {
+	for {
+		keys, err := randomKeys()
+		if err != nil || !strings.HasPrefix(keys.IDs()[0], "-") { // 1 of 64 does
+			return keys, err
+		}
+	}
+}
+
+func randomKeys() (*Keys, error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make a signing key: %w", err)

@@ -268,3 +268,15 @@ func TestOtherKindsOfKeyAreRefused(t *testing.T) {
 func b64(n int) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("\x07", n)))
 }
+
+func TestNoNewKeyLooksLikeAFlag(t *testing.T) {
+	for range 500 {
+		keys, err := token.NewKeys()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id := keys.IDs()[0]; strings.HasPrefix(id, "-") {
+			t.Fatalf("a new key has the kid %q", id)
+		}
+	}
+}
