@@ -13,8 +13,10 @@ import (
 type Piece struct {
 	Run verification.RunRef
 	Key store.WorkKey
-	// Due is when the work is due; zero if it is not in the queue. Leased work is due when
-	// it was taken.
+	// Due is when the work is due; zero if it is not in the queue. Leased work is due when it
+	// was taken, because its host has died if this is asked for; but work that has lost a lease
+	// before is due when its lease ends, so that hosts that die one after the other do not
+	// lose five leases within seconds.
 	Due time.Time
 	// Attempt, Lost and LeftAt are those of store.Work.
 	Attempt, Lost int
@@ -36,14 +38,14 @@ func (s *Store) Piece(run verification.RunRef, key store.WorkKey) Piece {
 func (p *piece) state() Piece {
 	due := p.due
 	if p.leased {
-		due = p.taken
+		due = p.again
 	}
 	return Piece{p.run, p.WorkKey, due, p.attempt, p.lost, p.left, p.leased}
 }
 
 // set changes everything but the due time.
 func (p *piece) set(state Piece) {
-	p.attempt, p.lost, p.left, p.leased, p.taken, p.lease = state.Attempt, state.Lost, state.LeftAt, state.Taken, state.Due, ""
+	p.attempt, p.lost, p.left, p.leased, p.again, p.lease = state.Attempt, state.Lost, state.LeftAt, state.Taken, state.Due, ""
 }
 
 // SetPiece changes the state of a piece of work, and removes the piece if it is never due.

@@ -57,7 +57,7 @@ type piece struct {
 	lost     int
 	left     time.Time
 	leased   bool
-	taken    time.Time     // when it was leased
+	again    time.Time     // when it is due if its host has died
 	lease    store.LeaseID // empty unless the lease was taken from the queue
 }
 
@@ -76,7 +76,10 @@ func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Wor
 			if p.leased {
 				p.lost++
 			}
-			p.leased, p.taken, p.lease = true, r.Now, lease
+			p.leased, p.again, p.lease = true, r.Now, lease
+			if p.lost > 0 {
+				p.again = r.Now.Add(r.Lease)
+			}
 			q.put(p, r.Now.Add(r.Lease))
 			work = append(work, store.Work{
 				Kind: p.Kind, RunRef: p.run, Seq: p.Seq, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, LeftAt: p.left, Lease: lease,
@@ -243,9 +246,9 @@ func (q *queue) enqueue(run verification.RunRef, c store.Commit) {
 		due := c.Work[key]
 		p := &piece{pieceKey: pieceKey{key, run}, workflow: c.Summary.Workflow}
 		if p.leased = key.Kind == store.WorkAdvance && c.Hold == store.Leased; p.leased {
-			p.taken = due // unless an event says when
+			p.again = due // unless an event says when
 			if n := len(c.Events); n > 0 {
-				p.taken = c.Events[n-1].At
+				p.again = c.Events[n-1].At
 			}
 		}
 		q.remove(p.pieceKey)

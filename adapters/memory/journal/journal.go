@@ -19,7 +19,8 @@
 //	SetUnfinishedCopy           the call
 //
 // A call that is refused leaves no record. After a restart there are no leases: taken work
-// is due, and other work is due when it was before.
+// is due, unless it has lost a lease before; then it is due when the lease ends. Other work is due
+// when it was before.
 package journal
 
 import (

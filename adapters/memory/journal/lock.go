@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -23,6 +22,18 @@ type Holder struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host,omitempty"`
 	Since time.Time `json:"since,omitzero"`
+}
+
+// String describes the process for a message.
+func (h Holder) String() string {
+	text := fmt.Sprintf("process %d", h.PID)
+	if h.Host != "" {
+		text += " on " + h.Host
+	}
+	if !h.Since.IsZero() {
+		text += " since " + h.Since.Format(time.RFC3339)
+	}
+	return text
 }
 
 // lock locks the folder until the file is closed. It returns ErrConflict if another process,
@@ -41,9 +52,11 @@ func lock(root *os.Root, since time.Time) (*os.File, error) {
 func take(f *os.File, since time.Time) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		raw, err := io.ReadAll(io.LimitReader(f, 1000))
-		held := verification.Conflict("journal", "another host has the folder: "+strings.TrimSpace(string(raw)))
-		held.Cause = err
+		var h Holder
+		held := verification.Conflict("journal", "another host has the folder")
+		if held.Cause = json.NewDecoder(io.LimitReader(f, 1000)).Decode(&h); held.Cause == nil {
+			held.Message += ": " + h.String()
+		}
 		return held
 	}
 	if err != nil {

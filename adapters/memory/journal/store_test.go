@@ -163,6 +163,8 @@ func TestReadersSeeOnlyWhatIsOnDisk(t *testing.T) {
 	closed(t, s)
 }
 
+// Hosts that die one after the other soon end no run: work that was lost before is due when its
+// lease ends, and not at once.
 func TestARestartEndsLeasesAndCountsThem(t *testing.T) {
 	dir := t.TempDir()
 	take := func(s store.Store, now time.Time) []store.Work {
@@ -174,10 +176,8 @@ func TestARestartEndsLeasesAndCountsThem(t *testing.T) {
 	}
 	s := openIn(t, dir, journal.Options{})
 	now := start().Add(time.Minute)
-	for n := range 2 {
-		if err := startRun(t.Context(), s, n); err != nil {
-			t.Fatal(err)
-		}
+	if err := startRun(t.Context(), s, 0); err != nil {
+		t.Fatal(err)
 	}
 	leased := started(2)
 	leased.Hold, leased.Work[store.WorkKey{Kind: store.WorkAdvance}] = store.Leased, now.Add(time.Hour)
@@ -197,8 +197,11 @@ func TestARestartEndsLeasesAndCountsThem(t *testing.T) {
 		}
 		closed(t, s)
 		s = openIn(t, dir, journal.Options{})
-	}
-	if work := take(s, now.Add(time.Second)); len(work) != 3 {
-		t.Errorf("Take = %+v, want also the run that is due later", work)
+		if lost > 0 {
+			if early := take(s, now.Add(time.Hour-1)); len(early) > 0 {
+				t.Errorf("after %d restarts: Take = %+v before the lease has ended", lost+1, early)
+			}
+			now = now.Add(time.Hour)
+		}
 	}
 }

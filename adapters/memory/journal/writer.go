@@ -263,13 +263,13 @@ func (s *segments) next() error { return errors.Join(s.close(), s.begin(s.number
 func (s *segments) append(frames []byte) error {
 	n, err := s.file.Write(frames)
 	if err == nil && n < len(frames) {
-		err = io.ErrShortWrite
+		err = fmt.Errorf("write %s: %w", segmentName(s.number), io.ErrShortWrite)
+	}
+	if err == nil {
+		err = s.file.Sync()
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", segmentName(s.number), err)
-	}
-	if err := s.file.Sync(); err != nil {
-		return fmt.Errorf("sync %s: %w", segmentName(s.number), err)
+		return err
 	}
 	s.size += int64(n)
 	return nil

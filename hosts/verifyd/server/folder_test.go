@@ -167,7 +167,7 @@ func refusal(t *testing.T, vars map[string]string) string {
 func TestASecondHostIsToldWhoHasTheFolder(t *testing.T) {
 	folder := newFolder(t)
 	serveHost(t, onFolder(folder))
-	want := fmt.Sprintf(`^--data-dir \(VERIFYD_DATA_DIR\): .*another host has the folder: \{"pid":%d,"host":".+","since":"20.+Z"\}; end that host, or choose another folder$`, os.Getpid())
+	want := fmt.Sprintf(`^--data-dir \(VERIFYD_DATA_DIR\): .*another host has the folder: process %d on .+ since 20.+Z; end that host, or choose another folder$`, os.Getpid())
 	if got := refusal(t, onFolder(folder)); !regexp.MustCompile(want).MatchString(got) {
 		t.Errorf("a second host: %s, want %s", got, want)
 	}
