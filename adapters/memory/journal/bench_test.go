@@ -108,32 +108,106 @@ func completeRuns(ctx context.Context, s store.Store, runs, clients int) error {
 	return failed
 }
 
-// BenchmarkRuns completes runs on the journal, on the store in memory, and beside a loop that
-// writes a record of the same size and syncs it. Compare the results of one execution only.
+// BenchmarkRuns completes runs in memory, and on the journal. Each run needs recordsOfRun
+// records. Beside the journal, a loop writes and syncs as many bytes as the journal did for each
+// sync: alone, and while as many clients use a store in memory, because a sync takes longer
+// while the processors are busy. The floors are how many runs such a loop would have room for. Compare
+// the results of one execution only.
 func BenchmarkRuns(b *testing.B) {
 	for _, clients := range []int{1, 32} {
 		b.Run(fmt.Sprintf("memory/clients=%d", clients), func(b *testing.B) { benchRuns(b, memory.New(), clients) })
 		b.Run(fmt.Sprintf("journal/clients=%d", clients), func(b *testing.B) {
-			benchRuns(b, openIn(b, b.TempDir(), journal.Options{}), clients)
+			folder, err := journal.FolderDisk(b.TempDir())
+			if err != nil {
+				b.Fatal(err)
+			}
+			d := &countingDisk{Disk: folder}
+			s, err := journal.OpenDisk(b.Context(), d, journal.Options{SnapshotBytes: math.MaxInt64})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer closed(b, s)
+			d.syncs.Store(0)
+			d.bytes.Store(0)
+			benchRuns(b, s, clients)
+			syncs, size := d.syncs.Load(), d.bytes.Load()/d.syncs.Load()
+			b.StopTimer()
+			b.ReportMetric(float64(b.N*recordsOfRun)/float64(syncs), "records/sync")
+			runs := float64(b.N) / float64(syncs) // for each sync
+			b.ReportMetric(runs*syncsPerSecond(b, size), "floor-runs/s")
+			stop := useMemory(b, clients)
+			b.ReportMetric(runs*syncsPerSecond(b, size), "busy-floor-runs/s")
+			stop()
 		})
 	}
-	b.Run("sync", func(b *testing.B) {
-		f, err := os.Create(filepath.Join(b.TempDir(), "file"))
-		if err != nil {
+}
+
+// recordsOfRun is the number of records of completeRun: six commits, and that the notice is
+// taken and finished.
+const recordsOfRun = 8
+
+// countingDisk counts the syncs of segments and their bytes.
+type countingDisk struct {
+	journal.Disk
+	syncs, bytes atomic.Int64
+}
+
+func (d *countingDisk) Create(name string) (journal.File, error) {
+	f, err := d.Disk.Create(name)
+	return countedFile{f, d}, err
+}
+
+type countedFile struct {
+	journal.File
+	disk *countingDisk
+}
+
+func (f countedFile) Write(b []byte) (int, error) {
+	f.disk.bytes.Add(int64(len(b)))
+	return f.File.Write(b)
+}
+
+func (f countedFile) Sync() error {
+	f.disk.syncs.Add(1)
+	return f.File.Sync()
+}
+
+// syncsPerSecond returns how often a file can be appended to and synced.
+func syncsPerSecond(b *testing.B, size int64) float64 {
+	b.Helper()
+	f, err := os.Create(filepath.Join(b.TempDir(), "file"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	record, start := make([]byte, size), time.Now()
+	const syncs = 2000
+	for range syncs {
+		if _, err := f.Write(record); err != nil {
 			b.Fatal(err)
 		}
-		defer func() { _ = f.Close() }()
-		record := make([]byte, 600)
-		for b.Loop() {
-			if _, err := f.Write(record); err != nil {
-				b.Fatal(err)
-			}
-			if err := f.Sync(); err != nil {
-				b.Fatal(err)
-			}
+		if err := f.Sync(); err != nil {
+			b.Fatal(err)
 		}
-		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "syncs/s")
-	})
+	}
+	return syncs / time.Since(start).Seconds()
+}
+
+// useMemory completes runs in memory until stop is called.
+func useMemory(b *testing.B, clients int) (stop func()) {
+	b.Helper()
+	ctx, cancel := context.WithCancel(b.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			_ = completeRuns(ctx, memory.New(), 10_000, clients) // fails at the end
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
 }
 
 func benchRuns(b *testing.B, s store.Store, clients int) {
