@@ -2,9 +2,12 @@
 package datadir
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Folder is the path of a data folder.
@@ -17,13 +20,13 @@ const Default Folder = "data"
 const mode = 0o700
 
 // Create creates the folder if it is missing, so that it survives a loss of power. It returns
-// a warning if other users can open a folder that existed.
+// a warning if other users can open a folder that existed, and the error of CheckOwner.
 func (f Folder) Create() (warning string, err error) {
-	switch info, err := os.Stat(string(f)); {
-	case err == nil && info.Mode().Perm()&^mode != 0:
-		return fmt.Sprintf("other users of this machine can open the data folder %s (mode %04o): chmod 700 %[1]s", f, info.Mode().Perm()), nil
-	case err == nil:
-		return "", nil
+	if info, err := os.Stat(string(f)); err == nil {
+		if info.Mode().Perm()&^mode != 0 {
+			warning = fmt.Sprintf("other users of this machine can open the data folder %s (mode %04o): chmod 700 %[1]s", f, info.Mode().Perm())
+		}
+		return warning, f.CheckOwner()
 	}
 	if err = os.MkdirAll(string(f), mode); err == nil {
 		err = syncFolder(filepath.Dir(filepath.Clean(string(f))))
@@ -32,6 +35,26 @@ func (f Folder) Create() (warning string, err error) {
 		return "", fmt.Errorf("create the data folder: %w", err)
 	}
 	return "", nil
+}
+
+// CheckOwner returns an error if the folder has a journal of another user, who could not read
+// what this process writes.
+func (f Folder) CheckOwner() error {
+	info, err := os.Stat(f.Journal())
+	if errors.Is(err, fs.ErrPermission) {
+		info, err = os.Stat(string(f))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to the user with the id %d, who could not read what this process writes: run it as that user, or, while no host has the folder, give all of it to the user of this process: chown -R %d %[1]s",
+			f, s.Uid, os.Geteuid())
+	}
+	return nil
 }
 
 // Journal returns the folder of the journal, whose lock guards the whole data folder.

@@ -93,7 +93,7 @@ func attempt(ctx context.Context, folder datadir.Folder, o Options) (Data, error
 // Take opens a folder that no host has, or makes one. It returns an error if the folder is of
 // another user, and ErrConflict if a process has it.
 func Take(ctx context.Context, folder datadir.Folder, o journal.Options) (*Held, error) {
-	if err := owned(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := folder.CheckOwner(); err != nil {
 		return nil, err
 	}
 	j, err := journal.Open(ctx, folder.Journal(), o)
@@ -101,17 +101,4 @@ func Take(ctx context.Context, folder datadir.Folder, o journal.Options) (*Held,
 		return nil, err
 	}
 	return Hold(folder, j, Host{}), nil
-}
-
-// owned returns an error if the folder is of another user: the host could not read what this
-// process writes.
-func owned(folder datadir.Folder) error {
-	info, err := os.Stat(folder.Journal())
-	if err != nil {
-		return err
-	}
-	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to the user with the id %d, and no host has it: run this command as that user, or what it writes is unreadable for the host", folder, s.Uid)
-	}
-	return nil
 }

@@ -23,7 +23,8 @@ func (o *opened) openDocuments(s settings, p *problems) verification.DocumentSto
 		return bucket
 	}
 	dir, flag := s.BlobDir, "blob-dir"
-	if folder := s.folder(); dir == "" && folder != "" {
+	folder := s.folder()
+	if dir == "" && folder != "" {
 		dir, flag = folder.Documents(), "data-dir"
 	}
 	if dir == "" {
@@ -34,7 +35,7 @@ func (o *opened) openDocuments(s settings, p *problems) verification.DocumentSto
 	}
 	documents, err := blob.Folder(dir, s.TenantDocumentBytes)
 	if flag == "data-dir" {
-		err = advise(err)
+		err = advise(folder, err)
 	}
 	p.wrap(flag, err)
 	return documents

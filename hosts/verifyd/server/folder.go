@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,16 +44,19 @@ func openFolder(ctx context.Context, folder datadir.Folder, log *slog.Logger) (_
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cli.Setting("data-dir"), advise(err))
+		return nil, fmt.Errorf("%s: %w", cli.Setting("data-dir"), advise(folder, err))
 	}
 	return f, nil
 }
 
 // advise adds to an error of a data folder what to do about it; nil stays nil.
-func advise(err error) error {
+func advise(folder datadir.Folder, err error) error {
+	_, none := os.Stat(folder.Journal())
 	switch {
 	case errors.Is(err, verification.ErrConflict):
 		return fmt.Errorf("%w; end that host, or choose another folder", err)
+	case errors.Is(err, fs.ErrPermission) && none == nil:
+		return fmt.Errorf("%w; all of the folder must belong to the user of this process: chown -R %d %s", err, os.Geteuid(), folder)
 	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("%w; choose a folder that the user of this process can write, or keep nothing with --memory", err)
 	case noSpace(err):

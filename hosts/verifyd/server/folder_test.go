@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +172,39 @@ func TestASecondHostIsToldWhoHasTheFolder(t *testing.T) {
 	if got := refusal(t, onFolder(folder)); !regexp.MustCompile(want).MatchString(got) {
 		t.Errorf("a second host: %s, want %s", got, want)
 	}
+}
+
+func TestAFolderOfAnotherUserIsNotServed(t *testing.T) {
+	folder := newFolder(t)
+	if err := serveHost(t, onFolder(folder)).end(); err != nil {
+		t.Fatal(err)
+	}
+	before := files(t, folder)
+	const other = 54321
+	if err := os.Chown(folder.Journal(), other, other); err != nil {
+		t.Skipf("only root can give a folder to another user: %v", err)
+	}
+	want := fmt.Sprintf("--data-dir (VERIFYD_DATA_DIR): %s belongs to the user with the id 54321, who could not read what this process writes: run it as that user, or, "+
+		"while no host has the folder, give all of it to the user of this process: chown -R %d %[1]s", folder, os.Geteuid())
+	if got := refusal(t, onFolder(folder)); got != want {
+		t.Errorf("a host of another user: %s, want %s", got, want)
+	}
+	if after := files(t, folder); !slices.Equal(after, before) {
+		t.Errorf("the folder has %v, want %v as before", after, before)
+	}
+}
+
+// files returns the names of all files in a folder.
+func files(t *testing.T, folder datadir.Folder) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(string(folder), func(path string, _ os.DirEntry, err error) error {
+		names = append(names, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
 
 func TestALostOrDamagedKeyIsNotReplaced(t *testing.T) {

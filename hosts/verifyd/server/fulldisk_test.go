@@ -51,7 +51,7 @@ func TestAFullDiskEndsTheHost(t *testing.T) {
 		default:
 		}
 	}
-	last := regexp.MustCompile(`(?m)^verifyd: the journal in .* cannot be written, so the host has ended: write 0000000001\.journal: .*file too large; ` +
+	last := regexp.MustCompile(`(?m)^verifyd: the journal in .* cannot be written, so the host has ended: write .*0000000001\.journal: file too large; ` +
 		`free some space, and start the host again: it has everything that was accepted\n$`)
 	if code := h.Cmd.ProcessState.ExitCode(); code != 1 || len(last.FindAllString(h.Log.String(), -1)) != 1 || strings.Count(h.Log.String(), "verifyd: ") != 1 {
 		t.Errorf("the host ended with %d, %s; want 1, and one line that says what to do", code, h.Log)

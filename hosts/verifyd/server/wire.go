@@ -119,12 +119,12 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 	added.checkDocuments(s, &p)
 	if folder := s.folder(); folder != "" {
 		warning, err := folder.Create()
-		p.wrap("data-dir", advise(err))
+		p.wrap("data-dir", advise(folder, err))
 		if warning != "" {
 			o.warnings = append(o.warnings, warning)
 		}
 	}
-	if o.documents = added.documents; o.documents == nil {
+	if o.documents = added.documents; o.documents == nil && !p.of["data-dir"] {
 		o.documents = o.openDocuments(s, &p)
 	}
 	if s.SigningKeyFile != "" {
