@@ -3,6 +3,7 @@
 package server_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/verifyd/verifyd/internal/process"
 )
@@ -38,7 +40,7 @@ func TestAFullDiskEndsTheHost(t *testing.T) {
 	h, s := startOn(t, folder, "127.0.0.1:0", fileLimit+"=100000", "VERIFYD_LOG_LEVEL=error")
 	accepted := map[string]bool{}
 	for ended := false; !ended; {
-		status, raw, err := tryStart(s.api + onboarding)
+		status, raw, err := tryStart(s.api+onboarding, strings.NewReader(`{"reference_id":"person-1"}`))
 		switch {
 		case err == nil && status == http.StatusAccepted:
 			accepted[regexp.MustCompile(`"id":"(.+?)"`).FindStringSubmatch(raw)[1]] = true
@@ -65,6 +67,40 @@ func TestAFullDiskEndsTheHost(t *testing.T) {
 	}
 }
 
+// A request that is being received when the disk is full is answered before the host ends.
+func TestAFullDiskIsAnswered(t *testing.T) {
+	t.Parallel()
+	h, s := startOn(t, newFolder(t), "127.0.0.1:0", fileLimit+"=100000", "VERIFYD_LOG_LEVEL=error")
+	body, rest := io.Pipe()
+	answered := make(chan error, 1)
+	go func() {
+		status, raw, err := tryStart(s.api+onboarding, body)
+		if err == nil && status != http.StatusServiceUnavailable {
+			err = fmt.Errorf("%d %s", status, raw)
+		}
+		answered <- err
+	}()
+	if _, err := io.WriteString(rest, `{"reference_id":`); err != nil {
+		t.Fatal(err)
+	}
+	for status := http.StatusAccepted; status == http.StatusAccepted; {
+		status, _, _ = tryStart(s.api+onboarding, strings.NewReader(`{"reference_id":"person-1"}`))
+	}
+	time.Sleep(200 * time.Millisecond) // the host stops
+	if _, err := io.WriteString(rest, `"person-2"}`); err != nil {
+		t.Fatal(err)
+	}
+	_ = rest.Close() // always nil
+	if err := <-answered; err != nil {
+		t.Errorf("a start on a full disk: %v, want 503", err)
+	}
+	select {
+	case <-h.Ended():
+	case <-time.After(time.Minute):
+		t.Error("the host goes on")
+	}
+}
+
 func TestAFullDiskStopsTheStart(t *testing.T) {
 	t.Parallel()
 	_, err := process.StartHost(process.HostOptions{Program: os.Args[0], Name: "host", Env: []string{
@@ -76,8 +112,8 @@ func TestAFullDiskStopsTheStart(t *testing.T) {
 }
 
 // tryStart starts a run of the demo; it fails if the host ends.
-func tryStart(url string) (status int, body string, _ error) {
-	r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(`{"reference_id":"person-1"}`))
+func tryStart(url string, body io.Reader) (status int, answer string, _ error) {
+	r, err := http.NewRequest(http.MethodPost, url, body)
 	if err != nil {
 		return 0, "", err
 	}

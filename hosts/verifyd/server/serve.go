@@ -18,7 +18,7 @@ import (
 
 // serve calls ready and serves until ctx ends. Then it stops accepting requests, finishes
 // those in flight, and lets runs reach their next wait. It returns nil after a clean stop. If
-// the store fails, serve gives up what is in flight, and returns why the store has failed.
+// the store fails, serve only lets answers leave, and returns why the store has failed.
 func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 	defer func() {
 		h.close()
@@ -80,7 +80,7 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 		h.log.Info("stopping", "timeout", timeout)
 	case err = <-failed:
 	case <-h.storage.failed():
-		timeout = 0
+		timeout = min(timeout, failedTimeout)
 	}
 	h.health.ready.Store(false)
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
@@ -95,6 +95,9 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 	background.Wait()
 	return err
 }
+
+// failedTimeout is the maximum time for answers to leave when the store has failed.
+const failedTimeout = 2 * time.Second
 
 // announce writes what to try in the demo, and the ready line.
 func (h *host) announce(stdout, stderr io.Writer) error {
