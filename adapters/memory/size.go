@@ -37,11 +37,15 @@ func (t *table[K, V]) len() int {
 // Kept. Runs that exist go on. 0 means no limit.
 func (s *Store) Limit(bytes int64) { s.limit.Store(bytes) }
 
+// Refused returns the number of runs that the store has refused because of the limit.
+func (s *Store) Refused() int64 { return s.refused.Load() }
+
 // full returns why no run can be added; nil if one can.
 func (s *Store) full() error {
 	if limit := s.limit.Load(); limit == 0 || s.Kept() < limit {
 		return nil
 	}
+	s.refused.Add(1)
 	return verification.Unavailable("store", "the service has no memory left for new runs; runs that have started go on")
 }
 

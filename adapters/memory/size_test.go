@@ -82,6 +82,9 @@ func TestAFullStoreTakesNoNewRuns(t *testing.T) {
 	if kept := s.Kept(); n < 5 || n > 40 || kept < 20_000 || kept > 25_000 {
 		t.Errorf("%d runs and %d bytes fit in 20,000 bytes", n, kept)
 	}
+	if got := s.Refused(); got != 1 {
+		t.Errorf("Refused = %d, want 1", got)
+	}
 	if err := appendTo(t, s, 0, verification.Completed{Node: "done"}); err != nil {
 		t.Errorf("Append to a run that exists: %v", err)
 	}

@@ -34,6 +34,7 @@ type Store struct {
 	dumping    sync.Mutex   // held while a dump is open
 	kept       atomic.Int64 // the size of the runs
 	limit      atomic.Int64 // see Limit
+	refused    atomic.Int64 // runs, because of the limit
 }
 
 var _ store.Store = (*Store)(nil)

@@ -127,6 +127,9 @@ func (s *Store) Kept() int64 { return s.memory.Kept() }
 // Limit calls memory.Store.Limit.
 func (s *Store) Limit(bytes int64) { s.memory.Limit(bytes) }
 
+// Refused returns memory.Store.Refused.
+func (s *Store) Refused() int64 { return s.memory.Refused() }
+
 // create creates the folder so that it survives a loss of power.
 func create(dir string) error {
 	if _, err := os.Stat(dir); err == nil {

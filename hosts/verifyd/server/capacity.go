@@ -11,15 +11,21 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/verifyd/verifyd/internal/cli"
 )
 
 // capacity is how much the runs of a store in memory may need.
 type capacity struct {
 	store interface {
 		Kept() int64
+		Refused() int64
 		Limit(bytes int64)
 	}
 	limit int64 // in bytes; 0 for none
+
+	said    float64 // the level that the log has
+	refused int64   // how many runs had been refused at the last look
 }
 
 // newCapacity bounds a store to a share of the memory limit of the process, or of the memory of
@@ -38,10 +44,13 @@ func newCapacity(c capacity, share float64, machine memlimit.Provider, log *slog
 	return &c
 }
 
-// The shares of the limit at which the log says how much the runs need.
+// The shares of the limit at which the log says how much the runs need. A run that ends needs
+// less, so a store that refuses new runs may be a little below its limit: it counts as full
+// until it is nearlyFull.
 const (
-	halfFull = 0.5
-	full     = 1
+	halfFull   = 0.5
+	nearlyFull = 0.9
+	full       = 1
 )
 
 // share returns the share of the limit that the runs need; 0 without a limit.
@@ -55,12 +64,13 @@ func (c *capacity) share() float64 {
 // capacityEvery is the time between two looks at what the runs need.
 const capacityEvery = 10 * time.Second
 
-// watch logs when the store is half full and when it is full, until ctx ends.
-func (c *capacity) watch(ctx context.Context, log *slog.Logger) {
-	tick := time.NewTicker(capacityEvery)
+// watch logs when the store is half full and when it is full, until ctx ends. It looks at each
+// interval.
+func (c *capacity) watch(ctx context.Context, interval time.Duration, log *slog.Logger) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	for said := 0.0; ctx.Err() == nil; {
-		said = c.say(said, log)
+	for ctx.Err() == nil {
+		c.say(log)
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
@@ -68,23 +78,25 @@ func (c *capacity) watch(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// say logs a level that is reached and was not said before, and returns the level.
-func (c *capacity) say(said float64, log *slog.Logger) (level float64) {
-	share := c.share()
-	for _, l := range []float64{halfFull, full} {
-		if share >= l {
-			level = l
-		}
-	}
-	facts := []any{"bytes", c.store.Kept(), "limit", c.limit}
+// say logs a level that is reached and was not said before.
+func (c *capacity) say(log *slog.Logger) {
+	share, refused, level := c.share(), c.store.Refused(), 0.0
 	switch {
-	case level <= said:
-	case level == full:
-		log.Error("the runs need all the memory that they may: new runs get 503, and runs that exist go on; give the process more memory, or copy the data to PostgreSQL with verifyctl store copy", facts...)
-	default:
-		log.Warn("the runs need half of the memory that they may; plan for more memory, or for PostgreSQL", facts...)
+	case share >= full || refused > c.refused || c.said == full && share >= nearlyFull:
+		level = full
+	case share >= halfFull:
+		level = halfFull
 	}
-	return level
+	facts := []any{"bytes", c.store.Kept(), "limit", c.limit, "refused", refused}
+	switch {
+	case level <= c.said:
+	case level == full:
+		log.Error("the runs need all the memory that they may: new runs get 503, and runs that exist go on; "+
+			"give the process more memory, raise "+cli.Setting("store-memory")+", or copy the data to PostgreSQL with verifyctl store copy", facts...)
+	default:
+		log.Warn("the runs need half of the memory that "+cli.Setting("store-memory")+" gives them; plan for more memory, or for PostgreSQL", facts...)
+	}
+	c.said, c.refused = level, refused
 }
 
 // capacityGauges reads what the runs need.

@@ -1,17 +1,26 @@
 package server
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
-type sized struct{ kept, limit int64 }
+type sized struct{ kept, limit, refused int64 }
 
 func (s *sized) Kept() int64       { return s.kept }
+func (s *sized) Refused() int64    { return s.refused }
 func (s *sized) Limit(bytes int64) { s.limit = bytes }
 
 func TestRunsMayNeedAShareOfTheMemory(t *testing.T) {
@@ -49,26 +58,49 @@ func TestRunsMayNeedAShareOfTheMemory(t *testing.T) {
 func TestAFullStoreIsLoggedOnce(t *testing.T) {
 	s := &sized{}
 	c := &capacity{store: s, limit: 100}
-	said := 0.0
 	for _, step := range []struct {
-		kept int64
-		want string
+		kept, refused int64
+		want          string
 	}{
-		{49, ""},
-		{50, "level=WARN"},
-		{70, ""},
-		{100, "level=ERROR"},
-		{200, ""},
-		{60, ""}, // a run that ended needs less
-		{100, "level=ERROR"},
-		{10, ""},
-		{55, "level=WARN"},
+		{49, 0, ""},
+		{50, 0, "level=WARN"},
+		{70, 0, ""},
+		{100, 0, "level=ERROR"},
+		{200, 5, ""},
+		{60, 5, ""},            // runs that ended need less
+		{99, 6, "level=ERROR"}, // full since the last look
+		{99, 6, ""},
+		{99, 7, ""},
+		{10, 7, ""},
+		{55, 7, "level=WARN"},
 	} {
 		var log bytes.Buffer
-		s.kept = step.kept
-		said = c.say(said, slog.New(slog.NewTextHandler(&log, nil)))
-		if (step.want == "") != (log.Len() == 0) || !strings.Contains(log.String(), step.want) {
-			t.Errorf("at %d: log %q, want %q", step.kept, log.String(), step.want)
+		s.kept, s.refused = step.kept, step.refused
+		c.say(slog.New(slog.NewTextHandler(&log, nil)))
+		if (step.want == "") != (log.Len() == 0) || !strings.Contains(log.String(), step.want) ||
+			step.want != "" && !strings.Contains(log.String(), "--store-memory (VERIFYD_STORE_MEMORY)") {
+			t.Errorf("at %d with %d refused: log %q, want %q and the setting", step.kept, step.refused, log.String(), step.want)
 		}
+	}
+}
+
+// A store that has refused a run was full, although it is below its limit when the host looks.
+func TestAStoreThatWasFullIsLogged(t *testing.T) {
+	m := memory.New()
+	c := &capacity{store: m, limit: 1 << 20}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	read, write := io.Pipe()
+	go c.watch(ctx, time.Millisecond, slog.New(slog.NewTextHandler(write, nil)))
+	m.Limit(1)
+	e := []verification.Event{{At: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), Fact: verification.Started{ReferenceID: "person-1"}}}
+	for _, id := range []verification.RunID{"d0000000-0000-7000-8000-000000000001", "d0000000-0000-7000-8000-000000000002"} {
+		after := verification.Fold(id, e)
+		_ = m.Append(ctx, "a0000000-0000-7000-8000-000000000001", id, 0, store.NewCommit(verification.Run{}, after, e, time.UTC)) // the second is refused
+	}
+	time.AfterFunc(time.Minute, func() { _ = write.Close() })
+	line, err := bufio.NewReader(read).ReadString('\n')
+	if err != nil || !strings.Contains(line, "level=ERROR") || !strings.Contains(line, "refused=1") {
+		t.Errorf("the log has %q, %v; want an error", line, err)
 	}
 }

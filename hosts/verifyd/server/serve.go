@@ -53,7 +53,7 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 		background.Go(func() { h.heartbeat(working, db, time.Now) })
 	}
 	if c := h.storage.capacity; c != nil {
-		background.Go(func() { c.watch(working, h.log) })
+		background.Go(func() { c.watch(working, capacityEvery, h.log) })
 	}
 	if h.storage.keeps() && h.names.Tenants != nil {
 		background.Go(func() { h.nameUnlisted(working) })
