@@ -51,11 +51,12 @@ func (l *ledger) readLocked(ctx context.Context) (all []pgadmin.AppliedFile, err
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ctx.Err()
 	}
-	if err == nil {
-		err = json.Unmarshal(raw, &all)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read the applied bootstrap files: %w", err)
+	}
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, fmt.Errorf("read the applied bootstrap files: %s: %w; restore the file from a backup, or remove it: the next start with a bootstrap file makes it again, without the files of before",
+			l.file, err)
 	}
 	return all, ctx.Err()
 }

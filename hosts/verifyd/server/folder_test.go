@@ -240,6 +240,29 @@ func TestALostOrDamagedKeyIsNotReplaced(t *testing.T) {
 	serveHost(t, onFolder(folder))
 }
 
+func TestADamagedListOfAppliedFilesIsNamed(t *testing.T) {
+	folder := newFolder(t)
+	own := onFolder(folder, "VERIFYD_BOOTSTRAP", bootstrapFile(t, "tenants:\n  - {id: 0191f3c0-0000-7000-8000-00000000000b, name: Bank}\n"))
+	if err := serveHost(t, own).end(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(folder.AppliedFiles(), []byte("xx"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := refusal(t, own), folder.AppliedFiles()+": invalid character 'x' looking for beginning of value; restore the file from a backup, or remove it"; !strings.Contains(got, want) {
+		t.Errorf("with a damaged file: %s, want %s", got, want)
+	}
+	if err := os.Remove(folder.AppliedFiles()); err != nil {
+		t.Fatal(err)
+	}
+	if err := serveHost(t, own).end(); err != nil {
+		t.Fatal(err)
+	}
+	if raw, err := os.ReadFile(folder.AppliedFiles()); err != nil || !strings.Contains(string(raw), "AppliedAt") {
+		t.Errorf("the file is %s, %v; want it made again", raw, err)
+	}
+}
+
 func TestAKeyOfTheSettingsWins(t *testing.T) {
 	folder := newFolder(t)
 	keys := filepath.Join(t.TempDir(), "keys.json")
