@@ -62,7 +62,7 @@ func (c *capacity) share() float64 {
 }
 
 // capacityEvery is the time between two looks at what the runs need.
-const capacityEvery = 10 * time.Second
+const capacityEvery = time.Second
 
 // watch logs when the store is half full and when it is full, until ctx ends. It looks at each
 // interval.
