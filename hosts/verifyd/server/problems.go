@@ -54,6 +54,7 @@ func (p *problems) mappers() []kong.Option {
 	whole := mapper(p, func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }, "must be a whole number, not %q")
 	return []kong.Option{
 		kong.KindMapper(reflect.String, mapper(p, func(text string) (string, error) { return text, nil }, "")),
+		kong.KindMapper(reflect.Float64, mapper(p, func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }, "must be a number, not %q")),
 		kong.KindMapper(reflect.Int, whole), kong.KindMapper(reflect.Int64, whole),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), mapper(p, time.ParseDuration, "must be a duration such as 500ms, 2s or 5m, not %q")),
 		kong.KindMapper(reflect.Bool, switchMapper{mapper(p, strconv.ParseBool, "must be true or false, not %q")}),
@@ -67,6 +68,10 @@ func mapper[T any](p *problems, parse func(string) (T, error), problem string) k
 			return fmt.Errorf("needs a value, as in --%s=VALUE", ctx.Value.Name)
 		}
 		text := t.String()
+		if text == "" && !ctx.Value.HasDefault { // such as "$DIR" of a variable that is not set
+			p.add(ctx.Value.Name, "must not be empty")
+			return nil
+		}
 		v, err := parse(text)
 		if err != nil {
 			p.add(ctx.Value.Name, problem, text)

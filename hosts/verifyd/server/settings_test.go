@@ -97,16 +97,18 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 		vars map[string]string
 		want []string
 	}{
-		{"values", []string{"serve", "--workers", "abc"}, map[string]string{
+		{"values", []string{"serve", "--workers", "abc", "--data-dir", ""}, map[string]string{
 			"VERIFYD_WORKERS": "4", "VERIFYD_CALLS": "many", "VERIFYD_DOCUMENT_BYTES_PER_TENANT": "1GB", "VERIFYD_START_WAIT": "1h", "VERIFYD_PUBLIC_URL": "http://foo/bar?x",
-			"VERIFYD_SHUTDOWN_TIMEOUT": "-1s", "VERIFYD_OIDC_ROLES": "=admin",
+			"VERIFYD_STORE_MEMORY": "tiny", "VERIFYD_SHUTDOWN_TIMEOUT": "-1s", "VERIFYD_OIDC_ROLES": "=admin",
 			"VERIFYD_ROLES": "api,wroker", "VERIFYD_ALLOW_PRIVATE_NETWORKS": "perhaps", "VERIFYD_S3_BUCKET": "b", "VERIFYD_CLOCK": "sundial",
 			"VERIFYD_WORKRES": "3", "VERIFYD_COLOUR": "red", "VERIFYD_NOTHING": "", "VERIFYD_PORT_80_TCP": "tcp://10.0.0.1:80", "VERIFYD_TENANT": "Acme",
 			"VERIFYD_SEARCH_KEY": "a short secret", "VERIFYD_SEARCH_KEY_FILE": "key.txt",
 			"VERIFYD_SOAK_SEED": "1", "VERIFYD_UPDATE_GOLDEN": "1",
 		}, []string{
 			`--workers (VERIFYD_WORKERS): must be a whole number, not "abc"`,
+			`--data-dir (VERIFYD_DATA_DIR): must not be empty`,
 			`--calls (VERIFYD_CALLS): must be a whole number, not "many"`,
+			`--store-memory (VERIFYD_STORE_MEMORY): must be a number, not "tiny"`,
 			`--allow-private-networks (VERIFYD_ALLOW_PRIVATE_NETWORKS): must be true or false, not "perhaps"`,
 			`--document-bytes-per-tenant (VERIFYD_DOCUMENT_BYTES_PER_TENANT): must be a whole number, not "1GB"`,
 			`--public-url (VERIFYD_PUBLIC_URL): "http://foo/bar?x" must not have a query: leave out "?x"`,
