@@ -222,7 +222,7 @@ func TestDamageIsFoundAndRemoved(t *testing.T) {
 	hold("check "+folder, "check --json "+folder, "repair "+folder, "repair --accept-loss "+folder, "check "+folder)
 	w.ctl("run list")
 	got := strings.ReplaceAll(string(w.transcript()), folder, "DIR")
-	got = regexp.MustCompile(`\{"pid.*\}`).ReplaceAllString(got, "(its holder)")
+	got = regexp.MustCompile(`process \d+ on .*`).ReplaceAllString(got, "(its holder)")
 	golden.Equal(t, "testdata/talks/store.txt", []byte(got))
 }
 

@@ -32,7 +32,10 @@ func (c storeCopy) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}
-	defer func() { _ = from.close() }() // it was only read
+	defer func() { _ = from.close() }()           // it was only read
+	if err := from.refuseHosts(ctx); err != nil { // before there is a target
+		return err
+	}
 	to, err := openTarget(ctx, c.To, s.clock.Now())
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
@@ -60,7 +63,7 @@ func (c storeCopy) Run(ctx context.Context, s *session) error {
 }
 
 func (c storeCopy) copy(ctx context.Context, s *session, from, to *copySide) ([]copyRow, error) {
-	if err := errors.Join(from.refuseHosts(ctx), to.refuseHosts(ctx)); err != nil {
+	if err := to.refuseHosts(ctx); err != nil {
 		return nil, err
 	}
 	runs, err := from.runs(ctx, s.clock.Now())

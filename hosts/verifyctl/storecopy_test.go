@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"iter"
 	"net"
 	"os"
@@ -78,7 +80,7 @@ func (c copies) transcript() []byte {
 	}
 	name := "postgres://" + net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database
 	text := strings.NewReplacer(c.url, "URL", name, "DATABASE", c.dir, "DIR").Replace(string(c.world.transcript()))
-	return []byte(regexp.MustCompile(`"pid":\d+,"host":"[^"]*"`).ReplaceAllString(text, `"pid":1,"host":"h"`))
+	return []byte(regexp.MustCompile(`process \d+ on \S+`).ReplaceAllString(text, "process 1 on h"))
 }
 
 func (c copies) read(file string) string {
@@ -131,6 +133,10 @@ func TestACopyRefusesWhatItWouldMix(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.copy("--from DIR/a --to URL")
+	c.copy("--from URL --to DIR/new")
+	if _, err := os.Stat(string(c.folder("new"))); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Stat = %v, want that a refused copy makes no folder", err)
+	}
 	if err := db.RemoveHost(t.Context(), host.ID); err != nil {
 		t.Fatal(err)
 	}
