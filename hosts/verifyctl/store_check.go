@@ -76,10 +76,7 @@ type storeRepair struct {
 
 // Run prints what was removed.
 func (c storeRepair) Run(ctx context.Context, s *session) error {
-	if err := operator.Examine(c.Dir); err != nil {
-		return err
-	}
-	r, err := journal.Repair(ctx, c.Dir.Journal(), s.clock.Now(), c.AcceptLoss)
+	r, err := operator.Repair(ctx, c.Dir, s.clock.Now(), c.AcceptLoss)
 	if err != nil {
 		return err
 	}

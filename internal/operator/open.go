@@ -102,3 +102,16 @@ func Take(ctx context.Context, folder datadir.Folder, o journal.Options) (*Held,
 	}
 	return Hold(folder, j, Host{}), nil
 }
+
+// Repair repairs the journal of a folder, see journal.Repair. It returns an error if the folder is of
+// another user.
+func Repair(ctx context.Context, folder datadir.Folder, now time.Time, accept bool) (journal.Repaired, error) {
+	err := Examine(folder)
+	if err == nil {
+		err = folder.CheckOwner()
+	}
+	if err != nil {
+		return journal.Repaired{}, err
+	}
+	return journal.Repair(ctx, folder.Journal(), now, accept)
+}

@@ -245,4 +245,7 @@ func TestAFolderOfAnotherUserIsNotOpened(t *testing.T) {
 	if _, err := operator.Open(t.Context(), folder, operator.Options{}); err == nil || !strings.Contains(err.Error(), "belongs to the user with the id 54321") {
 		t.Errorf("Open = %v, want the owner of the folder", err)
 	}
+	if _, err := operator.Repair(t.Context(), folder, time.Time{}, true); err == nil || !strings.Contains(err.Error(), "belongs to the user with the id 54321") {
+		t.Errorf("Repair = %v, want the owner of the folder", err)
+	}
 }
