@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -199,6 +200,7 @@ func TestDamageIsFoundAndRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.start(records, "firm-2")
+	w.ctl("account disable acme")
 	w.transcript()
 	hold := func(lines ...string) {
 		for _, line := range lines {
@@ -213,14 +215,21 @@ func TestDamageIsFoundAndRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw[before.Bytes+200] ^= 0xff
-	if err := os.WriteFile(file, raw, 0o600); err != nil {
-		t.Fatal(err)
+	spoil := func(offset int64) {
+		spoiled := bytes.Clone(raw)
+		spoiled[offset] ^= 0xff
+		if err := os.WriteFile(file, spoiled, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
+	spoil(before.Bytes + 200)
 	w.ctl("tenant list")
 	w.ctl("doctor")
 	hold("check "+folder, "check --json "+folder, "repair "+folder, "repair --accept-loss "+folder, "check "+folder)
 	w.ctl("run list")
+	w.ctl("account list")
+	spoil(0)
+	hold("repair " + folder)
 	got := strings.ReplaceAll(string(w.transcript()), folder, "DIR")
 	got = regexp.MustCompile(`process \d+ on .*`).ReplaceAllString(got, "(its holder)")
 	golden.Equal(t, "testdata/talks/store.txt", []byte(got))

@@ -35,10 +35,26 @@ func (c storeCheck) Run(ctx context.Context, s *session) error {
 	} else {
 		err = s.printReport(r)
 	}
-	if err == nil && len(r.Damage) > 0 {
-		return errProblems
+	if err != nil || len(r.Damage) == 0 {
+		return err
 	}
-	return err
+	advice := "restore a backup; without one, see what verifyctl store repair " + string(c.Dir) + " would remove"
+	if r.Kept == nil {
+		advice = "restore a backup: a snapshot cannot be repaired"
+	}
+	s.note("no host opens this folder: find out why the disk has changed, and " + advice)
+	return errProblems
+}
+
+// keptBy says what is before the first damage.
+func keptBy(k *journal.Kept) string {
+	switch {
+	case k == nil:
+		return ""
+	case k.Records == 0:
+		return "nothing: there is no record before the first damage"
+	}
+	return fmt.Sprintf("runs: %d; records: %d; a repair keeps only what is before the first damage", k.Runs, k.Records)
 }
 
 func (s *session) printReport(r journal.Report) error {
@@ -60,6 +76,7 @@ func (s *session) printReport(r journal.Report) error {
 		{"records", strings.Join(records, ", ")},
 		{"torn", number(r.TornBytes, " bytes at the end were not written completely; the next start removes them, and nobody was told that they were saved")},
 		{"dependent", number(int64(r.Dependent), " records change something that is lost")},
+		{"kept", keptBy(r.Kept)},
 	}...)
 	if err != nil || len(r.Damage) == 0 {
 		return err
@@ -85,14 +102,25 @@ func (c storeRepair) Run(ctx context.Context, s *session) error {
 	} else {
 		err = s.attributes([][2]string{
 			{"damage", fmt.Sprintf("%s at offset %d (%s)", r.First.File, r.First.Offset, r.First.Reason)},
+			{"kept", keptBy(&r.Kept)},
 			{"lost", fmt.Sprintf("records: %d; parts that cannot be read: %d", r.Records, r.Unreadable)},
 			{"runs", strings.Join(r.Runs, ", ")},
+			{"accounts", strings.Join(r.Accounts, ", ")},
+			{"disabled", strings.Join(r.Disabled, ", ")},
+			{"tenants", strings.Join(r.Tenants, ", ")},
+			{"workflows", strings.Join(r.Workflows, ", ")},
 		}...)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !c.AcceptLoss:
+	}
+	if len(r.Disabled) > 0 {
+		s.note("accounts that were disabled may be enabled without what is lost: disable them again with verifyctl account disable")
+	}
+	if r.Unreadable > 0 {
+		s.note("what cannot be read may be of other runs, and of accounts, tenants and workflows: afterwards, compare their lists with what you expect")
+	}
+	if !c.AcceptLoss {
 		return errors.New("nothing was changed: restore a backup, or repeat the command with --accept-loss")
 	}
 	s.note("the files as they were, and the lost records (" + journal.LostRecords + "), are in " + filepath.Join(c.Dir.Journal(), r.Folder))

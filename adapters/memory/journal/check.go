@@ -27,6 +27,15 @@ type Report struct {
 	Damage    []Damage `json:"damage"`
 	// Dependent is the number of records that can be read, but change something that is lost.
 	Dependent int `json:"dependent_records"`
+	// Kept is what is before the first damage, which Repair keeps; nil without damage, and if a
+	// snapshot is damaged, which Repair cannot.
+	Kept *Kept `json:"kept,omitempty"`
+}
+
+// Kept is what a journal has before its first damage.
+type Kept struct {
+	Runs    int `json:"runs"`
+	Records int `json:"records"` // without those that begin a segment
 }
 
 // Damage is a part of a journal that cannot be read.
@@ -231,6 +240,14 @@ func (c *check) readable(at Damage, f frame) error {
 }
 
 func (c *check) damaged(d Damage, f *frame) error {
+	if len(c.Damage) == 0 && d.segment > 0 {
+		c.Kept = &Kept{Runs: c.memory.Runs()}
+		for kind, n := range c.Records {
+			if kind != kindBegun.String() {
+				c.Kept.Records += n
+			}
+		}
+	}
 	c.Damage = append(c.Damage, d)
 	return c.each(d, f)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // segmentsWith writes a journal with runs in several segments, and returns its folder.
@@ -143,9 +144,12 @@ func TestCheckFindsAllDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	frames := journal.Frames(first)
+	damage(t, dir, 3, 0)
+	if got := check(t, dir).Kept; got == nil || got.Runs == 0 || got.Records != got.Runs {
+		t.Errorf("before the first damage there is %+v, want the runs of two segments", got)
+	}
 	damage(t, dir, 1, frames[1].Offset+5)
 	damage(t, dir, 1, frames[3].Offset+100)
-	damage(t, dir, 3, 0)
 	if err := os.Remove(filepath.Join(dir, journal.SegmentName(2))); err != nil {
 		t.Fatal(err)
 	}
@@ -160,6 +164,9 @@ func TestCheckFindsAllDamage(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("damage differs (-want +got):\n%s", diff)
+	}
+	if want := (journal.Kept{}); *got.Kept != want {
+		t.Errorf("before the first damage there is %+v, want nothing", got.Kept)
 	}
 	if got.Damage[0].Offset != int64(frames[1].Offset) || got.Damage[0].Bytes != int64(frames[1].Size) {
 		t.Errorf("the first damage is %+v, want that of %+v", got.Damage[0], frames[1])
@@ -251,6 +258,43 @@ func TestRepairKeepsWhatIsBeforeTheDamage(t *testing.T) {
 	}
 }
 
+func TestRepairNamesAllThatIsLost(t *testing.T) {
+	dir := t.TempDir()
+	s := openIn(t, dir, journal.Options{})
+	ctx := t.Context()
+	acme := verification.Account{ClientID: "acme", Tenant: "a0000000-0000-7000-8000-000000000001"}
+	other, disabled := acme, acme
+	other.ClientID, disabled.Disabled = "other", true
+	for _, err := range []error{
+		s.SaveTenant(ctx, verification.Tenant{ID: acme.Tenant, Name: "Bank"}), s.SaveAccount(ctx, acme), startRun(ctx, s, 1),
+		s.SaveAccount(ctx, disabled), s.SaveTenant(ctx, verification.Tenant{ID: acme.Tenant, Name: "Bank 2"}),
+		s.SaveRecords(ctx, []store.Record{store.AccountRecord{Account: other}}),
+		s.SaveWorkflow(ctx, acme.Tenant, verification.Workflow{ID: "c0000000-0000-7000-8000-000000000001", Slug: "onboarding", Revision: 1}, nil),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	closed(t, s)
+	file := filepath.Join(dir, journal.SegmentName(1))
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damage(t, dir, 1, journal.Frames(raw)[3].Offset+200)
+	r, err := journal.Repair(ctx, dir, start(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := [][]string{r.Accounts, r.Disabled, r.Tenants, r.Workflows}
+	if diff := cmp.Diff([][]string{{"acme", "other"}, {"acme"}, {"Bank 2"}, {"onboarding"}}, got); diff != "" {
+		t.Errorf("lost accounts, disabled accounts, tenants and workflows (-want +got):\n%s", diff)
+	}
+	if want := (journal.Kept{Records: 2}); r.Kept != want {
+		t.Errorf("kept %+v, want %+v", r.Kept, want)
+	}
+}
+
 func TestRepairGoesOnAfterACrash(t *testing.T) {
 	dir := segmentsWith(t, 20)
 	damage(t, dir, 2, 0)
@@ -302,7 +346,7 @@ func TestCheckReadsTheSnapshot(t *testing.T) {
 			t.Fatal(err)
 		}
 		report := check(t, dir)
-		if len(report.Damage) == 0 || report.Damage[0].File != sound.Snapshot {
+		if len(report.Damage) == 0 || report.Damage[0].File != sound.Snapshot || report.Kept != nil {
 			t.Errorf("byte %d of a snapshot: Check = %+v, want its damage", offset, report)
 		}
 		if _, err := journal.Open(t.Context(), dir, journal.Options{}); err == nil || !strings.Contains(err.Error(), report.Damage[0].Reason) {

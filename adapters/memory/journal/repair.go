@@ -19,12 +19,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Repaired is what Repair has removed, or would remove.
 type Repaired struct {
-	// First is the first damage. Everything before it stays.
+	// First is the first damage. Everything before it stays: Kept.
 	First Damage `json:"first_damage"`
+	Kept  Kept   `json:"kept"`
 	// Folder has the files as they were, and LostRecords, in the folder of the journal; empty
 	// if nothing was changed.
 	Folder string `json:"folder,omitempty"`
@@ -32,8 +34,16 @@ type Repaired struct {
 	// parts that cannot be read.
 	Records    int `json:"records"`
 	Unreadable int `json:"unreadable_parts"`
-	// Runs are the runs of which a removed part is known to be.
+	// Runs are the runs of which a removed part is known to be. A part that cannot be read may be of
+	// others, and of accounts, tenants and workflows, too.
 	Runs []string `json:"runs"`
+	// Accounts, Tenants and Workflows are the client ids, names and slugs of which a removed record
+	// is. They become what they were before.
+	Accounts  []string `json:"accounts,omitempty"`
+	Tenants   []string `json:"tenants,omitempty"`
+	Workflows []string `json:"workflows,omitempty"`
+	// Disabled are the Accounts that were disabled in the end. They may be enabled again.
+	Disabled []string `json:"disabled_accounts,omitempty"`
 }
 
 // LostRecords is the file with the removed records, one line of JSON for each, which has the
@@ -62,16 +72,14 @@ func Repair(ctx context.Context, dir string, now time.Time, accept bool) (r Repa
 		return r, err
 	}
 	defer func() { _ = held.Close() }() // what was written is synced
-	runs := map[string]bool{}
-	c := newCheck(func(d Damage, _ *frame) error {
+	of := lostNames{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	c := newCheck(func(d Damage, f *frame) error {
 		if d.Reason == "" {
 			r.Records++
 		} else {
 			r.Unreadable++
 		}
-		if d.Run != "" {
-			runs[d.Run] = true
-		}
+		of.add(d, f)
 		return nil
 	})
 	if err := c.all(ctx, folder{root}); err != nil {
@@ -80,10 +88,13 @@ func Repair(ctx context.Context, dir string, now time.Time, accept bool) (r Repa
 	if len(c.Damage) == 0 {
 		return r, verification.Conflict("journal", "there is no damage")
 	}
-	r.First, r.Runs = c.Damage[0], slices.Sorted(maps.Keys(runs))
+	r.First, r.Runs = c.Damage[0], slices.Sorted(maps.Keys(of.runs))
+	r.Accounts, r.Tenants, r.Workflows = slices.Sorted(maps.Keys(of.accounts)), slices.Sorted(maps.Keys(of.tenants)), slices.Sorted(maps.Keys(of.workflows))
+	r.Disabled = slices.DeleteFunc(slices.Clone(r.Accounts), func(id string) bool { return !of.accounts[id] })
 	if r.First.segment == 0 {
 		return r, verification.Conflict("journal", r.First.File+" is damaged, and without a snapshot nothing can be kept; restore the folder from a backup")
 	}
+	r.Kept = *c.Kept
 	if !accept {
 		return r, nil
 	}
@@ -91,6 +102,44 @@ func Repair(ctx context.Context, dir string, now time.Time, accept bool) (r Repa
 		return r, err
 	}
 	return r, removeFrom(root, r.First)
+}
+
+// lostNames are the names of what removed records are of.
+type lostNames struct {
+	runs, tenants, workflows map[string]bool
+	accounts                 map[string]bool // and whether they were disabled last
+}
+
+func (l lostNames) add(d Damage, f *frame) {
+	if d.Run != "" {
+		l.runs[d.Run] = true
+	}
+	if f == nil {
+		return
+	}
+	decoded, err := decode(*f)
+	if err != nil { // its names are not known
+		return
+	}
+	var saved recordSaved
+	switch r := decoded.(type) {
+	case accountSaved:
+		saved.Account = &r.Account
+	case tenantSaved:
+		saved.Tenant = &r.Tenant
+	case workflowSaved:
+		saved.Workflow = &store.WorkflowRecord{Workflow: r.Workflow}
+	case recordSaved:
+		saved = r
+	}
+	switch {
+	case saved.Account != nil:
+		l.accounts[saved.Account.ClientID] = saved.Account.Disabled
+	case saved.Tenant != nil:
+		l.tenants[saved.Tenant.Name] = true
+	case saved.Workflow != nil:
+		l.workflows[saved.Workflow.Workflow.Slug] = true
+	}
 }
 
 // keepAside copies the segments from the first one on, and what is lost, to a new folder, and
