@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/internal/pgschema"
+	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -181,7 +182,10 @@ func (f finding) row() []string {
 // unreachable says why the database could not be examined. An error with which the
 // database answered is no problem of the connection.
 func unreachable(err error) finding {
-	if pgerror.Answered(err) {
+	switch {
+	case errors.Is(err, verification.ErrConflict): // it says what to do
+		return failed("database", pgerror.Explain(err).Error(), "")
+	case pgerror.Answered(err):
 		return failed("database", pgerror.Explain(err).Error(),
 			"the connection works: compare the version of this verifyctl with the versions of the hosts (verifyctl host list), and check the privileges of the role")
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,14 +13,18 @@ import (
 	"github.com/verifyd/verifyd/internal/datadir"
 	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgerror"
+	"github.com/verifyd/verifyd/verification"
 )
 
 // examineFolder returns the findings so far when the folder cannot be examined further.
 func (s *session) examineFolder(ctx context.Context, folder datadir.Folder) []finding {
 	const check, advice = "folder", "read the log of the host"
 	db, err := s.openFolder(ctx, folder)
-	if err != nil {
+	switch {
+	case errors.Is(err, verification.ErrConflict): // a host has it, and does not answer
 		return []finding{failed(check, pgerror.Explain(err).Error(), advice)}
+	case err != nil: // it says what to do
+		return []finding{failed(check, pgerror.Explain(err).Error(), "")}
 	}
 	defer func() { _ = db.close() }() // it was only read
 	st, err := s.state(ctx, db)

@@ -88,6 +88,10 @@ func TestWrongFoldersAreRefused(t *testing.T) {
 	if entries, err := os.ReadDir("empty"); err != nil || len(entries) > 0 {
 		t.Errorf("the empty folder has %v, %v", entries, err)
 	}
+	w.ctl("doctor --data-dir none")
+	if got, want := string(w.transcript()), "folder  none is no data folder: it has no folder journal, which verifyd serve --data-dir makes\nexit 1\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("the doctor of a wrong folder says %s, want %s", got, want)
+	}
 	journaled(t, datadir.Default)
 	w.ctl("tenant list")
 	if got := string(w.transcript()); !strings.Contains(got, "one of them is required; --data-dir data is a data folder") {

@@ -145,6 +145,7 @@ func TestACopyRefusesWhatItWouldMix(t *testing.T) {
 	}
 	c.copy("--from DIR/a --to URL")
 	c.ctl("tenant list") // the database has a part of the copy
+	c.ctl("doctor")
 	c.copy("--from URL --to DIR/b")
 	if err := db.SetUnfinishedCopy(t.Context(), "postgres://elsewhere"); err != nil {
 		t.Fatal(err)
