@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"time"
 
@@ -36,8 +35,7 @@ type database struct {
 	store.Store
 	token.KeyStore
 	operations
-	backup func(ctx context.Context, to io.Writer) error // nil for PostgreSQL
-	close  func() error
+	close func() error
 }
 
 // server opens and migrates databases.
@@ -68,11 +66,15 @@ func postgresServer() server {
 
 // openFolder opens a data folder, through the host that has it if there is one.
 func (s *session) openFolder(ctx context.Context, folder datadir.Folder) (*database, error) {
-	d, err := operator.Open(ctx, folder, operator.Options{Now: s.clock.Now(), Log: s.warnings(), Wait: s.hostWait})
+	d, err := operator.Open(ctx, folder, s.folderOptions())
 	if err != nil {
 		return nil, err
 	}
-	return &database{Store: d, KeyStore: d, operations: folderOperations{d}, backup: d.Backup, close: d.Close}, nil
+	return &database{Store: d, KeyStore: d, operations: folderOperations{d}, close: d.Close}, nil
+}
+
+func (s *session) folderOptions() operator.Options {
+	return operator.Options{Now: s.clock.Now(), Log: s.warnings(), Wait: s.hostWait}
 }
 
 // folderOperations are the operations of a data folder.

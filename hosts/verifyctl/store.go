@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/internal/operator"
 )
 
 type storeCommands struct {
@@ -26,15 +27,11 @@ type storeBackup struct {
 
 // Run writes the backup.
 func (c storeBackup) Run(ctx context.Context, s *session) error {
-	db, err := databaseFlag{DataDir: c.Dir}.open(ctx, s)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.close() }() // it was only read
+	write := func(to io.Writer) error { return operator.Backup(ctx, c.Dir, s.folderOptions(), to) }
 	if c.File == "-" {
-		return db.backup(ctx, s.binary)
+		return write(s.binary)
 	}
-	size, err := replaceFile(c.File, func(w io.Writer) error { return db.backup(ctx, w) })
+	size, err := replaceFile(c.File, write)
 	if err != nil {
 		return err
 	}

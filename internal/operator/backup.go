@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/internal/datadir"
 )
 
 // Backup implements Data. It writes a tar archive, compressed with gzip: the journal as it is at
@@ -26,18 +27,41 @@ func (h *Held) Backup(ctx context.Context, to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = journal.CloseFiles(files) }() // they were only read
+	return errors.Join(backUp(ctx, h.folder, files, to), journal.CloseFiles(files))
+}
+
+// Backup writes a backup of a folder as Data.Backup does: through the host that has it, or else
+// of its files as they are, and then it changes nothing in the folder.
+func Backup(ctx context.Context, folder datadir.Folder, o Options, to io.Writer) error {
+	var files []journal.Part
+	var release func() error
+	host, err := reach(ctx, folder, o, func() (err error) {
+		if err = owned(folder); err == nil {
+			files, release, err = journal.Stored(ctx, folder.Journal())
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case host != nil:
+		return errors.Join(host.Backup(ctx, to), host.Close())
+	}
+	return errors.Join(backUp(ctx, folder, files, to), release())
+}
+
+func backUp(ctx context.Context, folder datadir.Folder, files []journal.Part, to io.Writer) error {
 	compressed, err := gzip.NewWriterLevel(to, gzip.BestSpeed)
 	if err != nil {
 		return err
 	}
 	a := archive{tar.NewWriter(compressed)}
-	root, err := os.OpenRoot(string(h.folder))
+	root, err := os.OpenRoot(string(folder))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }() // it was only read
-	inJournal := filepath.Base(h.folder.Journal())
+	inJournal := filepath.Base(folder.Journal())
 	if err := a.folder(inJournal); err != nil {
 		return err
 	}

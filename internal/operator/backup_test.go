@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -188,4 +189,73 @@ func TestABackupHasAllThatWasAcknowledgedBefore(t *testing.T) {
 	}
 	close(enough)
 	callers.Wait()
+}
+
+// contents returns the files below a folder.
+func contents(t *testing.T, folder datadir.Folder) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(string(folder), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		name, _ := filepath.Rel(string(folder), path)
+		all[name] = string(raw)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestABackupWithoutAHostChangesNothing(t *testing.T) {
+	folder, held, documents, stop := started(t)
+	for n := range 10 {
+		if err := startRun(t.Context(), held, documents, n+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	var backup bytes.Buffer
+	if err := operator.Backup(t.Context(), folder, operator.Options{Wait: time.Millisecond}, &backup); !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("Backup of a folder that is held = %v, want ErrConflict", err)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(folder.Journal(), "*.journal"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("the segments are %v, %v; want several", files, err)
+	}
+	torn := files[len(files)-1]
+	raw, err := os.ReadFile(torn)
+	if err == nil {
+		err = os.WriteFile(torn, append(raw, "torn"...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, folder)
+	if err := operator.Backup(t.Context(), folder, operator.Options{}, &backup); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, contents(t, folder)); diff != "" {
+		t.Errorf("the backup changed the folder (-before +after):\n%s", diff)
+	}
+	want := maps.Clone(before)
+	delete(want, "journal/lock")
+	want[filepath.Join("journal", filepath.Base(torn))] = string(raw)
+	if diff := cmp.Diff(want, contents(t, unpack(t, &backup))); diff != "" {
+		t.Errorf("the restored folder differs (-want +got):\n%s", diff)
+	}
+	raw = []byte(before[filepath.Join("journal", filepath.Base(files[0]))])
+	raw[50] ^= 0xff
+	if err := os.WriteFile(files[0], raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := operator.Backup(t.Context(), folder, operator.Options{}, io.Discard); err == nil || !strings.Contains(err.Error(), "verifyctl store check") {
+		t.Errorf("Backup of a damaged folder = %v, want its damage", err)
+	}
 }

@@ -34,6 +34,23 @@ const retryAfter = 100 * time.Millisecond
 // Open opens the data of a folder: through the host that holds it, or else it takes the folder
 // until Close. It creates no folder.
 func Open(ctx context.Context, folder datadir.Folder, o Options) (Data, error) {
+	var held *Held
+	host, err := reach(ctx, folder, o, func() (err error) {
+		held, err = Take(ctx, folder, journal.Options{OpenedAt: o.Now, Log: o.Log})
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case host != nil:
+		return host, nil
+	}
+	return held, nil
+}
+
+// reach returns the host that holds a folder. If there is none, it calls take, which returns
+// ErrConflict if a process has the folder after all, and returns nil.
+func reach(ctx context.Context, folder datadir.Folder, o Options, take func() error) (*Client, error) {
 	if err := Examine(folder); err != nil {
 		return nil, err
 	}
@@ -41,9 +58,9 @@ func Open(ctx context.Context, folder datadir.Folder, o Options) (Data, error) {
 		o.Wait = DefaultWait
 	}
 	for began := time.Now(); ; {
-		data, err := attempt(ctx, folder, o)
+		host, err := attempt(ctx, folder, o.Wait, take)
 		if err == nil || !errors.Is(err, verification.ErrConflict) || ctx.Err() != nil {
-			return data, err
+			return host, err
 		}
 		if time.Since(began) > o.Wait {
 			return nil, err
@@ -70,13 +87,13 @@ func Examine(folder datadir.Folder) error {
 	return nil
 }
 
-// attempt returns ErrConflict if another process holds the folder and does not listen.
-func attempt(ctx context.Context, folder datadir.Folder, o Options) (Data, error) {
+// attempt is reach without another attempt.
+func attempt(ctx context.Context, folder datadir.Folder, wait time.Duration, take func() error) (*Client, error) {
 	c := newClient(folder)
 	conn, err := dial(ctx, folder)
 	if err == nil {
 		_ = conn.Close() // nothing was written
-		if err := c.answers(ctx, o.Wait); err != nil {
+		if err := c.answers(ctx, wait); err != nil {
 			return nil, fmt.Errorf("the host that has %s: %w", folder, err)
 		}
 		return c, nil
@@ -87,7 +104,7 @@ func attempt(ctx context.Context, folder datadir.Folder, o Options) (Data, error
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, err
 	}
-	return Take(ctx, folder, journal.Options{OpenedAt: o.Now, Log: o.Log})
+	return nil, take()
 }
 
 // Take opens a folder that no host has, or makes one. It returns an error if the folder is of

@@ -3,11 +3,16 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"syscall"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 // Part is a file of a journal as it is at one moment.
@@ -72,8 +77,88 @@ func openFiles(root *os.Root, end position) (files []Part, err error) {
 		}
 		files[len(files)-1].Size = info.Size()
 	}
-	files[len(files)-1].Size = end.size // more may be being written
+	if end.segment > replaced {
+		files[len(files)-1].Size = end.size // more may be being written
+	}
 	return files, nil
+}
+
+// Stored opens the files of a journal that no process has, without a record at the end that was not
+// written completely. It writes nothing, so that it works on a full disk and on a read-only one. Until release, which
+// also closes the files, the folder is locked. Stored returns ErrConflict if another process has
+// the folder, and an error if the journal has damage or a part of a copy.
+func Stored(ctx context.Context, dir string) (files []Part, release func() error, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	unlock := root.Close
+	held, err := lockToRead(root, dir)
+	if err == nil {
+		if held != nil {
+			unlock = func() error { return errors.Join(held.Close(), root.Close()) }
+		}
+		files, err = storedFiles(ctx, root)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("read the journal in %s: %w", dir, err), unlock())
+	}
+	return files, func() error { return errors.Join(CloseFiles(files), unlock()) }, nil
+}
+
+func storedFiles(ctx context.Context, root *os.Root) ([]Part, error) {
+	c := newCheck(nil)
+	if err := c.all(ctx, folder{root}); err != nil {
+		return nil, err
+	}
+	if len(c.Damage) > 0 {
+		first := c.Damage[0]
+		return nil, fmt.Errorf("%s cannot be read at offset %d: %s; %s", first.File, first.Offset, first.Reason, advice)
+	}
+	if source, err := c.memory.UnfinishedCopy(ctx); err != nil || source != "" {
+		return nil, cmp.Or(err, errUnfinished(source))
+	}
+	names, err := folder{root}.List()
+	if err != nil {
+		return nil, err
+	}
+	var end position
+	if numbers := numbered(names, segmentSuffix); len(numbers) > 0 {
+		end.segment = numbers[len(numbers)-1]
+		info, err := root.Stat(segmentName(end.segment))
+		if err != nil {
+			return nil, err
+		}
+		end.size = info.Size() - c.TornBytes
+	}
+	return openFiles(root, end)
+}
+
+// lockToRead locks the folder and leaves the holder in the file as it is. Without a lock file on
+// a read-only disk, no process can have the folder, and the result is nil.
+func lockToRead(root *os.Root, dir string) (*os.File, error) {
+	f, err := root.Open(lockFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = root.OpenFile(lockFile, os.O_RDONLY|os.O_CREATE, fileMode)
+		if errors.Is(err, syscall.EROFS) {
+			return nil, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		held := verification.Conflict("journal", "another host has the folder")
+		if h, err := ReadHolder(dir); err == nil {
+			held.Message += ": " + h.String()
+		}
+		err = held
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // CloseFiles closes files.
