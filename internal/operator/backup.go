@@ -36,7 +36,7 @@ func Backup(ctx context.Context, folder datadir.Folder, o Options, to io.Writer)
 	var files []journal.Part
 	var release func() error
 	host, err := reach(ctx, folder, o, func() (err error) {
-		if err = owned(folder); err == nil {
+		if err = folder.CheckOwner(); err == nil {
 			files, release, err = journal.Stored(ctx, folder.Journal())
 		}
 		return err
