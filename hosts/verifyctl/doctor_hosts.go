@@ -95,7 +95,7 @@ func hostDifferences(all []pgadmin.Host) (found []finding) {
 // are a difference.
 func searching(all []pgadmin.Host) []finding {
 	const check = "search"
-	living, with, replaced := 0, 0, 0
+	living, with, replaced, without := 0, 0, 0, 0
 	for _, h := range all {
 		facts, err := cli.ParseHostFacts(h.Facts)
 		if !h.Alive || h.Facts == "" || err != nil {
@@ -104,13 +104,19 @@ func searching(all []pgadmin.Host) []finding {
 		if living++; facts.SearchKey != "" {
 			with++
 		}
-		if facts.SearchKeyReplaced {
+		switch {
+		case facts.SearchKeyReplaced && facts.SearchKey == "":
+			without++
+		case facts.SearchKeyReplaced:
 			replaced++
 		}
 	}
 	switch {
 	case living == 0:
 		return nil
+	case without > 0:
+		return []finding{warning(check, fmt.Sprintf("%d live hosts have no search key, but this database was first used with one", without),
+			"set VERIFYD_SEARCH_KEY to the first key: the console finds no run by a person, and runs of this time stay unfindable")}
 	case replaced > 0:
 		return []finding{warning(check, fmt.Sprintf("%d live hosts have another search key than the one that this database was first used with", replaced),
 			"set VERIFYD_SEARCH_KEY to the first key: the console does not find the runs from before by a person")}

@@ -66,9 +66,9 @@ func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 	w.ctl("host list")
 	r.hosts = []pgadmin.Host{differing(host("1", true, "api", "worker"), "10.0.0.1:8080", "k1", 0), differing(host("2", true, "worker"), "10.0.0.2:8080", "k1", time.Second)}
 	w.ctl("doctor")
-	for _, replaced := range []bool{false, true} {
+	for _, facts := range []cli.HostFacts{{SearchKey: "5ea5c4"}, {SearchKey: "5ea5c4", SearchKeyReplaced: true}, {SearchKeyReplaced: true}} {
 		searching := host("1", true, "api", "worker")
-		searching.Facts = cli.HostFacts{SearchKey: "5ea5c4", SearchKeyReplaced: replaced}.String()
+		searching.Facts = facts.String()
 		r.hosts = []pgadmin.Host{searching}
 		w.ctl("doctor")
 	}

@@ -21,7 +21,7 @@ type HostFacts struct {
 	Keys      []string `json:"keys,omitempty"`
 	PublicURL string   `json:"public_url,omitempty"`
 	// SearchKey is a hash of the search key; empty without one. SearchKeyReplaced says that
-	// the database was first used with another key.
+	// the database was first used with another key; without one, that it was used with a key.
 	SearchKey         string `json:"search_key,omitempty"`
 	SearchKeyReplaced bool   `json:"search_key_replaced,omitempty"`
 	// Documents identifies the folder or bucket of uploads.

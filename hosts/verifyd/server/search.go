@@ -47,7 +47,7 @@ func trimLine(raw []byte) []byte { return bytes.TrimRight(raw, "\r\n") }
 // searchFacts are what a host says about its search key.
 type searchFacts struct {
 	check    string // a hash that tells keys apart; empty without a key
-	replaced bool   // the hosts of the database had another key at first
+	replaced bool   // the hosts of the database had another key at first; without a key: they had one
 }
 
 // useSearchKey compares the search key with the one that the hosts of the database or the data
@@ -66,13 +66,16 @@ func (h *host) useSearchKey(ctx context.Context, key []byte) (f searchFacts, err
 		return f, nil
 	case db == nil:
 		return f, nil
-	case key == nil:
-		h.log.Info("search for people is off: the console finds no run by a name, number, mail or phone; set VERIFYD_SEARCH_KEY to turn it on")
-		return f, nil
 	}
 	first, err := db.SearchCheck(ctx, f.check)
-	if f.replaced = err == nil && first != f.check; f.replaced {
+	f.replaced = err == nil && first != f.check
+	switch {
+	case f.replaced && key == nil:
+		h.log.Warn("this database was first used with a search key, and this host has none: the console finds no run by a person, and runs of this time stay unfindable; set VERIFYD_SEARCH_KEY to the first key")
+	case f.replaced:
 		h.log.Warn("the search key is not the one that this database was first used with: runs from before are not found by a person; set VERIFYD_SEARCH_KEY to the first key")
+	case key == nil:
+		h.log.Info("search for people is off: the console finds no run by a name, number, mail or phone; set VERIFYD_SEARCH_KEY to turn it on")
 	}
 	return f, err
 }

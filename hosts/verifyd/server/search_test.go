@@ -28,6 +28,7 @@ func TestAHostSaysWhetherItFindsPeople(t *testing.T) {
 		{"with the same key", "VERIFYD_SEARCH_KEY", first, "", false},
 		{"with another key", "VERIFYD_SEARCH_KEY_FILE", file, "is not the one that this database was first used with", true},
 		{"with the first key again", "VERIFYD_SEARCH_KEY", first, "", false},
+		{"without a key again", "VERIFYD_SEARCH_KEY", "", "was first used with a search key, and this host has none", true},
 	} {
 		s := serveHost(t, onPostgres(url, "VERIFYD_LOG_LEVEL", "info", tt.variable, tt.value))
 		facts := factsOf(t, url, 1)[0]
@@ -39,7 +40,7 @@ func TestAHostSaysWhetherItFindsPeople(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := s.stderr.String()
-		for _, line := range []string{"search for people is off", "is not the one that this database was first used with"} {
+		for _, line := range []string{"search for people is off", "is not the one that this database was first used with", "was first used with a search key, and this host has none"} {
 			if got := strings.Contains(log, line); got != (line == tt.said) {
 				t.Errorf("%s: the log has %q: %t", tt.name, line, got)
 			}
