@@ -74,6 +74,16 @@ func openTarget(ctx context.Context, name string, now time.Time) (*copySide, err
 	return openFolderSide(ctx, datadir.Folder(name), journal.Options{OpenedAt: now, Copying: true})
 }
 
+// sameFolder reports whether two names are of one folder that exists.
+func sameFolder(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
 func isURL(name string) bool {
 	return strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://")
 }

@@ -28,12 +28,19 @@ type storeCopy struct {
 
 // Run copies and verifies, and prints a table with a row for each kind of data.
 func (c storeCopy) Run(ctx context.Context, s *session) error {
+	if sameFolder(c.From, c.To) {
+		return errors.New("--from and --to are the same folder")
+	}
 	from, err := openSource(ctx, c.From, s.clock.Now())
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}
-	defer func() { _ = from.close() }()           // it was only read
-	if err := from.refuseHosts(ctx); err != nil { // before there is a target
+	defer func() { _ = from.close() }() // it was only read
+	// What refuses the source does so before there is a target.
+	if err := from.refuseHosts(ctx); err != nil {
+		return err
+	}
+	if _, _, err := c.searchKey(ctx, from); err != nil {
 		return err
 	}
 	to, err := openTarget(ctx, c.To, s.clock.Now())
@@ -111,14 +118,9 @@ func (c storeCopy) copyKeys(ctx context.Context, from, to *copySide) (rows []cop
 		}
 		rows = append(rows, newCopyRow(storecopy.Row{Kind: "signing keys", Source: sumOf(signing), Target: sumOf(bytes.TrimSpace(kept))}))
 	}
-	key, check, err := from.keys.search(ctx)
+	key, check, err := c.searchKey(ctx, from)
 	if err != nil || check == "" {
 		return rows, err
-	}
-	if key == nil && c.SearchKey != "" {
-		if key = []byte(c.SearchKey); cli.SearchCheck(key) != check {
-			return nil, errors.New("--search-key (VERIFYD_SEARCH_KEY): it is not the search key of the hosts of the source")
-		}
 	}
 	kept, err := to.keys.keepSearch(ctx, key, check)
 	switch {
@@ -128,6 +130,18 @@ func (c storeCopy) copyKeys(ctx context.Context, from, to *copySide) (rows []cop
 		return nil, verification.Conflict("target", "it has another search key than the source: remove it, or use an empty target")
 	}
 	return append(rows, newCopyRow(storecopy.Row{Kind: "search key", Source: sumOf([]byte(check)), Target: sumOf([]byte(kept))})), nil
+}
+
+// searchKey returns the search key of the source, nil if it is not known, and its check, empty for
+// none.
+func (c storeCopy) searchKey(ctx context.Context, from *copySide) (key []byte, check string, err error) {
+	key, check, err = from.keys.search(ctx)
+	if err == nil && check != "" && key == nil && c.SearchKey != "" {
+		if key = []byte(c.SearchKey); cli.SearchCheck(key) != check {
+			err = errors.New("--search-key (VERIFYD_SEARCH_KEY): it is not the search key of the hosts of the source")
+		}
+	}
+	return key, check, err
 }
 
 // copyFiles copies the record of which bootstrap files were applied, the oldest first, and

@@ -99,6 +99,9 @@ func TestAFolderIsCopiedToPostgreSQLAndBack(t *testing.T) {
 	c.copy("--from URL --to DIR/b")
 	c.env["VERIFYD_SEARCH_KEY"] = "another search key of thirty-two bytes"
 	c.copy("--from URL --to DIR/c")
+	if _, err := os.Stat(string(c.folder("c"))); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Stat = %v, want that a copy with a wrong key makes no folder", err)
+	}
 	c.env["VERIFYD_SEARCH_KEY"] = copiedSearchKey
 	c.copy("--from URL --to DIR/c --json")
 	c.copy("--from DIR/a --to DIR/d")
@@ -115,6 +118,7 @@ func TestACopyRefusesWhatItWouldMix(t *testing.T) {
 	c := onCopies(t)
 	c.copy("--from DIR/none --to URL")
 	c.copy("--from DIR/a")
+	c.copy("--from DIR/a --to DIR/./a")
 	source, err := openFolderSide(t.Context(), c.folder("a"), journal.Options{OpenedAt: c.clock.Now()})
 	if err != nil {
 		t.Fatal(err)
