@@ -86,7 +86,7 @@ func (c accountCreate) Run(ctx context.Context, s *session) error {
 	return c.databaseFlag.with(ctx, s, func(db *database) error {
 		switch _, err := db.Account(ctx, a.ClientID); {
 		case err == nil:
-			return verification.Conflict("account", "an account with this client id exists already")
+			return verification.Conflict("account", "an account with this client id exists already; verifyctl account rotate-key gives it another API key")
 		case !errors.Is(err, verification.ErrNotFound):
 			return err
 		}
