@@ -79,6 +79,10 @@ func Examine(folder datadir.Folder) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s is no data folder: it has no folder journal, which verifyd serve --data-dir makes", folder)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: run this command as the user who owns the folder", err)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("%s is no data folder: it is a file", folder)
 	case err != nil:
 		return err
 	case !info.IsDir():
