@@ -71,6 +71,9 @@ func openTarget(ctx context.Context, name string, now time.Time) (*copySide, err
 	if isURL(name) {
 		return openDatabaseSide(ctx, name, true)
 	}
+	if info, err := os.Stat(name); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is a file: must be a folder or a database", name)
+	}
 	return openFolderSide(ctx, datadir.Folder(name), journal.Options{OpenedAt: now, Copying: true})
 }
 
