@@ -61,7 +61,7 @@ func size(folder datadir.Folder) finding {
 	if !u.SnapshotAt.IsZero() {
 		snapshot = "the last snapshot was taken at " + u.SnapshotAt.Format(time.RFC3339)
 	}
-	return ok("journal", fmt.Sprintf("%.1f MiB on disk, segments that a start reads: %d, %s", float64(u.Bytes)/(1<<20), u.Segments, snapshot))
+	return ok("journal", fmt.Sprintf("%s on disk, segments that a start reads: %d, %s", mebibytes(u.Bytes), u.Segments, snapshot))
 }
 
 // room reports how much of the memory that runs may need is left.
@@ -74,11 +74,11 @@ func room(hosts []pgadmin.Host) finding {
 	if err != nil {
 		return warning(check, "the host says about itself what this verifyctl cannot read", "use the verifyctl of its build")
 	}
-	needed := fmt.Sprintf("the runs need %d MiB", facts.StoreBytes>>20)
+	needed := "the runs need " + mebibytes(facts.StoreBytes)
 	if facts.StoreLimit == 0 {
 		return ok(check, needed+", without a limit")
 	}
-	needed += fmt.Sprintf(" of the %d MiB that they may", facts.StoreLimit>>20)
+	needed += " of the " + mebibytes(facts.StoreLimit) + " that they may"
 	switch {
 	case facts.StoreBytes >= facts.StoreLimit:
 		return failed(check, needed+": new runs get 503", advice)
@@ -86,4 +86,16 @@ func room(hosts []pgadmin.Host) finding {
 		return warning(check, needed, advice)
 	}
 	return ok(check, needed)
+}
+
+// mebibytes returns a number of bytes for people.
+func mebibytes(n int64) string {
+	const kib, mib = 1 << 10, 1 << 20
+	switch {
+	case n < mib:
+		return fmt.Sprintf("%.1f KiB", float64(n)/kib)
+	case n < 100*mib:
+		return fmt.Sprintf("%.1f MiB", float64(n)/mib)
+	}
+	return fmt.Sprintf("%d MiB", n/mib)
 }
