@@ -71,7 +71,13 @@ func TestWrongFoldersAreRefused(t *testing.T) {
 	if err := os.Mkdir("empty", 0o700); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile("afile", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	journaled(t, "folder")
 	for line, want := range map[string]string{
+		"tenant list --data-dir afile":                       "--data-dir (VERIFYD_DATA_DIR): afile is no data folder: it is a file",
+		"store copy --from folder --to afile":                "--to: afile is a file: must be a folder or a database",
 		"tenant list --data-dir empty":                       "--data-dir (VERIFYD_DATA_DIR): empty is no data folder: it has no folder journal, which verifyd serve --data-dir makes",
 		"tenant list --data-dir none":                        "--data-dir (VERIFYD_DATA_DIR): none is no data folder: it has no folder journal, which verifyd serve --data-dir makes",
 		"tenant list --data-dir a --database-url b":          "--data-dir (VERIFYD_DATA_DIR) and --database-url (VERIFYD_DATABASE_URL): give only one of them",
@@ -165,8 +171,11 @@ func TestABackupIsWrittenCompletelyOrNotAtAll(t *testing.T) {
 		t.Errorf("the backup on stdout: %v", err)
 	}
 	w.stop()
-	w.ctl("store backup " + folder + " " + file)
 	w.transcript()
+	w.ctl("store backup " + folder + " " + file)
+	if got := string(w.transcript()); !strings.HasSuffix(got, " bytes, in place of the file that was there\nexit 0\n") {
+		t.Errorf("a second backup says %s", got)
+	}
 	restored := t.TempDir()
 	if out, err := exec.CommandContext(t.Context(), "tar", "-xzf", file, "-C", restored).CombinedOutput(); err != nil {
 		t.Fatalf("tar: %v: %s", err, out)
@@ -186,6 +195,10 @@ func TestABackupIsWrittenCompletelyOrNotAtAll(t *testing.T) {
 		if got := string(w.transcript()); !strings.HasSuffix(got, "exit 2\n") {
 			t.Errorf("a backup to %s says %s", to, got)
 		}
+	}
+	w.ctl("store backup " + folder + " " + filepath.Join(dir, "none", "backup"))
+	if got, want := string(w.transcript()), "create "+filepath.Join(dir, "none", "backup")+": no such file or directory"; !strings.Contains(got, want) {
+		t.Errorf("a backup in a missing folder says %s, want %s", got, want)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
@@ -242,7 +255,7 @@ func TestDamageIsFoundAndRemoved(t *testing.T) {
 func TestTheDoctorExaminesAFolder(t *testing.T) {
 	at := time.Now()
 	host := pgadmin.Host{Host: postgres.Host{Name: "one", Address: "127.0.0.1:8080", Roles: []string{"api", "worker"}}, SeenAt: at, Alive: true}
-	host.Facts = cli.HostFacts{SearchKey: "5ea5c4", Keys: []string{"k1"}, StoreBytes: 10 << 20, StoreLimit: 100 << 20}.String()
+	host.Facts = cli.HostFacts{SearchKey: "5ea5c4", Keys: []string{"k1"}, StoreBytes: 1536, StoreLimit: 100 << 20}.String()
 	w := onFolderOf(t, operator.Host{Describe: func(context.Context) pgadmin.Host { return host }, Wake: func() {}})
 	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
 	w.ctl("apply testdata/bootstrap.yaml")
@@ -263,7 +276,9 @@ func TestTheDoctorExaminesAFolder(t *testing.T) {
 	w.holdStatuses("doctor --json", want)
 	w.stop()
 	delete(want, "search")
-	w.transcript()
+	if got := string(w.transcript()); !strings.Contains(got, "the runs need 1.5 KiB of the 100 MiB that they may") {
+		t.Errorf("the doctor says %s, want how much memory the runs need", got)
+	}
 	want["bootstrap"] = "ok"
 	w.holdStatuses("doctor --json", want)
 	if got := string(w.transcript()); !strings.Contains(got, "start one with verifyd serve --data-dir") {

@@ -5,7 +5,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -21,7 +23,7 @@ type storeCommands struct {
 }
 
 type storeBackup struct {
-	Dir  datadir.Folder `arg:"" help:"Data folder of a host."`
+	Dir  datadir.Folder `arg:"" help:"Data folder of a host. VERIFYD_DATA_DIR does not replace this argument."`
 	File string         `arg:"" help:"File of the backup, which is replaced if it exists; - is stdout."`
 }
 
@@ -31,18 +33,26 @@ func (c storeBackup) Run(ctx context.Context, s *session) error {
 	if c.File == "-" {
 		return write(s.binary)
 	}
+	_, missing := os.Stat(c.File)
 	size, err := replaceFile(c.File, write)
 	if err != nil {
 		return err
 	}
-	return s.say(false, nil, "%s: %d bytes", oneLine(c.File), size)
+	replaced := ""
+	if missing == nil {
+		replaced = ", in place of the file that was there"
+	}
+	return s.say(false, nil, "%s: %d bytes%s", oneLine(c.File), size, replaced)
 }
 
 // replaceFile writes a file that only its owner can read, completely before it gets its name.
 func replaceFile(name string, write func(io.Writer) error) (size int64, err error) {
 	draft, err := os.CreateTemp(filepath.Dir(name), ".backup-*")
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failed.Err // the name of the draft says nothing
+	}
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("create %s: %w", name, err)
 	}
 	defer func() { _ = os.Remove(draft.Name()) }() // it is gone if it was renamed
 	if err = errors.Join(write(draft), draft.Sync()); err != nil {
