@@ -56,7 +56,7 @@ type copyKeys interface {
 	keepSearch(ctx context.Context, key []byte, check string) (string, error)
 }
 
-func openSource(ctx context.Context, name string, now time.Time) (*copySide, error) {
+func openSource(ctx context.Context, name string) (*copySide, error) {
 	if isURL(name) {
 		return openDatabaseSide(ctx, name, false)
 	}
@@ -64,7 +64,20 @@ func openSource(ctx context.Context, name string, now time.Time) (*copySide, err
 	if err := operator.Examine(folder); err != nil {
 		return nil, err
 	}
-	return openFolderSide(ctx, folder, journal.Options{OpenedAt: now})
+	if err := folder.CheckOwner(); err != nil {
+		return nil, err
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	m, release, err := journal.Read(ctx, folder.Journal())
+	if err != nil {
+		return nil, endHost(err)
+	}
+	return &copySide{
+		CopyStore: m, lists: m, keys: folderKeys{folder}, files: operator.Hold(folder, nil, operator.Host{}), name: path, folder: folder, close: release,
+	}, nil
 }
 
 func openTarget(ctx context.Context, name string, now time.Time) (*copySide, error) {
@@ -97,15 +110,20 @@ func openFolderSide(ctx context.Context, folder datadir.Folder, o journal.Option
 		return nil, err
 	}
 	held, err := operator.Take(ctx, folder, o)
-	if errors.Is(err, verification.ErrConflict) {
-		err = fmt.Errorf("%w: end the host", err)
-	}
 	if err != nil {
-		return nil, err
+		return nil, endHost(err)
 	}
 	return &copySide{
 		CopyStore: held, lists: held, keys: folderKeys{folder}, files: held, name: name, folder: folder, close: held.Close,
 	}, nil
+}
+
+// endHost says what to do if a host has the folder.
+func endHost(err error) error {
+	if errors.Is(err, verification.ErrConflict) {
+		err = fmt.Errorf("%w: end the host", err)
+	}
+	return err
 }
 
 func openDatabaseSide(ctx context.Context, url string, copying bool) (*copySide, error) {

@@ -31,7 +31,7 @@ func (c storeCopy) Run(ctx context.Context, s *session) error {
 	if sameFolder(c.From, c.To) {
 		return errors.New("--from and --to are the same folder")
 	}
-	from, err := openSource(ctx, c.From, s.clock.Now())
+	from, err := openSource(ctx, c.From)
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}

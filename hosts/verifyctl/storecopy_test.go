@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -92,9 +93,23 @@ func (c copies) read(file string) string {
 	return string(raw)
 }
 
+// segments returns the files of the journal of a folder.
+func (c copies) segments(folder string) []string {
+	c.t.Helper()
+	files, err := filepath.Glob(filepath.Join(c.folder(folder).Journal(), "*.*"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return files
+}
+
 func TestAFolderIsCopiedToPostgreSQLAndBack(t *testing.T) {
 	c := onCopies(t)
+	before := c.segments("a")
 	c.copy("--from DIR/a --to URL")
+	if after := c.segments("a"); !slices.Equal(after, before) {
+		t.Errorf("the copy changed the files of the source from %v to %v", before, after)
+	}
 	c.copy("--from DIR/a --to URL")
 	c.copy("--from URL --to DIR/b")
 	c.env["VERIFYD_SEARCH_KEY"] = "another search key of thirty-two bytes"
@@ -194,7 +209,7 @@ func TestAKilledCopyIsContinued(t *testing.T) {
 		if kills < 3 {
 			t.Errorf("the copy was killed %d times: is it too short?", kills)
 		}
-		to, err := openSource(t.Context(), path[1], time.Now())
+		to, err := openSource(t.Context(), path[1])
 		if err != nil {
 			t.Fatal(err)
 		}

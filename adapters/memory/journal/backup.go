@@ -3,7 +3,6 @@
 package journal
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -88,36 +88,66 @@ func openFiles(root *os.Root, end position) (files []Part, err error) {
 // also closes the files, the folder is locked. Stored returns ErrConflict if another process has
 // the folder, and an error if the journal has damage or a part of a copy.
 func Stored(ctx context.Context, dir string) (files []Part, release func() error, err error) {
-	root, err := os.OpenRoot(dir)
+	unlock, err := examine(ctx, dir, func(root *os.Root, c *check) (err error) {
+		files, err = storedFiles(root, c.TornBytes)
+		return err
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	unlock := root.Close
+	return files, func() error { return errors.Join(CloseFiles(files), unlock()) }, nil
+}
+
+// Read reads a journal as Stored does, into memory.
+func Read(ctx context.Context, dir string) (m *memory.Store, release func() error, err error) {
+	release, err = examine(ctx, dir, func(_ *os.Root, c *check) error {
+		m = c.memory
+		return nil
+	})
+	return m, release, err
+}
+
+// examine locks the folder of a journal, reads all of it, and calls use.
+func examine(ctx context.Context, dir string, use func(*os.Root, *check) error) (unlock func() error, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	unlock = root.Close
 	held, err := lockToRead(root, dir)
 	if err == nil {
 		if held != nil {
 			unlock = func() error { return errors.Join(held.Close(), root.Close()) }
 		}
-		files, err = storedFiles(ctx, root)
+		c := newCheck(nil)
+		if err = c.intact(ctx, folder{root}); err == nil {
+			err = use(root, c)
+		}
 	}
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("read the journal in %s: %w", dir, err), unlock())
+		return nil, errors.Join(fmt.Errorf("read the journal in %s: %w", dir, err), unlock())
 	}
-	return files, func() error { return errors.Join(CloseFiles(files), unlock()) }, nil
+	return unlock, nil
 }
 
-func storedFiles(ctx context.Context, root *os.Root) ([]Part, error) {
-	c := newCheck(nil)
-	if err := c.all(ctx, folder{root}); err != nil {
-		return nil, err
+// intact is all, but returns an error if there is damage or a part of a copy.
+func (c *check) intact(ctx context.Context, d disk) error {
+	if err := c.all(ctx, d); err != nil {
+		return err
 	}
 	if len(c.Damage) > 0 {
 		first := c.Damage[0]
-		return nil, fmt.Errorf("%s cannot be read at offset %d: %s; %s", first.File, first.Offset, first.Reason, advice)
+		return fmt.Errorf("%s cannot be read at offset %d: %s; %s", first.File, first.Offset, first.Reason, advice)
 	}
-	if source, err := c.memory.UnfinishedCopy(ctx); err != nil || source != "" {
-		return nil, cmp.Or(err, errUnfinished(source))
+	source, err := c.memory.UnfinishedCopy(ctx)
+	if err == nil && source != "" {
+		err = errUnfinished(source)
 	}
+	return err
+}
+
+// storedFiles opens all files, without the bytes at the end that were not written completely.
+func storedFiles(root *os.Root, torn int64) ([]Part, error) {
 	names, err := folder{root}.List()
 	if err != nil {
 		return nil, err
@@ -129,7 +159,7 @@ func storedFiles(ctx context.Context, root *os.Root) ([]Part, error) {
 		if err != nil {
 			return nil, err
 		}
-		end.size = info.Size() - c.TornBytes
+		end.size = info.Size() - torn
 	}
 	return openFiles(root, end)
 }
