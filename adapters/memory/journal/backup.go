@@ -84,9 +84,9 @@ func openFiles(root *os.Root, end position) (files []Part, err error) {
 }
 
 // Stored opens the files of a journal that no process has, without a record at the end that was not
-// written completely. It writes nothing, so that it works on a full disk and on a read-only one. Until release, which
-// also closes the files, the folder is locked. Stored returns ErrConflict if another process has
-// the folder, and an error if the journal has damage or a part of a copy.
+// written completely. It writes nothing, so that it works on a full disk and on a read-only one.
+// Until release, which also closes the files, the folder is locked. Stored returns ErrConflict if
+// another process has the folder, and an error if the journal has damage or a part of a copy.
 func Stored(ctx context.Context, dir string) (files []Part, release func() error, err error) {
 	unlock, err := examine(ctx, dir, func(root *os.Root, c *check) (err error) {
 		files, err = storedFiles(root, c.TornBytes)
