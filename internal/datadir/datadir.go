@@ -23,6 +23,9 @@ const mode = 0o700
 // a warning if other users can open a folder that existed, and the error of CheckOwner.
 func (f Folder) Create() (warning string, err error) {
 	if info, err := os.Stat(string(f)); err == nil {
+		if !info.IsDir() {
+			return "", fmt.Errorf("%s is a file, and must be a folder or not exist", f)
+		}
 		if info.Mode().Perm()&^mode != 0 {
 			warning = fmt.Sprintf("other users of this machine can open the data folder %s (mode %04o): chmod 700 %[1]s", f, info.Mode().Perm())
 		}

@@ -344,7 +344,7 @@ func TestAProgramServesAHostOnAFolder(t *testing.T) {
 
 func TestSettingsOfAFolderExcludeOthers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	const database = "postgres://127.0.0.1:1/none"
@@ -356,6 +356,7 @@ func TestSettingsOfAFolderExcludeOthers(t *testing.T) {
 		{map[string]string{"VERIFYD_DATA_DIR": "x", "VERIFYD_DATABASE_URL": database}, "--data-dir (VERIFYD_DATA_DIR): must not be given together with --database-url (VERIFYD_DATABASE_URL)"},
 		{map[string]string{"VERIFYD_MEMORY": "true", "VERIFYD_DATABASE_URL": database}, "--memory (VERIFYD_MEMORY): must not be given together with --database-url (VERIFYD_DATABASE_URL)"},
 		{map[string]string{"VERIFYD_DATA_DIR": "x", "VERIFYD_ROLES": "worker"}, "--roles (VERIFYD_ROLES): a host without a database must be both api and worker"},
+		{map[string]string{"VERIFYD_DATA_DIR": file}, "--data-dir (VERIFYD_DATA_DIR): " + file + " is a file, and must be a folder or not exist"},
 		{
 			map[string]string{"VERIFYD_DATA_DIR": filepath.Join(file, "data")},
 			"--data-dir (VERIFYD_DATA_DIR): create the data folder: mkdir " + file + ": not a directory; choose a folder that the user of this process can write, or keep nothing with --memory",
