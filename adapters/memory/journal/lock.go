@@ -14,7 +14,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// lockFile is never removed. The operating system releases its lock when the process ends.
+// lockFile is never removed. The operating system releases its lock when the process ends. It
+// is empty after a process that has closed the journal.
 const lockFile = "lock"
 
 // Holder is the process that has the lock, as the file says.
@@ -36,9 +37,16 @@ func (h Holder) String() string {
 	return text
 }
 
-// lock locks the folder until the file is closed. It returns ErrConflict if another process,
+// lockedFile is a lock file that this process has locked.
+type lockedFile struct{ *os.File }
+
+// Close empties the file, so that it does not name a process that does something else later,
+// and releases the lock.
+func (f lockedFile) Close() error { return errors.Join(f.Truncate(0), f.File.Close()) }
+
+// lock locks the folder until the result is closed. It returns ErrConflict if another process,
 // or another store of this process, has the lock.
-func lock(root *os.Root, since time.Time) (*os.File, error) {
+func lock(root *os.Root, since time.Time) (io.Closer, error) {
 	f, err := root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
 		return nil, err
@@ -46,18 +54,18 @@ func lock(root *os.Root, since time.Time) (*os.File, error) {
 	if err := take(f, since); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return f, nil
+	return lockedFile{f}, nil
 }
 
 func take(f *os.File, since time.Time) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		var h Holder
-		held := verification.Conflict("journal", "another host has the folder")
-		if held.Cause = json.NewDecoder(io.LimitReader(f, 1000)).Decode(&h); held.Cause == nil {
-			held.Message += ": " + h.String()
+		refused := verification.Conflict("journal", "another host has the folder")
+		if refused.Cause = json.NewDecoder(io.LimitReader(f, 1000)).Decode(&h); refused.Cause == nil {
+			refused.Message += ": " + h.String()
 		}
-		return held
+		return refused
 	}
 	if err != nil {
 		return fmt.Errorf("lock the folder: %w", err)

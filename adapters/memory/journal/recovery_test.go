@@ -286,6 +286,9 @@ func TestASecondHostIsRefused(t *testing.T) {
 		t.Errorf("Append by the holder: %v", err)
 	}
 	closed(t, s)
+	if raw, err := os.ReadFile(filepath.Join(dir, "lock")); err != nil || len(raw) > 0 {
+		t.Errorf("the lock of a closed journal has %q, %v; want nothing", raw, err)
+	}
 	again := openIn(t, dir, journal.Options{})
 	if got := runs(t, again); got != 1 {
 		t.Errorf("%d runs, want 1", got)
