@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -19,25 +20,40 @@ const Default Folder = "data"
 // mode lets only the user of the host read the folder: it has personal data and secrets.
 const mode = 0o700
 
-// Create creates the folder if it is missing, so that it survives a loss of power. It returns
-// a warning if other users can open a folder that existed, and the error of CheckOwner.
-func (f Folder) Create() (warning string, err error) {
+// Create creates the folder if it is missing, so that it survives a loss of power, and reports
+// whether it was. It returns a warning if other users can open a folder that existed, and the
+// error of CheckOwner.
+func (f Folder) Create() (made bool, warning string, err error) {
 	if info, err := os.Stat(string(f)); err == nil {
 		if !info.IsDir() {
-			return "", fmt.Errorf("%s is a file, and must be a folder or not exist", f)
+			return false, "", fmt.Errorf("%s is a file, and must be a folder or not exist", f)
 		}
 		if info.Mode().Perm()&^mode != 0 {
 			warning = fmt.Sprintf("other users of this machine can open the data folder %s (mode %04o): chmod 700 %[1]s", f, info.Mode().Perm())
 		}
-		return warning, f.CheckOwner()
+		return false, warning, f.CheckOwner()
 	}
 	if err = os.MkdirAll(string(f), mode); err == nil {
 		err = syncFolder(filepath.Dir(filepath.Clean(string(f))))
 	}
 	if err != nil {
-		return "", fmt.Errorf("create the data folder: %w", err)
+		return false, "", fmt.Errorf("create the data folder: %w", err)
 	}
-	return "", nil
+	return true, "", nil
+}
+
+// Discard removes a folder that Create has made, and the folders in it, unless there is a file.
+func (f Folder) Discard() {
+	var folders []string
+	_ = filepath.WalkDir(string(f), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			folders = append(folders, path)
+		}
+		return err
+	}) // what cannot be read stays
+	for _, folder := range slices.Backward(folders) {
+		_ = os.Remove(folder) // it fails for a folder that has something
+	}
 }
 
 // CheckOwner returns an error if the folder has a journal of another user, who could not read

@@ -62,9 +62,9 @@ func TestAFileThatExistsIsNotGenerated(t *testing.T) {
 
 func TestADataFolderIsForItsUser(t *testing.T) {
 	folder := datadir.Folder(filepath.Join(t.TempDir(), "new", "data"))
-	for range 2 {
-		if warning, err := folder.Create(); warning != "" || err != nil {
-			t.Fatalf("Create = %q, %v", warning, err)
+	for _, want := range []bool{true, false} {
+		if made, warning, err := folder.Create(); made != want || warning != "" || err != nil {
+			t.Fatalf("Create = %t, %q, %v; want %t", made, warning, err, want)
 		}
 	}
 	info, err := os.Stat(string(folder))
@@ -74,7 +74,28 @@ func TestADataFolderIsForItsUser(t *testing.T) {
 	if err := os.Chmod(string(folder), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	if warning, err := folder.Create(); warning == "" || err != nil {
+	if _, warning, err := folder.Create(); warning == "" || err != nil {
 		t.Errorf("Create of a folder with the mode 0750 = %q, %v, want a warning", warning, err)
+	}
+}
+
+func TestOnlyAFolderWithoutFilesIsDiscarded(t *testing.T) {
+	folder := datadir.Folder(filepath.Join(t.TempDir(), "data"))
+	if err := os.MkdirAll(filepath.Join(folder.Documents(), "incoming"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(folder.SearchKey(), []byte("key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	folder.Discard()
+	if raw, err := os.ReadFile(folder.SearchKey()); err != nil || string(raw) != "key" {
+		t.Errorf("the search key is %q, %v; want it kept", raw, err)
+	}
+	if err := os.Remove(folder.SearchKey()); err != nil {
+		t.Fatal(err)
+	}
+	folder.Discard()
+	if _, err := os.Stat(string(folder)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Stat = %v, want no folder", err)
 	}
 }

@@ -197,6 +197,13 @@ func TestAVariableOfTheBootstrapFileIsKnown(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	folder := newFolder(t)
+	if got := refusal(t, onFolder(folder, "VERIFYD_BOOTSTRAP", path)); !strings.Contains(got, "VERIFYD_BANK_SECRET") {
+		t.Errorf("without the variable: %s, want its name", got)
+	}
+	if _, err := os.Stat(string(folder)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the start that was refused has left a data folder: %v", err)
+	}
 	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": path, "VERIFYD_BANK_SECRET": "whsec_b25lLW9uZS1vbmUtb25lLW9uZS1vbmUt"})
 	if got := s.stderr.String(); strings.Contains(got, "VERIFYD_BANK_SECRET") || strings.Contains(got, "whsec_") {
 		t.Errorf("stderr = %s, want nothing about the secret", got)

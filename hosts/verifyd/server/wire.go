@@ -100,8 +100,8 @@ type opened struct {
 	warnings  []string
 }
 
-// open opens the addresses, files and folders that the settings name, and changes
-// nothing. Its error has the problems of all of them.
+// open opens the addresses, files and folders that the settings name. Its error has the
+// problems of all of them; then it leaves no new data folder.
 func (h *host) open(ctx context.Context, env *environment, added additions, clk hostClock) (o opened, _ error) {
 	var p problems
 	var err error
@@ -118,7 +118,14 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 	}
 	added.checkDocuments(s, &p)
 	if folder := s.folder(); folder != "" {
-		warning, err := folder.Create()
+		made, warning, err := folder.Create()
+		if made {
+			defer func() {
+				if p.err() != nil {
+					folder.Discard()
+				}
+			}()
+		}
 		p.wrap("data-dir", advise(folder, err))
 		if warning != "" {
 			o.warnings = append(o.warnings, warning)
