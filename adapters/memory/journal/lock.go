@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -57,18 +59,40 @@ func lock(root *os.Root, since time.Time) (io.Closer, error) {
 	return lockedFile{f}, nil
 }
 
-func take(f *os.File, since time.Time) error {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+// Held returns ErrConflict, which names the process, if a process has the journal in a folder.
+// It changes nothing. It is for messages: the next moment, it may be different.
+func Held(dir string) error {
+	f, err := os.Open(filepath.Join(dir, lockFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = flock(f, syscall.LOCK_SH)
+	return errors.Join(err, f.Close())
+}
+
+// flock locks a file. It returns ErrConflict if another process has it.
+func flock(f *os.File, how int) error {
+	err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		var h Holder
-		refused := verification.Conflict("journal", "another host has the folder")
-		if refused.Cause = json.NewDecoder(io.LimitReader(f, 1000)).Decode(&h); refused.Cause == nil {
-			refused.Message += ": " + h.String()
+		held := verification.Conflict("journal", "another host has the folder")
+		if held.Cause = json.NewDecoder(io.LimitReader(f, 1000)).Decode(&h); held.Cause == nil {
+			held.Message += ": " + h.String()
 		}
-		return refused
+		return held
 	}
 	if err != nil {
 		return fmt.Errorf("lock the folder: %w", err)
+	}
+	return nil
+}
+
+func take(f *os.File, since time.Time) error {
+	if err := flock(f, syscall.LOCK_EX); err != nil {
+		return err
 	}
 	host, _ := os.Hostname() // the message does without it
 	raw, err := json.Marshal(Holder{os.Getpid(), host, since})

@@ -285,7 +285,15 @@ func TestASecondHostIsRefused(t *testing.T) {
 	if err := startRun(t.Context(), s, 0); err != nil {
 		t.Errorf("Append by the holder: %v", err)
 	}
+	if err := journal.Held(dir); !errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), fmt.Sprintf(": process %d on ", os.Getpid())) {
+		t.Errorf("Held = %v, want the process", err)
+	}
 	closed(t, s)
+	for _, free := range []string{dir, t.TempDir()} {
+		if err := journal.Held(free); err != nil {
+			t.Errorf("Held of a folder that no process has: %v", err)
+		}
+	}
 	if raw, err := os.ReadFile(filepath.Join(dir, "lock")); err != nil || len(raw) > 0 {
 		t.Errorf("the lock of a closed journal has %q, %v; want nothing", raw, err)
 	}

@@ -167,10 +167,16 @@ func refusal(t *testing.T, vars map[string]string) string {
 
 func TestASecondHostIsToldWhoHasTheFolder(t *testing.T) {
 	folder := newFolder(t)
-	serveHost(t, onFolder(folder))
+	s := serveHost(t, onFolder(folder))
 	want := fmt.Sprintf(`^--data-dir \(VERIFYD_DATA_DIR\): .*another host has the folder: process %d on .+ since 20.+Z; end that host, or choose another folder$`, os.Getpid())
 	if got := refusal(t, onFolder(folder)); !regexp.MustCompile(want).MatchString(got) {
 		t.Errorf("a second host: %s, want %s", got, want)
+	}
+	address := strings.TrimPrefix(s.api, "http://")
+	err := server.Run(t.Context(), []string{"serve", "--addr", address, "--admin-addr", "127.0.0.1:0", "--data-dir", string(folder)}, nil, io.Discard, io.Discard)
+	want = fmt.Sprintf("another host has the folder: process %d ", os.Getpid())
+	if err == nil || !strings.Contains(err.Error(), address+" is in use") || !strings.Contains(err.Error(), want) {
+		t.Errorf("a second host at the same address: %v, want both problems", err)
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/adapters/journey"
 	"github.com/verifyd/verifyd/adapters/media"
+	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/provider/offline"
@@ -127,6 +128,9 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 			}()
 		}
 		p.wrap("data-dir", advise(folder, err))
+		if p.of["addr"] || p.of["admin-addr"] { // perhaps by a host that has the folder
+			p.wrap("data-dir", advise(folder, journal.Held(folder.Journal())))
+		}
 		if warning != "" {
 			o.warnings = append(o.warnings, warning)
 		}
