@@ -112,11 +112,13 @@ type killer struct {
 	slowest  time.Duration // start
 }
 
-// kill kills the host after a time, and starts it again. One of four hosts dies soon after its
-// start, and the start that follows is killed too. No run may be ended because of that.
+// kill kills the host after a time, and starts it again. Of four hosts, three live long enough
+// for most checks to end: a run during whose step five hosts die in a row is ended, and hosts that
+// live half a second end every tenth. The fourth dies soon after its start, and the start that
+// follows is killed too.
 func (k *killer) kill(ctx context.Context, n int) error {
 	hasty := n%4 == 3
-	life := time.Duration(k.rng.Int64N(int64(time.Second)))
+	life := time.Second + time.Duration(k.rng.Int64N(int64(400*time.Millisecond)))
 	if hasty {
 		life = time.Duration(k.rng.Int64N(int64(300 * time.Millisecond)))
 	}
