@@ -65,12 +65,13 @@ func (k *Keys) SigningWith(kid string) (*Keys, error) {
 // NewKeys returns a set of one new Ed25519 key. Its kid does not begin with a hyphen, so that
 // no command takes it for a flag.
 func NewKeys() (*Keys, error) {
-	for {
+	for range 100 {
 		keys, err := randomKeys()
 		if err != nil || !strings.HasPrefix(keys.IDs()[0], "-") { // 1 of 64 does
 			return keys, err
 		}
 	}
+	return nil, errors.New("make a signing key: each of 100 has a kid that begins with a hyphen; is the source of random numbers broken?")
 }
 
 func randomKeys() (*Keys, error) {

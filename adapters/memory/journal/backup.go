@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"github.com/verifyd/verifyd/adapters/memory"
-	"github.com/verifyd/verifyd/verification"
 )
 
 // Part is a file of a journal as it is at one moment.
@@ -55,11 +54,9 @@ func openFiles(root *os.Root, end position) (files []Part, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the files: %w", err)
 	}
-	snapshots := numbered(names, snapshotSuffix)
+	replaced, _ := current(names)
 	names = nil
-	replaced := 0
-	if n := len(snapshots); n > 0 {
-		replaced = snapshots[n-1]
+	if replaced > 0 {
 		names = append(names, snapshotName(replaced))
 	}
 	for n := replaced + 1; n <= end.segment; n++ {
@@ -114,7 +111,7 @@ func examine(ctx context.Context, dir string, use func(*os.Root, *check) error) 
 		return nil, err
 	}
 	unlock = root.Close
-	held, err := lockToRead(root, dir)
+	held, err := lockToRead(root)
 	if err == nil {
 		if held != nil {
 			unlock = func() error { return errors.Join(held.Close(), root.Close()) }
@@ -153,7 +150,7 @@ func storedFiles(root *os.Root, torn int64) ([]Part, error) {
 		return nil, err
 	}
 	var end position
-	if numbers := numbered(names, segmentSuffix); len(numbers) > 0 {
+	if _, numbers := current(names); len(numbers) > 0 {
 		end.segment = numbers[len(numbers)-1]
 		info, err := root.Stat(segmentName(end.segment))
 		if err != nil {
@@ -166,7 +163,7 @@ func storedFiles(root *os.Root, torn int64) ([]Part, error) {
 
 // lockToRead locks the folder and leaves the holder in the file as it is. Without a lock file on
 // a read-only disk, no process can have the folder, and the result is nil.
-func lockToRead(root *os.Root, dir string) (*os.File, error) {
+func lockToRead(root *os.Root) (*os.File, error) {
 	f, err := root.Open(lockFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = root.OpenFile(lockFile, os.O_RDONLY|os.O_CREATE, fileMode)
@@ -177,15 +174,7 @@ func lockToRead(root *os.Root, dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		held := verification.Conflict("journal", "another host has the folder")
-		if h, err := ReadHolder(dir); err == nil {
-			held.Message += ": " + h.String()
-		}
-		err = held
-	}
-	if err != nil {
+	if err := flock(f, syscall.LOCK_SH); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil

@@ -90,19 +90,14 @@ func (c *check) all(ctx context.Context, d disk) error {
 	if err != nil {
 		return fmt.Errorf("list the files: %w", err)
 	}
-	replaced := 0
-	if all := numbered(names, snapshotSuffix); len(all) > 0 {
-		replaced = all[len(all)-1]
+	replaced, numbers := current(names)
+	if replaced > 0 {
 		if err := c.snapshot(ctx, d, replaced); err != nil {
 			return err
 		}
 	}
 	next := replaced + 1
-	numbers := numbered(names, segmentSuffix)
 	for i, n := range numbers {
-		if n <= replaced {
-			continue
-		}
 		for ; next < n; next++ {
 			if err := c.damaged(Damage{File: segmentName(next), Reason: "the file is missing", segment: next}, nil); err != nil {
 				return err
@@ -170,10 +165,7 @@ func (c *check) change(segment int) func(context.Context, record, bool) error {
 		if !first {
 			return r.apply(ctx, c.memory)
 		}
-		if head, ok := r.(begun); !ok || head.Segment != segment {
-			return errors.New("it does not begin this segment")
-		}
-		return nil
+		return checkBegun(r, segment)
 	}
 }
 
@@ -195,7 +187,7 @@ func (c *check) file(ctx context.Context, of checked, change func(ctx context.Co
 		at := Damage{File: of.name, Offset: int64(offset), segment: of.segment}
 		f, err := readFrame(of.raw[offset:])
 		if err != nil {
-			if of.last && !syncedAfter(of.raw, offset) {
+			if isTorn(of.raw, offset, of.last) {
 				c.TornBytes = int64(len(of.raw) - offset)
 				return nil
 			}

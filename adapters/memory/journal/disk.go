@@ -63,6 +63,15 @@ func numbered(names []string, suffix string) (all []int) {
 	return all
 }
 
+// current returns the number of the newest snapshot, 0 for none, and those of the segments that
+// it does not replace.
+func current(names []string) (replaced int, segments []int) {
+	if all := numbered(names, snapshotSuffix); len(all) > 0 {
+		replaced = all[len(all)-1]
+	}
+	return replaced, slices.DeleteFunc(numbered(names, segmentSuffix), func(n int) bool { return n <= replaced })
+}
+
 // folder is a disk in a folder of the operating system.
 type folder struct{ root *os.Root }
 

@@ -108,6 +108,10 @@ func readFrameFrom(r *bufio.Reader) (frame, error) {
 	return readFrame(raw[:n])
 }
 
+// isTorn reports whether a frame that cannot be read may be one that was not written completely,
+// and not damage: no caller was told that it was saved. last says that no segment follows.
+func isTorn(segment []byte, offset int, last bool) bool { return last && !syncedAfter(segment, offset) }
+
 // syncedAfter reports whether a frame after the offset was written when everything up to the
 // offset and beyond had been synced. Then no crash can have damaged what is there.
 func syncedAfter(segment []byte, offset int) bool {

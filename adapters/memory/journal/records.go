@@ -156,6 +156,14 @@ type begun struct {
 	Segment int `json:"segment"`
 }
 
+// checkBegun returns an error unless the record begins a segment.
+func checkBegun(first record, segment int) error {
+	if head, ok := first.(begun); !ok || head.Segment != segment {
+		return errors.New("it does not begin this segment")
+	}
+	return nil
+}
+
 func (begun) apply(context.Context, *memory.Store) error {
 	return errors.New("only the first record of a file begins a segment")
 }

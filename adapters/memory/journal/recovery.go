@@ -36,19 +36,14 @@ func (r *recovery) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list the files: %w", err)
 	}
-	replaced := 0
-	if all := numbered(names, snapshotSuffix); len(all) > 0 {
-		replaced = all[len(all)-1]
+	replaced, numbers := current(names)
+	if replaced > 0 {
 		if err := r.restore(ctx, replaced); err != nil {
 			return err
 		}
 	}
 	r.next = replaced + 1
-	numbers := numbered(names, segmentSuffix)
 	for i, n := range numbers {
-		if n <= replaced {
-			continue
-		}
 		if n != r.next {
 			return fmt.Errorf("%s is missing; %s", segmentName(r.next), advice)
 		}
@@ -158,7 +153,7 @@ func (s *segment) replay(ctx context.Context, m *memory.Store) error {
 	}
 	for d := range decodeAll(ctx, next) {
 		switch {
-		case d.unread && (!s.last || syncedAfter(s.raw, s.offset)):
+		case d.unread && !isTorn(s.raw, s.offset, s.last):
 			return s.damaged(d.frame, fmt.Errorf("%w; %s", d.err, advice))
 		case d.unread:
 			s.torn = d.err
@@ -182,10 +177,7 @@ func (s *segment) apply(ctx context.Context, d decoded, m *memory.Store) error {
 	if s.offset > 0 {
 		return d.record.apply(ctx, m)
 	}
-	if head, ok := d.record.(begun); !ok || head.Segment != s.number {
-		return errors.New("it does not begin this segment")
-	}
-	return nil
+	return checkBegun(d.record, s.number)
 }
 
 // damaged says what cannot be read, and where.

@@ -31,15 +31,8 @@ func ReadUsage(dir string) (u Usage, err error) {
 	if err != nil {
 		return u, err
 	}
-	replaced := 0
-	if all := numbered(names, snapshotSuffix); len(all) > 0 {
-		replaced = all[len(all)-1]
-	}
-	for _, n := range numbered(names, segmentSuffix) {
-		if n > replaced {
-			u.Segments++
-		}
-	}
+	replaced, segments := current(names)
+	u.Segments = len(segments)
 	for _, name := range names {
 		info, err := root.Stat(name)
 		if errors.Is(err, os.ErrNotExist) { // it was removed meanwhile

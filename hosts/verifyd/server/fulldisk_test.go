@@ -83,9 +83,13 @@ func TestAFullDiskIsAnswered(t *testing.T) {
 	if _, err := io.WriteString(rest, `{"reference_id":`); err != nil {
 		t.Fatal(err)
 	}
-	for stopping := false; !stopping; { // then no connection is accepted any more
+	stopping := false
+	for n := 0; n < 10_000 && !stopping; n++ { // then no connection is accepted any more
 		_, _, err := tryStart(s.api+onboarding, strings.NewReader(`{"reference_id":"person-1"}`))
 		stopping = err != nil
+	}
+	if !stopping {
+		t.Fatal("the disk does not become full")
 	}
 	if _, err := io.WriteString(rest, `"person-2"}`); err != nil {
 		t.Fatal(err)
