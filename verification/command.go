@@ -94,8 +94,9 @@ type GiveVerdict struct {
 	// Reason is the code of a RejectReason of the workflow, for a rejection; empty for none.
 	Reason string
 	Notes  string // at most 10,000 characters
-	// Justified requires the reason and the notes that the workflow asks for. The console
-	// sets it. It is false for an API client: the signal of the API has no reason, and a
+	// Justified requires the reason and the notes that the workflow asks for, and notes for
+	// the approval of somebody who is on a list: see ErrNotesForListed. The console sets it.
+	// It is false for an API client: the signal of the API has no reason, and a
 	// verdict without one is valid there.
 	Justified bool
 	By        string // the reviewer's name

@@ -33,11 +33,15 @@ type Concern struct {
 	Kind   ConcernKind `json:"kind"`
 	// Sentences are those of the flag, or say that the check did not pass or gave no answer.
 	Sentences []Sentence `json:"sentences,omitempty"`
-	// Hit is the best hit of a screening that no reviewer has decided, or else the best one,
-	// and MoreHits counts the others; nil for none. DecidedHits counts the hits that are decided.
-	Hit         *Hit `json:"hit,omitempty"`
-	MoreHits    int  `json:"more_hits,omitempty"`
-	DecidedHits int  `json:"decided_hits,omitempty"`
+	// Hit is the best hit of a screening that a reviewer has decided to be the same person or
+	// company, or else the best one that nobody has decided, or else the best one; nil for
+	// none. MoreHits counts the others.
+	Hit      *Hit `json:"hit,omitempty"`
+	MoreHits int  `json:"more_hits,omitempty"`
+	// DecidedHits counts the hits that are decided, and SameHits those of them whose entry is
+	// the same person or company.
+	DecidedHits int `json:"decided_hits,omitempty"`
+	SameHits    int `json:"same_hits,omitempty"`
 	// Finding is what the check says in one of the fields reason, status and result of its
 	// data, at most 100 characters; empty for none.
 	Finding string `json:"finding,omitempty"`
@@ -76,12 +80,15 @@ func (s Step) concern() (c Concern, yes bool) {
 	case s.Type == NodeReview:
 		c.Kind = ConcernReview
 	case len(hits) > 0:
-		c.Kind, c.Hit, c.MoreHits = ConcernHit, &hits[0].Hit, len(hits)-1
-		for _, h := range slices.Backward(hits) {
+		c.Kind, c.MoreHits = ConcernHit, len(hits)-1
+		first := slices.MinFunc(hits, func(a, b FoundHit) int { return cmp.Compare(a.urgency(), b.urgency()) })
+		c.Hit = &first.Hit
+		for _, h := range hits {
 			if h.Decision.Match != "" {
 				c.DecidedHits++
-			} else {
-				c.Hit = &h.Hit
+			}
+			if h.Decision.Match == MatchSame {
+				c.SameHits++
 			}
 		}
 	case failed:
@@ -96,6 +103,25 @@ func (s Step) concern() (c Concern, yes bool) {
 		}
 	}
 	return c, failed || s.flagged() && (s.Type != NodeReview || !s.finished())
+}
+
+// urgency orders hits for a reviewer, the most urgent first: the same person or company,
+// then those that nobody has decided.
+func (h FoundHit) urgency() int {
+	switch h.Decision.Match {
+	case MatchSame:
+		return 0
+	case "":
+		return 1
+	case MatchOther, MatchUnsure:
+	}
+	return 2
+}
+
+// listed reports whether a reviewer has decided that the entry of a hit is the person or
+// company of the run.
+func (r Run) listed() bool {
+	return slices.ContainsFunc(r.Concerns(), func(c Concern) bool { return c.SameHits > 0 })
 }
 
 // OpenHits returns the number of hits that no reviewer has decided.

@@ -219,3 +219,37 @@ func clearedOf(r verification.Run, with map[string]any) []verification.ClearedHi
 	cleared, _ := r.DecidedHits(with)
 	return cleared
 }
+
+func TestAnApprovalOfAListedPersonNeedsNotes(t *testing.T) {
+	approve := verification.GiveVerdict{Decision: verification.DecisionApprove, By: "asha", Identity: "id-asha", Justified: true}
+	noted, program, rejected := approve, approve, approve
+	noted.Notes, program.Justified, rejected.Decision, rejected.Reason = "Licence 17 permits it.", false, verification.DecisionReject, "other"
+	for _, row := range []struct {
+		name  string
+		match verification.HitMatch
+		give  verification.GiveVerdict
+		want  error
+	}{
+		{"the same person", verification.MatchSame, approve, verification.ErrNotesForListed},
+		{"the same person, with notes", verification.MatchSame, noted, nil},
+		{"the same person, by a program", verification.MatchSame, program, nil},
+		{"the same person, rejected", verification.MatchSame, rejected, nil},
+		{"another person", verification.MatchOther, approve, nil},
+		{"not sure", verification.MatchUnsure, approve, nil},
+		{"nobody has decided", "", approve, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			j := doubtful(t)
+			if row.match != "" {
+				j.do(decides("pan", "e-2", "", row.match))
+			}
+			if _, err := j.try(row.give); !errors.Is(err, row.want) {
+				t.Errorf("the verdict = %v, want %v", err, row.want)
+			}
+		})
+	}
+	c := doubtful(t).do(decides("pan", "e-2", "", verification.MatchSame)).run.Concerns()[0]
+	if c.Hit.ID != "e-2" || c.SameHits != 1 || c.OpenHits() != 1 {
+		t.Errorf("the concern = %+v of %s; want the hit that is the same person, and one left", c, c.Hit.ID)
+	}
+}

@@ -50,6 +50,11 @@ var (
 	ErrNoProposal error = Conflict("run", "no verdict is proposed")
 )
 
+// ErrNotesForListed is returned to a reviewer who approves without notes a person or company
+// that a reviewer has found on a list. It is an ErrInvalid.
+var ErrNotesForListed error = InvalidField("signal", "payload.notes",
+	"is required, because a reviewer decided that the person or company is on the list")
+
 func (d *decision) verdict(c GiveVerdict) error {
 	if _, delivered := d.run.Receipt(c.Request); delivered {
 		return nil
@@ -81,7 +86,7 @@ func (d *decision) verdict(c GiveVerdict) error {
 		given.Reason, given.Notes = cmp.Or(given.Reason, p.Reason), cmp.Or(given.Notes, p.Notes)
 	}
 	if c.Justified {
-		if err := d.program.Version.Definition.checkJustified(given); err != nil {
+		if err := d.checkJustified(given); err != nil {
 			return err
 		}
 	}
@@ -119,14 +124,17 @@ func (d *decision) checkReason(c GiveVerdict) error {
 }
 
 // checkJustified returns ErrInvalid unless a verdict has the reason and the notes that the
-// workflow asks its reviewers for.
-func (d Definition) checkJustified(v VerdictRecorded) error {
-	reject := v.Decision == DecisionReject
+// workflow asks its reviewers for, and an approval of somebody who is on a list has notes.
+func (d *decision) checkJustified(v VerdictRecorded) error {
+	def, reject, silent := d.program.Version.Definition, v.Decision == DecisionReject, strings.TrimSpace(v.Notes) == ""
+	if silent && !reject && d.run.listed() {
+		return ErrNotesForListed
+	}
 	var problems []FieldError
-	if reject && v.Reason == "" && len(d.RejectReasons) > 0 {
+	if reject && v.Reason == "" && len(def.RejectReasons) > 0 {
 		problems = append(problems, FieldError{Name: "payload.reason", Message: "is required for a rejection"})
 	}
-	if strings.TrimSpace(v.Notes) == "" && (d.Notes == NotesRequired || d.Notes == NotesOnReject && reject) {
+	if silent && (def.Notes == NotesRequired || def.Notes == NotesOnReject && reject) {
 		problems = append(problems, FieldError{Name: "payload.notes", Message: "is required"})
 	}
 	if len(problems) > 0 {

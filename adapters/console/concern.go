@@ -35,10 +35,14 @@ func (s session) concernView(c verification.Concern) concernView {
 		if c.MoreHits > 0 {
 			v.Text += " " + s.count("queue.more", c.MoreHits)
 		}
-		switch left := c.OpenHits(); {
+		left := c.OpenHits()
+		switch {
+		case c.SameHits > 0:
+			v.Badge = &web.Badge{Tone: web.Bad, Icon: "flag", Text: s.say("hit.same")}
 		case left == 0:
 			v.Badge = &web.Badge{Icon: "tick", Text: s.count("concern.decided", c.DecidedHits)}
-		case c.DecidedHits > 0:
+		}
+		if left > 0 && c.DecidedHits > 0 {
 			v.Text += " · " + s.say("concern.left", left, left+c.DecidedHits)
 		}
 	case verification.ConcernFailed:

@@ -90,7 +90,7 @@ func TestHitsAreDecidedOneByOneWithoutScript(t *testing.T) {
 		}
 	}
 	decided := p.get(page)
-	wants(t, decided, http.StatusOK, "!Decide each hit first", "!Give a verdict now", `id="decide"`, "3 hits, all decided",
+	wants(t, decided, http.StatusOK, "!Decide each hit first", "!Give a verdict now", `id="decide"`, "Same person",
 		"Born on another day.", "!<canary-4>", "Another person", "asha-reviewer", "Change</summary>", "is another person.", "is not sure about", "is the same person.")
 	if a := p.post(page+"/hits", append(forms[2][1:], "match", "other")...); a.status != http.StatusSeeOther {
 		t.Errorf("another decision = %d", a.status)
@@ -160,5 +160,63 @@ func TestHitsAreDecidedInABrowserAndThenTheVerdict(t *testing.T) {
 				t.Errorf("the decision is %s, want approve", got)
 			}
 		})
+	}
+}
+
+func TestApprovingTheSamePersonAsksAndNeedsNotes(t *testing.T) {
+	d := serve(t)
+	run, page := d.watched("case-1"), ""
+	page = "/runs/" + string(run)
+	asha, ravi := d.as(reviewerCalled("asha")), d.as(reviewerCalled("ravi"))
+	forms := hitForms(t, asha.get(page))
+	for i, match := range []string{"other", "same", "other"} {
+		wants(t, asha.post(page+"/hits", append(forms[i][1:], "match", match)...), http.StatusSeeOther)
+	}
+	same := regexp.MustCompile(`(?s)class="badge bad">.{0,400}Same person</span>`)
+	for name, a := range map[string]response{"the queue": asha.get("/queue"), "the run page": asha.get(page)} {
+		if !same.MatchString(a.body) || strings.Contains(a.body, "3 hits, all decided") {
+			t.Errorf("%s does not say in red that a hit is the same person", name)
+		}
+	}
+	wants(t, asha.get(page), http.StatusOK, "You decided that \u2068Victor Zamoisky\u2069 is this person or company.", "Approve all the same …", "(required to approve)")
+	wants(t, asha.post(page+"/release"), http.StatusSeeOther)
+	wants(t, ravi.get(page), http.StatusOK, "\u2068asha\u2069 decided that \u2068Victor Zamoisky\u2069 is this person or company.")
+	wants(t, ravi.post(page+"/verdict", append(verdictForm(t, ravi.get(page)), "decision", "approve", "notes", " ")...),
+		http.StatusUnprocessableEntity, "Nothing was saved. Write notes that say why", `<details class="dialog" open>`)
+	wants(t, ravi.post(page+"/verdict", append(verdictForm(t, ravi.get(page)), "decision", "approve", "notes", "Licence 17 permits it.")...), http.StatusSeeOther)
+	if got := d.Run(run); got.Decision != verification.DecisionApprove || got.Notes != "Licence 17 permits it." {
+		t.Errorf("run = %s %q, want it approved with the notes", got.Decision, got.Notes)
+	}
+}
+
+func TestTheSamePersonIsNotApprovedByTwoKeys(t *testing.T) {
+	d := serve(t)
+	run := d.watched("case-1")
+	p := d.as(reviewer(verification.RoleReviewer))
+	for i, form := range hitForms(t, p.get("/runs/"+string(run))) {
+		match := map[bool]string{true: "same", false: "other"}[i == 0]
+		wants(t, p.post("/runs/"+string(run)+"/hits", append(form[1:], "match", match)...), http.StatusSeeOther)
+	}
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/runs/" + string(run))
+	tab.See("form.decide")
+	tab.Wait(loaded)
+	inspect(t, tab, "run-same-person")
+	tab.Key("a\r") // opens the question
+	tab.See("form.decide details[open] button[value=approve]")
+	inspect(t, tab, "run-same-person-asked")
+	tab.Key("a\r")
+	tab.See("#notes-error")
+	if got := tab.Text(); !strings.Contains(got, "Write notes that say why") || d.Run(run).Decision != verification.DecisionReview {
+		t.Errorf("an approval without notes is %s: %s", d.Run(run).Decision, got)
+	}
+	tab.Wait(loaded)
+	tab.Fill("#notes", "Licence 17 permits it.")
+	tab.Press("form.decide button[value=approve]")
+	tab.See(".note.good, .held.good, [data-undo]")
+	tab.Go(d.server.URL + "/console/numbers")
+	tab.Wait(decided)
+	if got := d.Run(run).Decision; got != verification.DecisionApprove {
+		t.Errorf("the decision is %s with notes, want approve", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 )
 
 func TestARejectionNeedsWhatTheWorkflowAsks(t *testing.T) {
@@ -40,6 +41,37 @@ func TestARejectionNeedsWhatTheWorkflowAsks(t *testing.T) {
 		t.Errorf("the verdict is %+v, %v; want a rejection with its reason", rec.Verdict, err)
 	}
 	wants(t, p.get(path), http.StatusOK, "Your system is not told of a later verdict.")
+}
+
+func TestTheSecondPersonReadsTheReason(t *testing.T) {
+	d := serve(t)
+	w := waiting("Account opening", "Look.")
+	w.FourEyes = true
+	w.RejectReasons = []verification.RejectReason{{Code: "listed", Label: "Is on the list"}}
+	applied := d.Apply(w)
+	asha, ravi := d.as(reviewerCalled("asha")), d.as(reviewerCalled("ravi"))
+	run := d.begin(applied, "case-1")
+	path := "/runs/" + string(run)
+	give := func(p *person, form ...string) {
+		t.Helper()
+		wants(t, p.post(path+"/verdict", append(verdictForm(t, p.get(path)), form...)...), http.StatusSeeOther)
+		p.post(path + "/release")
+	}
+	give(asha, "decision", "reject", "reason", "listed")
+	wants(t, ravi.get(path), http.StatusOK, "Rejection proposed", `<b>Is on the list</b>`, "Reason: \u2068Is on the list\u2069")
+	give(ravi, "decision", "reject")
+	wants(t, ravi.get(path), http.StatusOK, "Verdicts so far", `<b>Is on the list</b>`, "Confirmed a proposal of \u2068asha\u2069")
+	again := d.begin(applied, "case-1")
+	wants(t, ravi.get("/runs/"+string(again)), http.StatusOK, "Other runs that may be of this person", `>Is on the list</b>`)
+
+	path = "/runs/" + string(again)
+	_, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, again, engine.VerdictRequest{
+		Decision: verification.DecisionReject, By: "asha", Identity: "id-asha", // by the API: it needs no reason
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(t, ravi.get(path), http.StatusOK, "Rejection proposed", "No reason was given")
 }
 
 func TestTheTabsOfTheQueueCountTheirRuns(t *testing.T) {

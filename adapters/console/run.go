@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
@@ -145,7 +144,7 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 	cards := c.cards(s, rec)
 	v.sort(cards)
 	for _, e := range timelineOf(rec) {
-		v.Timeline = append(v.Timeline, c.timelineLine(s, e))
+		v.Timeline = append(v.Timeline, s.timelineLine(rec, e))
 		if e.Kind == view.TimelineBranched || e.Kind == view.TimelineElse {
 			v.Branches = append(v.Branches, branchView{
 				At: s.At(e.At), Branch: e.Label, To: e.ToLabel, When: e.When,
@@ -269,10 +268,14 @@ func (s session) decisionBadge(d verification.Decision) web.Badge {
 }
 
 // verdictsOf returns the verdicts of a timeline, newest first.
-func (s session) verdictsOf(entries []view.TimelineEntry, now time.Time) (all []verdictView) {
-	for _, e := range slices.Backward(entries) {
+func (s session) verdictsOf(rec engine.RunRecord, entries []view.TimelineEntry) (all []verdictView) {
+	proposer := ""
+	for _, e := range entries {
 		var b web.Badge
 		switch e.Kind { //nolint:exhaustive // the others are no verdicts
+		case view.TimelineProposedApproval, view.TimelineProposedRejection:
+			proposer = s.person(e.By)
+			continue
 		case view.TimelineApproved:
 			b = s.decisionBadge(verification.DecisionApprove)
 		case view.TimelineRejected:
@@ -282,7 +285,15 @@ func (s session) verdictsOf(entries []view.TimelineEntry, now time.Time) (all []
 		default:
 			continue
 		}
-		all = append(all, verdictView{Badge: b, By: s.person(e.By), At: s.ago(e.At, now), Notes: e.Text})
+		v := verdictView{Badge: b, By: s.person(e.By), At: s.ago(e.At, rec.At), Reason: s.reasonOf(rec.Definition, e.Reason), Notes: e.Text}
+		if rec.FourEyes && proposer != "" && e.Kind != view.TimelineSentBack {
+			v.Confirms = s.say("verdict.confirms", isolate(proposer))
+		}
+		if e.Kind == view.TimelineRejected && v.Reason == "" && v.Notes == "" {
+			v.Reason = s.say("verdict.noreason")
+		}
+		all, proposer = append(all, v), ""
 	}
+	slices.Reverse(all)
 	return all
 }

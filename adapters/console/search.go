@@ -3,6 +3,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -144,6 +145,7 @@ type relatedRow struct {
 	URL, Reference, Workflow string
 	Same                     string // what both runs have in common
 	Badge                    web.Badge
+	Reason                   string // of a rejection; empty for none
 	StartedAt                instant
 }
 
@@ -172,6 +174,7 @@ func (c *console) relatedView(r *http.Request, s session, rec engine.RunRecord) 
 			same = append(same, s.say("related."+string(relation)))
 		}
 		row.Same = strings.Join(same, ", ")
+		row.Reason = cmp.Or(run.Rejection.In(s.Lang()).Label, run.Rejection.Code)
 		row.Badge = s.statusBadge(run.StatusAt(found.At))
 		if d := run.DecisionAt(found.At); d != verification.DecisionNone {
 			row.Badge = s.decisionBadge(d)

@@ -4,6 +4,7 @@ package console
 
 import (
 	"github.com/verifyd/verifyd/internal/web"
+	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/view"
 )
 
@@ -27,20 +28,25 @@ type branchView struct {
 
 // verdictView is one verdict, proposed or given.
 type verdictView struct {
-	Badge web.Badge
-	By    string
-	At    age
-	Notes string
+	Badge    web.Badge
+	By       string
+	At       age
+	Reason   string // of a rejection or a returned proposal; empty for none
+	Confirms string // says whose proposal it confirms; empty for none
+	Notes    string
 }
 
 // timelineLine returns the line of an entry.
-func (c *console) timelineLine(s session, e view.TimelineEntry) timelineLine {
+func (s session) timelineLine(rec engine.RunRecord, e view.TimelineEntry) timelineLine {
 	l := timelineLine{At: s.At(e.At), Text: s.happened(e), Tone: toneOf(e.Kind), Detail: e.Text}
 	if len(e.Sentences) > 0 {
 		l.Detail = s.sentences(e.Sentences)
 	}
 	if e.Kind == view.TimelinePassed && len(e.Sentences) > 0 { // but the visit has a flag
 		l.Tone = web.Warning
+	}
+	if reason := s.reasonOf(rec.Definition, e.Reason); reason != "" {
+		l.Notes = append(l.Notes, s.say("timeline.reason", isolate(reason)))
 	}
 	if e.Visit > 0 {
 		l.Notes = append(l.Notes, s.say("timeline.visit", e.Visit))
@@ -105,10 +111,10 @@ func toneOf(k view.TimelineKind) web.Tone {
 		return web.Good
 	case view.TimelineNotPassed, view.TimelineFailed, view.TimelineRejected, view.TimelineExpired,
 		view.TimelineProposedRejection,
-		view.TimelineUnavailable, view.TimelineCancelled:
+		view.TimelineUnavailable, view.TimelineCancelled, view.TimelineHitSame:
 		return web.Bad
 	case view.TimelineReview, view.TimelineSentBack, view.TimelineDeclined, view.TimelineOptedOut,
-		view.TimelineEscalated, view.TimelineDueSoon, view.TimelineHitsFound, view.TimelineMatches, view.TimelineHitSame, view.TimelineNoResult, view.TimelinePollFailed:
+		view.TimelineEscalated, view.TimelineDueSoon, view.TimelineHitsFound, view.TimelineMatches, view.TimelineNoResult, view.TimelinePollFailed:
 		return web.Warning
 	}
 	return web.Neutral

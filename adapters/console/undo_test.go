@@ -63,6 +63,42 @@ func TestAVerdictCanBeUndone(t *testing.T) {
 	}
 }
 
+func TestEnterAfterAnUndoDecidesNothing(t *testing.T) {
+	d := serve(t)
+	w := waiting("Account opening", "Look.")
+	w.RejectReasons = []verification.RejectReason{{Code: "listed", Label: "Is on the list"}, {Code: "name", Label: "Another name"}}
+	applied := d.Apply(w)
+	ids := []verification.RunID{d.begin(applied, "case-1"), d.begin(applied, "case-2")}
+	for _, row := range []struct{ keys, says string }{
+		{"r2\r", "The rejection of \u2068case-1\u2069 was taken back. Nothing was decided."},
+		{"a\r", "The approval of \u2068case-1\u2069 was taken back. Nothing was decided."},
+	} {
+		tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
+		tab.Go(d.server.URL + "/console/runs/" + string(ids[0]))
+		tab.See("form.decide")
+		tab.Wait(loaded)
+		tab.Key(row.keys)
+		tab.Wait(`location.pathname.endsWith("` + string(ids[1]) + `")`)
+		tab.See("[data-undo]")
+		tab.Wait(loaded)
+		tab.Key("u")
+		tab.Wait(`location.pathname.endsWith("` + string(ids[0]) + `")`)
+		tab.Wait(loaded)
+		tab.See("[data-held-verdict]")
+		if got := tab.Text(); !strings.Contains(got, row.says) {
+			t.Errorf("after %q and an undo the page does not say %q: %s", row.keys, row.says, got)
+		}
+		tab.Key("\r")
+		if at := browser.Eval[string](tab, `document.activeElement.tagName + " " + location.pathname.split("/").at(-1)`); at != "H1 "+string(ids[0]) {
+			t.Errorf("after %q, an undo and Enter the focus is on %s, want the heading of the run", row.keys, at)
+		}
+		tab.Go(d.server.URL + "/console/queue") // it would send a verdict that is held back
+		if got := d.Run(ids[0]).Decision; got != verification.DecisionReview {
+			t.Errorf("after %q, an undo and Enter the decision is %q, want review", row.keys, got)
+		}
+	}
+}
+
 func TestASignOutSendsAHeldVerdictAndForgetsIt(t *testing.T) {
 	d := serve(t)
 	ids := d.fill(2)

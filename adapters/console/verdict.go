@@ -48,12 +48,15 @@ type verdictPanel struct {
 	Own      bool // the person has proposed it
 	Doubt    bool // the person may have proposed it, under another identity
 	FourEyes bool
+	// MayApprove says that the person may approve, or confirm an approval.
+	MayApprove bool
 
 	Seq      int
 	Position string // in the queue
 	Notes    string
 	MaxNotes int
 
+	Listed    string   // says who decided that the person or company is on a list; empty if nobody did
 	Untold    string   // says that a verdict on this run, which is over, is sent to nobody; empty if that is not so
 	HitsLeft  [2]int   // the hits that nobody has decided, of how many; zero if all are decided
 	Reasons   []choice // of a rejection; none if the workflow names none
@@ -68,6 +71,8 @@ const undoTime = 8 * time.Second
 type holdView struct {
 	Milliseconds            int64
 	Approve, Reject, Return string
+	// What it says after an undo.
+	ApproveUndone, RejectUndone, ReturnUndone string
 }
 
 // holdView returns what a script says of a verdict on the run.
@@ -76,7 +81,12 @@ func (s session) holdView(rec engine.RunRecord) *holdView {
 	if rec.FourEyes && rec.Report.Proposal.Decision == verification.DecisionNone {
 		key = "held.propose."
 	}
-	return &holdView{undoTime.Milliseconds(), s.say(key+"approve", reference), s.say(key+"reject", reference), s.say("held.return", reference)}
+	return &holdView{
+		Milliseconds: undoTime.Milliseconds(),
+		Approve:      s.say(key+"approve", reference), Reject: s.say(key+"reject", reference), Return: s.say("held.return", reference),
+		ApproveUndone: s.say("held.undone.approve", reference), RejectUndone: s.say("held.undone.reject", reference),
+		ReturnUndone: s.say("held.undone.return", reference),
+	}
 }
 
 // keptVerdict is what a refused post contained, and why it was refused.
@@ -101,7 +111,7 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 	parked := rec.Action != nil && rec.Action.Type == verification.ActionReview
 	p := verdictPanel{
 		Action: at + "/verdict" + f.Query(), Claims: at + "/claim" + f.Query(), Release: at + "/release" + f.Query(), Needed: rec.Review != nil,
-		Verdicts: s.verdictsOf(entries, rec.At), Note: kept.Note, Notes: kept.Notes, Problem: kept.Problem,
+		Verdicts: s.verdictsOf(rec, entries), Note: kept.Note, Notes: kept.Notes, Problem: kept.Problem,
 		Seq: rec.Seq, MaxNotes: verification.MaxNotes, FourEyes: rec.FourEyes,
 	}
 	p.NotesFor = rec.Definition.Notes
@@ -115,6 +125,12 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 	}
 	for _, concern := range rec.Report.Concerns {
 		p.Concerns = append(p.Concerns, s.concernView(concern))
+	}
+	if p.Listed = s.listed(rec); p.Listed != "" {
+		p.NotesRule = s.say("verdict.notes." + string(verification.NotesRequired))
+		if cmp.Or(p.NotesFor, verification.NotesOptional) == verification.NotesOptional {
+			p.NotesRule = s.say("verdict.notes.listed")
+		}
 	}
 	if over && !slices.Contains(rec.Definition.Notify, verification.NoticeReviewed) {
 		p.Untold = s.say("verdict.untold")
@@ -134,15 +150,20 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 	}
 	if proposal := rec.Report.Proposal; proposal.Decision.Verdict() {
 		p.Proposal = &verdictView{
-			Badge: web.Badge{Tone: s.decisionBadge(proposal.Decision).Tone, Text: s.say("verdict.proposed." + string(proposal.Decision))}, By: s.person(proposal.By), At: s.ago(proposal.At, rec.At), Notes: proposal.Notes,
+			Badge: web.Badge{Tone: s.decisionBadge(proposal.Decision).Tone, Text: s.say("verdict.proposed." + string(proposal.Decision))}, By: s.person(proposal.By), At: s.ago(proposal.At, rec.At),
+			Reason: s.reasonOf(rec.Definition, proposal.Reason), Notes: proposal.Notes,
+		}
+		if proposal.Decision == verification.DecisionReject && p.Proposal.Reason == "" && proposal.Notes == "" {
+			p.Proposal.Reason = s.say("verdict.noreason")
 		}
 		p.Proposed, p.Own, p.Doubt = proposal.Decision, proposal.Person().Is(s.Person()), proposal.Person().MayBe(s.Person())
 	}
+	p.MayApprove = !p.Own && !p.Doubt && p.Proposed != verification.DecisionReject
 	if kept.Seq > 0 && kept.Seq < len(rec.History) {
 		since := rec.History[kept.Seq].At
 		for _, e := range entries {
 			if decisive(e.Kind) && !e.Until.Before(since) {
-				p.Changes = append(p.Changes, c.timelineLine(s, e))
+				p.Changes = append(p.Changes, s.timelineLine(rec, e))
 				if kept.Changed {
 					p.Note = &web.Note{Tone: web.Warning, Text: s.say("verdict.changed." + changeOf(e.Kind))}
 				}
@@ -150,6 +171,30 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 		}
 	}
 	return p
+}
+
+// listed says who decided that the person or company of a run is on a list; empty if nobody
+// did. An approval then needs notes: see verification.ErrNotesForListed.
+func (s session) listed(rec engine.RunRecord) string {
+	for _, card := range rec.Report.Cards {
+		for _, h := range card.Hits() {
+			if d := h.Decision; d.Match != verification.MatchSame {
+				continue
+			} else if (verification.Person{Identity: d.Identity, Name: d.By}).Is(s.Person()) {
+				return s.say("verdict.listed.you", isolate(h.Name))
+			} else {
+				return s.say("verdict.listed", isolate(s.person(d.By)), isolate(h.Name))
+			}
+		}
+	}
+	return ""
+}
+
+// reasonOf returns the reason of a rejection by its code, in the language of the reader: the
+// code itself if the workflow does not know it, and empty for none.
+func (s session) reasonOf(d verification.Definition, code string) string {
+	reason, _ := d.RejectReason(code)
+	return cmp.Or(reason.In(s.Lang()).Label, code)
 }
 
 // reasons returns the reasons for a rejection, in the language of the reader.
@@ -263,6 +308,9 @@ func refusalOf(err error) string {
 
 // problemOf says what is wrong with a verdict.
 func (s session) problemOf(err error) string {
+	if errors.Is(err, verification.ErrNotesForListed) {
+		return s.say("verdict.problem.listed")
+	}
 	if e, ok := errors.AsType[*verification.Error](err); ok {
 		for _, field := range e.Fields {
 			switch {

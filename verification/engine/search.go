@@ -106,6 +106,9 @@ type RelatedRuns struct {
 type RelatedRun struct {
 	verification.Summary
 	Same []Relation
+	// Rejection is why a reviewer rejected the run. It is zero if its verdict is no
+	// rejection or has no reason, and has only a Code if the workflow does not know the reason.
+	Rejection verification.RejectReason
 }
 
 // The bounds of RelatedRuns.
@@ -152,7 +155,33 @@ func (e *Engine) RelatedRuns(ctx context.Context, t verification.TenantID, r Run
 	// Each of the newest 10 runs of all lists is among the newest 11 of every list that has it,
 	// so nothing that it has in common is missing.
 	found.Runs = found.Runs[:min(len(found.Runs), maxRelated)]
+	for i, run := range found.Runs {
+		if run.Verdict != verification.DecisionReject {
+			continue
+		}
+		if found.Runs[i].Rejection, err = e.rejection(ctx, verification.RunRef{Tenant: t, Run: run.ID}); err != nil {
+			return found, err
+		}
+	}
 	return found, nil
+}
+
+// rejection returns the reason for which a run is rejected: see RelatedRun.
+func (e *Engine) rejection(ctx context.Context, ref verification.RunRef) (reason verification.RejectReason, err error) {
+	s := &session{ref: ref}
+	if err := e.reload(ctx, s); err != nil {
+		return reason, err
+	}
+	code := s.run.Verdict.Reason
+	if code == "" {
+		return reason, nil
+	}
+	if err := e.loadProgram(ctx, s); err != nil {
+		return reason, err
+	}
+	reason, _ = s.program.Version.Definition.RejectReason(code)
+	reason.Code = code
+	return reason, nil
 }
 
 // add adds a run, unless it is the run itself.
@@ -162,7 +191,7 @@ func (r *RelatedRuns) add(self verification.RunID, s verification.Summary, same 
 	}
 	i := slices.IndexFunc(r.Runs, func(one RelatedRun) bool { return one.ID == s.ID })
 	if i < 0 {
-		r.Runs = append(r.Runs, RelatedRun{s, []Relation{same}})
+		r.Runs = append(r.Runs, RelatedRun{Summary: s, Same: []Relation{same}})
 	} else if !slices.Contains(r.Runs[i].Same, same) {
 		r.Runs[i].Same = append(r.Runs[i].Same, same)
 	}

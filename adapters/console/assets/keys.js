@@ -49,7 +49,7 @@ document.addEventListener("keydown", (event) => {
   const search = document.querySelector("input[type=search]");
   const back = document.querySelector(".back a");
   const button = (decision) => [...document.querySelectorAll(`form.decide button[value="${decision}"]`)].find(shown);
-  const approve = button("approve"), reject = button("reject");
+  const approve = button("approve") ?? [...document.querySelectorAll("[data-ask]")].find(shown), reject = button("reject");
   const hit = (match) => [...document.querySelectorAll(`.hit > form button[value="${match}"]`)].find(shown);
   const same = hit("same"), other = hit("other");
   const next = document.querySelector("a[data-next]"), undo = [...document.querySelectorAll("[data-undo]")].find(shown);

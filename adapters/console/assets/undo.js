@@ -74,9 +74,9 @@ async function send() {
   part("again").focus();
 }
 
-// restore keeps what was typed for the page of the run.
-function restore(verdict) {
-  sessionStorage.setItem(undone + new URL(verdict.page, location).pathname, JSON.stringify(verdict.fields));
+// restore keeps what was typed for the page of the run, and what the page says.
+function restore(verdict, says = "") {
+  sessionStorage.setItem(undone + new URL(verdict.page, location).pathname, JSON.stringify({fields: verdict.fields, says}));
 }
 
 function undo() {
@@ -84,7 +84,7 @@ function undo() {
   clearTimeout(timer);
   if (verdict?.until) {
     forget();
-    restore(verdict);
+    restore(verdict, verdict.undone);
     location.assign(verdict.page);
   }
 }
@@ -118,7 +118,8 @@ function wait() {
 // complete reports whether the server would accept the form.
 function complete(form, decision) {
   const missing = (name) => form.elements[name] && form.elements[name].value.trim() === "";
-  const notes = form.dataset.notes === "required" || form.dataset.notes === "on_reject" && decision === "reject";
+  const rule = form.dataset.notes, listed = form.dataset.listed !== undefined;
+  const notes = rule === "required" || rule === "on_reject" && decision === "reject" || listed && decision === "approve";
   return !(decision === "reject" && missing("reason")) && !(notes && missing("notes"));
 }
 
@@ -139,7 +140,7 @@ async function hold(event) {
     await send();
   }
   keep({
-    action: form.action, page: location.pathname + location.search, fields, text, reference: form.elements.reference.value,
+    action: form.action, page: location.pathname + location.search, fields, text, undone: form.dataset[`${decision}Undone`], reference: form.elements.reference.value,
     until: Date.now() + Number(form.dataset.hold),
   });
   dropDrafts(form);
@@ -164,18 +165,21 @@ if (bar) {
       wait();
     }
   });
-  const fields = sessionStorage.getItem(undone + location.pathname);
+  const restored = JSON.parse(sessionStorage.getItem(undone + location.pathname));
   const form = document.querySelector("form[data-hold]");
-  if (fields && form) {
+  if (restored && form) {
     sessionStorage.removeItem(undone + location.pathname);
-    for (const [name, value] of JSON.parse(fields).filter(([name]) => name === "notes" || name === "reason")) {
+    for (const [name, value] of restored.fields.filter(([name]) => name === "notes" || name === "reason")) {
       if (form.elements[name]?.value === "") {
         form.elements[name].value = value;
         form.elements[name].dispatchEvent(new Event("input", {bubbles: true}));
       }
     }
-    form.querySelector("button[name=decision]")?.focus();
-  } else if (held()) {
+    if (restored.says) {
+      say(restored.says, "");
+    }
+  }
+  if (restored || held()) { // no button has the focus: a second Enter decides nothing
     document.querySelector("h1")?.focus({preventScroll: true});
   }
   wait();
