@@ -123,7 +123,7 @@ func screenedOf(asked verification.Data, about verification.Subject) (who screen
 	who.name = strings.Join(texts("name", "full_name"), " ")
 	who.birthDates = texts("birth_date", "date_of_birth", "dob")
 	for _, text := range texts("countries", "country", "nationality") {
-		if code, ok := country.Parse(text); ok {
+		if code, _ := country.Parse(text); code != "" {
 			text = code
 		}
 		who.countries = append(who.countries, text)

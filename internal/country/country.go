@@ -13,7 +13,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// countries has a line for each country: alpha-2, alpha-3 and numeric code, and names.
+// countries has a line for each country: alpha-2, alpha-3 and numeric code, and names. The
+// first code of a line that stands for no country is none.
 //
 //go:embed countries.txt
 var countries string
@@ -27,16 +28,19 @@ func IsAlpha2(code string) bool {
 // maxText is the maximum length of a name of a country in bytes.
 const maxText = 200
 
-// Parse returns the lower-case alpha-2 code of a country, and whether the text is a code or
-// a name of one. It knows alpha-2, alpha-3 and numeric codes, the names that ISO and
-// official lists use, and the common names in some languages. Codes of subdivisions, such
-// as ua-43, count as their country. Former states have the codes that OpenSanctions uses:
-// suhh, yucs, csxx, cshh, ddde and anhh; the European Union is eu.
+// Parse returns the lower-case alpha-2 code of a country, and whether the text is known. It
+// knows alpha-2, alpha-3 and numeric codes, the names that ISO and official lists use, and
+// the common names in some languages. Codes of subdivisions, such as ua-43, count as their
+// country. Former codes, and the codes that travel documents have for a state (ICAO Doc
+// 9303-3, section 5: D, GBN, RKS), count as the country of today. States that are no more
+// have the codes of ISO 3166-3, such as suhh; the European Union is eu. What travel
+// documents write in place of a country, such as XXB for refugees, is known, and its code
+// is empty.
 func Parse(text string) (code string, ok bool) {
 	text = bare(text)
 	for codes := range lines() {
 		if slices.ContainsFunc(codes, func(code string) bool { return strings.EqualFold(code, text) }) {
-			return strings.ToLower(codes[0]), true
+			return countryOf(codes), true
 		}
 	}
 	if wanted := fold(text); wanted != "" {
@@ -49,13 +53,28 @@ func Parse(text string) (code string, ok bool) {
 	return "", false
 }
 
-// Name returns the name of a country in a language such as hi, by its alpha-2 code. Without
-// a name, it returns the code in upper case.
+// Alpha2 returns the alpha-2 code, in upper case, of a country or territory of today, of
+// which the text is a code or a name as Parse reads them.
+func Alpha2(text string) (code string, ok bool) {
+	code, _ = Parse(text)
+	code = strings.ToUpper(code)
+	return code, IsAlpha2(code)
+}
+
+// Name returns the name of a country in a language such as hi, by a code that Parse returns
+// or that a travel document has. If the language has none, the name is English; a text that
+// is no code is returned in upper case.
 func Name(code, lang string) string {
 	code = strings.ToUpper(code)
 	region, err := language.ParseRegion(code)
 	if names := display.Regions(language.Make(lang)); err == nil && names != nil && code != "ZZ" { // the code of no country
 		if name := names.Name(region); name != "" {
+			return name
+		}
+	}
+	for codes, names := range lines() {
+		if code != none && slices.Contains(codes, code) {
+			name, _, _ := strings.Cut(names, ";")
 			return name
 		}
 	}
@@ -70,11 +89,11 @@ func NewIndex() Index {
 	x := Index{map[string]string{}, map[string]string{}}
 	for codes := range lines() {
 		for _, code := range codes {
-			x.codes[strings.ToLower(code)] = strings.ToLower(codes[0])
+			x.codes[strings.ToLower(code)] = countryOf(codes)
 		}
 	}
 	for name, code := range names() {
-		if x.names[name] == "" {
+		if _, known := x.names[name]; !known {
 			x.names[name] = code
 		}
 	}
@@ -94,10 +113,10 @@ func (x Index) Parse(text string) (code string, ok bool) {
 }
 
 // bare returns a text without spaces around it, and the country of a subdivision. It returns
-// nothing for a text that is too long, and for a dash, which the table has for a missing code.
+// nothing for a text that is too long, and for none.
 func bare(text string) string {
 	text = strings.TrimSpace(text)
-	if len(text) > maxText || text == "-" {
+	if len(text) > maxText || text == none {
 		return ""
 	}
 	if country, _, ok := strings.Cut(text, "-"); ok && len(country) == 2 && len(text) <= 7 {
@@ -112,7 +131,7 @@ func names() iter.Seq2[string, string] {
 	return func(yield func(name, code string) bool) {
 		for codes, names := range lines() {
 			for name := range strings.SplitSeq(names, ";") {
-				if !yield(fold(name), strings.ToLower(codes[0])) {
+				if !yield(fold(name), countryOf(codes)) {
 					return
 				}
 			}
@@ -124,7 +143,7 @@ func names() iter.Seq2[string, string] {
 			regions := display.Regions(tag)
 			for codes := range lines() {
 				region, err := language.ParseRegion(codes[0])
-				if err != nil { // a former state
+				if err != nil { // not a country of today
 					continue
 				}
 				if name := fold(regions.Name(region)); name != "" && !yield(name, strings.ToLower(codes[0])) {
@@ -133,6 +152,18 @@ func names() iter.Seq2[string, string] {
 			}
 		}
 	}
+}
+
+// none is what the table has for a missing code.
+const none = "-"
+
+// countryOf returns the code of a country by the codes of its line; empty for a line of no
+// country.
+func countryOf(codes []string) string {
+	if codes[0] == none {
+		return ""
+	}
+	return strings.ToLower(codes[0])
 }
 
 // lines returns the codes of each country and its names, separated by semicolons.

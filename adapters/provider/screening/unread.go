@@ -160,7 +160,7 @@ func (f *filler) country(e *Entry, text string) {
 			code, ok = f.countries.Parse(bare)
 		}
 		f.count(fieldCountries, e.ID, text, ok)
-		if ok && !slices.Contains(e.Countries, code) {
+		if code != "" && !slices.Contains(e.Countries, code) {
 			e.Countries = append(e.Countries, code)
 		}
 	}
