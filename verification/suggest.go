@@ -17,10 +17,11 @@ func Nearest[S ~string](name string, known []S) string {
 		return ""
 	}
 	best, fewest := "", 3
-	plain := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(name))
+	words := strings.NewReplacer("-", "_", " ", "_")
+	plain := words.Replace(strings.ToLower(name))
 	bare := strings.ReplaceAll(plain, "_", "")
 	for _, k := range known {
-		candidate := string(k)
+		candidate := words.Replace(strings.ToLower(string(k)))
 		n := fewest
 		switch apart := len(plain) - len(candidate); {
 		case bare == strings.ReplaceAll(candidate, "_", ""):
@@ -31,7 +32,7 @@ func Nearest[S ~string](name string, known []S) string {
 			n = edits(plain, candidate, fewest)
 		}
 		if n < fewest && n*4 <= max(len(candidate), 4) {
-			best, fewest = candidate, n
+			best, fewest = string(k), n
 		}
 	}
 	return best

@@ -30,6 +30,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/verifyd/verifyd/internal/lru"
+	"github.com/verifyd/verifyd/internal/schematext"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -43,6 +44,7 @@ const maxPattern = 1000
 type Compiler struct {
 	base    *cel.Env
 	schemas *lru.Cache[string, known] // by their texts
+	formats []*jsonschema.Format      // beside those of JSON Schema
 }
 
 // known is a compiled schema of declarations; nil if it is not valid.
@@ -62,7 +64,8 @@ func New() *Compiler {
 	if err != nil {
 		panic(fmt.Sprintf("expression: the environment is inconsistent: %v", err))
 	}
-	return &Compiler{base: base, schemas: lru.New[string](maxSchemas, maxSchemas, func(k known) int { return k.size })}
+	schemas := lru.New[string](maxSchemas, maxSchemas, func(k known) int { return k.size })
+	return &Compiler{base: base, schemas: schemas, formats: schematext.Formats()}
 }
 
 // Condition compiles a branch condition, which must be a boolean or of a type that is

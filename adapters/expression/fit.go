@@ -64,6 +64,8 @@ func (f *fitting) constant(at string, s *jsonschema.Schema, v any) {
 		}
 		if text, ok := v.(string); ok && s.Enum != nil {
 			problem.Message += verification.DidYouMean(text, texts(scalarsOf(s.Enum.Values)))
+		} else if ok && s.Format != nil {
+			problem.Message += verification.DidYouMean(text, schematext.Values(s.Format.Name))
 		}
 		f.problem(path, problem.Message)
 	}

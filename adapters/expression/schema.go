@@ -21,23 +21,27 @@ type schema struct {
 	values, bytes int // that an object may have
 }
 
-// Schema compiles a JSON Schema of draft 2020-12. Formats are asserted. References to
-// files and hosts, unsupported keywords and schemas beyond the bounds are errors.
-func (*Compiler) Schema(text verification.Data) (s verification.Schema, err error) {
+// Schema compiles a JSON Schema of draft 2020-12. Formats are asserted, those of
+// schematext.Formats too. References to files and hosts, unsupported keywords and schemas
+// beyond the bounds are errors.
+func (c *Compiler) Schema(text verification.Data) (s verification.Schema, err error) {
 	defer recovered(&err)
 	// Map bounds a json.Number, which the library expands to all its digits.
 	document := text.Map()
 	if err := new(schemaText).check("", document); err != nil {
 		return nil, err
 	}
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.AssertFormat()
-	c.UseLoader(jsonschema.SchemeURLLoader{})
-	if err := c.AddResource(schemaURL, document); err != nil {
+	lib := jsonschema.NewCompiler()
+	lib.DefaultDraft(jsonschema.Draft2020)
+	lib.AssertFormat()
+	for _, f := range c.formats {
+		lib.RegisterFormat(f)
+	}
+	lib.UseLoader(jsonschema.SchemeURLLoader{})
+	if err := lib.AddResource(schemaURL, document); err != nil {
 		return nil, fmt.Errorf("the schema cannot be read: %s", oneLine(err.Error()))
 	}
-	root, err := c.Compile(schemaURL)
+	root, err := lib.Compile(schemaURL)
 	if err != nil {
 		return nil, schemaError(err, text)
 	}

@@ -57,8 +57,26 @@ func Parse(text string) (code string, ok bool) {
 // which the text is a code or a name as Parse reads them.
 func Alpha2(text string) (code string, ok bool) {
 	code, _ = Parse(text)
+	return today(code)
+}
+
+// today returns a code that Parse returns in upper case, and whether it is one of a country
+// or territory of today.
+func today(code string) (string, bool) {
 	code = strings.ToUpper(code)
 	return code, IsAlpha2(code)
+}
+
+// Names returns the English names of all countries and territories of today.
+func Names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for codes, names := range lines() {
+			name, _, _ := strings.Cut(names, ";")
+			if IsAlpha2(codes[0]) && !yield(name) {
+				return
+			}
+		}
+	}
 }
 
 // Name returns the name of a country in a language such as hi, by a code that Parse returns
@@ -110,6 +128,12 @@ func (x Index) Parse(text string) (code string, ok bool) {
 		code, ok = x.names[wanted]
 	}
 	return code, ok
+}
+
+// Alpha2 is like the function Alpha2, but faster.
+func (x Index) Alpha2(text string) (code string, ok bool) {
+	code, _ = x.Parse(text)
+	return today(code)
 }
 
 // bare returns a text without spaces around it, and the country of a subdivision. It returns

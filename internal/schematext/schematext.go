@@ -131,6 +131,9 @@ func formatName(format string) string {
 		"ipv6":      "an IPv6 address",
 		"hostname":  "a host name",
 		"regex":     "a regular expression", // the meta-schema asserts it for pattern
+
+		formatCountry:     "a country: its name or its code, such as India, IN, IND or 356",
+		formatNationality: "a country: its name or its code, such as India, IN, IND or 356",
 	}
 	return cmp.Or(known[format], "of the format "+format)
 }

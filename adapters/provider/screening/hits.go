@@ -54,6 +54,7 @@ func (l *List) Search(s Subject, minimum float64) (Result, error) {
 // match is an entry that is like a subject, and what a check decides by.
 type match struct {
 	Hit
+	entry      uint32       // its number
 	named      bool         // a name is equal
 	identified bool         // an identifier is equal
 	indexed    bool         // the index found it
@@ -81,6 +82,7 @@ func (l *List) matches(s Subject, minimum float64) (all []*match, doubts []strin
 	}
 	for number, m := range found {
 		e := l.entry(number)
+		m.entry = number
 		score, reasons, differs := adjust(s, e, m.Score)
 		if m.differences = differs; !m.named && !m.identified {
 			m.Score = round(score)
@@ -106,13 +108,18 @@ func (l *List) matches(s Subject, minimum float64) (all []*match, doubts []strin
 		}
 		all = append(all, m)
 	}
+	bestFirst(all)
+	return all, doubts, nil
+}
+
+// bestFirst sorts matches.
+func bestFirst(all []*match) {
 	slices.SortFunc(all, func(a, b *match) int {
 		return cmp.Or(
 			cmp.Compare(b.Score, a.Score), first(a.named || a.identified, b.named || b.identified), first(!a.any(), !b.any()),
 			cmp.Compare(a.ID, b.ID), cmp.Compare(a.Name, b.Name),
 		)
 	})
-	return all, doubts, nil
 }
 
 // like returns the entries with an equal identifier or name, or a name that is like the
@@ -124,11 +131,14 @@ func (l *List) like(s Subject, minimum float64) (found map[uint32]*match, doubts
 		doubts = readings[0].Doubts
 		l.compare(s, readings, minimum, found)
 	}
-	if len(found) > 0 {
-		err = nil
+	if err != nil && len(found) > 0 {
+		doubts, err = []string{nameless}, nil
 	}
 	return found, doubts, err
 }
+
+// nameless is what could not be compared of a subject whose name has no letter and no digit.
+const nameless = "the name has no letter and no digit: it was not compared"
 
 // first orders what is true before what is not.
 func first(a, b bool) int {

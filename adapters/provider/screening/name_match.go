@@ -4,6 +4,7 @@ package screening
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/verifyd/verifyd/internal/names"
@@ -20,6 +21,7 @@ type NameMatch struct {
 func NewNameMatch() *NameMatch { return &NameMatch{describedAs(NameMatchName), names.New()} }
 
 // Check compares name and other of the check's `with`. A score of at least threshold passes.
+// A name or a kind that cannot be compared fails the check, with the reason.
 func (p *NameMatch) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
 	w := struct {
 		Name      string     `json:"name"`
@@ -31,7 +33,12 @@ func (p *NameMatch) Check(_ context.Context, r verification.CheckRequest) (verif
 		return verification.CheckResult{}, verification.Permanent(err)
 	}
 	m, err := p.Same(w.Kind, w.Name, w.Other)
-	if err != nil {
+	switch {
+	case w.Kind != names.Person && w.Kind != names.Company:
+		m = Comparison{Reasons: []string{"the kind is neither person nor company"}}
+	case errors.Is(err, ErrNoName):
+		m = Comparison{Reasons: []string{err.Error()}}
+	case err != nil:
 		return verification.CheckResult{}, verification.Permanent(fmt.Errorf("%s: with.%w", NameMatchName, err))
 	}
 	result := verification.CheckResult{Outcome: verification.OutcomePassed, Data: map[string]any{"score": m.Score, "reasons": m.Reasons}}

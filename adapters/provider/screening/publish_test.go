@@ -72,6 +72,27 @@ func TestAFormDoesNotClearItsCustomer(t *testing.T) {
 	}
 }
 
+func TestAWrongConstantIsFoundAtPublish(t *testing.T) {
+	const country = "must be a country: its name or its code, such as India, IN, IND or 356"
+	for keys, want := range map[string]string{
+		`, "countries": ["India", "in", "IND", "356", "D", "XXB", "Yugoslavia", "भारत"]`: "",
+		`, "countries": "RKS"`:                               "",
+		`, "countries": ["${steps.details.data.name}"]`:      "",
+		`, "countries": "${steps.details.data.name}"`:        "",
+		`, "countries": ["Indja"]`:                           "nodes.screen.with.countries[0] " + country + "; did you mean India?",
+		`, "countries": ["${input.country}", "Ruritania"]`:   "nodes.screen.with.countries[1] " + country + "; did you mean Mauritania?",
+		`, "countries": ["sout korea"]`:                      "nodes.screen.with.countries[0] " + country + "; did you mean South Korea?",
+		`, "countries": "Germny"`:                            "nodes.screen.with.countries " + country + "; did you mean Germany?",
+		`, "birth_date": "14.3.1961"`:                        "nodes.screen.with.birth_date does not have the expected form",
+		`, "birth_date": "1961-03"`:                          "",
+		`, "birth_date": "${input.born}", "countries": null`: "",
+	} {
+		if got := published(t, keys); got != want {
+			t.Errorf("%s:\n%s\nwant:\n%s", keys, got, want)
+		}
+	}
+}
+
 func TestAPolicyIsCheckedAtPublish(t *testing.T) {
 	for keys, want := range map[string]string{
 		`, "policy": {"sanction": {"review_at": 0.85, "fail_at": 0.99}, "pep": "review", "relative": "note", "*": "fail"}`: "",

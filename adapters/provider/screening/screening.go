@@ -47,7 +47,7 @@ func describedAs(name string) described {
 	if err := json.Unmarshal(checksJSON, &all); err != nil {
 		panic("screening: " + err.Error())
 	}
-	return described{all[name], with.Compile(name, all[name].With)}
+	return described{all[name], with.Compile(name, all[name].With, "name", "other", "kind", "birth_date")}
 }
 
 // Describe implements verification.Describer.
@@ -57,13 +57,14 @@ func (d described) Describe() verification.ProviderDescription { return d.descri
 // verification.Rescreener.
 type Provider struct {
 	described
-	lists *Lists
-	now   func() time.Time
+	lists     *Lists
+	now       func() time.Time
+	countries country.Index
 }
 
 // NewProvider returns a provider that searches lists. It judges their age by now.
 func NewProvider(lists *Lists, now func() time.Time) *Provider {
-	return &Provider{describedAs(ProviderName), lists, now}
+	return &Provider{describedAs(ProviderName), lists, now, country.NewIndex()}
 }
 
 type searchWith struct {
@@ -79,6 +80,8 @@ type searchWith struct {
 	ClearOn     []string                   `json:"clear_on"`
 
 	policy policy
+	kinds  []names.Kind // as which the subject is searched
+	doubts []string     // values that cannot be compared
 }
 
 // texts is a list of texts; a single one may stand alone.
@@ -107,39 +110,52 @@ func (p *Provider) read(values map[string]any) (w searchWith, err error) {
 		otherwise.FailAt = *w.FailAt
 	}
 	switch {
-	case w.BirthDate != "" && !IsDate(w.BirthDate):
-		err = errors.New("with.birth_date must be YYYY, YYYY-MM or YYYY-MM-DD")
 	case w.FailAt != nil && *w.FailAt < w.ReviewAt:
 		err = errors.New("with.fail_at must not be below review_at")
 	default:
 		w.policy, err = readPolicy(w.Topics, otherwise)
 	}
-	if err == nil {
-		w.Countries, err = readCountries(w.Countries)
-	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", ProviderName, err)
 	}
+	p.readValues(&w)
 	return w, err
 }
 
-// readCountries returns the codes of countries.
-func readCountries(given []string) (codes []string, err error) {
-	for i, text := range given {
-		if strings.TrimSpace(text) == "" {
-			continue
-		}
-		code, ok := country.Parse(text)
-		if !ok {
-			return nil, fmt.Errorf("with.countries[%d] is not a country: give its name, or its code of ISO 3166-1, such as ru, RUS or 643", i)
-		}
-		codes = append(codes, code)
+// readValues reads what a customer may have written. A value that cannot be compared is a
+// doubt, and the search does without it.
+func (p *Provider) readValues(w *searchWith) {
+	w.kinds = []names.Kind{w.Kind}
+	if w.Kind != names.Person && w.Kind != names.Company {
+		w.kinds = []names.Kind{names.Person, names.Company}
+		w.doubts = append(w.doubts, "the kind is neither person nor company: both were searched")
 	}
-	return codes, nil
+	if w.BirthDate != "" && !IsDate(w.BirthDate) {
+		w.BirthDate = ""
+		w.doubts = append(w.doubts, "the birth date is not YYYY, YYYY-MM or YYYY-MM-DD: it was not compared")
+	}
+	var codes []string
+	unknown := 0
+	for _, text := range w.Countries {
+		code, ok := p.countries.Parse(text)
+		switch {
+		case code != "":
+			codes = append(codes, code)
+		case !ok && strings.TrimSpace(text) != "":
+			unknown++
+		}
+	}
+	switch {
+	case unknown == 1:
+		w.doubts = append(w.doubts, "a country is not known by its name or code: it was not compared")
+	case unknown > 1:
+		w.doubts = append(w.doubts, fmt.Sprintf("%d countries are not known by their names or codes: they were not compared", unknown))
+	}
+	w.Countries = codes
 }
 
-func (w searchWith) subject() Subject {
-	s := Subject{Kind: w.Kind, Name: w.Name, BirthDate: w.BirthDate, Countries: w.Countries}
+func (w searchWith) subject(kind names.Kind) Subject {
+	s := Subject{Kind: kind, Name: w.Name, BirthDate: w.BirthDate, Countries: w.Countries}
 	for _, kind := range slices.Sorted(maps.Keys(w.Identifiers)) {
 		for _, value := range w.Identifiers[kind] {
 			s.Identifiers = append(s.Identifiers, Identifier{kind, value})
@@ -217,12 +233,12 @@ func (p *Provider) search(w searchWith, name string, known []verification.Cleare
 		problem := errors.New(ProviderName + ": with.list: there is no list of this name: the lists are " + orNone(p.lists.Names()))
 		return nil, false, judged{}, verification.Lacking(problem)
 	}
-	subject := w.subject()
-	all, doubts, err := list.matches(subject, w.policy.lowest())
+	subject := w.subject(w.Kind)
+	all, doubts, err := w.matches(list)
 	if err != nil {
 		return nil, false, judged{}, fmt.Errorf("%s: with.name: %w", ProviderName, err)
 	}
-	found.doubts = doubts
+	found.doubts = append(doubts, w.doubts...)
 	for _, m := range all {
 		t := w.policy.treat(m)
 		switch {
@@ -240,6 +256,36 @@ func (p *Provider) search(w searchWith, name string, known []verification.Cleare
 		}
 	}
 	return list, old, found, nil
+}
+
+// matches returns the entries that are like the subject, as each of its kinds, the best
+// first, and what could not be compared.
+func (w searchWith) matches(l *List) (all []*match, doubts []string, err error) {
+	for _, kind := range w.kinds {
+		found, unread, err := l.matches(w.subject(kind), w.policy.lowest())
+		switch {
+		case errors.Is(err, names.ErrNoName):
+			unread = []string{nameless}
+		case err != nil:
+			return nil, nil, err
+		}
+		all = append(all, found...)
+		for _, doubt := range unread {
+			if !slices.Contains(doubts, doubt) {
+				doubts = append(doubts, doubt)
+			}
+		}
+	}
+	if len(w.kinds) > 1 {
+		bestFirst(all)
+		known := map[uint32]bool{}
+		all = slices.DeleteFunc(all, func(m *match) bool {
+			twice := known[m.entry]
+			known[m.entry] = true
+			return twice
+		})
+	}
+	return all, doubts, nil
 }
 
 // clears reports whether the check says that the birth date clears an entry. An equal

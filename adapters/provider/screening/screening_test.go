@@ -197,14 +197,9 @@ func TestAWrongWithIsPermanentAndNamesItsKey(t *testing.T) {
 		{search, "list", "other", "with.list: there is no list of this name: the lists are fictional"},
 		{search, "list", nil, "with.list is required"},
 		{search, "list", "", "with.list must not be empty"},
-		{search, "kind", "ship", "with.kind must be one of person, company"},
 		{search, "name", 7.0, "with.name must be a string"},
-		{search, "name", "...", "with.name: the name has no letter and no digit"},
-		{search, "birth_date", "1.2.1970", "with.birth_date must be YYYY, YYYY-MM or YYYY-MM-DD"},
 		{search, "countries", []any{1.0}, "with.countries[0] must be a string"},
 		{search, "countries", 1.0, "with.countries must be null or a string or a list"},
-		{search, "countries", []any{"ru", "Ruritania"}, "with.countries[1] is not a country: give its name, or its code"},
-		{search, "countries", "Ruritania", "with.countries[0] is not a country"},
 		{search, "identifiers", map[string]any{"visa": "1"}, "with.identifiers.visa is not a key of this check"},
 		{search, "clear_on", []any{"countries"}, "with.clear_on[0] must be one of birth_date"},
 		{search, "review_at", "high", "with.review_at must be null or a number"},
@@ -213,7 +208,6 @@ func TestAWrongWithIsPermanentAndNamesItsKey(t *testing.T) {
 		{search, "fail_at", 0.7, "with.fail_at must not be below review_at"},
 		{search, "failat", 0.9, "with.failat is not a key of this check"},
 		{match, "list", "x", "with.list is not a key of this check"},
-		{match, "other", "...", "with.other: the name has no letter and no digit"},
 	} {
 		check := screening.ProviderName
 		with := map[string]any{}
@@ -232,6 +226,100 @@ func TestAWrongWithIsPermanentAndNamesItsKey(t *testing.T) {
 		var permanent interface{ Permanent() bool }
 		if err == nil || !errors.As(err, &permanent) || !strings.HasPrefix(err.Error(), check+": ") || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want the permanent error %q of %s", tc.key, err, tc.want, check)
+		}
+	}
+}
+
+// A customer may have written any text where a template of the check reads it.
+func TestWhatACustomerWritesIsNoError(t *testing.T) {
+	const (
+		country  = "a country is not known by its name or code: it was not compared"
+		nameless = "the name has no letter and no digit: it was not compared"
+		kindless = "the kind is neither person nor company: both were searched"
+		born     = "the birth date is not YYYY, YYYY-MM or YYYY-MM-DD: it was not compared"
+	)
+	p := screening.NewProvider(opened(t), time.Now)
+	for _, tc := range []struct {
+		key   string
+		value any
+		want  []string // what was not compared
+	}{
+		{"countries", "Ruritania", []string{country}},
+		{"countries", []any{"ru", "Ruritania"}, []string{country}},
+		{"countries", []any{"Ruritania", "de", "Freedonia"}, []string{"2 countries are not known by their names or codes: they were not compared"}},
+		{"countries", []any{strings.Repeat("x", 10_000)}, []string{country}},
+		{"countries", []any{"", nil, " "}, nil},
+		{"countries", []any{"XXB", "Stateless", "D", "RKS", "Deutschland"}, nil},
+		{"name", "...", []string{nameless}},
+		{"name", "", []string{nameless}},
+		{"name", nil, []string{nameless}},
+		{"kind", "ship", []string{kindless}},
+		{"kind", nil, []string{kindless}},
+		{"birth_date", "1.2.1970", []string{born}},
+		{"birth_date", "1970-13-01", []string{born}},
+		{"birth_date", "", nil},
+		{"identifiers", map[string]any{"passport": []any{nil, ""}}, nil},
+	} {
+		with := map[string]any{"list": "fictional", "kind": "person", "name": "A B", "clear_on": []any{"birth_date"}}
+		with[tc.key] = tc.value
+		r, err := p.Check(t.Context(), verification.CheckRequest{With: with})
+		if err != nil {
+			t.Errorf("%s %v: %v", tc.key, tc.value, err)
+			continue
+		}
+		fits(t, p, map[string]any{"list": "fictional", "kind": "person", "name": "A B"}, r.Data)
+		got, _ := r.Data["not_compared"].([]string)
+		if !slices.Equal(got, tc.want) || r.Data["analysis_ok"] != (tc.want == nil) || r.Outcome != verification.OutcomePassed {
+			t.Errorf("%s %v: %s, analysis_ok %v, not_compared %q, want %q", tc.key, tc.value, r.Outcome, r.Data["analysis_ok"], got, tc.want)
+		}
+		again, err := p.Rescreen(t.Context(), "fictional", verification.CheckRequest{With: with})
+		if err != nil || !slices.Equal(again.NotCompared, tc.want) {
+			t.Errorf("%s %v screened again: %q, %v, want %q", tc.key, tc.value, again.NotCompared, err, tc.want)
+		}
+	}
+}
+
+// An entry is one hit, also if it is listed as both.
+func TestAnUnknownKindFindsPeopleAndCompanies(t *testing.T) {
+	p := screening.NewProvider(screening.ListsOf("l", screening.ListOf(
+		screening.Entry{ID: "person", Name: "Ivan Testov", Person: true, BirthDates: []string{"1961"}},
+		screening.Entry{ID: "company", Name: "Ivan Testow", Company: true},
+		screening.Entry{ID: "both", Name: "Ivan Testov", Person: true, Company: true},
+		screening.Entry{ID: "other", Name: "Asha Rao", Person: true},
+	)), time.Now)
+	r, err := p.Check(t.Context(), verification.CheckRequest{With: map[string]any{
+		"list": "l", "kind": "?", "name": "Ivan Testov", "birth_date": "1990", "clear_on": []any{"birth_date"},
+	}})
+	hits, _ := r.Data["hits"].([]screening.Hit)
+	var ids []string
+	for _, h := range hits {
+		ids = append(ids, h.ID)
+	}
+	slices.Sort(ids)
+	if want := []string{"both", "company", "person"}; err != nil || !slices.Equal(ids, want) || r.Data["hits_total"] != 3 {
+		t.Errorf("hits = %q of %v, %v, want %q", ids, r.Data["hits_total"], err, want)
+	}
+}
+
+func TestNamesThatCannotBeReadDoNotMatch(t *testing.T) {
+	p := screening.NewNameMatch()
+	for _, tc := range []struct {
+		key, reason string
+		value       any
+	}{
+		{"name", "name: the name has no letter and no digit", "..."},
+		{"other", "other: the name has no letter and no digit", ""},
+		{"other", "other: the name has no letter and no digit", nil},
+		{"kind", "the kind is neither person nor company", "ship"},
+	} {
+		with := map[string]any{"name": "A B", "other": "A B", tc.key: tc.value}
+		r, err := p.Check(t.Context(), verification.CheckRequest{With: with})
+		if err != nil || r.Outcome != verification.OutcomeFailed {
+			t.Errorf("%v: %s, %v, want failed", with, r.Outcome, err)
+			continue
+		}
+		if diff := cmp.Diff(map[string]any{"score": 0.0, "reasons": []string{tc.reason}}, r.Data); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", with, diff)
 		}
 	}
 }
