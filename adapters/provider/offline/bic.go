@@ -13,13 +13,15 @@ type bicWith struct {
 	Countries []string `json:"countries"`
 }
 
+func newBICJudge(known country.Index) judge[bicWith] {
+	return func(w bicWith, _ time.Time) (map[string]any, reason, error) {
+		return judgeBIC(w, countries(known, w.Countries))
+	}
+}
+
 // judgeBIC judges by ISO 9362:2022: a prefix of four letters or digits, a country of
 // ISO 3166-1, a suffix of two, and for a branch three more.
-func judgeBIC(w bicWith, _ time.Time) (map[string]any, reason, error) {
-	accepts, err := countries("offline.bic", w.Countries)
-	if err != nil {
-		return nil, "", err
-	}
+func judgeBIC(w bicWith, accepts func(country string) bool) (map[string]any, reason, error) {
 	bic := compact(w.BIC)
 	pattern := "XXXXAAXX"
 	if len(bic) > len(pattern) {

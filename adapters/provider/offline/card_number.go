@@ -36,6 +36,8 @@ func judgeCardNumber(w cardNumberWith, ranges []cardRange) (map[string]any, reas
 		return nil, reasonCharacters, nil
 	case len(number) < 12 || len(number) > 19:
 		return nil, reasonLength, nil
+	case number[0] == '0': // the first digit is the industry, and 0 is for none that issues payment cards
+		return nil, reasonStructure, nil
 	}
 	data := map[string]any{"number": masked(number)}
 	scheme := ""

@@ -158,13 +158,8 @@ func TestAWrongWithIsAPermanentErrorOfItsKey(t *testing.T) {
 		{"offline.pan", nil, "error: offline.pan: with.number is required"},
 		{"offline.pan", with{"number": "ABCPE1234F", "title": "x"}, "error: offline.pan: with.title is not a key of this check"},
 		{"offline.pan", with{"number": 12.0}, "error: offline.pan: with.number must be a string"},
-		{"offline.pan", with{"number": nil}, "error: offline.pan: with.number must be a string"},
 		{"offline.pan", with{"number": "ABCPE1234F", "holder_types": []any{"person"}}, "error: offline.pan: with.holder_types[0] must be one of association_of_persons, body_of_individuals, company, limited_liability_partnership, firm, government, hindu_undivided_family, artificial_juridical_person, local_authority, individual, trust"},
 		{"offline.pan", with{"number": "ABCPE1234F", "holder_types": []any{}}, "error: offline.pan: with.holder_types must have at least 1 item"},
-		{"offline.iban", with{"number": "DE89370400440532013000", "countries": []any{"de"}}, "error: offline.iban: with.countries[0] must be an ISO 3166-1 alpha-2 code in upper case, such as DE"},
-		{"offline.bic", with{"bic": "DEUTDEFF", "countries": []any{"DE", "UK"}}, "error: offline.bic: with.countries[1] must be an ISO 3166-1 alpha-2 code in upper case, such as DE"},
-		{"offline.phone", with{"number": "020 7946 0018", "region": "UK"}, "error: offline.phone: with.region must be the ISO 3166-1 alpha-2 code of a country with phone numbers, in upper case, such as IN"},
-		{"offline.phone", with{"number": "+442079460018", "regions": []any{"gb"}}, "error: offline.phone: with.regions[0] must be the ISO 3166-1 alpha-2 code of a country with phone numbers, in upper case, such as IN"},
 		{"offline.age", with{"birth_date": "1990-01-01"}, "error: offline.age: with.min_years or with.max_years is required"},
 		{"offline.age", with{"birth_date": "1990-01-01", "min_years": "18"}, "error: offline.age: with.min_years must be a whole number"},
 		{"offline.age", with{"birth_date": "1990-01-01", "min_years": -1.0}, "error: offline.age: with.min_years must be at least 0"},
@@ -174,6 +169,78 @@ func TestAWrongWithIsAPermanentErrorOfItsKey(t *testing.T) {
 	} {
 		if got := result(t, tt.check, tt.with, started()); got != tt.want {
 			t.Errorf("with %v:\n got %s\nwant %s", tt.with, got, tt.want)
+		}
+	}
+}
+
+// A customer may have written any text, or none, where a template of the check reads it.
+func TestNoTextOfACustomerIsAnError(t *testing.T) {
+	for name, sample := range samples() {
+		for _, key := range textKeys(t, name) {
+			for _, value := range []any{nil, "", " ", "Ruritania", "0", "\u0000", "💥", strings.Repeat("x", 100_000)} {
+				w := maps.Clone(sample)
+				if w[key] = value; key == "countries" || key == "regions" {
+					w[key] = []any{value}
+				}
+				if got := result(t, name, w, started()); strings.HasPrefix(got, "error") {
+					t.Errorf("%s with %s = %.50q: %s", name, key, value, got)
+				}
+			}
+		}
+	}
+}
+
+// textKeys returns the keys of a with that take any text, alone or in a list.
+func textKeys(t *testing.T, name string) (keys []string) {
+	t.Helper()
+	var schema struct {
+		Properties map[string]struct {
+			Type  string
+			Items struct{ Enum []string }
+		}
+	}
+	if err := json.Unmarshal(describe(t, name).With, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for key, p := range schema.Properties {
+		if p.Type == "string" || p.Type == "array" && p.Items.Enum == nil {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		t.Fatalf("%s takes no text", name)
+	}
+	return keys
+}
+
+func TestAcceptedCountriesHaveNamesAndCodes(t *testing.T) {
+	for _, tt := range []struct {
+		check  string
+		with   with
+		passes bool
+	}{
+		{"offline.iban", with{"number": "DE89370400440532013000", "countries": []any{"Austria", "Germany"}}, true},
+		{"offline.iban", with{"number": "DE89370400440532013000", "countries": []any{"de"}}, true},
+		{"offline.iban", with{"number": "DE89370400440532013000", "countries": []any{"AUT"}}, false},
+		{"offline.bic", with{"bic": "BARCGB22", "countries": []any{"DE", "UK"}}, true},
+		{"offline.bic", with{"bic": "BARCGB22", "countries": []any{"EU"}}, false},
+		{"offline.vat", with{"number": "EL094014201", "countries": []any{"Greece"}}, true},
+		{"offline.phone", with{"number": "020 7946 0018", "region": "United Kingdom"}, true},
+		{"offline.phone", with{"number": "020 7946 0018", "region": "UK"}, true},
+		{"offline.phone", with{"number": "+442079460018", "regions": []any{"gb"}}, true},
+		{"offline.phone", with{"number": "+247 46666", "regions": []any{"AC"}}, true}, // a region that is part of a country
+		{"offline.phone", with{"number": "+247 46666", "regions": []any{"FR"}}, false},
+		// A text of a template that is no country accepts nothing, and does not hide the others.
+		{"offline.iban", with{"number": "DE89370400440532013000", "countries": []any{"Ruritania"}}, false},
+		{"offline.iban", with{"number": "DE89370400440532013000", "countries": []any{nil}}, false},
+		{"offline.iban", with{"number": "DE89370400440532013000", "countries": []any{"Ruritania", "DE"}}, true},
+		{"offline.phone", with{"number": "+442079460018", "region": "Ruritania"}, true},
+		{"offline.phone", with{"number": "020 7946 0018", "region": "Ruritania"}, false},
+		{"offline.phone", with{"number": "+442079460018", "regions": []any{"Ruritania"}}, false},
+	} {
+		got := result(t, tt.check, tt.with, started())
+		if tt.passes && !strings.HasPrefix(got, "passed") || !tt.passes && !strings.HasPrefix(got, "failed country") {
+			t.Errorf("%s of %v = %s, passes should be %t", tt.check, tt.with, got, tt.passes)
 		}
 	}
 }

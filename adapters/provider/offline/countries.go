@@ -3,19 +3,18 @@
 package offline
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/verifyd/verifyd/internal/country"
 )
 
-// countries returns a function that reports whether a list of accepted countries
-// has a country; an empty list has all of them.
-func countries(check string, accepted []string) (func(string) bool, error) {
-	for i, code := range accepted {
-		if !country.IsAlpha2(code) {
-			return nil, fmt.Errorf("%s: with.countries[%d] must be an ISO 3166-1 alpha-2 code in upper case, such as DE", check, i)
-		}
+// countries returns a function that reports whether a list of accepted countries has a
+// country, by its alpha-2 code. An empty list has all of them; a text that is no country, which only a
+// template can give, accepts none.
+func countries(known country.Index, accepted []string) func(string) bool {
+	codes := make([]string, len(accepted))
+	for i, text := range accepted {
+		codes[i], _ = known.Alpha2(text)
 	}
-	return func(code string) bool { return len(accepted) == 0 || slices.Contains(accepted, code) }, nil
+	return func(code string) bool { return len(codes) == 0 || slices.Contains(codes, code) }
 }

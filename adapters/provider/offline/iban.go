@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/verifyd/verifyd/internal/country"
 )
 
 //go:embed iban_registry.tsv
@@ -28,27 +30,24 @@ type span struct{ from, to int }
 
 // newIBANJudge reads the registry, which is the IBAN Registry of SWIFT. The check digits
 // follow ISO 13616-1, by ISO/IEC 7064 MOD 97-10.
-func newIBANJudge() judge[ibanWith] {
+func newIBANJudge(known country.Index) judge[ibanWith] {
 	registry := readIBANRegistry()
 	return func(w ibanWith, _ time.Time) (map[string]any, reason, error) {
-		accepts, err := countries("offline.iban", w.Countries)
-		if err != nil {
-			return nil, "", err
-		}
-		number := compact(w.Number)
+		accepts := countries(known, w.Countries)
+		number := withoutLabel(compact(w.Number))
 		if number == "" {
 			return nil, reasonEmpty, nil
 		}
-		country, ok := registry[number[:min(2, len(number))]]
+		form, ok := registry[number[:min(2, len(number))]]
 		if !ok {
 			return nil, reasonCountry, nil
 		}
-		if why := structured(number, country.pattern); why != "" {
+		if why := structured(number, form.pattern); why != "" {
 			return nil, why, nil
 		}
-		data := map[string]any{"number": number, "country": number[:2], "bank_code": number[country.bank.from:country.bank.to]}
-		if country.branch.to > 0 {
-			data["branch_code"] = number[country.branch.from:country.branch.to]
+		data := map[string]any{"number": number, "country": number[:2], "bank_code": number[form.bank.from:form.bank.to]}
+		if form.branch.to > 0 {
+			data["branch_code"] = number[form.branch.from:form.branch.to]
 		}
 		switch {
 		case !mod97(number[4:]+number[:2], number[2:4]):
@@ -58,6 +57,15 @@ func newIBANJudge() judge[ibanWith] {
 		}
 		return data, "", nil
 	}
+}
+
+// withoutLabel returns a compact number without the word IBAN, which stands before it on
+// paper (ISO 13616-1). No country has the code IB.
+func withoutLabel(number string) string {
+	if rest, ok := strings.CutPrefix(number, "IBAN"); ok {
+		return strings.TrimLeft(rest, ":.")
+	}
+	return number
 }
 
 // readIBANRegistry returns the countries by their code.

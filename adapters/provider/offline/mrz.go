@@ -3,12 +3,11 @@
 package offline
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"golang.org/x/text/language"
+	"github.com/verifyd/verifyd/internal/country"
 )
 
 // mrzWith has the zone and what the customer gave; an empty field is not compared.
@@ -24,21 +23,27 @@ type mrzWith struct {
 	IssuingState   string `json:"issuing_state"`
 }
 
+// mrzTables are what zones are judged with.
+type mrzTables struct {
+	endless map[string]bool
+	states  country.Index
+}
+
 // newMRZJudge reads the table of dates that mean no end. The rules are those of ICAO Doc
 // 9303, eighth edition: part 4 for passports (TD3), part 5 for cards (TD1), part 6 for
 // larger cards (TD2), part 3 for what they share; and of the French identity card.
-func newMRZJudge() judge[mrzWith] {
-	endless := readEndless()
-	return func(w mrzWith, today time.Time) (map[string]any, reason, error) { return judgeMRZ(w, today, endless) }
+func newMRZJudge(states country.Index) judge[mrzWith] {
+	t := mrzTables{readEndless(), states}
+	return func(w mrzWith, today time.Time) (map[string]any, reason, error) { return t.judge(w, today) }
 }
 
-func judgeMRZ(w mrzWith, today time.Time, endless map[string]bool) (map[string]any, reason, error) {
+func (t mrzTables) judge(w mrzWith, today time.Time) (map[string]any, reason, error) {
 	z, why := parseMRZ(w.MRZ)
 	if why != "" {
 		return nil, why, nil
 	}
 	birth, birthOK := z.birthDate(today, w.BirthDate)
-	expiry, expiryOK := z.expires(today, birth, endless)
+	expiry, expiryOK := z.expires(today, birth, t.endless)
 	data := map[string]any{
 		"format": z.format, "document_code": z.code, "issuing_state": z.issuer, "document_number": z.number,
 		"surname": z.surname, "given_names": z.given, "nationality": z.nationality, "sex": z.sexWord(),
@@ -56,7 +61,7 @@ func judgeMRZ(w mrzWith, today time.Time, endless map[string]bool) (map[string]a
 	if len(z.wrong) > 0 {
 		data["wrong_check_digits"] = z.wrong
 	}
-	differ := z.differences(w, expiry)
+	differ := t.differences(z, w, expiry)
 	if len(differ) > 0 {
 		data["differences"] = differ
 	}
@@ -109,8 +114,9 @@ func (z mrz) date(s string, limit time.Time) (time.Time, bool) {
 }
 
 // differences returns the keys of with whose values differ from the zone.
-func (z mrz) differences(w mrzWith, expiry mrzExpiry) []string {
+func (t mrzTables) differences(z mrz, w mrzWith, expiry mrzExpiry) []string {
 	var keys []string
+	surname, given := z.sameNames(w.Surname, w.GivenNames)
 	compare := func(key, given string, same func(string) bool) {
 		if strings.TrimSpace(given) != "" && !same(given) {
 			keys = append(keys, key)
@@ -125,15 +131,19 @@ func (z mrz) differences(w mrzWith, expiry mrzExpiry) []string {
 		d, why := parseDate(given)
 		return why == "" && expiry.is(d)
 	})
-	compare("given_names", w.GivenNames, func(given string) bool { return spells(given, z.given, z.cutGiven) })
-	compare("issuing_state", w.IssuingState, func(given string) bool { return sameState(given, z.issuer) })
-	compare("nationality", w.Nationality, func(given string) bool { return sameState(given, z.nationality) })
-	compare("sex", w.Sex, func(given string) bool {
-		word := strings.ToLower(strings.TrimSpace(given))
-		return word[:1] == z.sexWord()[:1] || !slices.Contains([]string{"f", "m"}, word[:1]) && z.sexWord() == "unspecified"
-	})
-	compare("surname", w.Surname, func(given string) bool { return spells(given, z.surname, z.cutSurname) })
+	compare("given_names", w.GivenNames, func(string) bool { return given })
+	compare("issuing_state", w.IssuingState, func(given string) bool { return t.sameState(given, z.issuer) })
+	compare("nationality", w.Nationality, func(given string) bool { return t.sameNationality(given, z.nationality) })
+	compare("sex", w.Sex, z.isSex)
+	compare("surname", w.Surname, func(string) bool { return surname })
 	return keys
+}
+
+// isSex reports whether a sex that the customer gave, as a letter or a word, can be the one
+// of the zone. A zone that leaves it open, as those of German cards always do, contradicts
+// nobody.
+func (z mrz) isSex(given string) bool {
+	return z.sexWord() == "unspecified" || strings.ToLower(strings.TrimSpace(given))[:1] == z.sexWord()[:1]
 }
 
 // matchesDate reports whether a date, as YYMMDD, is the one of a zone, in which
@@ -157,16 +167,22 @@ func plainNumber(s string) string {
 	}, compact(s))
 }
 
-// sameState reports whether a code that the customer gave, of two or three letters,
-// means a state of a zone.
-func sameState(given, state string) bool {
-	given = compact(given)
-	if state == "D" {
-		state = "DEU"
+// sameState reports whether a text that the customer gave, a code or a name, means a state
+// of a zone.
+func (t mrzTables) sameState(given, state string) bool {
+	a, known := t.states.Parse(given)
+	b, _ := t.states.Parse(state)
+	return compact(given) == state || known && a != "" && a == b
+}
+
+// sameNationality is sameState for the nationality of a zone. Documents for refugees, and of
+// organizations, have a code that does not say the nationality, which then contradicts
+// nobody. XXA says that there is none.
+func (t mrzTables) sameNationality(given, state string) bool {
+	of, known := t.states.Parse(state)
+	if !known || of != "" || state == "UTO" { // the state of specimens
+		return t.sameState(given, state)
 	}
-	if given == "D" {
-		given = "DEU"
-	}
-	region, err := language.ParseRegion(given)
-	return given == state || err == nil && region.ISO3() == state
+	country, known := t.states.Parse(given)
+	return state != "XXA" || known && country == ""
 }

@@ -3,40 +3,80 @@
 package offline
 
 import (
+	"maps"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 )
 
+// nameCut says what of a name may be missing in a zone because its field is full. Doc
+// 9303-4, section 4.2.3, and the same section of parts 5 and 6, lets an issuer choose.
+type nameCut struct {
+	words bool // the end of each word, to an initial
+	end   bool // the end of the name
+}
+
+// sameNames reports whether a surname and given names that the customer gave can be those of
+// the zone. Of a person with one name, the zone has it as either (Doc 9303-3, section 4.6),
+// and so has the customer, or as both.
+func (z mrz) sameNames(surname, given string) (sameSurname, sameGiven bool) {
+	sameSurname, sameGiven = spells(surname, z.surname, z.surnameCut), spells(given, z.given, z.givenCut)
+	if z.surname != "" && z.given != "" {
+		return sameSurname, sameGiven
+	}
+	is := func(name string) bool { return hasLetter(name) && spells(name, z.surname+z.given, z.givenCut) }
+	switch {
+	case is(surname + " " + given), is(given + " " + surname), is(surname) && is(given):
+		return true, true
+	}
+	return sameSurname, sameGiven
+}
+
+func hasLetter(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter) }
+
 // spells reports whether the text of a zone can be the name. Spaces, hyphens and
-// apostrophes do not matter. If the zone is truncated, it may have only the beginning
-// of the name.
-func spells(name, zone string, truncated bool) bool {
-	zone = strings.ReplaceAll(zone, " ", "")
+// apostrophes do not matter, except that words of a name that is cut end at them.
+func spells(name, zone string, cut nameCut) bool {
+	stops := map[int]bool{} // the positions in the zone at which a word of it ends
+	letters := ""
+	for word := range strings.FieldsSeq(zone) {
+		letters += word
+		stops[len(letters)] = true
+	}
 	ends := map[int]bool{0: true} // the positions in the zone at which the letters so far may end
-	for _, letter := range strings.ToUpper(norm.NFC.String(name)) {
-		if !unicode.IsLetter(letter) {
-			continue
-		}
-		if truncated && ends[len(zone)] {
-			return true
-		}
-		next := map[int]bool{}
-		for end := range ends {
-			for _, spelling := range spellings(letter) {
-				if strings.HasPrefix(zone[end:], spelling) {
-					next[end+len(spelling)] = true
+	for _, word := range strings.FieldsFunc(strings.ToUpper(norm.NFC.String(name)), isBetweenWords) {
+		cutAt := map[int]bool{} // where the word may end before its last letter
+		for _, letter := range word {
+			if cut.end && ends[len(letters)] {
+				return true
+			}
+			if !unicode.IsLetter(letter) {
+				continue
+			}
+			next := map[int]bool{}
+			for end := range ends {
+				for _, spelling := range spellings(letter) {
+					for n := 1; n <= len(spelling) && strings.HasPrefix(letters[end:], spelling[:n]); n++ {
+						at := end + n
+						if n == len(spelling) {
+							next[at] = true
+						}
+						if stops[at] && cut.words || at == len(letters) && cut.end {
+							cutAt[at] = true
+						}
+					}
 				}
 			}
+			ends = next
 		}
-		if len(next) == 0 {
-			return false
-		}
-		ends = next
+		maps.Copy(ends, cutAt)
 	}
-	return ends[len(zone)]
+	return ends[len(letters)]
 }
+
+// isBetweenWords reports whether a character of a name is between two words of it.
+func isBetweenWords(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Pd, r) }
 
 // spellings returns how a zone may write an upper-case Latin letter: itself without
 // marks, or as issuers transliterate it. Letters of other scripts have none.

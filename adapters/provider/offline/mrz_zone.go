@@ -22,8 +22,8 @@ type mrz struct {
 	issuer         string
 	number         string
 	surname, given string
-	cutSurname     bool // the surname fills its field, so it may be cut off
-	cutGiven       bool
+	surnameCut     nameCut
+	givenCut       nameCut
 	nationality    string
 	birth, expiry  string // YYMMDD; unknown digits are fillers; no expiry in IDFRA
 	sex            byte
@@ -113,6 +113,9 @@ func readTD1(first, second, third string) mrz {
 		format: formatTD1, code: first[:2], issuer: first[2:5],
 		birth: second[:6], sex: second[7], expiry: second[8:14], nationality: second[15:18],
 	}
+	if z.code == "ID" && z.issuer == "MEX" {
+		z.sex = mexicanSex(z.sex)
+	}
 	z.readNames(third)
 	z.readNumber(first[5:14], first[14], first[15:30])
 	z.verify("birth_date", second[6], z.birth)
@@ -157,19 +160,35 @@ func readIDFRA(first, second string) mrz {
 		format: formatIDFRA, code: first[:2], issuer: first[2:5], nationality: first[2:5],
 		number: second[:12], surname: first[5:30], given: second[13:27], birth: second[27:33], sex: second[34],
 	}
-	z.cutSurname, z.cutGiven = !strings.HasSuffix(z.surname, "<"), !strings.HasSuffix(z.given, "<")
+	z.surnameCut, z.givenCut = nameCut{end: isFull(z.surname)}, nameCut{end: isFull(z.given)}
 	z.verify("document_number", second[12], z.number)
 	z.verify("birth_date", second[33], z.birth)
 	z.verify("composite", second[35], first, second[:35])
 	return z
 }
 
-// readNames reads the field that has both the surname and the given names.
+// mexicanSex returns the sex of a Mexican voter's card as other zones write it. The card has
+// H for hombre, M for mujer, or X.
+func mexicanSex(letter byte) byte {
+	switch letter {
+	case 'H':
+		return 'M'
+	case 'M':
+		return 'F'
+	}
+	return letter
+}
+
+// readNames reads the field that has both the surname and the given names. If it is full,
+// names may be cut.
 func (z *mrz) readNames(field string) {
 	z.surname, z.given, _ = strings.Cut(field, "<<")
-	z.cutGiven = !strings.HasSuffix(field, "<")
-	z.cutSurname = z.cutGiven && unfilled(z.given) == ""
+	z.givenCut = nameCut{words: isFull(field), end: isFull(field)}
+	z.surnameCut = nameCut{words: isFull(field), end: isFull(field) && unfilled(z.given) == ""}
 }
+
+// isFull reports whether a field of names ends in a letter.
+func isFull(field string) bool { return !strings.HasSuffix(field, "<") }
 
 func (z *mrz) verifyDates(second string) {
 	z.verify("birth_date", second[19], z.birth)

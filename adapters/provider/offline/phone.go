@@ -4,13 +4,14 @@ package offline
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nyaruka/phonenumbers"
+
+	"github.com/verifyd/verifyd/internal/country"
 )
 
 type phoneWith struct {
@@ -20,11 +21,28 @@ type phoneWith struct {
 	Types   []string `json:"types"`
 }
 
-// judgePhone judges by the numbering plans of Google's libphonenumber.
-func judgePhone(w phoneWith, _ time.Time) (map[string]any, reason, error) {
-	if err := w.check(); err != nil {
-		return nil, "", err
+func newPhoneJudge(known country.Index) judge[phoneWith] {
+	regions := phonenumbers.GetSupportedRegions()
+	// region returns the region of a country; a text that is none, which only a template can
+	// give, has none. Some regions are no countries, such as AC.
+	region := func(text string) string {
+		if code := compact(text); regions[code] {
+			return code
+		}
+		code, _ := known.Alpha2(text)
+		return code
 	}
+	return func(w phoneWith, _ time.Time) (map[string]any, reason, error) {
+		w.Region = region(w.Region)
+		for i, text := range w.Regions {
+			w.Regions[i] = region(text)
+		}
+		return judgePhone(w)
+	}
+}
+
+// judgePhone judges by the numbering plans of Google's libphonenumber.
+func judgePhone(w phoneWith) (map[string]any, reason, error) {
 	text := strings.TrimSpace(fold(w.Number))
 	if text == "" {
 		return nil, reasonEmpty, nil
@@ -51,26 +69,12 @@ func judgePhone(w phoneWith, _ time.Time) (map[string]any, reason, error) {
 		return data, reasonLength, nil
 	case !phonenumbers.IsValidNumber(number):
 		return data, "unassigned", nil
-	case len(w.Regions) > 0 && !slices.Contains(w.Regions, region):
+	case len(w.Regions) > 0 && (region == "" || !slices.Contains(w.Regions, region)):
 		return data, reasonCountry, nil
 	case !w.accepts(kind):
 		return data, "type", nil
 	}
 	return data, "", nil
-}
-
-// check returns an error that names a key with an unknown region.
-func (w phoneWith) check() error {
-	regions := phonenumbers.GetSupportedRegions()
-	if w.Region != "" && !regions[w.Region] {
-		return errors.New("offline.phone: with.region must be the ISO 3166-1 alpha-2 code of a country with phone numbers, in upper case, such as IN")
-	}
-	for i, region := range w.Regions {
-		if !regions[region] {
-			return fmt.Errorf("offline.phone: with.regions[%d] must be the ISO 3166-1 alpha-2 code of a country with phone numbers, in upper case, such as IN", i)
-		}
-	}
-	return nil
 }
 
 // unreadable returns why a text is not a number, by the error of its parser.

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/verifyd/verifyd/internal/country"
 )
 
 //go:embed vat_numbers.tsv
@@ -24,13 +26,10 @@ type vatRule struct {
 }
 
 // newVATJudge reads the table, which has the rules of the European Commission.
-func newVATJudge() judge[vatWith] {
+func newVATJudge(known country.Index) judge[vatWith] {
 	rules := readVATRules()
 	return func(w vatWith, _ time.Time) (map[string]any, reason, error) {
-		accepts, err := countries("offline.vat", w.Countries)
-		if err != nil {
-			return nil, "", err
-		}
+		accepts := countries(known, w.Countries)
 		number := strings.ReplaceAll(compact(w.Number), ".", "")
 		switch {
 		case number == "":
