@@ -11,7 +11,9 @@ import (
 // words that many companies have the same token in every language.
 func (c *Comparer) parseCompany(n *Name, text string) {
 	var words []word
-	for _, w := range c.tables.words(c.tables.elisions.Replace(" " + strings.ReplaceAll(text, "&", " and "))) {
+	found, unread := c.tables.read(c.tables.elisions.Replace(" " + strings.ReplaceAll(text, "&", " and ")))
+	n.doubtUnread(unread)
+	for _, w := range found {
 		words = append(words, c.companyParts(w)...)
 	}
 	words = joinLetters(words)
@@ -160,9 +162,9 @@ func (c *Comparer) segment(w word) []word {
 	from := 0
 	rest := func(to int) {
 		if to > from {
-			reading := strings.Join(c.tables.readHan(string(runes[from:to])), "")
-			text := string(runes[from:to])
-			out = append(out, word{script: "han", raw: text, shown: text, plain: reading, heard: reading})
+			part := c.tables.transliterate("han", string(runes[from:to]))
+			part.shown = part.raw
+			out = append(out, part)
 		}
 	}
 	for i := 0; i < len(runes); {

@@ -47,6 +47,13 @@ func (c *Comparer) parse(kind Kind, text string) Name {
 	return n
 }
 
+// doubtUnread adds a doubt for each word with letters that have no reading.
+func (n *Name) doubtUnread(words []string) {
+	for _, w := range words {
+		n.Doubts = append(n.Doubts, fmt.Sprintf("the word %q has letters that cannot be read", w))
+	}
+}
+
 // add adds a token, which the name writes as shown, unless no letter of it has a counterpart in
 // ASCII, such as a Hebrew ayin between full stops.
 func (n *Name) add(t *Token, shown string) {

@@ -12,7 +12,8 @@ import (
 func (c *Comparer) parsePerson(n *Name, text string) {
 	text = abdFirst(c.tables.relations.Replace(text))
 	var words []word
-	found := c.tables.words(text)
+	found, unread := c.tables.read(text)
+	n.doubtUnread(unread)
 	c.tables.markForeign(text, found)
 	for _, w := range found {
 		words = append(words, c.parts(w)...)
@@ -64,8 +65,9 @@ func (c *Comparer) parts(w word) []word {
 	case w.script == "han":
 		var out []word
 		for _, part := range c.hanName(w.raw) {
-			reading := strings.Join(c.tables.readHan(part), "")
-			out = append(out, word{script: "han", raw: part, shown: part, plain: reading, heard: reading})
+			w := c.tables.transliterate("han", part)
+			w.shown = part
+			out = append(out, w)
 		}
 		return out
 	case w.script == "arabic" && strings.HasPrefix(w.raw, "ال") && len([]rune(w.raw)) > 4:
@@ -156,19 +158,19 @@ func joinArabic(words []word) []word {
 		if next < len(words) && article(words[next].plain) {
 			next++
 		}
-		latin := w.script == "latin" || w.script == "cyrillic"
+		vowels := !slices.Contains([]string{"arabic", "hebrew", "han", "hangul", "kana", "foreign"}, w.script) // it writes vowels
 		switch {
-		case latin && isAbd(w.plain) && next < len(words) && len(words[next].plain) > 2:
+		case vowels && isAbd(w.plain) && next < len(words) && len(words[next].plain) > 2:
 			w = rename(joined(words[i:next+1]), "abd"+withoutAbd("abd"+words[next].plain))
 			i = next
-		case latin && len(w.plain) > 6 && strings.HasPrefix(w.plain, "abd"):
+		case vowels && len(w.plain) > 6 && strings.HasPrefix(w.plain, "abd"):
 			w = rename(w, "abd"+withoutAbd(w.plain))
-		case latin && strings.HasPrefix(w.plain, "abd") && (w.plain == "abdula" || w.plain == "abdalla" || w.plain == "abdulla"):
+		case vowels && strings.HasPrefix(w.plain, "abd") && (w.plain == "abdula" || w.plain == "abdalla" || w.plain == "abdulla"):
 			w = rename(w, "abdullah")
 		case next < len(words) && next == i+2 && slices.Contains([]string{"din", "deen", "dine", "dyn"}, words[next].plain):
 			w = rename(joined(words[i:next+1]), w.plain+"din")
 			i = next
-		case latin:
+		case vowels:
 			if stem := dinStem(w.plain); stem != "" {
 				w = rename(w, stem+"din")
 			}

@@ -104,7 +104,7 @@ func (t *tables) undo(text string) *undone {
 		if ascii(p.text) {
 			continue
 		}
-		if len(t.words(p.text)) == 0 && strings.ContainsFunc(p.text, unicode.IsLetter) {
+		if words, unread := t.read(p.text); len(words) == 0 && len(unread) == 0 && strings.ContainsFunc(p.text, unicode.IsLetter) {
 			u.unreadable = append(u.unreadable, p.text)
 		}
 		usual, _ := t.lookalikes.oneScript(p.text)

@@ -83,7 +83,7 @@ func (c *Comparer) registered(kind Kind, text string) (Name, error) {
 		return n, err
 	}
 	for field := range strings.FieldsSeq(text) {
-		if strings.ContainsFunc(field, unicode.IsLetter) && len(c.tables.words(field)) == 0 {
+		if words, unread := c.tables.read(field); len(words) == 0 && len(unread) == 0 && strings.ContainsFunc(field, unicode.IsLetter) {
 			n.Doubts = append(n.Doubts, field+" has no Latin letter to compare")
 		}
 	}

@@ -20,6 +20,7 @@ type tables struct {
 	relations       *strings.Replacer // of people; they are left out
 	elisions        *strings.Replacer // articles before an apostrophe in names of companies; they are left out
 	letters         map[rune]letter
+	indic           indicTable
 	lookalikes      lookalikes
 	readings        map[rune]string     // of Han characters
 	doubleSurnames  map[string]bool     // Han family names of two characters
@@ -86,6 +87,7 @@ func newTables() *tables {
 		registry:    newRegistry(), speller: newSpeller(), wade: newWade(), system: newSystem(),
 		relations: strings.NewReplacer("عبد ال", "عبدال", " a/l ", " ", " a/p ", " ", " s/o ", " ", " d/o ", " ", " w/o ", " "),
 		elisions:  newElisions(),
+		indic:     readIndic(),
 		letters:   map[rune]letter{}, readings: map[rune]string{}, doubleSurnames: map[string]bool{},
 		lines: map[string][]uint16{}, bySound: map[string][]uint16{}, short: map[lineWord]bool{}, common: map[string]bool{},
 		titles: map[string]role{}, suffixes: map[string]bool{}, chains: map[string]bool{}, lone: map[string]bool{},
@@ -102,6 +104,12 @@ func newTables() *tables {
 			l.heard = f[3]
 		}
 		t.letters[[]rune(f[1])[0]] = l
+	}
+	for _, f := range rows("letters-more.txt") {
+		reading := strings.Trim(f[0], "-")
+		for _, written := range f[1:] {
+			t.letters[[]rune(written)[0]] = letter{plain: reading, heard: reading}
+		}
 	}
 	for _, f := range rows("readings.txt") {
 		t.readings[[]rune(f[0])[0]] = f[1]

@@ -17,20 +17,31 @@ type word struct {
 	plain  string // ASCII letters and digits
 	heard  string // the same, as it sounds
 	broken bool   // an apostrophe is inside it
+	lost   rune   // a letter of it that has no reading; 0 for none
 }
 
 // words splits a text at spaces and punctuation, and between scripts. A full stop or
 // an apostrophe inside a word does not split it.
 func (t *tables) words(text string) []word {
-	var out []word
+	out, _ := t.read(text)
+	return out
+}
+
+// read returns the words of a text, and those that have letters without a reading as they are
+// written.
+func (t *tables) read(text string) (out []word, unread []string) {
 	var run []rune
 	script, broken := "", false
 	runes := []rune(norm.NFKC.String(limit(text)))
 	from, to := 0, 0 // the runes of the word
 	flush := func() {
 		if len(run) > 0 {
-			if w := t.transliterate(script, string(run)); w.plain != "" {
-				w.broken, w.shown = broken, string(runes[from:to])
+			w := t.transliterate(script, string(run))
+			w.broken, w.shown = broken, string(runes[from:to])
+			if w.lost != 0 {
+				unread = append(unread, w.shown)
+			}
+			if w.plain != "" {
 				out = append(out, w)
 			}
 		}
@@ -45,6 +56,11 @@ func (t *tables) words(text string) []word {
 				to = i + 1
 			}
 		case r == '\u200c' || r == '\u200d' || r == 'ー' && script == "kana":
+		case strings.ContainsRune(apostrophes, r):
+			broken = broken || len(run) > 0
+		case repeats(r) && (script == "han" || script == "kana"):
+			run = append(run, repeated(r, run[len(run)-1]))
+			to = i + 1
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
 			s := scriptOf(r)
 			if s == "digit" && script != "" || script == "digit" {
@@ -62,8 +78,6 @@ func (t *tables) words(text string) []word {
 			script = s
 			run = append(run, r)
 			to = i + 1
-		case strings.ContainsRune(apostrophes, r) && len(run) > 0:
-			broken = true
 		case r == '.' && len(run) > 0:
 			// "S.p.A." and "J.R." are split by the caller, which knows the kind.
 			if i+1 < len(runes) && unicode.IsLetter(runes[i+1]) && script != "han" {
@@ -74,7 +88,21 @@ func (t *tables) words(text string) []word {
 		}
 	}
 	flush()
-	return out
+	return out, unread
+}
+
+// repeats reports whether a sign stands for the character before it.
+func repeats(r rune) bool { return strings.ContainsRune("々〻ゝヽゞヾ", r) }
+
+// repeated returns the character that a sign stands for: the one before it, voiced after some
+// signs.
+func repeated(sign, before rune) rune {
+	if sign == 'ゞ' || sign == 'ヾ' {
+		if voiced := []rune(norm.NFC.String(string(before) + "\u3099")); len(voiced) == 1 {
+			return voiced[0]
+		}
+	}
+	return before
 }
 
 func limit(text string) string {
@@ -121,15 +149,17 @@ func (t *tables) transliterate(script, raw string) word {
 	w := word{script: script, raw: raw}
 	switch script {
 	case "indic", "tamil":
-		w.plain = indic(raw, script == "tamil")
+		w.plain, w.lost = t.indic.read(raw, script == "tamil")
 		w.heard = w.plain
 		return w
 	case "greek":
-		w.plain = greek(raw)
+		w.plain, w.lost = t.greek(raw)
 		w.heard = w.plain
 		return w
 	case "han":
-		w.plain = strings.Join(t.readHan(raw), "")
+		var readings []string
+		readings, w.lost = t.readHan(raw)
+		w.plain = strings.Join(readings, "")
 		w.heard = w.plain
 		return w
 	}
@@ -144,7 +174,10 @@ func (t *tables) transliterate(script, raw string) word {
 	}
 	var plain, heard strings.Builder
 	for _, r := range norm.NFC.String(raw) {
-		p, h := t.letter(r)
+		p, h, ok := t.letter(r)
+		if !ok && w.lost == 0 {
+			w.lost = r
+		}
 		plain.WriteString(p)
 		heard.WriteString(h)
 	}
@@ -155,16 +188,17 @@ func (t *tables) transliterate(script, raw string) word {
 	return w
 }
 
-// letter returns the ASCII form of a letter, and how it sounds.
-func (t *tables) letter(r rune) (text, heard string) {
+// letter returns the ASCII form of a letter or sign, and how it sounds. It returns false if the
+// letter has no reading that is known: a sign without one is not heard.
+func (t *tables) letter(r rune) (text, heard string, ok bool) {
 	if r < unicode.MaxASCII {
-		return string(r), string(r)
+		return string(r), string(r), true
 	}
-	if l, ok := t.letters[r]; ok {
-		return l.plain, l.heard
+	if l, known := t.letters[r]; known {
+		return l.plain, l.heard, true
 	}
 	if base := norm.NFD.String(string(r)); base[0] < unicode.MaxASCII {
-		return base[:1], base[:1]
+		return base[:1], base[:1], true
 	}
 	text = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -172,25 +206,37 @@ func (t *tables) letter(r rune) (text, heard string) {
 		}
 		return -1
 	}, strings.ToLower(unidecode.Unidecode(string(r))))
-	return text, text
+	return text, text, text != "" || silentMark(r)
 }
 
-func (t *tables) readHan(raw string) []string {
-	var out []string
+// silentMark reports whether a character is a mark that stands for no sound of its own: one that
+// changes the letter below or above it, as accents and signs for a missing vowel do. Vowel
+// signs have the combining class 0.
+func silentMark(r rune) bool {
+	return unicode.IsMark(r) && (norm.NFC.PropertiesString(string(r)).CCC() != 0 || unicode.Is(unicode.Inherited, r))
+}
+
+func (t *tables) readHan(raw string) (out []string, lost rune) {
 	for _, r := range raw {
 		reading, ok := t.readings[r]
 		if !ok {
-			_, reading = t.letter(r)
+			reading, _, ok = t.letter(r)
+		}
+		if simple, known := t.simplified[r]; !ok && known {
+			reading, _, ok = t.letter(simple)
+		}
+		if !ok && lost == 0 {
+			lost = r
 		}
 		if reading != "" {
 			out = append(out, reading)
 		}
 	}
-	return out
+	return out, lost
 }
 
 // greek transliterates a Greek word as it is spoken today.
-func greek(raw string) string {
+func (t *tables) greek(raw string) (plain string, lost rune) {
 	base := strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
 			return -1
@@ -199,5 +245,13 @@ func greek(raw string) string {
 	}, norm.NFD.String(raw))
 	base = strings.NewReplacer("ου", "u", "αυ", "av", "ευ", "ev", "ει", "i", "οι", "i", "αι", "e", "γγ", "ng", "γκ", "g",
 		"μπ", "b", "ντ", "nt", "η", "i", "υ", "y", "χ", "ch").Replace(base)
-	return strings.ToLower(unidecode.Unidecode(base))
+	var b strings.Builder
+	for _, r := range base {
+		text, _, ok := t.letter(r)
+		if !ok && lost == 0 {
+			lost = r
+		}
+		b.WriteString(text)
+	}
+	return b.String(), lost
 }
