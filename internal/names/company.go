@@ -10,6 +10,10 @@ import (
 // parseCompany splits the name of a company. It sets legal forms aside, and gives
 // words that many companies have the same token in every language.
 func (c *Comparer) parseCompany(n *Name, text string) {
+	text = c.tables.registry.addressed(text)
+	if !ascii(text) {
+		text = c.tables.brackets.Replace(text)
+	}
 	var words []word
 	found, unread := c.tables.read(c.tables.elisions.Replace(" " + strings.ReplaceAll(text, "&", " and ")))
 	n.doubtUnread(unread)
@@ -140,9 +144,21 @@ func (c *Comparer) companyParts(w word) []word {
 }
 
 // endsWithKnown splits a word in Hangul before a word that many companies have: Hanbit
-// Jeonja is written as one.
+// Jeonja is written as one. It also splits a legal form from the beginning or the end.
 func (c *Comparer) endsWithKnown(w word) []word {
 	runes := []rune(w.raw)
+	for _, form := range c.tables.hangulForms {
+		known := c.tables.unspaced[form]
+		latin := word{script: "latin", raw: form, shown: form, plain: known, heard: known}
+		if rest, ok := strings.CutPrefix(w.raw, form); ok {
+			if rest == "" {
+				return []word{latin}
+			}
+			return append([]word{latin}, c.tables.words(rest)...)
+		} else if rest, ok := strings.CutSuffix(w.raw, form); ok {
+			return append(c.tables.words(rest), latin)
+		}
+	}
 	for at := 1; at < len(runes)-1; at++ {
 		if known, ok := c.tables.concepts[c.tables.text(string(runes[at:]))]; ok {
 			last := word{script: "han", raw: string(runes[at:]), shown: string(runes[at:]), plain: known.word, heard: known.word}
@@ -172,7 +188,7 @@ func (c *Comparer) segment(w word) []word {
 		for n := min(6, len(runes)-i); n >= 2; n-- {
 			text := string(runes[i : i+n])
 			_, known := c.tables.han[text]
-			if known || c.hanForm(text) != "" {
+			if known || c.tables.unspaced[text] != "" {
 				length = n
 				break
 			}
@@ -183,7 +199,7 @@ func (c *Comparer) segment(w word) []word {
 		}
 		rest(i)
 		text := string(runes[i : i+length])
-		if form := c.hanForm(text); form != "" {
+		if form := c.tables.unspaced[text]; form != "" {
 			out = append(out, word{script: "latin", raw: text, shown: text, plain: form, heard: form})
 		} else {
 			known := c.tables.han[text]

@@ -17,7 +17,13 @@ import (
 // TestPeopleAndCompaniesAreToldApartByClass measures pairs that were written before the
 // comparison was tried on them. `-v` prints the figures and each pair that is judged wrong.
 func TestPeopleAndCompaniesAreToldApartByClass(t *testing.T) {
-	raw, err := os.ReadFile("testdata/held-out-classes.csv")
+	for _, file := range []string{"held-out-classes.csv", "held-out-forms.csv"} {
+		t.Run(file, func(t *testing.T) { toldApartByClass(t, "testdata/"+file) })
+	}
+}
+
+func toldApartByClass(t *testing.T, path string) {
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -301,6 +301,9 @@ func (x *alignment) sameWord(p Part) bool {
 		a, b = b, a
 	}
 	c := x.comparer
+	if c.tables.standsFor(s, t) || c.tables.standsFor(t, s) {
+		return true
+	}
 	return p.name.size+p.other.size > 2 || s.role == number || s.latin != t.latin || strings.HasPrefix(b, strings.TrimSuffix(a, "s")) || a[0] == b[0] && len(a) <= 4 ||
 		c.sounds.similarity(c.tables.soundOf(a), c.tables.soundOf(b), spelled) >= c.weights.SameLeast
 }

@@ -35,34 +35,72 @@ func (t *tables) nearForm(phrase string, cut bool) (family string, ok bool) {
 	return family, ok
 }
 
-// unglue splits a legal form in capital letters from the small letters before it, as in
-// SiemensAG, and GmbH from any word.
+// unglue splits a legal form from the word that it is glued to: one in capital letters from the small letters
+// before it or the capital letter behind it, as in SiemensAG and JSCMeridor, and forms that no word
+// begins or ends with from any word.
 func (c *Comparer) unglue(words []word) []word {
 	var out []word
 	for _, w := range words {
-		at := 0
-		if w.script == "latin" && len(w.plain) == len(w.shown) && len(w.plain) > 5 {
-			for i := 4; i < len(w.shown); i++ {
-				if unicode.IsLower(rune(w.shown[i-1])) && unicode.IsUpper(rune(w.shown[i])) {
-					if _, ok := c.tables.legal[w.plain[i:]]; ok {
-						at = i
-					}
-					break
-				}
-			}
-			if stem, ok := strings.CutSuffix(w.plain, "gmbh"); ok && at == 0 && len(stem) >= 3 {
-				at = len(stem)
-			}
+		letters := []rune(w.shown)
+		if w.script != "latin" && w.script != "cyrillic" || len(letters) < 5 || strings.Contains(w.plain, ".") {
+			out = append(out, w)
+			continue
+		}
+		at := c.formBehind(letters)
+		if at == 0 {
+			at = c.formInFront(letters, w.plain)
 		}
 		if at == 0 {
 			out = append(out, w)
 			continue
 		}
-		name, form := rename(w, w.plain[:at]), rename(w, w.plain[at:])
-		name.shown, form.shown = w.shown[:at], w.shown[at:]
-		out = append(out, name, form)
+		for _, part := range []string{string(letters[:at]), string(letters[at:])} {
+			p := c.tables.transliterate(w.script, strings.ToLower(part))
+			p.shown = part
+			out = append(out, p)
+		}
 	}
 	return out
+}
+
+// isForm reports whether letters are a legal form.
+func (c *Comparer) isForm(letters []rune) bool {
+	_, ok := c.tables.legal[c.tables.text(string(letters))]
+	return ok
+}
+
+// formBehind returns where a legal form begins that is glued to the end of a word; 0 if there is none.
+func (c *Comparer) formBehind(letters []rune) int {
+	for i := 4; i < len(letters); i++ {
+		if unicode.IsLower(letters[i-1]) && unicode.IsUpper(letters[i]) {
+			if c.isForm(letters[i:]) {
+				return i
+			}
+			break
+		}
+	}
+	if at := len(letters) - len("gmbh"); at >= 3 && strings.EqualFold(string(letters[at:]), "gmbh") {
+		return at
+	}
+	return 0
+}
+
+// formInFront returns where a name begins that a legal form is glued to the front of; 0 if there is none.
+func (c *Comparer) formInFront(letters []rune, plain string) int {
+	const leastName = 4
+	capitals := 0
+	for capitals < len(letters) && unicode.IsUpper(letters[capitals]) {
+		capitals++
+	}
+	if at := capitals - 1; at >= 2 && len(letters)-at >= leastName && c.isForm(letters[:at]) {
+		return at
+	}
+	for _, form := range c.tables.legalFront {
+		if len(letters)-len(form) >= leastName && strings.HasPrefix(plain, form) {
+			return len(form)
+		}
+	}
+	return 0
 }
 
 // glued reports whether one word is the other with a legal form behind it.
@@ -103,8 +141,14 @@ func (c *Comparer) takeForms(n *Name, words []word) []word {
 			if !ok || size == 1 && len(phrase) <= 3 && i != 0 && i < len(words)-1 && !c.formAhead(words[i+1:]) {
 				continue // a short form is at the beginning or the end
 			}
+			front := i == 0 && size == 1 && c.tables.legalBefore[phrase]
+			if front && !c.endsInForm(words[1:]) {
+				continue
+			}
+			if taken = size; front {
+				break // the other form tells more
+			}
 			n.Forms, n.written = append(n.Forms, form), append(n.written, phrase)
-			taken = size
 			break
 		}
 		if taken == 0 {
@@ -120,6 +164,18 @@ func (c *Comparer) takeForms(n *Name, words []word) []word {
 	return out
 }
 
+// endsInForm reports whether words end with a legal form.
+func (c *Comparer) endsInForm(words []word) bool {
+	phrase := ""
+	for i := len(words) - 1; i > 0; i-- {
+		phrase = words[i].plain + phrase
+		if _, ok := c.tables.legal[phrase]; ok {
+			return true
+		}
+	}
+	return false
+}
+
 // formAhead reports whether the words are a legal form, or begin with a bracket's
 // content that follows one.
 func (c *Comparer) formAhead(words []word) bool {
@@ -133,15 +189,4 @@ func (c *Comparer) formAhead(words []word) bool {
 		}
 	}
 	return false
-}
-
-// hanForm returns a legal form that is written in Han characters.
-func (c *Comparer) hanForm(text string) string {
-	switch text {
-	case "有限公司", "有限责任公司", "有限責任公司", "有限会社":
-		return "ltd"
-	case "股份有限公司", "股份公司", "株式会社", "株式會社":
-		return "jsc"
-	}
-	return ""
 }

@@ -35,6 +35,9 @@ func (c *Comparer) parse(kind Kind, text string) Name {
 	if c.known == nil {
 		n.Words = make([]string, 0, 4)
 	}
+	if kind == Person {
+		text = c.tables.inFull(text)
+	}
 	normal, doubts := c.tables.normalize(kind, text)
 	if n.Doubts = doubts; normal != text {
 		text, n.Text = normal, normal

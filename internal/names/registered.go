@@ -72,7 +72,7 @@ func (c *Comparer) ParseRegistered(kind Kind, text string) (Registered, error) {
 func (c *Comparer) registered(kind Kind, text string) (Name, error) {
 	r := c.tables.registry
 	if kind == Company {
-		return c.Parse(kind, r.messrs.ReplaceAllString(text, ""))
+		return c.Parse(kind, text)
 	}
 	text, degrees, found := strings.Cut(text, ",")
 	if found && !r.onlyDegrees(degrees) {
@@ -128,6 +128,14 @@ func (c *Comparer) registered(kind Kind, text string) (Name, error) {
 		n.add(t, shown)
 	}
 	return n, nil
+}
+
+// addressed returns the name of a company without M/s or Messrs, which letters write before it.
+func (r *registry) addressed(text string) string {
+	if start := strings.TrimLeft(text, " "); start == "" || start[0]|0x20 != 'm' {
+		return text
+	}
+	return r.messrs.ReplaceAllString(text, "")
 }
 
 // letters reports whether a word is initials that are written as one, as in MK Gandhi.

@@ -130,6 +130,9 @@ func (c *Comparer) words(a, b *Token) (similarity float32, why string, done bool
 	if a.written == b.written {
 		return 1, same, true
 	}
+	if c.tables.standsFor(a, b) || c.tables.standsFor(b, a) {
+		return c.weights.SameStem, shortForm, true
+	}
 	if len(a.written) < 4 || len(b.written) < 4 {
 		return 0, "", true
 	}
@@ -138,6 +141,16 @@ func (c *Comparer) words(a, b *Token) (similarity float32, why string, done bool
 		return 0, "", true
 	}
 	return s, spelling, true
+}
+
+// standsFor reports whether one word is an abbreviation of the other, which has the same meaning in
+// every language.
+func (t *tables) standsFor(short, long *Token) bool {
+	words := t.shortFor[short.written]
+	if slices.Contains(words, long.Text) {
+		return true
+	}
+	return slices.ContainsFunc(t.shortFor[long.written], func(w string) bool { return slices.Contains(words, w) })
 }
 
 // typed returns the similarity of two words of which one may have typing errors: one

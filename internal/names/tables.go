@@ -27,6 +27,7 @@ type tables struct {
 	lines           map[string][]uint16 // known names
 	bySound         map[string][]uint16 // the same, by sound
 	short           map[lineWord]bool   // short forms of names
+	written         map[string]string   // names by their abbreviations that have a full stop, ª or º
 	common          map[string]bool
 	titles          map[string]role
 	suffixes        map[string]bool // titles that may follow a name
@@ -40,9 +41,15 @@ type tables struct {
 	legalNear       map[string]string // long legal forms without one letter
 	legalSorted     []string          // the long legal forms
 	legalStarts     map[string]bool   // the first three letters of the long ones
+	legalBefore     map[string]bool   // forms that count in front of a name only if it has another one
+	legalFront      []string          // forms that no word begins with
+	brackets        *strings.Replacer // forms in brackets, to the form in full
+	unspaced        map[string]string // forms in scripts without spaces, as others are known
+	hangulForms     []string          // those in Hangul
 	concepts        map[string]concept
-	conceptsBySound map[string]concept // by sound, for long words
-	han             map[string]concept // words in Han and other scripts without spaces
+	shortFor        map[string][]string // the words of concepts that an abbreviation may stand for
+	conceptsBySound map[string]concept  // by sound, for long words
+	han             map[string]concept  // words in Han and other scripts without spaces
 	numbers         map[string]string
 	pinyin          map[string]bool
 	syllables       map[string][]uint16 // Chinese syllables, by line
@@ -89,11 +96,11 @@ func newTables() *tables {
 		elisions:  newElisions(),
 		indic:     readIndic(),
 		letters:   map[rune]letter{}, readings: map[rune]string{}, doubleSurnames: map[string]bool{},
-		lines: map[string][]uint16{}, bySound: map[string][]uint16{}, short: map[lineWord]bool{}, common: map[string]bool{},
+		lines: map[string][]uint16{}, bySound: map[string][]uint16{}, short: map[lineWord]bool{}, written: map[string]string{}, common: map[string]bool{},
 		titles: map[string]role{}, suffixes: map[string]bool{}, chains: map[string]bool{}, lone: map[string]bool{},
 		simplified: map[rune]rune{}, generations: map[string]string{}, legal: map[string]string{},
-		legalNear: map[string]string{}, legalStarts: map[string]bool{},
-		concepts: map[string]concept{}, conceptsBySound: map[string]concept{}, han: map[string]concept{},
+		legalNear: map[string]string{}, legalStarts: map[string]bool{}, legalBefore: map[string]bool{}, unspaced: map[string]string{},
+		concepts: map[string]concept{}, shortFor: map[string][]string{}, conceptsBySound: map[string]concept{}, han: map[string]concept{},
 		numbers: map[string]string{}, pinyin: map[string]bool{}, syllables: map[string][]uint16{}, chinese: map[string]bool{},
 	}
 	t.lookalikes = newLookalikes()
@@ -194,6 +201,45 @@ func (t *tables) readKnown() {
 			}
 		}
 	}
+	last := line
+	for _, f := range rows("abbreviations.txt") {
+		name := strings.TrimSuffix(f[0], ":")
+		lines := slices.Clone(t.lines[name])
+		if len(lines) == 0 {
+			last++
+			lines = []uint16{last}
+			line = last
+			add(name, false)
+		}
+		for _, abbreviation := range f[1:] {
+			if strings.ContainsAny(abbreviation, abbreviationMarks) {
+				t.written[strings.ToLower(abbreviation)] = name
+				continue
+			}
+			for _, line = range lines {
+				add(abbreviation, true)
+			}
+		}
+	}
+}
+
+// abbreviationMarks are the characters by which an abbreviation of a name is told from another
+// name.
+const abbreviationMarks = ".ªº"
+
+// inFull returns the name of a person with names for their abbreviations that have a mark.
+func (t *tables) inFull(text string) string {
+	if !strings.ContainsAny(text, abbreviationMarks) {
+		return text
+	}
+	words := strings.Split(text, " ")
+	for i, w := range words {
+		bare := strings.TrimRight(w, ",;")
+		if name, ok := t.written[strings.ToLower(bare)]; ok {
+			words[i] = strings.ToUpper(name[:1]) + name[1:] + w[len(bare):]
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // evenVowels returns a sound in which long vowels are short.
@@ -241,19 +287,23 @@ func (t *tables) readTitles() {
 func (t *tables) readCompanies() {
 	for _, f := range rows("legal.txt") {
 		_, forms, _ := strings.Cut(strings.Join(f, " "), ": ")
-		for form := range strings.SplitSeq(forms, " | ") {
-			family := strings.TrimSuffix(f[0], ":")
-			text := strings.ReplaceAll(t.text(form), ".", "")
-			if text == "" {
-				continue
+		switch family := strings.TrimSuffix(f[0], ":"); family {
+		case "before":
+			for _, form := range f[1:] {
+				t.legalBefore[form] = true
 			}
-			if _, known := t.legal[text]; !known {
-				t.legal[text] = family
+		case "front":
+			t.legalFront = f[1:]
+		case "brackets":
+			var pairs []string
+			for pair := range strings.SplitSeq(forms, " | ") {
+				short, form, _ := strings.Cut(pair, " = ")
+				pairs = append(pairs, short, " "+form+" ")
 			}
-			if len(text) >= nearFormLength {
-				t.legalSorted = append(t.legalSorted, text)
-				t.legalStarts[text[:3]] = true
-				without(text, func(s string) { t.legalNear[s] = family })
+			t.brackets = strings.NewReplacer(pairs...)
+		default:
+			for form := range strings.SplitSeq(forms, " | ") {
+				t.addForm(family, form)
 			}
 		}
 	}
@@ -268,6 +318,16 @@ func (t *tables) readCompanies() {
 			t.addConcept(word, c)
 		}
 	}
+	for _, f := range rows("business-short.txt") {
+		c := t.concepts[strings.TrimSuffix(f[0], ":")]
+		for _, abbreviation := range f[1:] {
+			text := t.text(abbreviation)
+			if _, known := t.concepts[text]; !known {
+				t.concepts[text] = c
+			}
+			t.shortFor[text] = append(t.shortFor[text], c.word)
+		}
+	}
 	for _, f := range rows("places.txt") {
 		c := concept{strings.TrimSuffix(f[0], ":"), place}
 		t.addConcept(c.word, c)
@@ -279,6 +339,31 @@ func (t *tables) readCompanies() {
 		for _, word := range f[1:] {
 			t.numbers[word] = strings.TrimSuffix(f[0], ":")
 		}
+	}
+}
+
+// unspacedForms are the forms that stand for those of a family in scripts without spaces, which nobody
+// reads in Latin letters.
+var unspacedForms = map[string]string{"limited": "ltd", "private_limited": "pteltd", "llc": "llc", "jsc": "jsc", "partnership": "lp", "state": "coop", "sole": "soleproprietorship"}
+
+func (t *tables) addForm(family, form string) {
+	text := strings.ReplaceAll(t.text(form), ".", "")
+	if text == "" {
+		return
+	}
+	if words := t.words(form); len(words) == 1 && (words[0].script == "han" || words[0].script == "hangul") && len([]rune(form)) > 2 {
+		t.unspaced[form] = unspacedForms[family]
+		if words[0].script == "hangul" {
+			t.hangulForms = append(t.hangulForms, form)
+		}
+	}
+	if _, known := t.legal[text]; !known {
+		t.legal[text] = family
+	}
+	if len(text) >= nearFormLength {
+		t.legalSorted = append(t.legalSorted, text)
+		t.legalStarts[text[:3]] = true
+		without(text, func(s string) { t.legalNear[s] = family })
 	}
 }
 
