@@ -85,7 +85,7 @@ func (p paragraph) Render(provider core.Provider, cell *entity.Cell) {
 			// maroto puts the baseline one font size below the top of the cell, and
 			// breaks text that is wider than the cell.
 			provider.AddText(piece.Text, &entity.Cell{
-				X: cell.X + p.left + piece.X, Y: baseline - piece.Rise - typeset.Millimetres(p.style.Size),
+				X: cell.X + p.left + piece.X, Y: baseline - typeset.Millimetres(p.style.Size),
 				Width: 10 * pageWidth, Height: pageHeight,
 			}, &props.Text{
 				Family: piece.Font, Size: p.style.Size, Color: p.style.ink.color(),

@@ -76,7 +76,7 @@ func (l *layout) document(r verification.Print, sections []section, compress boo
 	if err := setModified(doc.GetBytes(), created); err != nil {
 		return nil, err
 	}
-	return described(doc.GetBytes(), r, created)
+	return described(doc.GetBytes(), r, created, subsets, compress)
 }
 
 // section is a sequence of blocks, such as a card. If it continues on another

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -128,6 +129,7 @@ type shown struct {
 // read returns the strings that an uncompressed document shows.
 func read(t testing.TB, doc []byte) []shown {
 	t.Helper()
+	texts := codes(t, doc)
 	shows := regexp.MustCompile(`(?s)BT (-?[\d.]+) (-?[\d.]+) Td \(((?:[^\\)]|\\.)*)\) Tj ET`)
 	var all []shown
 	page := 0
@@ -140,13 +142,47 @@ func read(t testing.TB, doc []byte) []shown {
 		for _, m := range shows.FindAllSubmatch(content, -1) {
 			x, _ := strconv.ParseFloat(string(m[1]), 64)
 			y, _ := strconv.ParseFloat(string(m[2]), 64)
-			all = append(all, shown{page, x, y, decode(m[3])})
+			text := strings.Map(func(r rune) rune {
+				if char, ok := texts[r]; ok {
+					return char
+				}
+				return r
+			}, decode(m[3]))
+			all = append(all, shown{page, x, y, text})
 		}
 	}
 	if page == 0 {
 		t.Fatal("the document shows no text")
 	}
 	return all
+}
+
+// codes returns what the codes of shaped text stand for.
+func codes(t testing.TB, doc []byte) map[rune]rune {
+	t.Helper()
+	texts := map[rune]rune{}
+	for _, m := range regexp.MustCompile(`(?m)^<([EF][0-9A-F]{3})> <((?:[0-9A-F]{4})+)>$`).FindAllSubmatch(doc, -1) {
+		code, err := strconv.ParseUint(string(m[1]), 16, 16)
+		raw, err2 := hex.DecodeString(string(m[2]))
+		if err != nil || err2 != nil {
+			t.Fatalf("the line %q of a CMap: %v, %v", m[0], err, err2)
+		}
+		char := []rune(utf16Text(raw))
+		if was, twice := texts[rune(code)]; len(char) != 1 || twice && was != char[0] {
+			t.Errorf("the code %04X stands for %q, want one character", code, string(char))
+		}
+		texts[rune(code)] = char[0]
+	}
+	return texts
+}
+
+// utf16Text decodes big-endian UTF-16.
+func utf16Text(raw []byte) string {
+	units := make([]uint16, 0, len(raw)/2)
+	for ; len(raw) > 1; raw = raw[2:] {
+		units = append(units, binary.BigEndian.Uint16(raw))
+	}
+	return string(utf16.Decode(units))
 }
 
 // decode decodes a literal string of UTF-16 codes.
@@ -162,11 +198,7 @@ func decode(raw []byte) string {
 		}
 		b = append(b, raw[i])
 	}
-	codes := make([]uint16, 0, len(b)/2)
-	for ; len(b) > 1; b = b[2:] {
-		codes = append(codes, binary.BigEndian.Uint16(b))
-	}
-	return string(utf16.Decode(codes))
+	return utf16Text(b)
 }
 
 // text returns all that a document shows, one string per line.

@@ -3,7 +3,6 @@ package pdf_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -78,51 +77,6 @@ func TestAnyTextPrints(t *testing.T) {
 			}
 			check(t, render(t, p, r))
 		})
-	}
-}
-
-// order lists what is shown of a text from left to right, in one line.
-func order(t *testing.T, text string) string {
-	t.Helper()
-	doc := read(t, render(t, plain(t), with(text)))
-	from := slices.IndexFunc(doc, func(s shown) bool { return s.text == "PAN verification" })
-	var line []shown
-	for _, s := range doc[from+6:] {
-		if s.text == "Answer" {
-			break
-		}
-		line = append(line, s)
-	}
-	slices.SortFunc(line, func(a, b shown) int { return int(1000 * (a.x - b.x)) })
-	var b strings.Builder
-	for _, s := range line {
-		b.WriteString(s.text)
-	}
-	return b.String()
-}
-
-func TestScriptsAreShaped(t *testing.T) {
-	// The vowel sign of कि comes before its consonant.
-	if got := order(t, "कि"); !strings.HasSuffix(got, "क") || got == "क" {
-		t.Errorf("कि reads %q from left to right, want the consonant last", got)
-	}
-	// Three letters make one shape.
-	if got := order(t, "क्ष"); len([]rune(got)) != 1 {
-		t.Errorf("क्ष reads %q, want one shape", got)
-	}
-	// A letter has another shape at each position in a word, in another font of
-	// the document. Each is copied as the same letter.
-	if got := order(t, "بببب ب"); got != "ب بببب" {
-		t.Errorf("joined letters read %q", got)
-	}
-	pieces := 0
-	for _, s := range read(t, render(t, plain(t), with("بببب ب"))) {
-		if strings.Contains(s.text, "ب") {
-			pieces++
-		}
-	}
-	if pieces != 4 {
-		t.Errorf("the letter has %d shapes, want 4", pieces)
 	}
 }
 

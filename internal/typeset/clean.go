@@ -71,12 +71,11 @@ func shorten(text string, limit int) (kept, note string) {
 // joins reports whether a character controls how its neighbours join or in which
 // direction they run, without overriding the direction of letters.
 func joins(r rune) bool {
-	switch r {
-	case 0x200C, 0x200D, 0x200E, 0x200F, 0x061C: // non-joiner, joiner, direction marks
-		return true
-	}
-	return false
+	return r == 0x200C || r == 0x200D || directs(r)
 }
+
+// directs reports whether a character only says in which direction its neighbours run.
+func directs(r rune) bool { return r == 0x200E || r == 0x200F || r == 0x061C }
 
 // invisible reports whether a character has no meaning in print.
 func invisible(r rune) bool {

@@ -30,23 +30,33 @@ func (b bounds) with(c bounds) bounds {
 // converter converts glyphs. Faces must not be shared, so it has its own.
 type converter struct{ faces map[*fontFile]*font.Face }
 
-func (d converter) shape(g glyph) shape {
-	face := d.faces[g.file]
-	if face == nil {
-		face = font.NewFace(g.file.font)
-		d.faces[g.file] = face
+// shape returns all that a sign draws as one shape.
+func (d converter) shape(n sign) shape {
+	s := shape{advance: n.advance}
+	for _, p := range n.drawn {
+		face := d.faces[p.file]
+		if face == nil {
+			face = font.NewFace(p.file.font)
+			d.faces[p.file] = face
+		}
+		out, _ := face.GlyphDataOutline(p.id)
+		pen := pen{scale: p.file.scale * unitsPerEm / 1000}
+		for _, seg := range out.Segments {
+			pen.draw(seg)
+		}
+		pen.close()
+		for _, c := range pen.contours {
+			for i := range c {
+				c[i].x, c[i].y = limit(c[i].x+p.x), limit(c[i].y+p.y)
+			}
+		}
+		s.contours = append(s.contours, pen.contours...)
 	}
-	scale := g.file.scale * unitsPerEm / 1000
-	s := shape{advance: clamp(face.HorizontalAdvance(g.id)*scale, 0)}
-	out, _ := face.GlyphDataOutline(g.id)
-	pen := pen{scale: scale}
-	for _, seg := range out.Segments {
-		pen.draw(seg)
-	}
-	pen.close()
-	s.contours = pen.contours
 	return s
 }
+
+// limit keeps a coordinate in what a 16-bit field can hold.
+func limit(v int) int { return max(-32000, min(v, 32000)) }
 
 // clamp rounds to a value that a 16-bit field can hold.
 func clamp(v float32, lowest float64) int {

@@ -3,7 +3,9 @@
 package typeset
 
 import (
+	"iter"
 	"math"
+	"slices"
 
 	"github.com/go-text/typesetting/di"
 	"github.com/go-text/typesetting/font"
@@ -100,36 +102,107 @@ func (s *Typesetter) emit(runs []run, runes []rune, cut span, perUnit float64) L
 	x := 0.0   // in thousandths of an em
 	end := 0.0 // where the last Piece ends, in the same unit
 	for _, r := range visualOrder(within) {
-		file := s.files[r.Face]
-		for _, g := range r.Glyphs {
-			if g.TextIndex() < cut.start || g.TextIndex() >= cut.end {
+		for cluster := range clusters(r.Glyphs) {
+			if at := cluster[0].TextIndex(); at < cut.start || at >= cut.end {
 				continue
 			}
-			at, rise := x+units(g.XOffset), units(g.YOffset)
-			x += units(g.Advance)
-			if g.GlyphID == font.EmptyGlyph {
-				continue
+			at := x
+			for _, g := range cluster {
+				x += units(g.Advance)
 			}
-			shown, char := glyph{file, g.GlyphID}, s.character(r.Face, g, runes)
-			if char == ' ' {
-				// The space of the Latin font replaces the spaces of all fonts.
-				shown = s.space
-			} else if s.blank(shown) {
-				continue
+			for _, n := range s.signs(r, cluster, runes) {
+				c := s.code(n)
+				if p := len(l.Pieces) - 1; p >= 0 && l.Pieces[p].Font == c.subset.name && math.Abs(end-at) < 0.5 {
+					l.Pieces[p].Text += string(c.char)
+				} else {
+					l.Pieces = append(l.Pieces, Piece{X: at * perUnit, Font: c.subset.name, Text: string(c.char)})
+					end = at
+				}
+				width := math.Round(float64(n.advance) * 1000 / unitsPerEm)
+				at, end = at+width, end+width
 			}
-			c := s.subsets.add(shown, char)
-			next := Piece{X: at * perUnit, Rise: rise * perUnit, Font: c.subset.name, Text: string(c.char)}
-			if n := len(l.Pieces); n > 0 && l.Pieces[n-1].Font == next.Font && l.Pieces[n-1].Rise == next.Rise && math.Abs(end-at) < 0.5 {
-				l.Pieces[n-1].Text += next.Text
-			} else {
-				l.Pieces = append(l.Pieces, next)
-				end = at
-			}
-			end += math.Round(float64(s.face(shown.file).HorizontalAdvance(shown.id) * shown.file.scale))
 		}
 	}
 	l.Width = x * perUnit
 	return l
+}
+
+// clusters returns the glyphs of each cluster: of characters that the shaper has joined.
+func clusters(glyphs []shaping.Glyph) iter.Seq[[]shaping.Glyph] {
+	return func(yield func([]shaping.Glyph) bool) {
+		for from, to := 0, 0; from < len(glyphs); from = to {
+			for to = from + 1; to < len(glyphs) && glyphs[to].TextIndex() == glyphs[from].TextIndex(); to++ {
+			}
+			if !yield(glyphs[from:to]) {
+				return
+			}
+		}
+	}
+}
+
+// signs returns the characters of a cluster from left to right, each with a part of its
+// width. The leftmost one draws the cluster.
+func (s *Typesetter) signs(r run, cluster []shaping.Glyph, runes []rune) []sign {
+	file := s.files[r.Face]
+	var drawn []placed
+	x := 0.0
+	for _, g := range cluster {
+		shown := placed{glyph{file, g.GlyphID}, rounded(x + units(g.XOffset)), rounded(units(g.YOffset))}
+		x += units(g.Advance)
+		if g.GlyphID != font.EmptyGlyph && !s.blank(shown.glyph) {
+			drawn = append(drawn, shown)
+		}
+	}
+	from := cluster[0].TextIndex()
+	var all []sign
+	for _, char := range runes[from:min(from+cluster[0].RunesCount(), len(runes))] {
+		if !directs(char) {
+			all = append(all, sign{char: char})
+		}
+	}
+	switch {
+	case len(all) == 0 && len(drawn) == 0:
+		return nil
+	case len(all) == 0:
+		all = []sign{{char: missing}}
+	}
+	if r.level%2 == 1 {
+		slices.Reverse(all)
+	}
+	width, given := max(0, int(math.Round(x))), 0
+	for i := range all {
+		share := width*(i+1)/len(all) - given
+		all[i].advance, given = share*unitsPerEm/1000, given+share
+	}
+	all[0].drawn = drawn
+	return all
+}
+
+// rounded returns a distance in thousandths of an em in units of unitsPerEm.
+func rounded(v float64) int { return int(math.Round(v * unitsPerEm / 1000)) }
+
+// code returns the code of a sign: the one of plain text if that has the sign as it is.
+func (s *Typesetter) code(n sign) code {
+	if len(n.drawn) == 1 && n.drawn[0].x == 0 && n.drawn[0].y == 0 && encodable(n.char) {
+		for _, bold := range []bool{false, true} {
+			if g := n.drawn[0].glyph; g.file == s.fonts.latin(bold) {
+				plain := s.plainSign(g.file, n.char)
+				if plain.drawn[0].glyph == g && math.Round(float64(plain.advance)*1000/unitsPerEm) == math.Round(float64(n.advance)*1000/unitsPerEm) {
+					return s.subsets.latin(bold).addPlain(plain)
+				}
+			}
+		}
+	}
+	return s.subsets.add(n)
+}
+
+// plainSign returns a character on its own.
+func (s *Typesetter) plainSign(f *fontFile, r rune) sign {
+	face := s.face(f)
+	id, _ := face.NominalGlyph(r)
+	return sign{
+		char: r, advance: clamp(face.HorizontalAdvance(id)*f.scale*unitsPerEm/1000, 0), drawn: []placed{{glyph: glyph{f, id}}},
+	}
 }
 
 // blank reports whether a glyph has no outline.
@@ -141,25 +214,6 @@ func (s *Typesetter) blank(g glyph) bool {
 		s.blanks[g] = b
 	}
 	return b
-}
-
-// character returns the character that a copy of the glyph yields, or 0 if there is not
-// exactly one.
-func (s *Typesetter) character(face *font.Face, g shaping.Glyph, runes []rune) rune {
-	if g.GlyphID == 0 {
-		return missing
-	}
-	from := g.TextIndex()
-	cluster := runes[from:min(from+g.RunesCount(), len(runes))]
-	for _, r := range cluster {
-		if id, ok := face.NominalGlyph(r); ok && id == g.GlyphID {
-			return r
-		}
-	}
-	if len(cluster) == 1 && g.GlyphsCount() == 1 {
-		return cluster[0]
-	}
-	return 0
 }
 
 func units(v fixed.Int26_6) float64 { return float64(v) / 64 }

@@ -1,8 +1,9 @@
-// The fonts inside a document: the code of each glyph.
+// The fonts inside a document: the code of each sign.
 
 package typeset
 
 import (
+	"encoding/binary"
 	"fmt"
 	"unicode"
 
@@ -12,9 +13,6 @@ import (
 const (
 	privateFirst = 0xE000
 	privateLast  = 0xF8FF
-	// maxAttempts is how many subsets are considered for a glyph under its own
-	// character before it gets a code of the private use area.
-	maxAttempts = 4
 )
 
 type glyph struct {
@@ -22,40 +20,84 @@ type glyph struct {
 	id   font.GID
 }
 
-// code is the position of a glyph: a subset, and a character of it.
+// placed is a glyph at a distance from where its sign begins, in units of unitsPerEm.
+type placed struct {
+	glyph
+	x, y int
+}
+
+// sign is one character of shaped text: what it draws, and how wide it is. Of the characters
+// of a cluster, the leftmost one draws the whole cluster, and the others are blank.
+type sign struct {
+	char    rune
+	advance int // in units of unitsPerEm
+	drawn   []placed
+}
+
+// key identifies a sign within a document.
+type key struct {
+	char    rune
+	advance int
+	file    *fontFile // of all glyphs
+	glyphs  string    // their ids and places
+}
+
+func (s sign) key() key {
+	k := key{char: s.char, advance: s.advance}
+	var raw []byte
+	for _, p := range s.drawn {
+		k.file = p.file
+		raw = binary.BigEndian.AppendUint32(raw, uint32(p.id))
+		raw = binary.BigEndian.AppendUint32(raw, uint32(int32(p.x))) //nolint:gosec // G115: the bits are the key
+		raw = binary.BigEndian.AppendUint32(raw, uint32(int32(p.y))) //nolint:gosec // G115: the bits are the key
+	}
+	k.glyphs = string(raw)
+	return k
+}
+
+// code is the position of a sign: a subset, and a 16-bit character of it.
 type code struct {
 	subset *Subset
 	char   rune
 }
 
-// Subset is a font of the document with the glyphs that the document uses.
+// Subset is a font of the document with the signs that the document uses.
 type Subset struct {
-	name   string
-	glyphs map[rune]glyph
-	next   rune // the next free private code
+	name  string
+	signs map[rune]sign // by code
 }
 
 // Name returns the name of the font.
 func (s *Subset) Name() string { return s.name }
 
-// subsets are the fonts of one document. The first two hold plain text, in regular
-// and in bold; more are added when needed.
+// Texts returns the character that each code stands for; nil if each code is its character.
+func (s *Subset) Texts() map[rune]rune {
+	var texts map[rune]rune
+	for code, sign := range s.signs {
+		if code < privateFirst || code > privateLast {
+			continue
+		}
+		if texts == nil {
+			texts = map[rune]rune{}
+		}
+		texts[code] = sign.char
+	}
+	return texts
+}
+
+// subsets are the fonts of one document. The first two hold plain text, in regular and in
+// bold, whose codes are its characters. The others hold shaped text, whose codes are of the
+// private use area.
 type subsets struct {
-	fonts *Fonts
 	all   []*Subset
-	codes map[request]code
+	codes map[key]code
 }
 
-// request is a glyph and the character that it should be copied as; 0 for none.
-type request struct {
-	glyph
-	char rune
-}
-
-func newSubsets(fonts *Fonts) *subsets {
-	s := &subsets{fonts: fonts, codes: map[request]code{}}
-	s.at(0)
-	s.at(1)
+func newSubsets() *subsets {
+	s := &subsets{codes: map[key]code{}}
+	for _, name := range []string{"notosans", "notosansbold"} {
+		s.all = append(s.all, &Subset{name: name, signs: map[rune]sign{}})
+	}
 	return s
 }
 
@@ -67,65 +109,33 @@ func (s *subsets) latin(bold bool) *Subset {
 	return s.all[0]
 }
 
-// at returns subset number i, and adds it if it is the next one.
-func (s *subsets) at(i int) *Subset {
-	if i == len(s.all) {
-		name := fmt.Sprintf("notosans%d", i)
-		switch i {
-		case 0:
-			name = "notosans"
-		case 1:
-			name = "notosansbold"
-		}
-		s.all = append(s.all, &Subset{name: name, glyphs: map[rune]glyph{}, next: privateFirst})
+// addPlain adds a sign of the Latin font under the code of its character.
+func (s *Subset) addPlain(n sign) code {
+	if _, ok := s.signs[n.char]; !ok {
+		s.signs[n.char] = n
 	}
-	return s.all[i]
+	return code{s, n.char}
 }
 
-// add returns the code of a glyph. It is the same at every call.
-func (s *subsets) add(g glyph, char rune) code {
-	r := request{g, char}
-	c, ok := s.codes[r]
+// add returns the code of a sign of shaped text. It is the same at every call.
+func (s *subsets) add(n sign) code {
+	k := n.key()
+	c, ok := s.codes[k]
 	if !ok {
-		c = s.assign(g, char)
-		c.subset.glyphs[c.char] = g
-		s.codes[r] = c
+		last := s.all[len(s.all)-1]
+		if len(s.all) == 2 || len(last.signs) > privateLast-privateFirst {
+			last = &Subset{name: fmt.Sprintf("notosans%d", len(s.all)), signs: map[rune]sign{}}
+			s.all = append(s.all, last)
+		}
+		c = code{last, privateFirst + rune(len(last.signs))}
+		last.signs[c.char] = n
+		s.codes[k] = c
 	}
 	return c
 }
 
-func (s *subsets) assign(g glyph, char rune) code {
-	if encodable(char) {
-		for i := range maxAttempts {
-			if s.accepts(i, g, char) {
-				return code{s.at(i), char}
-			}
-		}
-	}
-	for i := 2; ; i++ { // at adds a subset when all are full
-		if sub := s.at(i); sub.next <= privateLast {
-			sub.next++
-			return code{sub, sub.next - 1}
-		}
-	}
-}
-
-// accepts reports whether a glyph may have this code in subset i. The codes of
-// plain text are reserved for it.
-func (s *subsets) accepts(i int, g glyph, char rune) bool {
-	if i < 2 {
-		latin := s.fonts.latin(i == 1)
-		nominal, ok := latin.font.NominalGlyph(char)
-		if ok && (g.file != latin || g.id != nominal) || g.file == s.fonts.latin(i == 0) {
-			return false
-		}
-	}
-	assigned, taken := s.at(i).glyphs[char]
-	return !taken || assigned == g
-}
-
 // encodable reports whether gofpdf can write the character, which must have 16
-// bits. The private use area is reserved for glyphs without a character.
+// bits. The private use area is reserved for shaped text.
 func encodable(r rune) bool {
 	return r >= ' ' && r < 0xFFFE && !unicode.Is(unicode.Cs, r) && !unicode.Is(unicode.Cc, r) &&
 		(r < privateFirst || r > privateLast)

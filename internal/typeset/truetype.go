@@ -20,11 +20,11 @@ const unitsPerEm = 2000
 // for each document, and crashes on many fonts. This file is small and has the tables
 // that gofpdf reads.
 func (s *Subset) TrueType() []byte {
-	codes := slices.Sorted(maps.Keys(s.glyphs))
+	codes := slices.Sorted(maps.Keys(s.signs))
 	converter := converter{faces: map[*fontFile]*font.Face{}}
 	shapes := []shape{{advance: unitsPerEm / 2}} // glyph 0 is never used
 	for _, code := range codes {
-		shapes = append(shapes, converter.shape(s.glyphs[code]))
+		shapes = append(shapes, converter.shape(s.signs[code]))
 	}
 	var glyf, loca, hmtx writer
 	box := bounds{}

@@ -2,12 +2,15 @@ package typeset_test
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-text/typesetting/font"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/verifyd/verifyd/internal/typeset"
 )
@@ -24,11 +27,20 @@ func typesetter(t testing.TB) *typeset.Typesetter {
 const bodySize = 9
 
 // visual returns the text of a line from left to right.
-func visual(l typeset.Line) string {
+func visual(ts *typeset.Typesetter, l typeset.Line) string {
+	texts := map[string]map[rune]rune{}
+	for _, s := range ts.Subsets() {
+		texts[s.Name()] = s.Texts()
+	}
 	slices.SortStableFunc(l.Pieces, func(a, b typeset.Piece) int { return int(1000 * (a.X - b.X)) })
 	var b strings.Builder
 	for _, p := range l.Pieces {
-		b.WriteString(p.Text)
+		for _, code := range p.Text {
+			if char, ok := texts[p.Font][code]; ok {
+				code = char
+			}
+			b.WriteRune(code)
+		}
 	}
 	return b.String()
 }
@@ -45,7 +57,7 @@ func TestMixedDirectionsAreInVisualOrder(t *testing.T) {
 		{"אבג (ab) 12", "12 )ab( גבא"},
 		{"אבג 12-34", "12-34 גבא"},
 	} {
-		if got := visual(ts.Lines(tt.text, 100, typeset.Style{Size: bodySize}, 100)[0]); got != tt.want {
+		if got := visual(ts, ts.Lines(tt.text, 100, typeset.Style{Size: bodySize}, 100)[0]); got != tt.want {
 			t.Errorf("%q reads %q from left to right, want %q", tt.text, got, tt.want)
 		}
 	}
@@ -85,11 +97,11 @@ func TestPlainTextIsUnchanged(t *testing.T) {
 func TestALimitIsNoted(t *testing.T) {
 	ts := typesetter(t)
 	lines := ts.Lines(strings.Repeat("x", 12_345), 10, typeset.Style{Size: bodySize}, 200)
-	if got, want := visual(lines[0]), strings.Repeat("x", 10)+"… (10 of 12,345 characters)"; got != want {
+	if got, want := visual(ts, lines[0]), strings.Repeat("x", 10)+"… (10 of 12,345 characters)"; got != want {
 		t.Errorf("text = %q, want %q", got, want)
 	}
 	cut := ts.Truncated("one two three four five six", 100, typeset.Style{Size: bodySize}, 15, 2)
-	if len(cut) != 2 || !strings.HasSuffix(visual(cut[1]), "…") {
+	if len(cut) != 2 || !strings.HasSuffix(visual(ts, cut[1]), "…") {
 		t.Errorf("lines = %+v, want two and an ellipsis", cut)
 	}
 }
@@ -126,13 +138,89 @@ func TestSubsetsHaveAllGlyphsOfTheText(t *testing.T) {
 			if !ok || r != utf8.RuneError && r != ' ' && face.HorizontalAdvance(id) < 0 {
 				t.Errorf("%s lacks %q", s.Name(), r)
 			}
-			if r > 0xFFFF {
-				t.Errorf("%s has %q, which gofpdf cannot write", s.Name(), r)
+			if _, shaped := s.Texts()[r]; shaped != (r >= 0xE000 && r <= 0xF8FF) || r > 0xFFFF {
+				t.Errorf("%s has %q, which gofpdf cannot write or which stands for no character", s.Name(), r)
 			}
 		}
 		if again := s.TrueType(); !bytes.Equal(again, s.TrueType()) {
 			t.Errorf("%s differs from one call to the next", s.Name())
 		}
+	}
+}
+
+// conjuncts returns every pair of consonants of a script of India, joined by its virama, in words.
+func conjuncts(block rune, consonants, virama rune) (words []string) {
+	for a := block + consonants; a <= block+consonants+0x24; a++ {
+		for b := block + consonants; b <= block+consonants+0x24; b++ {
+			if unicode.IsLetter(a) && unicode.IsLetter(b) {
+				words = append(words, norm.NFC.String(string([]rune{a, block + virama, b})))
+			}
+		}
+	}
+	return words
+}
+
+func TestTextIsKeptWhateverTheShapes(t *testing.T) {
+	ts := typesetter(t)
+	all := []string{
+		"प्रचण्ड", "क्षेत्रपाल", "श्री‌राम क्‍ष", "कि", "মুখোপাধ্যায়", "কৌ", "கொண்டா ஸ்ரீ", "കൊച്ചി", "ಕೋ", "ଶ୍ରୀକୃଷ୍ଣ", "น้ำผึ้ง", "ਸ਼੍ਰੀ", "x̄", "নিৰ্মলা ৎ",
+	}
+	for _, block := range []rune{0x900, 0x980, 0xA00, 0xA80, 0xB00, 0xB80, 0xC00, 0xC80, 0xD00} {
+		all = append(all, conjuncts(block, 0x15, 0x4D)...)
+	}
+	if len(all) < 5000 {
+		t.Fatalf("there are %d texts, want the conjuncts of nine scripts", len(all))
+	}
+	for _, text := range all {
+		text = norm.NFC.String(text)
+		lines := ts.Lines(text, 100, typeset.Style{Size: bodySize}, 200)
+		if got := visual(ts, lines[0]); len(lines) != 1 || got != text {
+			t.Errorf("%q is copied as %q", text, got)
+		}
+	}
+	for _, text := range []string{"محمد لاله", "مُحَمَّد عَبْدُ ٱللَّٰه", "מֹשֶׁה כהן", "غلام نبی می‌خواهم"} {
+		want := []rune(norm.NFC.String(text))
+		slices.Reverse(want)
+		if got := visual(ts, ts.Lines(text, 100, typeset.Style{Size: bodySize}, 200)[0]); got != string(want) {
+			t.Errorf("%q is copied from left to right as %q, want each character in its place", text, got)
+		}
+	}
+}
+
+// forms returns the outlines of the codes that stand for the characters of a text, in the order
+// of the codes: whether each draws anything.
+func forms(t *testing.T, text string) (drawn []bool, texts []rune) {
+	t.Helper()
+	ts := typesetter(t)
+	ts.Lines(text, 100, typeset.Style{Size: bodySize}, 200)
+	for _, s := range ts.Subsets() {
+		face, err := font.ParseTTF(bytes.NewReader(s.TrueType()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, code := range slices.Sorted(maps.Keys(s.Texts())) {
+			id, _ := face.NominalGlyph(code)
+			outline, _ := face.GlyphDataOutline(id)
+			drawn, texts = append(drawn, len(outline.Segments) > 0), append(texts, s.Texts()[code])
+		}
+	}
+	return drawn, texts
+}
+
+func TestScriptsAreShaped(t *testing.T) {
+	// The first character of a conjunct, or of a vowel sign before its consonant, draws all.
+	for _, text := range []string{"क्ष", "कि"} {
+		drawn, texts := forms(t, text)
+		if string(texts) != text || !drawn[0] || slices.Contains(drawn[1:], true) {
+			t.Errorf("%s is drawn by %t of %q, want the first one", text, drawn, texts)
+		}
+	}
+	// A letter has another shape at each position in a word.
+	if drawn, texts := forms(t, "بببب"); string(texts) != "ببب" || slices.Contains(drawn, false) {
+		t.Errorf("the joined letters have the shapes of %q, %t, want three shapes", texts, drawn)
+	}
+	if drawn, texts := forms(t, "بببب ب"); strings.Count(string(texts), "ب") != 4 {
+		t.Errorf("the letter alone is drawn by %q, %t, want a fourth shape", texts, drawn)
 	}
 }
 

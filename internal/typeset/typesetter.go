@@ -8,12 +8,12 @@
 // # Fonts
 //
 // gofpdf writes text as 16-bit characters of TrueType fonts, does not shape, and
-// cannot read the outlines of many fonts. Therefore the glyphs that a document
-// uses, whatever font they are from, are collected in small TrueType fonts of that
-// document ([Subset]). A glyph has the code of the character that it stands for where
-// possible, so that the text can be searched and copied. A glyph that stands for
-// several characters, such as a Devanagari conjunct, has a code of the private use
-// area.
+// cannot read the outlines of many fonts. Therefore what a document shows, whatever font it
+// is from, is collected in small TrueType fonts of that document ([Subset]). Each of their codes
+// stands for exactly one character, see [Subset.Texts], so that text can be searched, copied
+// and read aloud: of a Devanagari conjunct of three characters, the first one draws the
+// conjunct, and the others are blank and share its width. The codes of a line are in visual
+// order, as readers of PDF expect them.
 //
 // A character that no font has, a control character, and an override of the
 // writing direction are set as the replacement character.
@@ -54,18 +54,17 @@ type Line struct {
 }
 
 // Piece is a string in one font of the document. X is the distance from the start
-// of the line, Rise the height above the baseline, in millimetres.
+// of the line, in millimetres.
 type Piece struct {
-	X, Rise float64
-	Font    string // the name of a Subset
-	Text    string
+	X    float64
+	Font string // the name of a Subset
+	Text string // codes of the Subset
 }
 
 // Shaper holds what typesetters reuse from one document to the next. One
 // typesetter at a time may use it.
 type Shaper struct {
 	fonts *Fonts
-	space glyph
 	faces map[*fontFile]*font.Face
 	files map[*font.Face]*fontFile
 
@@ -77,11 +76,7 @@ type Shaper struct {
 
 // NewShaper returns a shaper for the fonts.
 func NewShaper(fonts *Fonts) *Shaper {
-	space, _ := fonts.regular.font.NominalGlyph(' ')
-	return &Shaper{
-		fonts: fonts, space: glyph{fonts.regular, space},
-		faces: map[*fontFile]*font.Face{}, files: map[*font.Face]*fontFile{},
-	}
+	return &Shaper{fonts: fonts, faces: map[*fontFile]*font.Face{}, files: map[*font.Face]*fontFile{}}
 }
 
 func (s *Shaper) face(t *fontFile) *font.Face {
@@ -103,7 +98,7 @@ type Typesetter struct {
 
 // New returns a typesetter for a new document.
 func (s *Shaper) New() *Typesetter {
-	return &Typesetter{Shaper: s, subsets: newSubsets(s.fonts), lacking: map[rune]bool{}, blanks: map[glyph]bool{}}
+	return &Typesetter{Shaper: s, subsets: newSubsets(), lacking: map[rune]bool{}, blanks: map[glyph]bool{}}
 }
 
 // Lines breaks text into lines of a width in millimetres, and returns at least
@@ -141,7 +136,7 @@ func (t *Typesetter) Truncated(text string, limit int, st Style, width float64, 
 func (t *Typesetter) Subsets() []*Subset {
 	var used []*Subset
 	for _, s := range t.subsets.all {
-		if len(s.glyphs) > 0 {
+		if len(s.signs) > 0 {
 			used = append(used, s)
 		}
 	}
@@ -204,12 +199,14 @@ func (t *Typesetter) setPlain(runes []rune, st Style, width float64) []Line {
 	latin := t.fonts.latin(st.Bold)
 	face := t.face(latin)
 	perUnit := Millimetres(st.Size) / 1000 // millimetres in a thousandth of an em
-	name := t.subsets.latin(st.Bold).name
+	subset := t.subsets.latin(st.Bold)
 	advances := make([]float64, len(runes))
 	for i, r := range runes {
 		id, _ := face.NominalGlyph(r)
 		advances[i] = float64(face.HorizontalAdvance(id)*latin.scale) * perUnit
-		t.subsets.add(glyph{latin, id}, r)
+		if _, known := subset.signs[r]; !known {
+			subset.addPlain(t.plainSign(latin, r))
+		}
 	}
 	spaces := make([]bool, len(runes)+1)
 	for i, r := range runes {
@@ -222,7 +219,7 @@ func (t *Typesetter) setPlain(runes []rune, st Style, width float64) []Line {
 			l.Width += a
 		}
 		if cut.end > cut.start {
-			l.Pieces = []Piece{{Font: name, Text: string(runes[cut.start:cut.end])}}
+			l.Pieces = []Piece{{Font: subset.name, Text: string(runes[cut.start:cut.end])}}
 		}
 		lines = append(lines, l)
 	}
