@@ -259,6 +259,7 @@ func (r *Run) ended(s Status, cause *RunError, at time.Time) {
 	}
 	r.Wait, r.Proposal, r.Assignment = Wait{}, Verdict{}, Assignment{}
 	r.Ended, r.CompletedAt, r.Error = s, at, cause
+	r.endDecision = r.Decision()
 }
 
 // reach begins the first or a later visit of a step.

@@ -87,6 +87,18 @@ func ParseNoticeRef(s string) (r NoticeRef, err error) {
 	return r, nil
 }
 
+// EndNotice returns the notice of the end of a run that is over: the run as it was right
+// after its end, so that the notice is the same at every attempt. The caller adds the rest.
+func EndNotice(r Run) Notice {
+	view := r.outline().View(r.CompletedAt)
+	if r.endDecision == DecisionReview {
+		view.Outcome = ""
+	}
+	return Notice{
+		ID: NoticeRef{Run: r.ID}.ID(), Event: NoticeOfEnd(view.Status), OccurredAt: view.CompletedAt, Run: view, Decision: r.endDecision,
+	}
+}
+
 // NewNotice returns the notice of an event of a run as the client reads it: the run as it
 // was right after the event. history is the history of the run at least until the event. It
 // returns ErrConflict if ref names no event of which a workflow may ask for notices.
@@ -124,7 +136,7 @@ type Notice struct {
 	// Event is what the notice is about, and OccurredAt when that happened.
 	Event      NoticeEvent
 	OccurredAt time.Time
-	// Decision is the decision of the run right after the event; empty for the end.
+	// Decision is the decision of the run right after the event; empty for none.
 	Decision Decision
 	// DueAt is when the verdict is due, for NoticeReviewDueSoon. Obsolete says that the
 	// verdict was given since: the notice is not sent any more.
@@ -134,7 +146,7 @@ type Notice struct {
 	URL      string    // the lifecycle webhook of the workflow
 	Attempt  int       // 0 for the first attempt
 	At       time.Time // when the attempt began
-	// Run is the run right after the event; for the end, the run as it is.
+	// Run is the run right after the event.
 	Run RunView
 }
 

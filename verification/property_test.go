@@ -24,6 +24,7 @@ func consistent(t tester, j *journey) {
 	queueAgrees(t, j)
 	flagsStay(t, j)
 	reportAgrees(t, j)
+	outcomeHolds(t, j)
 	historyFolds(t, j)
 	movesFollowRoutes(t, j)
 	measuresAddUp(t, j)
@@ -209,6 +210,38 @@ func reportAgrees(t tester, j *journey) {
 	}
 }
 
+// outcomeHolds: every view has the same outcome, which is that of the end unless a verdict is
+// needed or the newest verdict is a rejection after the end. The notice of the end is what it
+// was right after the end.
+func outcomeHolds(t tester, j *journey) {
+	t.Helper()
+	want, over, rejected := "", 0, false
+	for i, e := range j.history {
+		switch f := e.Fact.(type) {
+		case verification.Completed:
+			want, over = f.Outcome, i+1
+		case verification.Failed, verification.Expired, verification.Cancelled:
+			over = i + 1
+		case verification.VerdictRecorded:
+			rejected = over > 0 && f.Decision == verification.DecisionReject
+		case verification.HitsFound:
+			rejected = false
+		}
+	}
+	if rejected || j.decision() == verification.DecisionReview {
+		want = ""
+	}
+	listed, detail, report := j.run.Summary().View(j.now), j.detail(), j.report()
+	equal(t, "the outcomes", []string{listed.Outcome, detail.Outcome, report.Run.Outcome}, []string{want, want, want})
+	if over > 0 {
+		then := verification.Fold(j.run.ID, j.history[:over])
+		n := verification.EndNotice(j.run)
+		equal(t, "the notice of the end", n, verification.EndNotice(then))
+		equal(t, "the run of the notice", n.Run, then.Summary().View(then.CompletedAt))
+		equal(t, "the decision of the notice", n.Decision, then.Decision())
+	}
+}
+
 // stepsHaveCards: a run that is over has a card for every step that it reached
 // and no check that is outstanding; a live one has a card for every step that it has
 // finished once, for each flagged one, and for the review step that it is parked on.
@@ -259,6 +292,9 @@ func pictures(history []verification.Event) string { return fmt.Sprintf("%+v", h
 
 func TestRandomRunsKeepEveryPromise(t *testing.T) {
 	definitions := []verification.Definition{desk(), fourEyes(), single(nil), ladder(), loop(), refusal()}
+	for _, d := range definitions {
+		edit("done", func(n *verification.Node) { n.Outcome = "ended" })(&d)
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.SampledFrom(definitions).Draw(t, "definition")
 		input := rapid.SampledFrom([]string{"", wantsOne, wantsTwo, `{"a":"<b>&\u2028"}`}).Draw(t, "input")
@@ -348,6 +384,7 @@ func checksAreDeclared(t tester, j *journey) {
 func terminalStays(t tester, was verification.RunDetail, j *journey) {
 	t.Helper()
 	if is := j.detail(); was.Status.Terminal() {
+		is.Outcome, was.Outcome = "", "" // outcomeHolds
 		equal(t, "a run that was over", is.RunView, was.RunView)
 		equal(t, "its checks", is.Checks, was.Checks)
 		equal(t, "its flags", is.Flags, was.Flags)
@@ -359,6 +396,7 @@ func terminalStays(t tester, was verification.RunDetail, j *journey) {
 func hitsReopen(t tester, was verification.RunDetail, j *journey) {
 	t.Helper()
 	is := j.detail()
+	is.Outcome, was.Outcome = "", "" // outcomeHolds
 	equal(t, "a run with new hits", is.RunView, was.RunView)
 	equal(t, "its checks", is.Checks, was.Checks)
 	if was.Status != verification.StatusCompleted || is.Decision != verification.DecisionReview || is.Proposal.Decision != "" {

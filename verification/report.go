@@ -50,8 +50,8 @@ type ReportRun struct {
 	Status      Status
 	StartedAt   time.Time
 	CompletedAt time.Time // zero until terminal
-	// Outcome is the outcome of the end node; empty for none. A verdict may have led there, so a
-	// printed report does not have it.
+	// Outcome is Summary.Outcome. A verdict may have led there, so a printed report
+	// does not have it.
 	Outcome string
 }
 
@@ -121,7 +121,7 @@ func makeReport(id RunID, history []Event, now time.Time, decide func(Run) Decis
 	report := Report{
 		Run: ReportRun{
 			ID: id, ReferenceID: view.ReferenceID, Status: view.Status,
-			StartedAt: view.StartedAt, CompletedAt: view.CompletedAt, Outcome: r.Outcome,
+			StartedAt: view.StartedAt, CompletedAt: view.CompletedAt, Outcome: view.Outcome,
 		},
 		Workflow: ReportWorkflow{
 			ID: r.Started.Workflow, Name: r.Started.WorkflowName,

@@ -232,6 +232,47 @@ func TestAPrintedReportTellsNoVerdict(t *testing.T) {
 	equal(t, "the printed report after a rejection", onPaper(onReview(t).after(time.Minute).reject("")), approved)
 }
 
+// A rejection after the end takes the outcome away from every reader, and an approval brings it back.
+func TestAnOutcomeIsNotReadAgainstADecision(t *testing.T) {
+	accepted := func(data string) *journey {
+		d := single(nil)
+		edit("done", func(n *verification.Node) { n.Outcome = "accepted" })(&d)
+		return begin(t, d, "").result(verification.OutcomePassed, data)
+	}
+	refused := func() *journey {
+		d := desk()
+		edit("done", func(n *verification.Node) { n.Outcome = "refused" })(&d)
+		return begin(t, d, wantsOne).submit(consents).pass().reject("")
+	}
+	const open = `{"analysis_ok":false}`
+	for _, c := range []struct {
+		name                     string
+		j                        *journey
+		outcome, noticed         string
+		decision, noticeDecision verification.Decision
+	}{
+		{"nothing open", accepted(""), "accepted", "accepted", "", ""},
+		{"open", accepted(open), "", "", "review", "review"},
+		{"open, and approved", accepted(open).approve(""), "accepted", "", "approve", "review"},
+		{"open, and rejected", accepted(open).reject(""), "", "", "reject", "review"},
+		{"open, rejected and approved", accepted(open).reject("").approve(""), "accepted", "", "approve", "review"},
+		{"nothing open, and rejected", accepted("").reject(""), "", "accepted", "reject", ""},
+		{"rejected, and hits found", accepted("").reject("").found("e-1"), "", "accepted", "review", ""},
+		{"hits found, and approved", accepted("").reject("").found("e-1").approve(""), "accepted", "accepted", "approve", ""},
+		{"rejected on the way", refused(), "refused", "refused", "reject", "reject"},
+		{"rejected on the way, then approved", refused().approve(""), "refused", "refused", "approve", "reject"},
+		{"rejected on the way and again", refused().reject(""), "", "refused", "reject", "reject"},
+	} {
+		n := verification.EndNotice(c.j.run)
+		if got := c.j.detail(); got.Outcome != c.outcome || got.Decision != c.decision {
+			t.Errorf("%s: outcome %q, decision %q, want %q, %q", c.name, got.Outcome, got.Decision, c.outcome, c.decision)
+		}
+		if n.Run.Outcome != c.noticed || n.Decision != c.noticeDecision {
+			t.Errorf("%s: the notice has outcome %q, decision %q, want %q, %q", c.name, n.Run.Outcome, n.Decision, c.noticed, c.noticeDecision)
+		}
+	}
+}
+
 func TestTheOutcomeOfTheEndNodeIsOnTheReport(t *testing.T) {
 	def := refusal()
 	done := def.Nodes["done"]

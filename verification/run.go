@@ -21,7 +21,7 @@ type Run struct {
 
 	Ended       Status    // the terminal status of the history; empty while live
 	CompletedAt time.Time // zero while live
-	Outcome     string    // of the end node of a completed run; empty for none
+	Outcome     string    // of the end node of a completed run; Summary.Outcome is what is shown
 	EndNode     NodeID    // of a completed run
 	Error       *RunError // of a failed or expired run
 
@@ -46,6 +46,8 @@ type Run struct {
 	Assignment Assignment
 
 	receipts []SignalReceipt // oldest first
+
+	endDecision Decision // right after the end
 
 	changed     int       // the length of the history at the last event that is no annotation
 	annotations int       // the notes and assignments

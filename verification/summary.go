@@ -29,8 +29,11 @@ type Summary struct {
 
 	Ended       Status    // the terminal status of the history; empty while live
 	CompletedAt time.Time // zero while live
-	Outcome     string    // of the end node of a completed run; empty for none
-	Error       *RunError
+	// Outcome is the outcome of the end node of a completed run. It is empty if there is none, while the
+	// run needs a verdict, and after a rejection that was recorded on the finished run: what
+	// the workflow found does not hold then. See docs/api.md, R8.6.
+	Outcome string
+	Error   *RunError
 
 	Verdict Decision // the newest; empty for none
 	Flagged bool     // some step is flagged
@@ -53,10 +56,20 @@ func (r Run) Summary() Summary {
 func (r Run) summary() Summary {
 	s := r.outline()
 	s.Flagged = slices.ContainsFunc(r.Steps, Step.flagged)
+	if s.decision(false) == DecisionReview || r.rejectedAfterEnd() {
+		s.Outcome = ""
+	}
 	return s
 }
 
-// outline returns the summary without Flagged, which takes a pass over the steps.
+// rejectedAfterEnd reports whether the newest verdict is a rejection that was recorded on
+// the finished run. A rejection at a review step led to the end itself.
+func (r *Run) rejectedAfterEnd() bool {
+	return r.Verdict.Node == "" && r.Verdict.Decision == DecisionReject
+}
+
+// outline returns the summary without Flagged, which takes a pass over the steps, and with
+// the outcome of the end node.
 func (r *Run) outline() Summary {
 	s := Summary{
 		ID: r.ID, Workflow: r.Started.Workflow, ReferenceID: r.Started.ReferenceID,

@@ -15,7 +15,7 @@ type RunView struct {
 	Status      Status
 	StartedAt   time.Time
 	CompletedAt time.Time // zero until terminal
-	Outcome     string    // of the end node of a completed run; empty for none
+	Outcome     string    // see Summary.Outcome
 	Action      *Action   // nil unless a live run waits on a human
 	Error       *RunError // of a failed or expired run
 }

@@ -13,7 +13,7 @@ type Run struct {
 	StartedAt   Timestamp               `json:"started_at"`
 	CompletedAt Timestamp               `json:"completed_at"` // null until the run ends
 	// Outcome is the outcome of the end node that a completed run reached. It is left out if
-	// there is none.
+	// there is none, while the run needs a verdict, and after a rejection of the finished run.
 	Outcome        string                 `json:"outcome,omitempty"`
 	ActionRequired *verification.Action   `json:"action_required"`
 	Error          *verification.RunError `json:"error"`
@@ -44,10 +44,10 @@ type Event struct {
 	Data      EventRun                 `json:"data"`
 }
 
-// EventRun is the run of an event. The notice of an end has the run as lists show it.
+// EventRun is the run right after an event, as lists show it.
 type EventRun struct {
 	Run
-	// Decision is the decision right after an event other than the end.
+	// Decision is the decision right after the event. It is left out if there is none.
 	Decision verification.Decision `json:"decision,omitempty"`
 	// ReviewDueAt is when the verdict is due, in a run.review_due_soon.
 	ReviewDueAt *Timestamp `json:"review_due_at,omitempty"`

@@ -49,7 +49,7 @@ func guideLines() []guideLine {
 		{"continues", live, verdict, noOutcome},
 		{"outcome", completed, none, namedOutcome},
 		{"steps", completed, none, noOutcome},
-		{"open", completed, review, anyOutcome},
+		{"open", completed, review, noOutcome},
 		{"accept", completed, approve, anyOutcome},
 		{"refuse", completed, reject, anyOutcome},
 		{"again", broken, none, noOutcome},

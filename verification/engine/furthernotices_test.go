@@ -62,7 +62,7 @@ func TestVerdictsAreAnnouncedWhereAWorkflowAsks(t *testing.T) {
 		t.Fatalf("notices = %+v, want that of the end and of two verdicts", got)
 	}
 	want := []told{
-		{"", "run.completed", verification.StatusCompleted, ""},
+		{"", "run.completed", verification.StatusCompleted, verification.DecisionApprove},
 		{got[1].ID, verification.NoticeReviewed, got[1].Status, verification.DecisionReject},
 		{got[2].ID, verification.NoticeReviewed, got[2].Status, verification.DecisionApprove},
 	}
@@ -84,7 +84,7 @@ func TestWithoutNotifyOnlyTheEndIsAnnounced(t *testing.T) {
 	run := asking(k)
 	judge(t, k, run.ID, verification.DecisionApprove)
 	judge(t, k, run.ID, verification.DecisionReject)
-	want := []told{{"", "run.completed", verification.StatusCompleted, ""}}
+	want := []told{{"", "run.completed", verification.StatusCompleted, verification.DecisionApprove}}
 	if diff := cmp.Diff(want, toldOf(run.ID, k.Notices.All())); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}

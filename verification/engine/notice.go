@@ -79,11 +79,7 @@ func (e *Engine) newNotice(ctx context.Context, w store.Work) (n verification.No
 		if err != nil {
 			return n, err
 		}
-		view := run.Summary().View(e.now())
-		n = verification.Notice{
-			ID:    verification.NoticeRef{Run: w.Run}.ID(),
-			Event: verification.NoticeOfEnd(view.Status), OccurredAt: view.CompletedAt, Run: view,
-		}
+		n = verification.EndNotice(run)
 	} else if n, err = e.noticeAt(ctx, w.Tenant, verification.NoticeRef{Run: w.Run, Seq: w.Seq}); err != nil {
 		return n, err
 	}
