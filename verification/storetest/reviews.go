@@ -157,7 +157,9 @@ func reviewIsListed(t *trial) {
 			List: oddText, ListVersion: oddText, Hits: []verification.Hit{hit, {ID: "e-2", Name: "b", Score: 0.5}},
 		}})
 	h = h.then(tick, verification.ReviewAsked{Node: "review", Label: oddText, Reason: oddText})
-	h = h.then(tick, verification.HitDecided{Node: "screen", List: oddText, Entry: "e-2", Match: verification.MatchOther})
+	h = h.then(tick,
+		verification.HitDecided{Node: "screen", List: oddText, Entry: "e-2", Match: verification.MatchOther},
+		verification.HitDecided{Node: "screen", List: oddText, Entry: oddText, Digest: "ab", Match: verification.MatchSame})
 	c := h.commitAfter(0)
 	brief := c.Summary.Review.WithBrief(verification.Subject{Name: oddText}, []verification.Differing{
 		{Fact: oddText, Source: oddText, Value: oddText}, {Fact: "b", Value: "c"},
