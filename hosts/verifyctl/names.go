@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/internal/names"
 )
 
@@ -63,19 +64,41 @@ func namesIn(s *session, path string, each func(screened) error) error {
 		if birth != "" && !screening.IsDate(birth) {
 			return fmt.Errorf("--names: line %d: birth_date %s", line, dateRule)
 		}
+		countries, err := countryCodes(strings.Split(field("countries"), ";"))
+		if err != nil {
+			return fmt.Errorf("--names: line %d: countries: %w", line, err)
+		}
 		id, numbered := field("id"), false
 		if id == "" {
 			id, numbered = fmt.Sprintf("line-%d", line), true
 		}
 		err = each(screened{
 			ID: id, numbered: numbered, Kind: string(kind), Name: field("name"),
-			subject: screening.Subject{
-				Kind: kind, Name: field("name"), BirthDate: birth,
-				Countries: strings.FieldsFunc(field("countries"), func(r rune) bool { return r == ';' || r == ' ' }),
-			},
+			subject: screening.Subject{Kind: kind, Name: field("name"), BirthDate: birth, Countries: countries},
 		})
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// countryCodes returns the codes of countries, as lists have them, from names and codes. A
+// text may have several codes, with spaces between them.
+func countryCodes(given []string) (codes []string, err error) {
+	for _, text := range given {
+		texts := []string{text}
+		if _, ok := country.Parse(text); !ok {
+			texts = strings.Fields(text)
+		}
+		for _, one := range texts {
+			code, ok := country.Parse(one)
+			if !ok {
+				return nil, fmt.Errorf("%q is not a country: give its name or its code, such as India, IN, IND or 356", one)
+			}
+			if code != "" {
+				codes = append(codes, code)
+			}
+		}
+	}
+	return codes, nil
 }

@@ -31,7 +31,7 @@ type screeningSearch struct {
 	Name      string   `arg:"" help:"Name of a person or a company."`
 	Kind      string   `enum:"person,company" default:"person" placeholder:"KIND" help:"Kind of the name: person or company (default person)."`
 	BirthDate string   `placeholder:"DATE" help:"Birth date, as YYYY, YYYY-MM or YYYY-MM-DD."`
-	Country   []string `placeholder:"CODE" help:"Countries, as they are in the list."`
+	Country   []string `placeholder:"CODE" help:"Countries: names or codes."`
 	listFlags
 	reviewFlag
 	jsonFlag
@@ -49,6 +49,10 @@ func (c screeningSearch) Run(ctx context.Context, s *session) error {
 	if c.BirthDate != "" && !screening.IsDate(c.BirthDate) {
 		return errors.New("--birth-date: " + dateRule)
 	}
+	countries, err := countryCodes(c.Country)
+	if err != nil {
+		return fmt.Errorf("--country: %w", err)
+	}
 	if err := c.reviewFlag.check(); err != nil {
 		return err
 	}
@@ -56,7 +60,7 @@ func (c screeningSearch) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	found, err := list.Search(screening.Subject{Kind: names.Kind(c.Kind), Name: c.Name, BirthDate: c.BirthDate, Countries: c.Country}, c.ReviewAt)
+	found, err := list.Search(screening.Subject{Kind: names.Kind(c.Kind), Name: c.Name, BirthDate: c.BirthDate, Countries: countries}, c.ReviewAt)
 	hits := found.Hits
 	if err != nil {
 		return fmt.Errorf("NAME: %w", err)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,10 +34,13 @@ func TestSearchShowsMatchesAndWhy(t *testing.T) {
 	if code != exitDone || problems != "" {
 		t.Errorf("exit code %d, stderr %q", code, problems)
 	}
-	out, _, _ = screen(t, "", "search", fictional, "Golden Peregrine", "--kind", "company", "--country", "mh", "--json")
-	var found searchJSON
-	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Hits) != 1 || found.Hits[0].ID != "fictional-102" || len(found.Version) != 64 {
-		t.Errorf("JSON %s, %v, want one hit and the version of the list", out, err)
+	for _, country := range []string{"mh", "MHL", "Marshall Islands"} {
+		out, _, _ = screen(t, "", "search", fictional, "Golden Peregrine", "--kind", "company", "--country", country, "--json")
+		var found searchJSON
+		if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Hits) != 1 || found.Hits[0].ID != "fictional-102" || len(found.Version) != 64 ||
+			!slices.Contains(found.Hits[0].Reasons, "a country is the same: mh") {
+			t.Errorf("JSON %s, %v, want one hit of the country %s and the version of the list", out, err, country)
+		}
 	}
 	entities := filepath.Join(t.TempDir(), "entities.ftm.json")
 	if err := os.WriteFile(entities, []byte(`{"id":"e1","schema":"Person","properties":{"name":["Ivan Testov"],"topics":["sanction"]}}`+"\n"), 0o600); err != nil {
@@ -52,6 +56,7 @@ func TestScreeningRefusesArgumentsThatMeanNothing(t *testing.T) {
 		"search " + fictional + " Asha --review-at 0.49":      "--review-at: must be 0.5 to 1",
 		"search " + fictional + " Asha --review-at 1.01":      "--review-at: must be 0.5 to 1",
 		"search " + fictional + " Asha --birth-date 1.1.1961": "--birth-date: must be YYYY, YYYY-MM or YYYY-MM-DD",
+		"search " + fictional + " Asha --country Indja":       "--country: \"Indja\" is not a country: give its name or its code, such as India, IN, IND or 356",
 		"compare Asha":            "give two names, or --csv and pairs on stdin",
 		"compare Asha Rao --csv":  "give two names, or --csv and pairs on stdin",
 		"compare Asha Ben Chitra": "give two names, or --csv and pairs on stdin",
@@ -123,12 +128,17 @@ func TestDiffReportsTheNamesOfAFileThatMatchNewly(t *testing.T) {
 		t.Errorf("exit code %d, %+v, want one new match, of row 2 with entry b", code, found)
 	}
 	file := filepath.Join(t.TempDir(), "customers.csv")
-	if err := os.WriteFile(file, []byte("\ufeffKind,Name,countries\nperson,Asha Rao,\nperson,Piotr Exempel,de; mh\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("\ufeffKind,Name,countries\nperson,Asha Rao,\nperson,Piotr Exempel,de mh; Marshall Islands\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, problems, _ = screen(t, "", "diff", before, after, "--names", file)
 	if !strings.Contains(out, "line-3  1.000") || problems != "verifyctl: 2 names were screened, 1 of them match newly\n" {
 		t.Errorf("output %q, %q, want a match of the name and the country in line 3, which has no id", out, problems)
+	}
+	_, problems, code = screen(t, "kind,name,countries\nperson,Asha Rao,Indja\n", "diff", before, after, "--names", "-")
+	const unknown = "verifyctl: --names: line 2: countries: \"Indja\" is not a country: give its name or its code, such as India, IN, IND or 356\n"
+	if problems != unknown || code == exitDone {
+		t.Errorf("an unknown country: %q, exit code %d", problems, code)
 	}
 	if _, _, code := screen(t, customers, "diff", before, before, "--names", "-"); code != exitDone {
 		t.Errorf("exit code %d for one version twice, want %d", code, exitDone)
