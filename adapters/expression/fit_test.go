@@ -24,6 +24,8 @@ const panWith = `{
 		"pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "number"}]},
 		"holder": {"$ref": "#/$defs/holder"},
 		"either": {"oneOf": [{"type": "string"}, {"type": "number"}]},
+		"home": {"type": "string", "format": "country"},
+		"states": {"type": ["array", "string"], "format": "nationality", "items": {"type": "string", "format": "nationality"}},
 		"any": true
 	},
 	"$defs": {"holder": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "age": {"type": "number"}}}}
@@ -72,6 +74,16 @@ func TestAWithIsCheckedByItsSchema(t *testing.T) {
 			[]string{"holder.age: must be a number, not a string", "holder.name: is required"},
 		},
 		{`{"number":"${input.name}","either":true}`, []string{"either: does not have any of the allowed forms"}},
+		{`{"number":"${input.name}","home":"India","states":["D","Yugoslavia","XXB","${input.name}"]}`, nil},
+		{`{"number":"${input.name}","home":"${input.name}","states":"RKS"}`, nil},
+		{`{"number":"${input.name}","home":"Yugoslavia"}`, []string{"home: must be a country: its name or its code, such as India, IN, IND or 356"}},
+		{
+			`{"number":"${input.name}","home":"sweeden","states":["${input.name}","Grmany"]}`,
+			[]string{
+				"home: must be a country: its name or its code, such as India, IN, IND or 356; did you mean Sweden?",
+				"states[1]: must be a country: its name or its code, such as India, IN, IND or 356; did you mean Germany?",
+			},
+		},
 	} {
 		d := declared()
 		d.With = verification.Data(panWith)

@@ -108,8 +108,8 @@ func TestASchemaNamesEveryProblem(t *testing.T) {
 			},
 		},
 		{
-			`{"properties":{"a":{"format":"date"},"b":{"format":"email"},"c":{"format":"uuid"},"d":{"format":"date-time"},"e":{"format":"uri"},"f":{"format":"ipv4"},"g":{"format":"duration"},"h":{"format":"of our own"}}}`,
-			`{"a":"31.1.1990","b":"x","c":"x","d":"x","e":"x","f":"x","g":"x","h":"x"}`,
+			`{"properties":{"a":{"format":"date"},"b":{"format":"email"},"c":{"format":"uuid"},"d":{"format":"date-time"},"e":{"format":"uri"},"f":{"format":"ipv4"},"g":{"format":"duration"},"h":{"format":"of our own"},"i":{"format":"country"},"j":{"format":"nationality"},"k":{"format":"nationality"},"l":{"format":"country"}}}`,
+			`{"a":"31.1.1990","b":"x","c":"x","d":"x","e":"x","f":"x","g":"x","h":"x","i":"XXB","j":"XXB","k":"x","l":7}`,
 			[]verification.FieldError{
 				{Name: "a", Message: "must be a date, as YYYY-MM-DD"},
 				{Name: "b", Message: "must be an email address"},
@@ -118,6 +118,8 @@ func TestASchemaNamesEveryProblem(t *testing.T) {
 				{Name: "e", Message: "must be a URI"},
 				{Name: "f", Message: "must be an IPv4 address"},
 				{Name: "g", Message: "must be of the format duration"},
+				{Name: "i", Message: "must be a country: its name or its code, such as India, IN, IND or 356"},
+				{Name: "k", Message: "must be a country: its name or its code, such as India, IN, IND or 356"},
 			},
 		},
 		{`{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}}}`, `{"a":1}`, []verification.FieldError{{Name: "a", Message: "must be a string"}}},

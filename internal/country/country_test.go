@@ -186,4 +186,18 @@ func BenchmarkParse(b *testing.B) {
 			}
 		})
 	}
+	index := country.NewIndex()
+	for _, text := range []string{"de", "Zimbabwe", "Atlantis", strings.Repeat("é ", 60)} {
+		b.Run("index of "+text[:2], func(b *testing.B) {
+			for b.Loop() {
+				index.Parse(text)
+			}
+		})
+	}
+}
+
+func BenchmarkNewIndex(b *testing.B) {
+	for b.Loop() {
+		country.NewIndex()
+	}
 }
