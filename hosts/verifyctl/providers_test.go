@@ -242,3 +242,25 @@ func TestApplyKnowsTheProvidersOfTheFile(t *testing.T) {
 		t.Errorf("apply says %s, want the workflow with the tenant's own provider to be applied", got)
 	}
 }
+
+// The formats of countries are asserted for constants, of built-in and of declared providers.
+func TestAnUnknownCountryIsAProblemOfTheFile(t *testing.T) {
+	w := onMemory(t)
+	file := declaration(t, "https://api.vendor.example",
+		`request: {path: "/checks"`, `with: {type: object, properties: {country: {type: string, format: country}}}
+    request: {path: "/checks"`,
+		`"${with.number}"`, `"${with.country}"`,
+		"provider: own,", `provider: offline.iban, with: {number: "${input.iban}", countries: [DE, Germny]},`,
+		"provider: registry,", `provider: registry, with: {country: Indja},`)
+	w.ctl("apply " + file)
+	got := string(w.transcript())
+	const country = "must be a country: its name or its code, such as India, IN, IND or 356; did you mean "
+	for _, want := range []string{
+		"nodes.a.with.countries[1]: " + country + "Germany?\n",
+		"nodes.b.with.country: " + country + "India?\n",
+	} {
+		if !strings.Contains(got, want) || !strings.HasSuffix(got, "exit 1\n") {
+			t.Errorf("apply says %s, want the problem %s", got, want)
+		}
+	}
+}

@@ -275,7 +275,7 @@ func numbered(text string) []string {
 // unknown reports whether a text says that a value is not known.
 func unknown(text string) bool {
 	switch strings.ToLower(strings.Trim(text, " .")) {
-	case "", "-", "00", "zz", "na", "n/a", "none", "unknown", "undetermined", "not available", "not known", "-0-":
+	case "", "-", "00", "zz", "na", "n/a", "none", "unk", "unknown", "undetermined", "not available", "not known", "-0-":
 		return true
 	}
 	return false
