@@ -238,6 +238,12 @@ func (x *alignment) joins(swapped bool) {
 				parts := several.tokens[j : j+n]
 				text, sound := join(parts)
 				similarity := x.joined(t, text, sound, parts)
+				if similarity == 0 && x.a.Kind == Person && len(single.tokens) == 1 && len(several.tokens) == n {
+					for _, other := range Orders(parts) {
+						text, sound := join(other)
+						similarity = max(similarity, x.joined(t, text, sound, other))
+					}
+				}
 				if similarity == 0 {
 					continue
 				}
@@ -252,6 +258,18 @@ func (x *alignment) joins(swapped bool) {
 			}
 		}
 	}
+}
+
+// Orders returns the other orders in which the name of a person of two or three words may be written as one
+// word: the family name is first or last.
+func Orders(tokens []*Token) [][]*Token {
+	switch len(tokens) {
+	case 2:
+		return [][]*Token{{tokens[1], tokens[0]}}
+	case 3:
+		return [][]*Token{{tokens[1], tokens[2], tokens[0]}, {tokens[2], tokens[0], tokens[1]}}
+	}
+	return nil
 }
 
 func join(tokens []*Token) (text, sound string) {

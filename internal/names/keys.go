@@ -55,6 +55,9 @@ func (c *Comparer) Keys(t *Token, add func(hash uint32)) {
 		without(t.sound, func(s string) { add(hash('w', s)) })
 	}
 	add(hash('w', t.written))
+	if seen := lookalike(t.written); seen != t.written {
+		add(hash('w', seen))
+	}
 	if len(t.written) >= 3 {
 		without(t.written, func(s string) { add(hash('w', s)) })
 	}

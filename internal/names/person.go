@@ -15,7 +15,7 @@ func (c *Comparer) parsePerson(n *Name, text string) {
 	found, unread := c.tables.read(text)
 	n.doubtUnread(unread)
 	c.tables.markForeign(text, found)
-	for _, w := range found {
+	for _, w := range c.tables.withoutMissing(found) {
 		words = append(words, c.parts(w)...)
 	}
 	words = c.splitInitials(words)
@@ -42,6 +42,16 @@ func (c *Comparer) parsePerson(n *Name, text string) {
 		}
 		n.add(c.token(Person, w, r), w.shown)
 	}
+}
+
+// withoutMissing returns words without those that documents write for a name that a person has not, unless there are no
+// others.
+func (t *tables) withoutMissing(words []word) []word {
+	isMissing := func(w word) bool { return t.missing[w.plain] }
+	if !slices.ContainsFunc(words, isMissing) || !slices.ContainsFunc(words, func(w word) bool { return !isMissing(w) }) {
+		return words
+	}
+	return slices.DeleteFunc(words, isMissing)
 }
 
 func (c *Comparer) personRole(words []word, i int, w word) role {

@@ -35,7 +35,7 @@ func (r Registered) doubts() []string {
 // text without a letter or digit.
 func (c *Comparer) ParseRegistered(kind Kind, text string) (Registered, error) {
 	r, given := c.tables.registry, text
-	text = norm.NFKC.String(r.write.Replace(text))
+	text = norm.NFKC.String(c.tables.inFull(text))
 	text = strings.NewReplacer("\u200b", "", "\u2060", "", "\ufeff", "", "\u00ad", "").Replace(text)
 	text = r.apart(text)
 	marker := r.relation
@@ -156,8 +156,7 @@ type registry struct {
 	titles, anywhere, foreign, degrees, known                             map[string]bool
 	vietnamese, korean, inside                                            map[string]bool
 	generations                                                           map[string]string
-	patronymics, before                                                   []string
-	write                                                                 *strings.Replacer
+	patronymics, before, relations                                        []string
 	formLines                                                             map[string][]int
 }
 
@@ -176,6 +175,7 @@ func newRegistry() *registry {
 		}
 		switch f[0] {
 		case "relation:":
+			r.relations = strings.Split(strings.Join(words, " "), " | ")
 			r.relation = phrases(strings.Join(words, " "))
 		case "trading:":
 			r.trading = phrases(strings.Join(words, " "))
@@ -194,13 +194,6 @@ func newRegistry() *registry {
 				word, generation, _ := strings.Cut(w, "=")
 				r.generations[word] = generation
 			}
-		case "write:":
-			var pairs []string
-			for _, w := range words {
-				from, to, _ := strings.Cut(w, "=")
-				pairs = append(pairs, from, to, strings.ToUpper(from[:1])+from[1:], to)
-			}
-			r.write = strings.NewReplacer(pairs...)
 		case "before:":
 			r.before = words
 		case "patronymic:":
@@ -219,7 +212,7 @@ func newRegistry() *registry {
 			r.formLines[form] = append(r.formLines[form], line)
 		}
 	}
-	r.child = regexp.MustCompile(`(?i)\b([sd]\s*/\s*o\b|(son|daughter) of\b)|पुत्र`)
+	r.child = regexp.MustCompile(`(?i)\b([sd]\s*/\s*o\b|a\s*/\s*[lp]\b|(son|daughter) of\b|anak (lelaki|perempuan)\b)|पुत्र`)
 	r.messrs = regexp.MustCompile(`(?i)^\s*(m/s|messrs)\b\.?`)
 	r.wife = regexp.MustCompile(`(?i)^\s*\pL{3,9}né\s+(\S+\s+\S.*)$`)
 	r.characters = regexp.MustCompile(`[\p{Han}\p{Hangul}\p{Hiragana}\p{Katakana}]`)

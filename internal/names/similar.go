@@ -24,6 +24,7 @@ const (
 	characters = "other characters"
 	ending     = "ending of another language"
 	formGlued  = "legal form"
+	misread    = "letters that look alike"
 )
 
 // similar compares two tokens of names of one kind. It returns their similarity and the
@@ -112,6 +113,9 @@ func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, stri
 			}
 		}
 	}
+	if s < w.Misread && a.latin && b.latin && len(a.Text) != len(b.Text) && lookalike(a.Text) == lookalike(b.Text) {
+		s, why = w.Misread, misread
+	}
 	if kind == Person && len(a.lines) > 0 && len(b.lines) > 0 {
 		s = min(s, w.KnownMost)
 	}
@@ -152,6 +156,18 @@ func (t *tables) standsFor(short, long *Token) bool {
 	}
 	return slices.ContainsFunc(t.shortFor[long.written], func(w string) bool { return slices.Contains(words, w) })
 }
+
+// lookalike returns a word of six letters or more as readers of images take it: rn looks like m.
+func lookalike(word string) string {
+	if len(word) < leastLookalike {
+		return word
+	}
+	return strings.ReplaceAll(word, "rn", "m")
+}
+
+// leastLookalike is the least number of letters of a word in which rn may have been an m, or of the word with
+// rn for m.
+const leastLookalike = 6
 
 // typed returns the similarity of two words of which one may have typing errors: one
 // in four letters or more, two in eight or more.

@@ -37,6 +37,7 @@ type tables struct {
 	simplified      map[rune]rune     // of Han characters
 	transcribed     *strings.Replacer // pinyin to how it spells a foreign name
 	generations     map[string]string // generations
+	missing         map[string]bool   // what documents write for no name
 	legal           map[string]string // legal form of a text of one or several words
 	legalNear       map[string]string // long legal forms without one letter
 	legalSorted     []string          // the long legal forms
@@ -92,10 +93,10 @@ func newTables() *tables {
 	t := &tables{
 		transcribed: strings.NewReplacer("zh", "j", "ch", "ch", "sh", "sh", "x", "sh", "q", "ch", "c", "ts", "ng", "n", "er", "l", "w", "v"),
 		registry:    newRegistry(), speller: newSpeller(), wade: newWade(), system: newSystem(),
-		relations: strings.NewReplacer("عبد ال", "عبدال", " a/l ", " ", " a/p ", " ", " s/o ", " ", " d/o ", " ", " w/o ", " "),
-		elisions:  newElisions(),
-		indic:     readIndic(),
-		letters:   map[rune]letter{}, readings: map[rune]string{}, doubleSurnames: map[string]bool{},
+		missing:  map[string]bool{},
+		elisions: newElisions(),
+		indic:    readIndic(),
+		letters:  map[rune]letter{}, readings: map[rune]string{}, doubleSurnames: map[string]bool{},
 		lines: map[string][]uint16{}, bySound: map[string][]uint16{}, short: map[lineWord]bool{}, written: map[string]string{}, common: map[string]bool{},
 		titles: map[string]role{}, suffixes: map[string]bool{}, chains: map[string]bool{}, lone: map[string]bool{},
 		simplified: map[rune]rune{}, generations: map[string]string{}, legal: map[string]string{},
@@ -103,6 +104,13 @@ func newTables() *tables {
 		concepts: map[string]concept{}, shortFor: map[string][]string{}, conceptsBySound: map[string]concept{}, han: map[string]concept{},
 		numbers: map[string]string{}, pinyin: map[string]bool{}, syllables: map[string][]uint16{}, chinese: map[string]bool{},
 	}
+	relations := []string{"عبد ال", "عبدال"}
+	for _, relation := range t.registry.relations {
+		if strings.Contains(relation, "/") {
+			relations = append(relations, " "+relation+" ", " ", " "+strings.ToUpper(relation)+" ", " ")
+		}
+	}
+	t.relations = strings.NewReplacer(relations...)
 	t.lookalikes = newLookalikes()
 	for _, f := range rows("letters.txt") {
 		l := letter{script: f[0], plain: strings.Trim(f[2], "-")}
@@ -277,6 +285,8 @@ func (t *tables) readTitles() {
 				t.titles[text], t.chains[text] = particle, true
 			case "lone:":
 				t.lone[text] = true
+			case "missing:":
+				t.missing[text] = true
 			case "generation:":
 				t.generations[text] = f[1]
 			}

@@ -25,7 +25,7 @@ type weights struct {
 
 	Joined, JoinedKnown, JoinedLeast, JoinedCost float32
 
-	LatinSpelling, CompanySpelling, CompanyTyping, TypingErrorsFrom, TypingError float32
+	LatinSpelling, CompanySpelling, CompanyTyping, TypingErrorsFrom, TypingError, Misread float32
 
 	SameLeast, SameInitial, SameShortForm, MiddleMissing, PatronymicMissing, GenerationMissing, FormMissing, Refused float32
 }

@@ -24,7 +24,9 @@ type scratch struct {
 	// covered is, by slot, the weight of what is alike in the name less that in the query: not
 	// 0 if words are joined or split.
 	covered []float32
-	none    [maxTokens]uint8
+	// rare says, by slot, that the name has a word that is like one of the query and that few names have.
+	rare []bool
+	none [maxTokens]uint8
 }
 
 // raise notes that a token of the query, or some neighbours, are like a name.
@@ -36,6 +38,7 @@ func (s *scratch) raise(name uint32, from, size int, similarity, covered float32
 		s.slots[name] = uint32(slot) + 1
 		s.similar = append(s.similar, s.none[:s.size]...)
 		s.covered = append(s.covered, 0)
+		s.rare = append(s.rare, false)
 	}
 	quantized := uint8(similarity*250 + 0.5)
 	if size == 1 && covered == 0 {
@@ -56,11 +59,15 @@ func (s *scratch) clear() {
 	for _, name := range s.touched {
 		s.slots[name] = 0
 	}
-	s.touched, s.similar, s.covered = s.touched[:0], s.similar[:0], s.covered[:0]
+	s.touched, s.similar, s.covered, s.rare = s.touched[:0], s.similar[:0], s.covered[:0], s.rare[:0]
 }
 
+// maxRare is the maximum number of names that have a word that is rare.
+const maxRare = 50
+
 // candidates returns the names whose bound is at least minimum less the margin, those with
-// the highest bound first.
+// the highest bound first. Names that have a rare word of the query are candidates whatever their bound is: another word
+// may be alike that the index does not know of, and what is found must not depend on the minimum.
 func (x *index) candidates(query names.Name, terms []term, minimum float32) []uint32 {
 	s, ok := x.scratch.Get().(*scratch)
 	if !ok {
@@ -90,6 +97,9 @@ func (x *index) candidates(query names.Name, terms []term, minimum float32) []ui
 	least := uint8(max(0, minimum-margin) * (levels - 1))
 	for slot := range s.touched {
 		bounds[slot] = uint8(min(1, x.bound(s, slot, query, weights, common)) * (levels - 1))
+		if s.rare[slot] {
+			bounds[slot] = max(bounds[slot], least)
+		}
 		byLevel[levels-1-int(bounds[slot])+1]++
 	}
 	for i := 1; i <= levels; i++ {
@@ -137,9 +147,13 @@ func (x *index) touch(s *scratch, query names.Name, t term, weights []float32) {
 	for _, w := range weights[t.from+1 : t.from+t.size] {
 		covered -= w // the name has one word for them
 	}
+	rare := !t.common && t.size == 1 && x.reach(t.similar) <= maxRare
 	for _, like := range t.similar {
 		for _, name := range x.postings.of(like.token) {
 			s.raise(name, t.from, t.size, like.similarity, covered)
+			if rare {
+				s.rare[s.slots[name]-1] = true
+			}
 		}
 	}
 }
@@ -157,24 +171,52 @@ func (x *index) touchPieces(s *scratch, t term, weight float32) {
 		for _, name := range x.postings.of(like.token) {
 			tokens := x.names.of(name)
 			for at := 0; at+len(t.pieces) <= len(tokens); at++ {
-				covered, whole := -weight, true
-				for i, piece := range t.pieces {
-					token := tokens[at+i]
-					whole = whole && has(piece, token) > 0
+				window := tokens[at : at+len(t.pieces)]
+				if !spells(window, t.pieces) && !(s.size == 1 && len(window) == len(tokens) && x.spellsTurned(window, t.pieces)) {
+					continue
+				}
+				covered := -weight
+				for _, token := range window {
 					covered += x.tokens[token].Weight
 				}
-				if whole {
-					s.raise(name, t.from, 1, 0.98, covered)
-				}
+				s.raise(name, t.from, 1, 0.98, covered)
 			}
 		}
 	}
 }
 
+// spells reports whether tokens are the pieces of a word in their order.
+func spells(tokens []uint32, pieces [][]likeness) bool {
+	for i, piece := range pieces {
+		if has(piece, tokens[i]) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// spellsTurned reports whether the name of a person is the pieces of a word in another order, as
+// names.Orders has them.
+func (x *index) spellsTurned(tokens []uint32, pieces [][]likeness) bool {
+	if x.kind != names.Person {
+		return false
+	}
+	for first := 1; first < len(tokens); first++ {
+		if turned := slices.Concat(tokens[first:], tokens[:first]); spells(turned, pieces) {
+			return true
+		}
+	}
+	return false
+}
+
 // touchBeside notes the names that have a piece of a token and beside it any word with which it is
 // the token.
 func (x *index) touchBeside(s *scratch, t term, word *names.Token, weight float32) {
-	known := map[[2]uint32]bool{}
+	type side struct {
+		pair [2]uint32
+		only bool // the name has no other word
+	}
+	known := map[side]bool{}
 	for _, like := range t.beside {
 		for _, name := range x.postings.of(like.token) {
 			tokens := x.names.of(name)
@@ -184,10 +226,12 @@ func (x *index) touchBeside(s *scratch, t term, word *names.Token, weight float3
 					continue
 				}
 				left, right := x.tokens[pair[0]], x.tokens[pair[1]]
-				same, ok := known[pair]
+				at := side{pair, len(tokens) == 2}
+				same, ok := known[at]
 				if !ok {
-					same = x.comparer.Spells(x.kind, word, []*names.Token{left, right})
-					known[pair] = same
+					same = x.comparer.Spells(x.kind, word, []*names.Token{left, right}) ||
+						x.kind == names.Person && s.size == 1 && at.only && x.comparer.Spells(x.kind, word, []*names.Token{right, left})
+					known[at] = same
 				}
 				if same {
 					s.raise(name, t.from, 1, 0.98, left.Weight+right.Weight-weight)

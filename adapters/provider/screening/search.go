@@ -88,18 +88,21 @@ type likeness struct {
 // split, and sets their weights.
 func (x *index) terms(query names.Name) []term {
 	var terms []term
+	joined := func(from, size int, tokens []*names.Token) {
+		var similar []likeness
+		for _, word := range x.comparer.Joined(x.kind, tokens) {
+			similar = append(similar, slices.DeleteFunc(x.similar(word), func(l likeness) bool { return !x.comparer.SameWord(l.similarity) })...)
+		}
+		if len(similar) > 0 {
+			terms = append(terms, term{from: from, size: size, similar: similar})
+		}
+	}
 	for i, t := range query.Tokens {
 		own := term{from: i, size: 1, similar: x.similar(t), common: !t.Distinctive()}
 		t.Weight = x.weight(x.reach(own.similar))
 		terms = append(terms, own)
 		for n := 2; n <= 3 && i+n <= len(query.Tokens); n++ {
-			var joined []likeness
-			for _, word := range x.comparer.Joined(x.kind, query.Tokens[i:i+n]) {
-				joined = append(joined, slices.DeleteFunc(x.similar(word), func(l likeness) bool { return !x.comparer.SameWord(l.similarity) })...)
-			}
-			if len(joined) > 0 {
-				terms = append(terms, term{from: i, size: n, similar: joined})
-			}
+			joined(i, n, query.Tokens[i:i+n])
 		}
 		split, beside := x.split(t)
 		for _, pieces := range split {
@@ -107,6 +110,11 @@ func (x *index) terms(query names.Name) []term {
 		}
 		if len(beside) > 0 {
 			terms = append(terms, term{from: i, size: 1, beside: beside})
+		}
+	}
+	if x.kind == names.Person {
+		for _, tokens := range names.Orders(query.Tokens) {
+			joined(0, len(tokens), tokens)
 		}
 	}
 	return terms
