@@ -172,7 +172,8 @@ func (x *index) touchPieces(s *scratch, t term, weight float32) {
 			tokens := x.names.of(name)
 			for at := 0; at+len(t.pieces) <= len(tokens); at++ {
 				window := tokens[at : at+len(t.pieces)]
-				if !spells(window, t.pieces) && !(s.size == 1 && len(window) == len(tokens) && x.spellsTurned(window, t.pieces)) {
+				turned := s.size == 1 && len(window) == len(tokens) && x.spellsTurned(window, t.pieces)
+				if !turned && !spells(window, t.pieces) {
 					continue
 				}
 				covered := -weight

@@ -1,0 +1,98 @@
+// Words of one name that are one word of the other.
+
+package names
+
+import "slices"
+
+// joins aligns a token of one name with two or three neighbours in the other that
+// are the same word when they are written as one.
+func (x *alignment) joins(swapped bool) {
+	single, several := x.sides(swapped)
+	for i, t := range single.tokens {
+		if single.done[i] || len(t.written) < 4 || t.role == number {
+			continue
+		}
+		for j := 0; j < len(several.tokens) && !single.done[i]; j++ {
+			for n := 3; n >= 2 && !single.done[i]; n-- {
+				if j+n > len(several.tokens) || slices.Contains(several.done[j:j+n], true) {
+					continue
+				}
+				parts := several.tokens[j : j+n]
+				text, sound := join(parts)
+				similarity := x.joined(t, text, sound, parts)
+				if similarity == 0 && x.a.Kind == Person && len(single.tokens) == 1 && len(several.tokens) == n {
+					for _, other := range Orders(parts) {
+						text, sound := join(other)
+						similarity = max(similarity, x.joined(t, text, sound, other))
+					}
+				}
+				if similarity == 0 {
+					continue
+				}
+				weight := x.weight(t)
+				for _, p := range parts {
+					weight = max(weight, x.weight(p))
+				}
+				x.merge(swapped, i, j, n, weight, similarity, "one word")
+				if x.a.Kind == Person && len(several.tokens) == n && len(single.tokens) == 1 {
+					x.distinctive++
+				}
+			}
+		}
+	}
+}
+
+// Orders returns the other orders in which the name of a person of two or three words may be written as one
+// word: the family name is first or last.
+func Orders(tokens []*Token) [][]*Token {
+	switch len(tokens) {
+	case 2:
+		return [][]*Token{{tokens[1], tokens[0]}}
+	case 3:
+		return [][]*Token{{tokens[1], tokens[2], tokens[0]}, {tokens[2], tokens[0], tokens[1]}}
+	}
+	return nil
+}
+
+func join(tokens []*Token) (text, sound string) {
+	for _, t := range tokens {
+		text, sound = text+t.written, sound+t.writtenSound
+	}
+	return text, sound
+}
+
+// joined returns the similarity of a token and several that are written as one; 0
+// unless they are nearly the same.
+func (x *alignment) joined(t *Token, text, sound string, parts []*Token) float32 {
+	w := &x.comparer.weights
+	if abs(len(text)-len(t.written)) > 4 {
+		return 0
+	}
+	if text == t.written {
+		return w.Joined
+	}
+	mode := t.mode
+	for _, p := range parts {
+		mode = max(mode, p.mode)
+	}
+	c := x.comparer
+	if x.china != notChinese && t.china {
+		if s := c.dialects(t.written, text, x.china); s > 0 {
+			return s
+		}
+		if c.mandarin(t.written) && c.mandarin(text) {
+			return 0
+		}
+	}
+	if _, ok := shared(t.lines, c.tables.lines[text]); ok {
+		return w.JoinedKnown
+	}
+	s := c.sounds.similarity(t.writtenSound, sound, mode)
+	if whole := c.tables.soundOf(text); whole != sound {
+		s = max(s, c.sounds.similarity(t.writtenSound, whole, mode))
+	}
+	if s < w.JoinedLeast {
+		return 0
+	}
+	return s - w.JoinedCost
+}
