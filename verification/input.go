@@ -16,7 +16,7 @@ const (
 	FieldSelect   FieldType = "select"
 	FieldCheckbox FieldType = "checkbox"
 	FieldEmail    FieldType = "email"
-	FieldPhone    FieldType = "phone" // 7 to 15 digits with separators, and + first when international
+	FieldPhone    FieldType = "phone" // 7 to 15 digits, see CleanPhone; + first when international
 	FieldFile     FieldType = "file"
 	FieldImage    FieldType = "image"
 	FieldLocation FieldType = "location"

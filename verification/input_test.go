@@ -146,6 +146,7 @@ func TestFieldAcceptsValuesOfItsType(t *testing.T) {
 				`"a@example"`: "must be an email address", `"a@b@example.com"`: "must be an email address",
 				`"a @example.com"`: "must be an email address", `"a@example.com, b@example.com"`: "must be an email address",
 				`"a@.example.com"`: "must be an email address", `"a@example.com."`: "must be an email address",
+				`"a\u00a0b@example.com"`: "must be an email address", `"a@example\u3000.com"`: "must be an email address",
 				`"a@example..com"`: "must be an email address", `"a@example.com:25"`: "must be an email address",
 				`"a@example.com:"`: "must be an email address", `"a@example.com/x"`: "must be an email address",
 				`"<a@example.com>"`: "must be an email address", `"a@[::1"`: "must be an email address",
@@ -157,7 +158,7 @@ func TestFieldAcceptsValuesOfItsType(t *testing.T) {
 			[]string{`"+91 98765 43210"`, `"(022) 2345-678"`, `"1234567"`, `"123456789012345"`},
 			map[string]string{
 				`"123456"`: "must be a phone number", `"1234567890123456"`: "must be a phone number", `"91+98765432"`: "must be a phone number",
-				`"98765x43210"`: "must be a phone number", `"९८७६५४३२१०"`: "must be a phone number", `9876543210`: "must be a string",
+				`"98765x43210"`: "must be a phone number", `"\u202a98765\u202c"`: "must be a phone number", `9876543210`: "must be a string",
 			},
 		},
 		{
@@ -427,6 +428,23 @@ func TestAnUppercaseFieldIsRecordedInUpperCase(t *testing.T) {
 		j := begin(t, form(pan, name), "").submit(payload)
 		if got := j.run.Steps[0].Data.String(); got != want {
 			t.Errorf("the data of %s = %s, want %s", payload, got, want)
+		}
+	}
+}
+
+func TestAPhoneAndAMailAreRecordedInOneForm(t *testing.T) {
+	phone := verification.InputField{Name: "phone", Type: verification.FieldPhone, MaxLength: 15, Pattern: `^\+91 `}
+	mail := verification.InputField{Name: "mail", Type: verification.FieldEmail, MaxLength: 20}
+	for payload, want := range map[string]string{
+		`{"phone":"+91 98765 43210","mail":"asha@example.com"}`:                                      `{"phone":"+91 98765 43210","mail":"asha@example.com"}`,
+		`{"phone":"\u202a+९१\u00a098765\u00a043210\u202c","mail":"asha@example.com"}`:                `{"mail":"asha@example.com","phone":"+91 98765 43210"}`,
+		`{"phone":"+91 98765 43210","mail":"\ufeff\u00a0as\u00adha@\u200bexample.com\u200e\u2069 "}`: `{"mail":"asha@example.com","phone":"+91 98765 43210"}`,
+		`{"phone":"+91 98765 43210","mail":"क्\u200dष@a\u200db.example"}`:                            "{\"mail\":\"क्\u200dष@ab.example\",\"phone\":\"+91 98765 43210\"}",
+		`{"phone":"+91 98765 43210","mail":"asha@نامه\u200cای.example\u200c"}`:                       "{\"mail\":\"asha@نامه\u200cای.example\",\"phone\":\"+91 98765 43210\"}",
+	} {
+		j := begin(t, form(phone, mail), "").submit(payload)
+		if got := j.run.Steps[0].Data.String(); got != want {
+			t.Errorf("the data of %+q = %+q, want %+q", payload, got, want)
 		}
 	}
 }

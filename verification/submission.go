@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -37,7 +38,7 @@ func acceptInput(
 	}
 	geo, located := true, false
 	documents := map[string]Document{}
-	upper := map[string]string{}
+	written := map[string]string{}
 	for _, f := range n.Fields {
 		v, given := values[f.Name]
 		delete(values, f.Name)
@@ -47,9 +48,9 @@ func acceptInput(
 			}
 			continue
 		}
-		if text, ok := v.(string); ok && f.Uppercase {
-			if s := strings.ToUpper(text); s != text {
-				v, upper[f.Name] = s, s
+		if text, ok := v.(string); ok {
+			if s := f.written(text); s != text {
+				v, written[f.Name] = s, s
 			}
 		}
 		if message := f.check(v, patterns[f.Name], now); message != "" {
@@ -80,8 +81,8 @@ func acceptInput(
 	if data == nil {
 		data = Data("{}")
 	}
-	if len(upper) > 0 {
-		data = data.replaced(upper)
+	if len(written) > 0 {
+		data = data.replaced(written)
 	}
 	if located {
 		data = data.with("geo_ok", geo)
@@ -90,6 +91,23 @@ func acceptInput(
 		data = data.with("documents", factsOf(documents))
 	}
 	return data, nil
+}
+
+// written returns an answer as it is checked and stored.
+func (f InputField) written(text string) string {
+	switch f.Type {
+	case FieldPhone:
+		if number, ok := CleanPhone(text); ok {
+			text = number
+		}
+	case FieldEmail:
+		text = cleanEmail(text)
+	case FieldText, FieldTextarea, FieldNumber, FieldDate, FieldSelect, FieldCheckbox, FieldFile, FieldImage, FieldLocation:
+	}
+	if f.Uppercase {
+		text = strings.ToUpper(text)
+	}
+	return text
 }
 
 // Upload reports whether the field takes a document.
@@ -187,7 +205,7 @@ func (f InputField) checkText(s string, pattern Pattern, now time.Time) string {
 	if utf8.RuneCountInString(s) > limit {
 		return tooLong(limit)
 	}
-	if f.Type != FieldSelect && strings.ContainsAny(s, directionControls) {
+	if f.Type != FieldSelect && f.Type != FieldPhone && strings.ContainsAny(s, directionControls) {
 		return "must not have characters that change the direction of text"
 	}
 	switch f.Type {
@@ -204,7 +222,7 @@ func (f InputField) checkText(s string, pattern Pattern, now time.Time) string {
 			return "must be an email address"
 		}
 	case FieldPhone:
-		if !plausiblePhone(s) {
+		if _, ok := CleanPhone(s); !ok {
 			return "must be a phone number"
 		}
 	case FieldText:
@@ -229,29 +247,14 @@ const directionControls = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u206
 // a message sent to the address can prove more.
 func plausibleEmail(s string) bool {
 	local, host, ok := strings.Cut(s, "@")
-	if !ok || local == "" || len(s) > 254 || strings.ContainsAny(s, " \t\r\n<>,;\"\\") {
+	if !ok || local == "" || len(s) > 254 || strings.ContainsAny(s, "<>,;\"\\") ||
+		strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return false
 	}
 	u, err := url.Parse("//" + host)
 	return err == nil && u.Host == host && u.User == nil && u.Port() == "" && !strings.HasSuffix(host, ":") &&
 		strings.Contains(strings.Trim(host, "."), ".") &&
 		!strings.HasPrefix(host, ".") && !strings.HasSuffix(host, ".") && !strings.Contains(host, "..")
-}
-
-// plausiblePhone reports whether s has 7 to 15 digits, the bounds of E.164, with
-// an optional + in front and the separators that people write.
-func plausiblePhone(s string) bool {
-	digits := 0
-	for i, r := range s {
-		switch {
-		case r >= '0' && r <= '9':
-			digits++
-		case r == '+' && i == 0, strings.ContainsRune(" -()", r):
-		default:
-			return false
-		}
-	}
-	return digits >= 7 && digits <= 15
 }
 
 func checkLocation(v any) string {

@@ -86,7 +86,7 @@ const maxPhone = 40
 // ValidatePhone returns ErrInvalid unless s is a phone number as people write it, such as
 // +91 98765 43210, of at most 40 characters.
 func ValidatePhone(s string) error {
-	if !plausiblePhone(s) || len(s) > maxPhone {
+	if number, ok := CleanPhone(s); !ok || len(number) > maxPhone {
 		return InvalidField("tenant", "phone", "must be a phone number")
 	}
 	return nil

@@ -90,7 +90,7 @@ func TestNumbersAreReadAsPeopleWriteThem(t *testing.T) {
 	c := s.begin(onboarding(), "")
 	onward(t, c.post("consent", "success"))
 	for sent, want := range map[string]string{
-		"36,5": "with a point", "3 6": "with a point", "1.234,50": "with a point", "1,2345": "with a point", "0,123": "with a point", "1,234,56": "with a point", "1,234'567": "with a point", ",123": "with a point", "1,234": "120 or less", "12,34,567.5": "120 or less", "1'234": "120 or less", "٬٣": "with a point", "thirty": "in digits", "1e3": "in digits", "0x20": "in digits",
+		"36,5": "with a point", "3 6": "with a point", "1.234,50": "with a point", "1,2345": "with a point", "0,123": "with a point", "1,234,56": "with a point", "1,234'567": "with a point", ",123": "with a point", "1,234": "in two ways", "12,34,567.5": "120 or less", "1'234": "120 or less", "٬٣": "with a point", "thirty": "in digits", "1e3": "in digits", "0x20": "in digits",
 		"1.2.3": "in digits", ".": "in digits", "Inf": "in digits", "17": "18 or more", "120.5": "120 or less", strings.Repeat("9", 400): "too many digits", "18446744073709551616": "too many digits", "-9223372036854775809": "too many digits",
 		"٣٦٬٥٠٠": "120 or less",
 	} {
@@ -119,7 +119,7 @@ func TestNumbersOnThePageKeepTheirDigits(t *testing.T) {
 		"12345678901234567": "12345678901234567", "9007199254740993": "9007199254740993", "18446744073709551615": "18446744073709551615",
 		"-9223372036854775808": "-9223372036854775808", "12,345,678,901,234,567": "12345678901234567", "१२३४५६७८९०१२३४५६७": "12345678901234567",
 		"+007": "7", "-0": "0", "0": "0", "00.50": "0.50", "5.": "5", ".5": "0.5", "−3.10": "-3.10", "0.1234567890123456789": "0.1234567890123456789",
-		"1.25": "1.25", "0.250": "0.250", "1234.250": "1234.250", "1,234.250": "1234.250", "1.2500": "1.2500", "1,250": "1250", "١٫٢٥٠": "1.250",
+		"1.25": "1.25", "0.250": "0.250", "1234.250": "1234.250", "1,234.250": "1234.250", "1.2500": "1.2500", "1,250.0": "1250.0", "1,250,000": "1250000", "1 250": "1250", "1٬250": "1250", "١٫٢٥٠": "1.250",
 	} {
 		c := s.begin(numbers(false), "")
 		onward(t, c.post("consent", "success"))
@@ -137,6 +137,7 @@ func TestANumberWithTwoReadingsIsAskedAgain(t *testing.T) {
 	for sent, want := range map[string]string{
 		"1.250": "Please write 1250 or 1.25.", "1.255": "Please write 1255 or 1.2550.", "-12.500": "Please write -12500 or -12.5.",
 		"100.000": "Please write 100000 or 100.", "१.२५०": "Please write 1250 or 1.25.", "+1.005": "Please write 1005 or 1.0050.",
+		"1,250": "Please write 1250 or 1.25.", "-12,500": "Please write -12500 or -12.5.", "100,000": "Please write 100000 or 100.", "१،२५५": "Please write 1255 or 1.2550.",
 	} {
 		wants(t, c.post(append(details(), "f.age", sent)...), http.StatusUnprocessableEntity, want, `value="`+strings.ReplaceAll(sent, "+", "&#43;")+`"`)
 	}
@@ -150,6 +151,12 @@ func TestAWholeNumberFieldTakesWholeNumbers(t *testing.T) {
 	c := s.begin(numbers(true), "")
 	onward(t, c.post("consent", "success"))
 	wants(t, c.post(append(details(), "f.age", "36.5")...), http.StatusUnprocessableEntity, "Please write “Age” as a whole number", `inputmode="numeric"`)
+	onward(t, c.post(append(details(), "f.age", "1,250")...)) // no decimals, so no second reading
+	if got := s.data(c, "details"); !strings.Contains(got, `"age":1250,`) {
+		t.Errorf("details = %s, want the age 1250", got)
+	}
+	c = s.begin(numbers(true), "")
+	onward(t, c.post("consent", "success"))
 	onward(t, c.post(append(details(), "f.age", "36.0")...))
 	if got := s.data(c, "details"); !strings.Contains(got, `"age":36,`) {
 		t.Errorf("details = %s, want the age 36", got)

@@ -190,9 +190,9 @@ func (p page) Links() []link {
 			all = append(all, link{p.Message(one.key), template.URL(one.url), true}) //nolint:gosec // G203: an absolute http(s) URL
 		}
 	}
-	if l.Phone != "" && verification.ValidatePhone(l.Phone) == nil {
-		text := strings.ReplaceAll(p.Message("link.phone"), "#", l.Phone)
-		all = append(all, link{text, template.URL("tel:" + strings.NewReplacer(" ", "", "(", "", ")", "").Replace(l.Phone)), false}) //nolint:gosec // G203: a phone number
+	if number, ok := verification.CleanPhone(l.Phone); ok {
+		text := strings.ReplaceAll(p.Message("link.phone"), "#", number)
+		all = append(all, link{text, template.URL("tel:" + strings.NewReplacer(" ", "", "(", "", ")", "").Replace(number)), false}) //nolint:gosec // G203: a phone number
 	}
 	return all
 }

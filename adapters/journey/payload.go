@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -59,7 +58,7 @@ func valueOf(field verification.InputField, f form, c catalog) (value any, given
 		if text == "" {
 			return nil, false
 		}
-		if thousands, fraction, two := twoReadings(text); two {
+		if thousands, fraction, two := twoReadings(text, field.Integer); two {
 			f.problems[field.Name] = fmt.Sprintf(c.Message("number.two_readings"), thousands, fraction)
 			return text, true
 		}
@@ -72,11 +71,9 @@ func valueOf(field verification.InputField, f form, c catalog) (value any, given
 			return json.Number(whole), true
 		}
 		return n, true
-	case verification.FieldPhone:
-		text = asciiDigits(text)
 	case verification.FieldDate:
 		text = dateOf(field.Name, f)
-	case verification.FieldText, verification.FieldTextarea, verification.FieldSelect, verification.FieldEmail:
+	case verification.FieldText, verification.FieldTextarea, verification.FieldSelect, verification.FieldEmail, verification.FieldPhone:
 	}
 	return text, text != ""
 }
@@ -86,12 +83,12 @@ func valueOf(field verification.InputField, f form, c catalog) (value any, given
 func dateOf(field string, f form) string {
 	name := inputName(field)
 	part := func(of string, digits int) string {
-		text := asciiDigits(f.values[name+"."+of])
+		text := verification.ASCIIDigits(f.values[name+"."+of])
 		return strings.Repeat("0", max(0, digits-len(text))*min(1, len(text))) + text
 	}
-	year, month, day := asciiDigits(f.values[name+".year"]), part("month", 2), part("day", 2)
+	year, month, day := verification.ASCIIDigits(f.values[name+".year"]), part("month", 2), part("day", 2)
 	if year+month+day == "" {
-		return asciiDigits(f.values[name])
+		return verification.ASCIIDigits(f.values[name])
 	}
 	return year + "-" + month + "-" + day
 }
@@ -117,14 +114,16 @@ func locationOf(l location) (value any, given bool) {
 	return coordinates, true
 }
 
-// twoReadings reports whether people read a number in two ways: 1.250 has a point for
-// thousands in some countries, and one for decimals in others. It returns both, written so
-// that each has one reading.
-func twoReadings(s string) (thousands, fraction string, two bool) {
-	s = strings.NewReplacer("−", "-", "+", "").Replace(asciiDigits(s))
-	if !regexp.MustCompile(`^-?[1-9]\d{0,2}\.\d{3}$`).MatchString(s) {
+// twoReadings reports whether people read a number in two ways: the mark of 1.250 and of
+// 1,250 stands for thousands in some countries, and for decimals in others. It returns both,
+// written so that each has one reading. The comma of a whole number stands for thousands:
+// where it is the mark of decimals, nobody writes three zeros behind a whole number.
+func twoReadings(s string, integer bool) (thousands, fraction string, two bool) {
+	s = strings.NewReplacer("−", "-", "+", "", "،", ",").Replace(verification.ASCIIDigits(s))
+	if !regexp.MustCompile(`^-?[1-9]\d{0,2}[.,]\d{3}$`).MatchString(s) || integer && strings.Contains(s, ",") {
 		return "", "", false
 	}
+	s = strings.Replace(s, ",", ".", 1)
 	if fraction = strings.TrimRight(s, "0"); fraction == s {
 		fraction += "0" // four decimals are no thousands
 	}
@@ -133,10 +132,9 @@ func twoReadings(s string) (thousands, fraction string, two bool) {
 
 // readNumber parses a number in digits of any script with at most one decimal point.
 // Separators may group its digits where the number then has only one meaning: in threes,
-// as in 1,234,567, or as in 12,34,567. The languages of the pages group with commas. The
-// number has all its digits. message is the key of its problem, or empty.
+// as in 1,234,567, or as in 12,34,567; see twoReadings. The number has all its digits. message is the key of its problem, or empty.
 func readNumber(s string) (n json.Number, message string) {
-	s = strings.NewReplacer("−", "-", "٫", ".", "٬", ",", "،", ",", "’", "'", "\u00a0", " ", "\u202f", " ").Replace(asciiDigits(s))
+	s = strings.NewReplacer("−", "-", "٫", ".", "٬", ",", "،", ",", "’", "'", "\u00a0", " ", "\u202f", " ").Replace(verification.ASCIIDigits(s))
 	if regexp.MustCompile(`^[+-]?([1-9]\d{0,2}((,\d{3})+|('\d{3})+|( \d{3})+)|[1-9]\d?(,\d\d)+,\d{3})(\.\d*)?$`).MatchString(s) {
 		s = strings.NewReplacer(",", "", "'", "", " ", "").Replace(s)
 	}
@@ -155,21 +153,4 @@ func readNumber(s string) (n json.Number, message string) {
 		return "", "number.long"
 	}
 	return json.Number(text), ""
-}
-
-// asciiDigits replaces the decimal digits of every script with 0 to 9.
-func asciiDigits(s string) string {
-	return strings.Map(func(c rune) rune {
-		for _, r := range unicode.Nd.R16 {
-			if lo, hi := rune(r.Lo), rune(r.Hi); c >= lo && c <= hi {
-				return '0' + (c-lo)%10
-			}
-		}
-		for _, r := range unicode.Nd.R32 {
-			if lo, hi := rune(r.Lo), rune(r.Hi); c >= lo && c <= hi {
-				return '0' + (c-lo)%10
-			}
-		}
-		return c
-	}, s)
 }

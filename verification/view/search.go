@@ -194,16 +194,7 @@ func endsWord(r rune) bool {
 // numberOf returns the letters and digits of a number. Digits of any script become those of
 // ASCII. A phone number loses the 00 in front of its country, which others write as a +.
 func numberOf(text string) string {
-	number := strings.Map(func(r rune) rune {
-		if r <= unicode.MaxASCII || !unicode.IsDigit(r) {
-			return r
-		}
-		zero := r // the digits of a script stand in order, after a character that is no digit
-		for unicode.IsDigit(zero - 1) {
-			zero--
-		}
-		return '0' + (r-zero)%10
-	}, fold.Name(text))
+	number := fold.Name(verification.ASCIIDigits(text))
 	letters := strings.ContainsFunc(number, func(r rune) bool { return r < '0' || r > '9' })
 	if rest, ok := strings.CutPrefix(number, "00"); ok && !letters && len(rest) >= 7 && len(rest) <= 15 {
 		return rest

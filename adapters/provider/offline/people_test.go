@@ -167,6 +167,13 @@ func TestPhone(t *testing.T) {
 		{with{"number": "+91 98765 43210", "regions": []any{"IN"}, "types": []any{"mobile"}}, "passed " + indian},
 		{with{"number": "+91 98765 43210", "regions": []any{"GB"}}, "failed country " + indian},
 		{with{"number": "+91 98765 43210", "types": []any{"fixed_line", "voip"}}, "failed type " + indian},
+		// As people paste it; the form of a customer input takes the same.
+		{with{"number": "\u202a+91\u00a098765\u202f43210\u202c"}, "passed " + indian},
+		{with{"number": "(+91) (0) 98765.43210"}, "passed " + indian},
+		{with{"number": "tel:+91-98765-43210"}, "passed " + indian},
+		{with{"number": "०९८७६५/४३२१०", "region": "IN"}, "passed " + indian},
+		{with{"number": "＋９１ ９８７６５·４３２１０"}, "passed " + indian},
+		{with{"number": "+91 98765 43210;ext=5"}, "passed " + strings.Replace(indian, `43210",`, `43210 ext. 5",`, 1)},
 		// The numbers that Ofcom reserves for drama.
 		{with{"number": "(020) 7946 0018", "region": "GB"}, `passed {"calling_code":"+44","international":"+44 20 7946 0018","number":"+442079460018","possible":true,"region":"GB","type":"fixed_line"}`},
 		{with{"number": "+44 7700 900123"}, `failed unassigned {"calling_code":"+44","international":"+44 7700 900123","number":"+447700900123","possible":true}`},

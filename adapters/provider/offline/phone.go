@@ -12,6 +12,7 @@ import (
 	"github.com/nyaruka/phonenumbers"
 
 	"github.com/verifyd/verifyd/internal/country"
+	"github.com/verifyd/verifyd/verification"
 )
 
 type phoneWith struct {
@@ -43,7 +44,10 @@ func newPhoneJudge(known country.Index) judge[phoneWith] {
 
 // judgePhone judges by the numbering plans of Google's libphonenumber.
 func judgePhone(w phoneWith) (map[string]any, reason, error) {
-	text := strings.TrimSpace(fold(w.Number))
+	text, ok := verification.CleanPhone(w.Number)
+	if !ok { // the library also reads extensions and names their faults
+		text = strings.TrimSpace(fold(w.Number))
+	}
 	if text == "" {
 		return nil, reasonEmpty, nil
 	}
