@@ -16,8 +16,11 @@ type format struct {
 	sanitize func(*stream)
 }
 
-// headBytes is how many bytes identify any format.
-const headBytes = 12
+// The bytes at the beginning that identify a HEIC image, and any format.
+const (
+	heicBytes = 12
+	headBytes = pdfHead + len(pdfHeader)
+)
 
 // formats returns the format of each verification.FileType.
 func formats() []format {
@@ -33,7 +36,7 @@ func formats() []format {
 				return len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP"
 			}, sanitizeWebP}
 		case "application/pdf":
-			all[i] = format{t, func(head []byte) bool { return bytes.HasPrefix(head, []byte("%PDF-")) }, sanitizePDF}
+			all[i] = format{t, isPDF, sanitizePDF}
 		}
 	}
 	return all
@@ -64,7 +67,7 @@ func (s *stream) recognize(accept []string) format {
 // the usual one.
 func isHEIC(head []byte) bool {
 	brands := []string{"heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs", "mif1", "msf1"}
-	return len(head) >= headBytes && string(head[4:8]) == "ftyp" && slices.Contains(brands, string(head[8:12]))
+	return len(head) >= heicBytes && string(head[4:8]) == "ftyp" && slices.Contains(brands, string(head[8:12]))
 }
 
 // refuseType names the accepted formats: "must be a JPEG, PNG or PDF".

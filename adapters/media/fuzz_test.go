@@ -22,6 +22,12 @@ func FuzzSanitize(f *testing.F) {
 		f.Add(content[:len(content)/2])
 		f.Add(join([]byte("\n"), content))
 	}
+	for _, locked := range []string{"", "secret"} {
+		f.Add(encrypted(f, true, 256, locked))
+		f.Add(encrypted(f, false, 128, locked))
+	}
+	f.Add(revision5("secret"))
+	f.Add(join([]byte("\ufeff"), plainPage(f), []byte("behind it")))
 	for _, content := range [][]byte{
 		nil, []byte("<html>"), []byte("\xff\xd8\xff"), []byte("\x89PNG\r\n\x1a\n"), []byte("RIFF\xff\xff\xff\xffWEBP"), []byte("%PDF-1.4%%EOF"),
 		webp(lossy()), webp(canvas(hasAlpha, 1, 1), riffChunk("ALPH", "x"), lossy()), sizedJPEG(65535, 65535), sizedPNG(1<<31-1, 1),

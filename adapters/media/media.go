@@ -7,7 +7,7 @@
 // byte. Of the metadata, only the orientation and the pixel density are kept. All other
 // metadata, such as the location where a photo was taken, is dropped, and so is data
 // between and after the segments; inside a WebP, it is overwritten with zeros. A PDF is
-// copied unchanged.
+// copied unchanged from its header on; one that only a password opens is refused.
 //
 // Files are streamed: memory use does not depend on their size.
 package media
@@ -91,12 +91,13 @@ func (o *output) Close() error {
 type refusal string
 
 const (
-	refuseEmpty  = refusal("the file is empty")
-	refuseSize   = refusal("must be at most 10 MiB") // verification.MaxDocumentBytes
-	refuseImage  = refusal("the image cannot be read")
-	refusePixels = refusal("the image is too large")
-	refusePDF    = refusal("the PDF cannot be read")
-	refuseHEIC   = refusal("must not be a HEIC image")
+	refuseEmpty    = refusal("the file is empty")
+	refuseSize     = refusal("must be at most 10 MiB") // verification.MaxDocumentBytes
+	refuseImage    = refusal("the image cannot be read")
+	refusePixels   = refusal("the image is too large")
+	refusePDF      = refusal("the PDF cannot be read")
+	refusePassword = refusal("the PDF has a password: send it without")
+	refuseHEIC     = refusal("must not be a HEIC image")
 )
 
 func (r refusal) Error() string { return string(r) }
