@@ -7,7 +7,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"image/jpeg"
+	"image"
+	"slices"
 )
 
 // The markers that are handled.
@@ -127,19 +128,47 @@ func (j *jpegFile) segment(marker byte) {
 	}
 }
 
-// frame checks the size of the picture and copies its header.
+// frame checks the header of the picture and copies it.
 func (j *jpegFile) frame(marker byte, body []byte) {
-	if j.framed {
+	if j.framed || !decodable(body) {
 		j.fail(refuseImage)
+		return
 	}
 	j.framed = true
-	// The minimum that the decoder needs to return the size.
-	header := []byte{0xff, jpegSOI, 0xff, marker}
-	header = binary.BigEndian.AppendUint16(header, uint16(len(body)+2))
-	header = append(header, body...)
-	header = append(header, 0xff, jpegSOS, 0, 2)
-	j.checkSize(jpeg.DecodeConfig(bytes.NewReader(header)))
+	height, width := binary.BigEndian.Uint16(body[1:]), binary.BigEndian.Uint16(body[3:])
+	j.checkSize(image.Config{Width: int(width), Height: int(height)}, nil)
 	j.writeSegment(marker, body)
+}
+
+// decodable reports whether browsers decode a picture with this frame header (ITU-T T.81,
+// B.2.2): 8 bits for each of one, three or four components, which are a whole part as wide
+// and high as the largest. That is what libjpeg reads; the decoder of the standard library
+// knows only the usual samplings, so it is not asked.
+func decodable(body []byte) bool {
+	const fixed, each, maxSampling, maxTable = 6, 3, 4, 3
+	if len(body) < fixed || body[0] != 8 {
+		return false
+	}
+	count := int(body[5])
+	if count != 1 && count != 3 && count != 4 || len(body) != fixed+each*count {
+		return false
+	}
+	var known [256]bool
+	var wide, high byte
+	for c := range slices.Chunk(body[fixed:], each) {
+		h, v := c[1]>>4, c[1]&15
+		if known[c[0]] || h < 1 || h > maxSampling || v < 1 || v > maxSampling || c[2] > maxTable {
+			return false
+		}
+		known[c[0]] = true
+		wide, high = max(wide, h), max(high, v)
+	}
+	for c := range slices.Chunk(body[fixed:], each) {
+		if wide%(c[1]>>4) != 0 || high%(c[1]&15) != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // jfif copies the pixel density and drops the thumbnail, whose width and height

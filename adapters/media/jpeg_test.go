@@ -139,6 +139,72 @@ func TestJPEGInSeveralScansIsKeptByteForByte(t *testing.T) {
 	}
 }
 
+func TestAJPEGOfAnySamplingIsTaken(t *testing.T) {
+	for _, samplings := range [][]byte{
+		{0x11},
+		{0x22},
+		{0x33},
+		{0x44}, // grey
+		{0x11, 0x11, 0x11},
+		{0x22, 0x11, 0x11},
+		{0x21, 0x11, 0x11},
+		{0x12, 0x11, 0x11},
+		{0x41, 0x11, 0x11},
+		{0x42, 0x11, 0x11}, // the usual ones
+		{0x21, 0x11, 0x21},
+		{0x21, 0x21, 0x11},
+		{0x11, 0x11, 0x21},
+		{0x22, 0x12, 0x21},
+		{0x14, 0x11, 0x11},
+		{0x31, 0x11, 0x11},
+		{0x22, 0x22, 0x22},
+		{0x12, 0x12, 0x11},
+		{0x11, 0x11, 0x11, 0x11},
+		{0x22, 0x11, 0x11, 0x22},
+		{0x22, 0x11, 0x11, 0x11},
+		{0x21, 0x11, 0x11, 0x21}, // CMYK
+	} {
+		content := greyJPEG(50, 30, samplings...)
+		if kept := accepted(t, content); !bytes.Equal(kept, content) {
+			t.Errorf("% x: kept %d bytes, want all %d", samplings, len(kept), len(content))
+		}
+		turned := join(content[:2], segment(0xe1, "Exif\x00\x00"+string(tiff(binary.BigEndian, 6))), content[2:])
+		if kept, want := accepted(t, turned), join(content[:2], segment(0xe1, turnedExif(6)), content[2:]); !bytes.Equal(kept, want) {
+			t.Errorf("% x: kept %d bytes, want the orientation and the picture", samplings, len(kept))
+		}
+		refused(t, "the image is too large", greyJPEG(10_001, 8, samplings...))
+	}
+}
+
+func TestAJPEGOfNoSamplingIsRefused(t *testing.T) {
+	for _, samplings := range [][]byte{
+		{0x01},
+		{0x10},
+		{0x51},
+		{0x15},
+		{0xff},
+		{0x11, 0x11},
+		{0x31, 0x21, 0x11},
+		{0x11, 0x11, 0x11, 0x11, 0x11},
+		{0x21, 0x31, 0x11},
+		{0x43, 0x12, 0x11},
+		{0x11, 0x01, 0x11},
+	} {
+		content := greyJPEG(8, 8, 0x11, 0x11, 0x11)
+		if len(samplings) != 3 {
+			content = greyJPEG(8, 8, bytes.Repeat([]byte{0x11}, len(samplings))...)
+		}
+		frame := content[bytes.Index(content, []byte{0xff, 0xc0})+10:]
+		for i, s := range samplings {
+			frame[3*i+1] = s
+		}
+		refused(t, "the image cannot be read", content)
+	}
+	same := greyJPEG(8, 8, 0x11, 0x11, 0x11)
+	same[bytes.Index(same, []byte{0xff, 0xc0})+13] = 1
+	refused(t, "the image cannot be read", same)
+}
+
 func TestBrokenJPEGIsRefused(t *testing.T) {
 	clean := someJPEG()
 	scan := bytes.Index(clean, []byte{0xff, 0xda})

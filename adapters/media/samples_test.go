@@ -99,6 +99,35 @@ func sizedJPEG(width, height uint16) []byte {
 	return b
 }
 
+// greyJPEG returns a grey picture whose components have these samplings, as H<<4 | V. Each block
+// is two bits: no difference to the one before, and its end.
+func greyJPEG(width, height int, samplings ...byte) []byte {
+	count, blocks := byte(len(samplings)), 0
+	frame, scan := []byte{8, byte(height >> 8), byte(height), byte(width >> 8), byte(width), count}, []byte{count}
+	wide, high := 0, 0
+	for i, s := range samplings {
+		frame, scan = append(frame, byte(i+1), s, 0), append(scan, byte(i+1), 0)
+		wide, high, blocks = max(wide, int(s>>4)), max(high, int(s&15)), blocks+int(s>>4)*int(s&15)
+	}
+	blocks *= ((width + 8*wide - 1) / (8 * wide)) * ((height + 8*high - 1) / (8 * high))
+	oneCode := "\x01" + strings.Repeat("\x00", 16) // a code of one bit, for the value 0
+	return join(
+		[]byte("\xff\xd8"), segment(0xdb, "\x00"+strings.Repeat("\x01", 64)), segment(0xc0, string(frame)),
+		segment(0xc4, "\x00"+oneCode), segment(0xc4, "\x10"+oneCode), segment(0xda, string(scan)+"\x00\x3f\x00"),
+		make([]byte, (2*blocks+7)/8), []byte("\xff\xd9"),
+	)
+}
+
+// sizeOfJPEG returns the size in the frame header of a JPEG that was kept.
+func sizeOfJPEG(kept []byte) image.Config {
+	for at := 2; at+9 <= len(kept); at += 2 + int(binary.BigEndian.Uint16(kept[at+2:])) {
+		if kept[at+1] >= 0xc0 && kept[at+1] <= 0xc2 {
+			return image.Config{Height: int(binary.BigEndian.Uint16(kept[at+5:])), Width: int(binary.BigEndian.Uint16(kept[at+7:]))}
+		}
+	}
+	return image.Config{}
+}
+
 // sizedPNG returns a PNG whose header has this size.
 func sizedPNG(width, height uint32) []byte {
 	b := somePNG()
