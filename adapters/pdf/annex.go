@@ -49,7 +49,7 @@ func (l *layout) documentCard(ctx context.Context, n int, d verification.Printed
 	if err != nil {
 		left = 0
 		if kind, ok := verification.FileTypeOf(d.MediaType); ok && kind.Image() {
-			facts = append(facts, [2]string{"Picture", "It is not printed: it is not at hand, or it is too large."})
+			facts = append(facts, [2]string{"Picture", "It is not printed: it is not at hand, it is too large, or it cannot be read."})
 		}
 	}
 	var parts []core.Component

@@ -174,7 +174,9 @@ function tellProblem(input, text) {
     error.className = "error";
     error.setAttribute("role", "alert");
     error.textContent = text;
-    input.closest("[data-upload]").before(error);
+    const upload = input.closest("[data-upload]");
+    upload.before(error);
+    upload.querySelector(".status").textContent = ""; // which says that the file is ready
     others.push(id);
     input.dataset.refused = "yes";
     input.setAttribute("aria-invalid", "true");
