@@ -40,10 +40,10 @@ func (e *Engine) searchKeysOf(t verification.TenantID, words []view.SearchWord) 
 	return keys
 }
 
-// searchKey returns the key of a word of a tenant. A phone number has the key of a number: the
-// text that a person types does not say which it is.
+// searchKey returns the key of a word of a tenant. A phone number, with its country or without,
+// has the key of a number: the text that a person types does not say which it is.
 func (e *Engine) searchKey(t verification.TenantID, kind view.SearchKind, word string) store.SearchKey {
-	if kind == view.SearchPhone {
+	if kind == view.SearchPhone || kind == view.SearchLocal {
 		kind = view.SearchNumber
 	}
 	mac := hmac.New(sha256.New, e.opt.SearchKey)
@@ -129,7 +129,11 @@ func (e *Engine) RelatedRuns(ctx context.Context, t verification.TenantID, r Run
 	for _, w := range r.words {
 		relation, ok := relationOf(w.Kind)
 		if ok && e.Searches() && len(all) < maxRelations {
-			key := e.searchKey(t, w.Kind, w.Text)
+			kind := w.Kind
+			if w.CouldBeLocal() { // the key of a number is also that of a phone number without its country
+				kind = view.SearchWhole
+			}
+			key := e.searchKey(t, kind, w.Text)
 			all = append(all, likeness{relation, store.RunQuery{PageQuery: page, Keys: []store.SearchKey{key}}})
 		}
 	}
@@ -209,7 +213,7 @@ func relationOf(k view.SearchKind) (relation Relation, ok bool) {
 		return SamePhone, true
 	case view.SearchMail:
 		return SameMail, true
-	case view.SearchName, view.SearchDate:
+	case view.SearchName, view.SearchDate, view.SearchLocal, view.SearchWhole:
 	}
 	return "", false
 }

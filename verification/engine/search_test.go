@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nyaruka/phonenumbers"
 	"pgregory.net/rapid"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
@@ -102,6 +103,68 @@ func TestARunIsFoundByAnyOfItsWords(t *testing.T) {
 	}
 }
 
+func TestAPhoneNumberIsFoundWithoutItsCountry(t *testing.T) {
+	k := enginetest.New(t, searching)
+	ids := map[string]verification.RunID{}
+	for _, phone := range []string{"+91 98200 12345", "0044 (0) 20 7946 0018", "+39 06 1234 5678", "98200 12345"} {
+		ids[phone] = answered(k, phone, "", string(verification.DataOf(map[string]any{"phone": phone})))
+	}
+	india, britain, italy, nowhere := ids["+91 98200 12345"], ids["0044 (0) 20 7946 0018"], ids["+39 06 1234 5678"], ids["98200 12345"]
+	for text, want := range map[string][]verification.RunID{
+		"98200 12345": {nowhere, india}, "098200-12345": {india}, "+91 98200 12345": {india}, "+91 (0) 98200 12345": {india}, "९८२०० १२३४५": {nowhere, india},
+		"(020) 7946 0018": {britain}, "20 7946 0018": {britain}, "+44 20 7946 0018": {britain}, "+44 (0)20 79460018": {britain},
+		"06 1234 5678": {italy}, "+39 06 1234 5678": {italy}, "6 1234 5678": nil, "200 12345": nil, "+44 98200 12345": nil,
+	} {
+		if diff := cmp.Diff(want, found(t.Context(), t, k, enginetest.Tenant, text)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestEveryCallingCodeIsTakenOff(t *testing.T) {
+	k := enginetest.New(t, searching)
+	n := 5_550_000
+	for code := range phonenumbers.GetSupportedCallingCodes() {
+		n++
+		id := answered(k, fmt.Sprint(n), "", fmt.Sprintf(`{"phone":"+%d %d"}`, code, n))
+		if got := found(t.Context(), t, k, enginetest.Tenant, fmt.Sprint(n)); !slices.Equal(got, []verification.RunID{id}) {
+			t.Errorf("%d finds %v, want the run with +%d in front", n, got, code)
+		}
+	}
+	if n < 5_550_200 {
+		t.Errorf("%d calling codes, want all", n-5_550_000)
+	}
+}
+
+func TestNumbersOfTwoCountriesAreNotTheSame(t *testing.T) {
+	k := enginetest.New(t, searching)
+	phone := func(number string) verification.RunID {
+		return answered(k, number, "", fmt.Sprintf(`{"phone":%q}`, number))
+	}
+	india, again, britain, local := phone("+91 98200 12345"), phone("0091 (98200) 12345"), phone("+44 98200 12345"), phone("98200 12345")
+	here, card := phone("98200-12345"), answered(k, "card", `{"account":9820012345}`, `{"pan":"098200 12345"}`)
+	for id, want := range map[verification.RunID]map[verification.RunID][]engine.Relation{
+		india: {again: {engine.SamePhone}}, britain: {}, local: {here: {engine.SamePhone}, card: {engine.SamePhone}},
+		card: {local: {engine.SameNumber}, here: {engine.SameNumber}},
+	} {
+		r, err := k.Engine.RunRecord(t.Context(), enginetest.Tenant, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		related, err := k.Engine.RelatedRuns(t.Context(), enginetest.Tenant, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[verification.RunID][]engine.Relation{}
+		for _, run := range related.Runs {
+			got[run.ID] = run.Same
+		}
+		if diff := cmp.Diff(want, got); diff != "" || related.Total != len(want) {
+			t.Errorf("%s has %d related runs (-want +got):\n%s", r.Report.Run.ReferenceID, related.Total, diff)
+		}
+	}
+}
+
 func TestASearchFindsEveryWordOfARun(t *testing.T) {
 	k := enginetest.New(t, searching)
 	n := 0
@@ -123,7 +186,7 @@ func TestOnlySearchedWorkflowsHaveKeys(t *testing.T) {
 		definition verification.Definition
 		want       []int // the number of keys of each append; -1 if they stay
 	}{
-		"search":                    {[]enginetest.Change{searching}, findable(), []int{2, 12}},
+		"search":                    {[]enginetest.Change{searching}, findable(), []int{2, 15}},
 		"no key":                    {nil, findable(), []int{-1, -1}},
 		"a workflow without search": {[]enginetest.Change{searching}, wordless(), []int{-1, -1}},
 	} {

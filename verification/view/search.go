@@ -22,6 +22,8 @@ const (
 	SearchPhone  SearchKind = "phone"  // the number in a phone field; it is found as a number
 	SearchMail   SearchKind = "mail"   // a mail address
 	SearchDate   SearchKind = "date"   // YYYY-MM-DD
+	SearchLocal  SearchKind = "local"  // a phone number without its country; it is found as a number
+	SearchWhole  SearchKind = "whole"  // a number that might be a SearchLocal, as it was written; no text that a person types has one
 	SearchPerson SearchKind = "person" // all words of a name, and a date; no text that a person types has one
 )
 
@@ -85,7 +87,8 @@ type searchValue struct {
 // searchWords collects words.
 type searchWords struct {
 	names, others []SearchWord
-	persons       []string // the names, each as its words in alphabetical order
+	locals        []SearchWord // of phone numbers with a country, and what they might be taken for
+	persons       []string     // the names, each as its words in alphabetical order
 }
 
 // words returns up to limit of the words, those of names last.
@@ -96,6 +99,9 @@ func (s *searchWords) words(limit int) (all []SearchWord) {
 		}
 	}
 	for _, w := range s.others {
+		add(w)
+	}
+	for _, w := range s.locals {
 		add(w)
 	}
 	for _, w := range s.others {
@@ -120,13 +126,60 @@ func (s *searchWords) add(values []searchValue) {
 		if v.phone {
 			number = SearchPhone
 		}
-		words := s.addText(full(v.value), number)
+		text, before := full(v.value), len(s.others)
+		words := s.addText(text, number)
+		s.addLocal(text, s.others[before:])
 		together = append(together, words...)
 		if len(words) > 1 {
 			s.addPerson(words)
 		}
 	}
 	s.addPerson(together)
+}
+
+// addLocal adds the words of a text that keep phone numbers with and without a country apart:
+// of a phone number with a country, the numbers that people of the country dial, and of every
+// number that could be one of these, the whole number. So a search finds the number in both
+// forms, and two runs have the same number only if it was written so in both.
+func (s *searchWords) addLocal(text string, words []SearchWord) {
+	for _, w := range words {
+		if w.CouldBeLocal() {
+			s.locals = append(s.locals, SearchWord{SearchWhole, w.Text})
+		}
+		if w.Kind != SearchPhone || !strings.HasPrefix(text, "+") && !strings.HasPrefix(text, "00") {
+			continue
+		}
+		if national := w.Text[min(len(w.Text), callingCode(w.Text)):]; len(national) >= minLocal {
+			s.locals = append(s.locals, SearchWord{SearchLocal, national}, SearchWord{SearchLocal, "0" + national})
+		}
+	}
+}
+
+// The digits of a SearchLocal: a number of E.164 without its country, and a 0.
+const (
+	minLocal = 5
+	maxLocal = 15
+)
+
+// CouldBeLocal reports whether a word is a number of digits alone that a SearchLocal may
+// equal. Runs have such a number in common if they have its SearchWhole in common.
+func (w SearchWord) CouldBeLocal() bool {
+	return (w.Kind == SearchNumber || w.Kind == SearchPhone) && len(w.Text) >= minLocal && len(w.Text) <= maxLocal &&
+		!strings.ContainsFunc(w.Text, func(r rune) bool { return r < '0' || r > '9' })
+}
+
+// callingCode returns how many of the first digits of an international number are the country:
+// no code begins with another one (ITU-T E.164, list of assigned codes). One digit is North
+// America and the zone of Russia, and these two digits are codes; all others have three.
+func callingCode(digits string) int {
+	const two = " 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98 "
+	switch {
+	case strings.HasPrefix(digits, "1"), strings.HasPrefix(digits, "7"):
+		return 1
+	case len(digits) > 2 && strings.Contains(two, " "+digits[:2]+" "):
+		return 2
+	}
+	return 3
 }
 
 // addPerson adds a name.
@@ -192,8 +245,13 @@ func endsWord(r rune) bool {
 }
 
 // numberOf returns the letters and digits of a number. Digits of any script become those of
-// ASCII. A phone number loses the 00 in front of its country, which others write as a +.
+// ASCII. A phone number loses the 00 in front of its country, which others write as a +, and
+// the 0 in parentheses behind it, which nobody dials from abroad; in Italy it belongs to the
+// number.
 func numberOf(text string) string {
+	if strings.HasPrefix(text, "+") && !strings.HasPrefix(text, "+39") || strings.HasPrefix(text, "00") && !strings.HasPrefix(text, "0039") {
+		text = strings.Replace(text, "(0)", "", 1)
+	}
 	number := fold.Name(verification.ASCIIDigits(text))
 	letters := strings.ContainsFunc(number, func(r rune) bool { return r < '0' || r > '9' })
 	if rest, ok := strings.CutPrefix(number, "00"); ok && !letters && len(rest) >= 7 && len(rest) <= 15 {
