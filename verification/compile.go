@@ -21,6 +21,7 @@ type Program struct {
 	input      Schema
 	facts      Values // of the expressions of `subject` and `compare`; nil if there are none
 	warnings   []FieldError
+	needs      map[NodeID][]string // CheckRequest.Needs of checks
 
 	searchedInput   []string // the properties of the input with searchInput
 	searchedAnswers bool     // some field has Search
@@ -136,6 +137,9 @@ func (v *validator) texts(ctx context.Context, l ExpressionCompiler, p *Program)
 		}
 	}
 	v.facts(ctx, l, p)
+	if !v.incomplete {
+		v.absences(p)
+	}
 	return ctx.Err()
 }
 

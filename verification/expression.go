@@ -34,6 +34,39 @@ type Finding struct {
 	Certain bool
 }
 
+// Absence is the assumption that a check has not passed and that its data lacks a field. An
+// empty Field means that it has no data.
+type Absence struct {
+	Step  NodeID
+	Field string
+}
+
+// Foreseen is a Condition or a Template that says what may become of it under an Absence.
+type Foreseen interface {
+	// Absences returns the absences under which it may fail, without duplicates.
+	Absences() []Absence
+	// Reads reports whether it reads anything of a step.
+	Reads(step NodeID) bool
+	// Foresee returns what may become of it under an absence, in a run in which none of the
+	// conditions before it holds.
+	Foresee(a Absence, before []Condition) Prospect
+}
+
+// Prospect is what may become of a condition or a template.
+type Prospect struct {
+	Holds    bool // a condition may hold, and a template may be rendered
+	HoldsNot bool
+	Missing  []MissingValue // where it may fail for the absence
+}
+
+// MissingValue is a value that an expression reads and that may be missing.
+type MissingValue struct {
+	Path      string // of the expression in an object; see TextError
+	Character int    // where the expression reads the value; see FieldError
+	Value     string // as it is read, such as steps.pan.data.score
+	Optional  string // how to read it if it may be missing: steps.pan.?data.?score
+}
+
 // StepDeclaration is what is known about a step before any run.
 type StepDeclaration struct {
 	Type NodeType

@@ -23,6 +23,11 @@ type CheckRequest struct {
 	IdempotencyKey string
 	With           map[string]any // the `with` object of the node, rendered; its numbers are as Data.Map has them
 	Input          Data           // the run's input
+	// Needs are the fields of the data that the workflow reads also where the check has
+	// failed, without asking whether they are there; an empty name stands for any data. An
+	// answer that failed without one of them would end the run with INTERNAL_ERROR. A version
+	// whose provider describes its data has none, unless it is older than this rule.
+	Needs []string
 	// Cleared are hits that reviewers have decided to be other people or companies than the
 	// one that the check screens. A provider that screens leaves them out of its hits.
 	Cleared []ClearedHit
@@ -40,7 +45,8 @@ type ProviderDescription struct {
 	With Data
 	// Data is the JSON Schema of the data of a result; nil if its fields are not
 	// known. It lists every field that a result may have. The fields that every result
-	// has are `required`. `title` is the label of a field on reports; `x-unit` is the
+	// that passed has are `required`. A result that failed may lack them, unless the schema
+	// says `"x-always": true`. `title` is the label of a field on reports; `x-unit` is the
 	// unit of its value.
 	Data Data
 	// Rescreens says that the provider is a Rescreener. Lists are then the names of its

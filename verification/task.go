@@ -54,7 +54,7 @@ func (p Program) Request(t TenantID, r Run) (CheckRequest, error) {
 		Tenant: t, Run: r.ID, ReferenceID: r.Started.ReferenceID, StartedAt: r.StartedAt,
 		Zone: r.Started.Zone, Node: w.Node, Key: step.Key, Dispatch: w.Dispatch,
 		IdempotencyKey: string(r.ID) + "/" + string(w.Node) + "/" + strconv.Itoa(w.Dispatch),
-		Input:          r.Started.Input,
+		Input:          r.Started.Input, Needs: p.needs[w.Node],
 	}
 	if tpl := p.templates[w.Node]; tpl != nil {
 		with, err := tpl.Render(r.scope())

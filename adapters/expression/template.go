@@ -25,36 +25,40 @@ func (t template) Findings([]verification.Condition) []verification.Finding { re
 // StepsRead returns the steps that the expressions in a field of the object read.
 func (t template) StepsRead(name string) (steps []verification.NodeID) {
 	o, _ := t.root.(object)
-	var visit func(part)
-	visit = func(p part) {
-		switch p := p.(type) {
-		case object:
-			for _, f := range p {
-				visit(f.part)
-			}
-		case list:
-			for _, item := range p {
-				visit(item)
-			}
-		case mixed:
-			for _, piece := range p.pieces {
-				visit(piece)
-			}
-		case filled:
-			for _, r := range p.reads {
+	for _, f := range o {
+		if f.name != name {
+			continue
+		}
+		each(f.part, func(f filled) {
+			for _, r := range f.reads {
 				if r.path.root == nameSteps {
 					steps = append(steps, verification.NodeID(r.path.keys[0].name))
 				}
 			}
-		}
-	}
-	for _, f := range o {
-		if f.name == name {
-			visit(f.part)
-		}
+		})
 	}
 	slices.Sort(steps)
 	return slices.Compact(steps)
+}
+
+// each visits the expressions of a part.
+func each(p part, visit func(filled)) {
+	switch p := p.(type) {
+	case object:
+		for _, f := range p {
+			each(f.part, visit)
+		}
+	case list:
+		for _, item := range p {
+			each(item, visit)
+		}
+	case mixed:
+		for _, piece := range p.pieces {
+			each(piece, visit)
+		}
+	case filled:
+		visit(p)
+	}
 }
 
 type rendering struct {
@@ -89,6 +93,7 @@ type (
 	// whole string that is one expression
 	filled struct {
 		path string
+		at   int // the character of the string at which the expression begins
 		*expression
 	}
 	// string with expressions in it
@@ -138,14 +143,15 @@ func (n *node) text(at, s string) (part, error) {
 			parts = append(parts, literal{piece.text})
 			continue
 		}
+		begins := utf8.RuneCountInString(s[:piece.at]) + 1
 		e, err := n.compile(piece.text)
 		if err != nil {
-			return nil, within(at, utf8.RuneCountInString(s[:piece.at])+1, err)
+			return nil, within(at, begins, err)
 		}
-		parts = append(parts, filled{at, e})
+		parts = append(parts, filled{at, begins, e})
 		if e.judged != nil {
 			for _, f := range e.judged.found {
-				f.Path, f.Character = at, utf8.RuneCountInString(s[:piece.at])+max(1, f.Character)
+				f.Path, f.Character = at, begins-1+max(1, f.Character)
 				n.found = append(n.found, f)
 			}
 		}

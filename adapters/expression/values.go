@@ -47,7 +47,7 @@ func (v values) Evaluate(s verification.Scope) []any {
 
 func (e *expression) plain(r *reading) (v any, err error) {
 	defer recovered(&err)
-	return filled{"", e}.plain(&rendering{r, converter{left: maxListedValue}})
+	return filled{"", 0, e}.plain(&rendering{r, converter{left: maxListedValue}})
 }
 
 // Reads returns the paths that an expression reads.

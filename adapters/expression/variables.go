@@ -32,7 +32,7 @@ func (c *Compiler) Expression(
 	if may := jsonTypes(e.output); kind != "" && may != nil && !slices.Contains(may, strings.Replace(kind, "integer", "number", 1)) {
 		return nil, nil, fmt.Errorf("it must be of type %s, not %s", kind, cel.FormatCELType(e.output))
 	}
-	return filled{"", e}.eval, e.readTexts(), nil
+	return filled{"", 0, e}.eval, e.readTexts(), nil
 }
 
 // Text compiles a string that may hold ${...}, as Template does. An expression that

@@ -36,9 +36,8 @@ func (p *Provider) call(ctx context.Context, e *endpoint, r verification.CheckRe
 	defer cancel()
 	vars := variables(r, handle)
 	vars["secret"] = p.secrets
-	run := verification.RunRef{Tenant: r.Tenant, Run: r.Run}
 	for repeats := 0; ; repeats++ { // at most limits.Retries
-		result, wait, err := p.exchange(limited, e, run, vars)
+		result, wait, err := p.exchange(limited, e, r, vars)
 		if err == nil {
 			if result.Outcome == verification.OutcomePending && result.Handle == "" {
 				result.Handle = handle
@@ -60,9 +59,9 @@ const noRetry = -1
 // exchange sends a request once. After an error it returns the wait before the next
 // request, or noRetry.
 func (p *Provider) exchange(
-	ctx context.Context, e *endpoint, run verification.RunRef, vars map[string]any,
+	ctx context.Context, e *endpoint, r verification.CheckRequest, vars map[string]any,
 ) (result verification.CheckResult, wait time.Duration, err error) {
-	a, err := p.send(ctx, e.request, run, vars)
+	a, err := p.send(ctx, e.request, verification.RunRef{Tenant: r.Tenant, Run: r.Run}, vars)
 	if err != nil {
 		f := p.failure(err)
 		if f.broken {
@@ -70,7 +69,7 @@ func (p *Provider) exchange(
 		}
 		return result, noRetry, f
 	}
-	result, err = e.response.result(a, vars)
+	result, err = e.response.result(a, vars, r.Needs)
 	undecided, is := errors.AsType[*undecidedError](err)
 	switch {
 	case err == nil && result.Outcome == verification.OutcomePending:

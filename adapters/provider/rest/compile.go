@@ -249,19 +249,22 @@ func (c *compiler) describe(d config, p *Provider) verification.ProviderDescript
 	described := verification.ProviderDescription{
 		Summary: cmp.Or(d.Summary, "Calls "+transport.Origin(d.BaseURL)+"."), With: c.with,
 	}
+	responses := []responseConfig{d.Response}
+	if d.Poll != nil && d.Poll.Response != nil {
+		responses = append(responses, *d.Poll.Response)
+	}
 	properties, required := map[string]any{}, []any{}
-	add := func(r responseConfig, always bool) {
-		for _, name := range slices.Sorted(maps.Keys(r.Data)) {
-			f := r.Data[name]
+	for _, r := range responses {
+		for name, f := range r.Data {
 			properties[name] = f.schema()
-			if !f.Optional && always {
-				required = append(required, name)
-			}
 		}
 	}
-	add(d.Response, p.poll == nil || p.poll.response == p.check.response)
-	if d.Poll != nil && d.Poll.Response != nil {
-		add(*d.Poll.Response, false)
+	passing := slices.DeleteFunc(responses, func(r responseConfig) bool { return r.Passed == "" })
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		lacks := func(r responseConfig) bool { f, ok := r.Data[name]; return !ok || f.Optional }
+		if len(passing) > 0 && !slices.ContainsFunc(passing, lacks) {
+			required = append(required, name)
+		}
 	}
 	schema, err := verification.NewData(map[string]any{
 		"type": "object", "properties": properties, "required": required, "additionalProperties": false,

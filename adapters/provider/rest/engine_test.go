@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -329,5 +330,68 @@ func TestAHostThatDiesBetweenCallAndAnswerLosesNothing(t *testing.T) {
 	}
 	if words, _ := second.history(id); words != "started dispatched result_recorded completed" {
 		t.Errorf("history = %s, want one dispatch", words)
+	}
+}
+
+// silent is a provider that does not describe itself.
+type silent struct{}
+
+func (silent) Check(context.Context, verification.CheckRequest) (verification.CheckResult, error) {
+	return verification.CheckResult{}, nil
+}
+
+func TestAVersionThatNeedsDataKeepsItsMeaning(t *testing.T) {
+	keys, err := token.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, v := memory.New(), start(t)
+	workflow := func(when string) verification.Definition {
+		end := func(outcome string) verification.Node {
+			return verification.Node{Type: verification.NodeEnd, Outcome: outcome}
+		}
+		return verification.Definition{
+			Workflow: "check", Name: "Check", Start: "pan", Nodes: map[verification.NodeID]verification.Node{
+				"pan": {
+					Type: verification.NodeCheck, Provider: "registry", OnFailed: "next", OnUnavailable: "outage", Next: "score",
+					With: verification.DataOf(map[string]any{"scenario": "body", "number": "${input.number}"}),
+				},
+				"score":  {Type: verification.NodeBranch, Rules: []verification.Rule{{When: when, Next: "high"}}, Else: "low"},
+				"outage": end("outage"), "high": end("high"), "low": end("low"),
+			},
+		}
+	}
+	before := newHost(t, store, keys, map[string]verification.Provider{"registry": silent{}})
+	older, err := before.Apply(t.Context(), tenant, workflow("steps.pan.data.name_match > 0.5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before.stop()
+	h := newHost(t, store, keys, map[string]verification.Provider{"registry": v.provider(nil)})
+	outcome := func(body string) string {
+		wait, input := 10*time.Second, verification.DataOf(map[string]any{"number": "200 application/json|" + base64.StdEncoding.EncodeToString([]byte(body))})
+		run, err := h.Start(t.Context(), tenant, older.Workflow.ID, engine.StartRequest{ReferenceID: "person-1", Input: input, Wait: &wait})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(run.Status) + " " + run.Outcome
+	}
+	answers := map[string]string{`{"result":"VALID","score":0.9}`: "completed high", `{"result":"INVALID","score":0.9}`: "completed high", `{"result":"INVALID"}`: "completed outage"}
+	for body, want := range answers {
+		if got := outcome(body); got != want {
+			t.Errorf("%s in the older version: %s, want %s as ever", body, got, want)
+		}
+	}
+	if _, err := h.Apply(t.Context(), tenant, workflow("steps.pan.data.name_match > 0.4")); err == nil || !strings.Contains(err.Error(), "the check pan may have failed here") {
+		t.Errorf("Apply of the same again: %v, want the problem", err)
+	}
+	if _, err := h.Apply(t.Context(), tenant, workflow("steps.pan.?data.?name_match.orValue(0.0) > 0.5")); err != nil {
+		t.Fatal(err)
+	}
+	answers[`{"result":"INVALID"}`] = "completed low"
+	for body, want := range answers {
+		if got := outcome(body); got != want {
+			t.Errorf("%s in the newer version: %s, want %s", body, got, want)
+		}
 	}
 }

@@ -106,10 +106,10 @@ func (e *undecidedError) Error() string {
 	return "no condition of response holds"
 }
 
-// result returns the result that a response means, and adds the response to vars. If no
-// condition holds, the error is an undecidedError. Any other error is one of the handle
-// or of the data.
-func (r *response) result(a vendorResponse, vars map[string]any) (verification.CheckResult, error) {
+// result returns the result that a response means, and adds the response to vars. An answer
+// that failed needs the fields in needs, as in a CheckRequest. If no condition holds, the
+// error is an undecidedError. Any other error is one of the handle or of the data.
+func (r *response) result(a vendorResponse, vars map[string]any, needs []string) (verification.CheckResult, error) {
 	vars["response"] = a.variable()
 	undecided := &undecidedError{fault: a.fault}
 	if a.fault != "" {
@@ -131,7 +131,7 @@ func (r *response) result(a vendorResponse, vars map[string]any) (verification.C
 		if c.outcome == verification.OutcomePending {
 			result.Handle, err = r.handleOf(vars)
 		} else {
-			result.Data, err = r.dataOf(vars)
+			result.Data, err = r.dataOf(vars, c.outcome == verification.OutcomeFailed, needs)
 		}
 		return result, err
 	}
@@ -149,27 +149,36 @@ func (r *response) handleOf(vars map[string]any) (string, error) {
 	return textOf(v)
 }
 
-// dataOf returns the data. Every field must have a value unless it is optional.
-func (r *response) dataOf(vars map[string]any) (map[string]any, error) {
+// dataOf returns the data. Every field must have a value unless it is optional, or the check
+// has failed and nothing needs the field.
+func (r *response) dataOf(vars map[string]any, failed bool, needs []string) (map[string]any, error) {
 	data := make(map[string]any, len(r.data))
+	lacking := ""
 	for _, f := range r.data {
 		v, err := f.value(vars)
 		missing, ok := errors.AsType[AbsentError](err)
 		absent := err == nil && v == nil || ok && missing.Absent()
 		switch {
 		case absent && f.optional:
+		case absent && failed && !slices.Contains(needs, f.name):
+			lacking = f.name
 		case err != nil:
 			return nil, fmt.Errorf("data.%s: %w", f.name, err)
 		case absent:
-			return nil, fmt.Errorf("data.%s: it has no value", f.name)
+			return nil, noValue(f.name)
 		case !isKind(v, f.kind):
 			return nil, fmt.Errorf("data.%s: it is not a %s", f.name, f.kind)
 		default:
 			data[f.name] = v
 		}
 	}
+	if len(data) == 0 && lacking != "" && slices.Contains(needs, "") {
+		return nil, noValue(lacking)
+	}
 	return data, nil
 }
+
+func noValue(field string) error { return fmt.Errorf("data.%s: it has no value", field) }
 
 // isKind reports whether a plain value has a JSON type; empty is any.
 func isKind(v any, kind string) bool {

@@ -3,6 +3,7 @@ package rest_test
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -16,10 +17,12 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// answered checks with a vendor that responds with a status, a Content-Type and a body.
-func answered(t *testing.T, p verification.Poller, status, kind, body string) (verification.CheckResult, error) {
+// answered checks with a vendor that responds with a status, a Content-Type and a body. An
+// answer that failed needs some fields.
+func answered(t *testing.T, p verification.Poller, status, kind, body string, needs ...string) (verification.CheckResult, error) {
 	t.Helper()
 	r := request("body")
+	r.Needs = needs
 	r.With["number"] = status + " " + kind + "|" + base64.StdEncoding.EncodeToString([]byte(body))
 	return p.Check(t.Context(), r)
 }
@@ -105,7 +108,8 @@ func TestDeclaredDataIsRequired(t *testing.T) {
 		`{"result":"VALID","score":1,"name":null}`:     "",
 		`{"result":"VALID"}`:                           "data.name_match: response.body.score has no value",
 		`{"result":"VALID","score":null}`:              "data.name_match: it has no value",
-		`{"result":"INVALID"}`:                         "data.name_match: response.body.score has no value",
+		`{"result":"INVALID"}`:                         "",
+		`{"result":"INVALID","score":"none"}`:          "data.name_match: it is not a number",
 		`{"result":"VALID","score":1,"name":7}`:        "data.registered: it is not a string",
 		`{"result":"VALID","score":1,"name":["ASHA"]}`: "data.registered: it is not a string",
 	} {
@@ -117,6 +121,49 @@ func TestDeclaredDataIsRequired(t *testing.T) {
 	p := v.provider(map[string]any{"response.data.registered.value": "response.body.names[size(response.body.names) - 1]"})
 	if _, err := answered(t, p, "200", "application/json", `{"result":"VALID","score":1,"names":[]}`); err == nil {
 		t.Error("an optional value that cannot be calculated was left out")
+	}
+}
+
+func TestAVendorMaySayNoWithoutData(t *testing.T) {
+	v := start(t)
+	changes := map[string]any{
+		"response.failed": `response.status in [200, 404] && (response.status == 404 || response.body.result == 'NOT_FOUND')`,
+		"response.data": map[string]any{
+			"name_match": map[string]any{"value": "response.body.data.score", "type": "number"},
+			"place":      map[string]any{"value": "response.body.data.address.city.upperAscii()", "type": "string"},
+			"registered": map[string]any{"value": "response.body.data.name", "type": "string", "optional": true},
+		},
+	}
+	type needs = []string
+	for _, tt := range []struct {
+		status, kind, body string
+		needs              needs
+		data, want         string
+	}{
+		{"200", "application/json", `{"result":"NOT_FOUND"}`, nil, `{}`, ""},
+		{"200", "application/json", `{"result":"NOT_FOUND","data":null}`, nil, `{}`, ""},
+		{"200", "application/json", `{"result":"NOT_FOUND","data":{"score":null,"address":{}}}`, nil, `{}`, ""},
+		{"200", "application/json", `{"result":"NOT_FOUND","data":{"score":0.5}}`, nil, `{"name_match":0.5}`, ""},
+		{"404", "text/plain", `no such number`, nil, `{}`, ""},
+		{"404", "application/json", ``, nil, `{}`, ""},
+		{"200", "application/json", `{"result":"VALID","data":{"score":0.5,"address":{"city":"Pune"}}}`, nil, `{"name_match":0.5,"place":"PUNE"}`, ""},
+		{"200", "application/json", `{"result":"VALID","data":{"score":0.5}}`, nil, "", "data.place: response.body.data.address has no value"},
+		// A version of a workflow that reads the values all the same has always needed them.
+		{"200", "application/json", `{"result":"NOT_FOUND"}`, needs{"name_match"}, "", "data.name_match: response.body.data has no value"},
+		{"200", "application/json", `{"result":"NOT_FOUND","data":{"score":0.5}}`, needs{"name_match"}, `{"name_match":0.5}`, ""},
+		{"200", "application/json", `{"result":"NOT_FOUND"}`, needs{"registered"}, `{}`, ""},
+		{"404", "application/json", ``, needs{"", "name_match"}, "", "data.name_match: response.body.data has no value"},
+	} {
+		got, err := answered(t, v.provider(changes), tt.status, tt.kind, tt.body, tt.needs...)
+		if tt.want != "" {
+			if err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+				t.Errorf("%s needing %q: %+v, %v, want the error %q", tt.body, tt.needs, got, err, tt.want)
+			}
+			continue
+		}
+		if data, _ := json.Marshal(got.Data); err != nil || string(data) != tt.data {
+			t.Errorf("%s needing %q: %s, %v, want %s", tt.body, tt.needs, data, err, tt.data)
+		}
 	}
 }
 

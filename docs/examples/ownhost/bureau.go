@@ -35,6 +35,6 @@ func (bureau) Describe() verification.ProviderDescription {
 	return verification.ProviderDescription{
 		Summary: "The credit score of a person.",
 		With:    verification.Data(`{"type": "object", "required": ["pan"], "properties": {"pan": {"type": "string"}}}`),
-		Data:    verification.Data(`{"type": "object", "required": ["score"], "properties": {"score": {"type": "integer", "title": "Credit score"}}}`),
+		Data:    verification.Data(`{"type": "object", "required": ["score"], "x-always": true, "properties": {"score": {"type": "integer", "title": "Credit score"}}}`),
 	}
 }

@@ -1,0 +1,159 @@
+package expression_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// scored has providers that describe their data: registry requires score and id; scorer
+// always gives its score; loose requires nothing.
+func scored() map[string]verification.ProviderDescription {
+	return map[string]verification.ProviderDescription{
+		"registry": {Data: verification.Data(`{"type":"object","required":["score","id"],"properties":{"score":{"type":"number"},"id":{"type":"string"},"note":{"type":"string"}}}`)},
+		"scorer":   {Data: verification.Data(`{"type":"object","required":["score"],"x-always":true,"properties":{"score":{"type":"number"},"id":{"type":"string"}}}`)},
+		"loose":    {Data: verification.Data(`{"type":"object","properties":{"score":{"type":"number"},"id":{"type":"string"}}}`)},
+		"source":   {Data: verification.Data(`{"type":"object","required":["source_ok","score"],"properties":{"source_ok":{"type":"boolean"},"score":{"type":"number"}}}`)},
+	}
+}
+
+// workflowOf returns a workflow whose nodes are JSON, with an end done.
+func workflowOf(t *testing.T, nodes string) verification.Definition {
+	t.Helper()
+	var d verification.Definition
+	text := `{"workflow":"w","name":"W","start":"pan","nodes":{"done":{"type":"end"},` + nodes + `}}`
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return d
+}
+
+// problems compiles a workflow and returns its problems.
+func problems(t *testing.T, d verification.Definition) (all []string) {
+	t.Helper()
+	_, err := verification.Compile(t.Context(), "w", verification.Version{Definition: d}, language, nil, scored())
+	var invalid *verification.Error
+	if errors.As(err, &invalid) {
+		for _, f := range invalid.Fields {
+			all = append(all, fmt.Sprintf("%s %d: %s", f.Name, f.Character, f.Message))
+		}
+	}
+	return all
+}
+
+func TestAValueOfACheckThatFailedIsAProblem(t *testing.T) {
+	pan := func(provider, more string) string {
+		return `"pan":{"type":"check","provider":"` + provider + `","next":"b"` + more + `},`
+	}
+	branch := func(rules ...string) string {
+		return `"b":{"type":"branch","rules":[{"when":"` + strings.Join(rules, `","next":"done"},{"when":"`) + `","next":"done"}],"else":"done"}`
+	}
+	const (
+		failing = `,"on_failed":"next"`
+		without = `,"on_unavailable":"next"`
+		read    = "steps.pan.data.score > 0.5"
+		cure    = "and steps.pan.data.score may be missing then: write steps.pan.?data.?score.orValue(...), or test steps.pan.passed first"
+	)
+	for _, row := range []struct {
+		name, nodes string
+		want        []string
+	}{
+		{"the run fails if the check fails", pan("registry", "") + branch(read), nil},
+		{"a failed check leads on", pan("registry", failing) + branch(read), []string{"nodes.b.rules[0].when 1: the check pan may have failed here, " + cure}},
+		{"a check without an answer leads on", pan("registry", without) + branch(read), []string{"nodes.b.rules[0].when 1: the check pan may have given no answer here, " + cure}},
+		{"both lead on", pan("registry", failing+without) + branch("true == input.x && "+read), []string{"nodes.b.rules[0].when 20: the check pan may have failed or given no answer here, " + cure}},
+		{"a failed check leads elsewhere", pan("registry", `,"on_failed":"done"`) + branch(read), nil},
+		{"a test before", pan("registry", failing+without) + branch("!steps.pan.passed", read), nil},
+		{"a test of the status before", pan("registry", failing+without) + branch("steps.pan.status == 'failed'", read), nil},
+		{"a test of another check before", pan("registry", failing) + `"two":{"type":"check","provider":"loose","on_failed":"next","next":"c"},` + strings.Replace(branch("!steps.two.passed", read), `"b"`, `"c"`, 1) + `,"b":{"type":"branch","rules":[{"when":"input.x","next":"c"}],"else":"two"}`, []string{
+			"nodes.c.rules[1].when 1: the check pan may have failed here, " + cure,
+		}},
+		{"a test in the condition", pan("registry", failing+without) + branch("steps.pan.passed && "+read, read+" || !steps.pan.passed"), nil},
+		{"optional access", pan("registry", failing+without) + branch("steps.pan.?data.?score.orValue(0.0) > 0.5"), nil},
+		{"optional access to the field only", pan("registry", failing+without) + branch("steps.pan.data.?score.orValue(0.0) > 0.5"), []string{
+			"nodes.b.rules[0].when 1: the check pan may have failed here, and steps.pan.data may be missing then: write steps.pan.?data, or test steps.pan.passed first",
+		}},
+		{"optional access to the field of a source that may be down", pan("registry", without) + branch("steps.pan.data.?score.orValue(0.0) > 0.5"), nil},
+		{"a question whether it is there", pan("registry", without) + branch("has(steps.pan.data.score) && "+read), nil},
+		{"a value that need not be there", pan("registry", failing) + branch("steps.pan.data.note == 'x'"), []string{
+			"nodes.b.rules[0].when 1: the check pan may have failed here, and steps.pan.data may be missing then: write steps.pan.?data, or test steps.pan.passed first",
+		}},
+		{"a provider that requires nothing", pan("loose", failing+without) + branch(read), nil},
+		{"a provider that is not known", pan("unknown", failing+without) + branch(read), nil},
+		{"a value that every answer has", pan("scorer", failing) + branch(read), nil},
+		{"a value that every answer has, without an answer", pan("scorer", failing+without) + branch(read), []string{"nodes.b.rules[0].when 1: the check pan may have given no answer here, " + cure}},
+		{"a fallback that need not give it", pan("scorer", failing+`,"fallback":"registry"`) + branch(read), []string{"nodes.b.rules[0].when 1: the check pan may have failed here, " + cure}},
+		{"a source that says that it is down", pan("source", without) + branch("!steps.pan.data.source_ok"), nil},
+		{"a template", pan("registry", failing) + `"b":{"type":"check","provider":"unknown","with":{"a":{"b":["x","é ${'' + steps.pan.data.id}"]}},"next":"done"}`, []string{
+			"nodes.b.with.a.b[1] 10: the check pan may have failed here, and steps.pan.data.id may be missing then: write steps.pan.?data.?id.orValue(...), or test steps.pan.passed first",
+		}},
+		{"a template after a test", pan("registry", failing) + `"b":{"type":"branch","rules":[{"when":"steps.pan.passed","next":"c"}],"else":"done"},"c":{"type":"check","provider":"unknown","with":{"a":"${steps.pan.data.id}"},"next":"done"}`, nil},
+		{"the next visit is another one", pan("registry", `,"on_failed":"ask"`) + branch(read) + `,"ask":{"type":"consent","text":"Again?","on_declined":"done","next":"pan"}`, nil},
+		{"after a reviewer", pan("registry", `,"on_failed":"ask"`) + branch(read) + `,"ask":{"type":"review","on_reject":"done","next":"b"}`, []string{"nodes.b.rules[0].when 1: the check pan may have failed here, " + cure}},
+	} {
+		if diff := cmp.Diff(row.want, problems(t, workflowOf(t, row.nodes))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", row.name, diff)
+		}
+	}
+}
+
+func TestFactsNeedNoTestOfTheirChecks(t *testing.T) {
+	d := workflowOf(t, `"pan":{"type":"check","provider":"registry","on_failed":"next","next":"done"}`)
+	d.Subject = &verification.SubjectFields{Name: "steps.pan.data.id"}
+	d.Compare = []verification.Comparison{{Fact: "Number", Of: []string{"steps.pan.data.id", "input.id"}}}
+	if got := problems(t, d); got != nil {
+		t.Errorf("problems %q, want none: a fact that a run does not have is not given", got)
+	}
+}
+
+func TestAnOlderVersionNeedsWhatItReads(t *testing.T) {
+	for _, row := range []struct {
+		name, on, when string
+		want           []string
+	}{
+		{"a plain read", "next", "steps.pan.data.score > 0.5 && steps.pan.data.id == 'x'", []string{"", "id", "score"}},
+		{"a tested read", "next", "steps.pan.passed && steps.pan.data.score > 0.5", nil},
+		{"an optional read", "next", "steps.pan.?data.?score.orValue(0.0) > 0.5", nil},
+		{"a read of optional data", "next", "steps.pan.data.?score.orValue(0.0) > 0.5", []string{""}},
+		{"a check that ends the run", "fail", "steps.pan.data.score > 0.5", nil},
+	} {
+		d := workflowOf(t, `"pan":{"type":"check","provider":"registry","on_failed":"`+row.on+`","next":"b"},
+			"b":{"type":"branch","rules":[{"when":"`+row.when+`","next":"done"}],"else":"done"}`)
+		p, err := verification.Restore("w", verification.Version{Definition: d}, language)
+		if err != nil {
+			t.Fatalf("%s: %v", row.name, err)
+		}
+		_, r, err := verification.Decide(p, verification.Run{ID: "r"}, verification.Start{ReferenceID: "a"}, time.Unix(0, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request, err := p.Request("t", r)
+		if diff := cmp.Diff(row.want, request.Needs); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", row.name, err, diff)
+		}
+	}
+}
+
+func TestTheSearchForMissingValuesIsBounded(t *testing.T) {
+	var nodes strings.Builder
+	for i := range 240 {
+		fmt.Fprintf(&nodes, `,"c%d":{"type":"check","provider":"registry","on_failed":"next","next":"b%d"}`, i, i)
+		rules := make([]string, 4)
+		for k := range rules {
+			rules[k] = fmt.Sprintf(`{"when":"steps.c%d.data.score > %d.0 && input.a","next":"done"}`, i*k/4, k)
+		}
+		fmt.Fprintf(&nodes, `,"b%d":{"type":"branch","rules":[%s],"else":"c%d"}`, i, strings.Join(rules, ","), i+1)
+	}
+	d := workflowOf(t, `"pan":{"type":"check","provider":"registry","next":"c0"},"c240":{"type":"review","next":"done"}`+nodes.String())
+	p, err := verification.Compile(t.Context(), "w", verification.Version{Definition: d}, language, nil, scored())
+	if err == nil || len(p.Warnings()) > 1 {
+		t.Errorf("Compile = %v with warnings %v, want problems and at most one warning", err, p.Warnings())
+	}
+}
