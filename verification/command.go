@@ -23,8 +23,10 @@ type RecordResult struct {
 	Outcome   CheckOutcome
 	Data      Data
 	Screening *ScreeningResult // nil if the check has screened nobody
-	Handle    string           // of a pending result
-	PollAfter time.Duration    // of a pending result; 0 means the node's poll interval
+	// Cleared are the decisions by which the request had cleared hits: see Clearances.
+	Cleared   []Clearance
+	Handle    string        // of a pending result
+	PollAfter time.Duration // of a pending result; 0 means the node's poll interval
 }
 
 // RecordFailure records that a provider was called and returned no result. A
@@ -126,12 +128,15 @@ type ReturnProposal struct {
 }
 
 // RecordHits records hits that a later version of a list has for a check of a completed
-// run. Hits that the run knows change nothing.
+// run, or hits that it left out. Hits and clearances that the run knows change nothing.
 type RecordHits struct {
 	Node        NodeID // of a check that the run has made
 	List        string
 	ListVersion string
 	Hits        []Hit
+	Overruled   bool        // as in HitsFound
+	LeftOut     []Hit       // ScreeningResult.Cleared
+	Cleared     []Clearance // as in RecordResult
 }
 
 // DecideHit records what a reviewer says about a hit, while the run needs a verdict. Unlike

@@ -51,10 +51,10 @@ func (d *decision) result(c RecordResult) {
 		}
 		d.recordPending(c, n)
 	case OutcomePassed:
-		d.add(ResultRecorded{Node: c.Node, Passed: true, Data: c.Data, Screening: c.Screening.recorded()})
+		d.add(ResultRecorded{Node: c.Node, Passed: true, Data: c.Data, Screening: c.Screening.recorded(c.Cleared)})
 		d.goTo(n.Next)
 	case OutcomeFailed:
-		d.add(ResultRecorded{Node: c.Node, Data: c.Data, Screening: c.Screening.recorded()})
+		d.add(ResultRecorded{Node: c.Node, Data: c.Data, Screening: c.Screening.recorded(c.Cleared)})
 		if to, ok := route(n.OnFailed, n.Next); ok {
 			d.goTo(to)
 			return

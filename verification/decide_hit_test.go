@@ -144,52 +144,6 @@ func TestAnEntryThatHasChangedIsANewHit(t *testing.T) {
 	}
 }
 
-func TestAHitIsClearedForWhomItWasComparedWith(t *testing.T) {
-	d := desk()
-	edit("pan", func(n *verification.Node) { n.With = verification.Data(`{"number":"${pan}"}`) })(&d)
-	j := begin(t, d, "").submit(consents)
-	j.screened(verification.ScreeningResult{List: "sanctions", Hits: []verification.Hit{{ID: "e-1", Digest: "1"}, {ID: "e-2"}, {ID: "e-3"}}}).found("e-4")
-	asked, err := j.program.RequestAgain(tenantID, j.run, "pan")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := clearedOf(j.run, asked.With); got != nil {
-		t.Errorf("before any decision %v are cleared", got)
-	}
-	j.do(decides("pan", "e-1", "1", verification.MatchOther)).do(decides("pan", "e-2", "", verification.MatchSame)).
-		do(decides("pan", "e-3", "", verification.MatchUnsure)).do(decides("pan", "e-4", "", verification.MatchOther))
-	want := []verification.ClearedHit{{List: "sanctions", Entry: "e-1", Digest: "1"}, {List: "sanctions", Entry: "e-4"}}
-	if diff := cmp.Diff(want, clearedOf(j.run, asked.With)); diff != "" {
-		t.Errorf("cleared (-want +got):\n%s", diff)
-	}
-	asked.With["number"] = "another"
-	if got := clearedOf(j.run, asked.With); len(got) > 0 {
-		t.Errorf("for another person %v are cleared", got)
-	}
-	asked.With["number"] = "ABCDE1234F"
-	j.do(decides("pan", "e-1", "1", verification.MatchSame))
-	if diff := cmp.Diff(want[1:], clearedOf(j.run, asked.With)); diff != "" {
-		t.Errorf("cleared after another decision (-want +got):\n%s", diff)
-	}
-}
-
-// Two checks may ask the same of one list.
-func TestAHitThatOneCheckDoesNotClearIsNotCleared(t *testing.T) {
-	j := begin(t, screening("a", "b"), "")
-	for range 2 {
-		j.screened(verification.ScreeningResult{List: "sanctions", Hits: []verification.Hit{{ID: "e-1"}}})
-	}
-	j.do(verification.RecordHits{Node: "a", List: "sanctions", Hits: []verification.Hit{{ID: "e-2"}}}) // so that it needs a verdict
-	j.do(decides("a", "e-1", "", verification.MatchOther))
-	if got := clearedOf(j.run, nil); len(got) != 1 {
-		t.Errorf("cleared are %v, want the hit: both checks ask the same", got)
-	}
-	j.do(decides("b", "e-1", "", verification.MatchSame))
-	if got := clearedOf(j.run, nil); len(got) != 0 {
-		t.Errorf("cleared are %v, want none", got)
-	}
-}
-
 func TestADecisionCountsForItsVisitOnly(t *testing.T) {
 	d := define("screen", nodes{"screen": checkNode("Screening", "review"), "review": reviewNode("Manual review", "done"), "done": endNode()})
 	edit("review", func(n *verification.Node) { n.OnReject = "screen" })(&d)
@@ -199,8 +153,8 @@ func TestADecisionCountsForItsVisitOnly(t *testing.T) {
 	if h := j.card("screen").Hits(); len(h) != 1 || h[0].Decision.Match != "" {
 		t.Errorf("on the second visit the hits are %+v, want one that is not decided", h)
 	}
-	if got := clearedOf(j.run, nil); len(got) != 1 {
-		t.Errorf("cleared are %v, want the hit of the first visit", got)
+	if got := clearedOf(j.run, nil); len(got) != 0 {
+		t.Errorf("after a rejection %v are cleared, want none", got)
 	}
 }
 
@@ -213,11 +167,6 @@ func TestOnlyAPrintForTheFileHasHitDecisions(t *testing.T) {
 			}
 		}
 	}
-}
-
-func clearedOf(r verification.Run, with map[string]any) []verification.ClearedHit {
-	cleared, _ := r.DecidedHits(with)
-	return cleared
 }
 
 func TestAnApprovalOfAListedPersonNeedsNotes(t *testing.T) {

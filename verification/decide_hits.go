@@ -4,8 +4,6 @@
 package verification
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -22,21 +20,28 @@ func (d *decision) recordHits(c RecordHits) error {
 		return InvalidField("run", "node_id", "the run has made no check at this node")
 	}
 	known := s.hitsOn(clean(c.List))
-	hits := make([]Hit, 0, min(len(c.Hits), maxHits))
-	for _, h := range c.Hits {
+	cleared, unfounded := clearedBy(clean(c.List), clean(c.ListVersion), c.LeftOut, c.Cleared)
+	found := slices.Concat(c.Hits, unfounded)
+	hits := make([]Hit, 0, min(len(found), maxHits))
+	for _, h := range found {
 		h = h.cleaned()
 		if len(hits) < maxHits && !slices.ContainsFunc(known, h.unchanged) {
 			known, hits = append(known, h), append(hits, h)
 		}
 	}
 	if len(hits) > 0 {
-		d.add(HitsFound{Node: c.Node, List: clean(c.List), ListVersion: clean(c.ListVersion), Hits: hits})
+		d.add(HitsFound{Node: c.Node, List: clean(c.List), ListVersion: clean(c.ListVersion), Hits: hits, Overruled: c.Overruled})
+	}
+	cleared = slices.DeleteFunc(cleared, func(c Clearance) bool { return slices.ContainsFunc(s.Cleared, c.same) })
+	if len(cleared) > 0 {
+		d.add(HitsCleared{Node: c.Node, Cleared: cleared})
 	}
 	return nil
 }
 
-// recorded returns what a run keeps of the result; nil if there is none.
-func (r *ScreeningResult) recorded() *Screening {
+// recorded returns what a run keeps of the result of a screening that left out the hits which
+// some of the decisions clear; nil if there is none.
+func (r *ScreeningResult) recorded(by []Clearance) *Screening {
 	if r == nil {
 		return nil
 	}
@@ -44,6 +49,9 @@ func (r *ScreeningResult) recorded() *Screening {
 	for _, h := range r.Hits {
 		s.Hits = append(s.Hits, h.cleaned())
 	}
+	var unfounded []Hit
+	s.Cleared, unfounded = clearedBy(s.List, s.ListVersion, r.Cleared, by)
+	s.Hits = append(s.Hits, unfounded...)
 	return s
 }
 
@@ -92,7 +100,9 @@ const (
 type HitDecision struct {
 	HitDecided
 	At    time.Time
-	Visit int // of the check: a decision counts for the hits of this visit only
+	Visit int // of the check: the decision is on a hit of this visit
+
+	seq int // of the event in the history, 1 for the first
 }
 
 // hit returns the hit that was decided.
@@ -141,38 +151,11 @@ func (d *decision) decideHit(c DecideHit) error {
 }
 
 // decided keeps a decision in place of an earlier one on the same hit.
-func (s *Step) decided(f HitDecided, at time.Time) {
-	others := slices.DeleteFunc(slices.Clone(s.HitDecisions), func(d HitDecision) bool { return d.hit() == f.hit() })
-	s.HitDecisions = append(others, HitDecision{HitDecided: f, At: at, Visit: s.Visits})
+func (s *Step) decided(f HitDecided, at time.Time, seq int) {
+	newest := HitDecision{HitDecided: f, At: at, Visit: s.Visits, seq: seq}
+	others := slices.DeleteFunc(slices.Clone(s.HitDecisions), func(d HitDecision) bool { return d.replacedBy(newest) })
+	s.HitDecisions = append(others, newest)
 }
 
-// DecidedHits returns the hits that reviewers have decided for a check that is asked with:
-// hits of any check of the run that was asked the same. A hit that some decision does not
-// clear is kept.
-func (r Run) DecidedHits(with map[string]any) (cleared, kept []ClearedHit) {
-	asked := ""
-	for _, s := range r.Steps {
-		for _, d := range s.HitDecisions {
-			if asked == "" {
-				asked = AskedDigest(with)
-			}
-			switch {
-			case d.Asked == "" || d.Asked != asked:
-			case d.Match == MatchOther:
-				cleared = append(cleared, d.hit())
-			default:
-				kept = append(kept, d.hit())
-			}
-		}
-	}
-	return slices.DeleteFunc(cleared, func(h ClearedHit) bool { return slices.Contains(kept, h) }), kept
-}
-
-// AskedDigest identifies what a check is asked; empty if it cannot be encoded.
-func AskedDigest(with map[string]any) string {
-	text, err := NewData(with)
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprintf("%x", sha256.Sum256(text))
-}
+// replacedBy reports whether two decisions are on the same hit.
+func (d HitDecision) replacedBy(newest HitDecision) bool { return d.hit() == newest.hit() }

@@ -87,6 +87,8 @@ type Screening struct {
 	Hits        []Hit  `json:"hits,omitempty"`
 	// Total is how many hits were found; 0 for no more than Hits.
 	Total int `json:"total,omitempty"`
+	// Cleared are the hits that were left out, with the decisions that cleared them.
+	Cleared []Clearance `json:"cleared,omitempty"`
 }
 
 // DispatchFailed records a dispatch without a result.
@@ -188,13 +190,23 @@ type ProposalReturned struct {
 }
 
 // HitsFound records that a later version of a list has entries like the person or
-// company that a check of the completed run has screened. It flags the step of the
-// check, and the run needs a verdict again.
+// company that a check of the completed run has screened, or that the check had such
+// hits, see Overruled. It flags the step of the check, and the run needs a verdict again.
 type HitsFound struct {
 	Node        NodeID `json:"node"`
 	List        string `json:"list"`
 	ListVersion string `json:"list_version"`
 	Hits        []Hit  `json:"hits"`
+	// Overruled says that the run had the hits before, of that version, and left them out
+	// because of decisions that no longer count.
+	Overruled bool `json:"overruled,omitempty"`
+}
+
+// HitsCleared records that hits of a later version of a list were left out, with the decisions
+// that cleared them. It changes neither flags nor verdicts.
+type HitsCleared struct {
+	Node    NodeID      `json:"node"`
+	Cleared []Clearance `json:"cleared"`
 }
 
 // Hit is an entry of a list that is like a person or company.
@@ -293,6 +305,7 @@ func (VerdictRecorded) kind() string   { return "verdict_recorded" }
 func (VerdictProposed) kind() string   { return "verdict_proposed" }
 func (ProposalReturned) kind() string  { return "proposal_returned" }
 func (HitsFound) kind() string         { return "hits_found" }
+func (HitsCleared) kind() string       { return "hits_cleared" }
 func (HitDecided) kind() string        { return "hit_decided" }
 func (Completed) kind() string         { return "completed" }
 func (Failed) kind() string            { return "failed" }

@@ -193,7 +193,7 @@ func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
 		decodeAs[ResultPending], decodeAs[CallbackReceived], decodeAs[PollFailed], decodeAs[DispatchFailed], decodeAs[ResultUnavailable],
 		decodeAs[CustomerAwaited], decodeAs[JourneyOpened], decodeAs[DocumentUploaded], decodeAs[CustomerSubmitted], decodeAs[BranchTaken],
 		decodeAs[ReviewAsked], decodeAs[VerdictRecorded], decodeAs[VerdictProposed], decodeAs[ProposalReturned], decodeAs[HitsFound],
-		decodeAs[HitDecided], decodeAs[Failed], decodeAs[Expired], decodeAs[Cancelled],
+		decodeAs[HitDecided], decodeAs[HitsCleared], decodeAs[Failed], decodeAs[Expired], decodeAs[Cancelled],
 		decodeAs[NoteAdded], decodeAs[Assigned], decodeAs[ReviewDueSoon],
 	} {
 		if f, err := decode(kind, raw); f != nil {

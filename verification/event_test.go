@@ -106,6 +106,14 @@ func facts() map[string]struct {
 			},
 			`{"node":"pan","list":"sanctions","entry":"e-1","digest":"cd","match":"other","reason":"another year","asked":"ef","by":"asha","identity":"verifyd#asha"}`,
 		},
+		"hits_cleared": {
+			verification.HitsCleared{Node: "pan", Cleared: []verification.Clearance{{
+				List: "sanctions", ListVersion: "ab", Hit: verification.Hit{ID: "e-1", Name: "Ivan", Score: 0.9}, Asked: "ef",
+				Run: runID, Node: "list", Visit: 1, At: at, By: "asha", Identity: "verifyd#asha",
+			}}},
+			`{"node":"pan","cleared":[{"list":"sanctions","list_version":"ab","hit":{"id":"e-1","name":"Ivan","score":0.9},"asked":"ef",` +
+				`"run":"` + string(runID) + `","node":"list","visit":1,"at":"2026-03-02T12:00:00Z","by":"asha","identity":"verifyd#asha"}]}`,
+		},
 		"completed": {verification.Completed{Node: "done"}, `{"node":"done"}`},
 		"failed": {
 			verification.Failed{Node: "pan", Error: verification.RunError{Code: verification.CodeCheckFailed, Check: "pan", Message: "No."}, Cause: "x"},

@@ -90,7 +90,7 @@ func (r *Run) evolve(e Event) {
 		if r.Assignment.To.Person.Is(Person{f.Identity, f.By}) { // another person must confirm it
 			r.Assignment = Assignment{}
 		}
-		r.Proposal = verdictOf(VerdictRecorded(f), e.At)
+		r.Proposal, r.proposalAt = verdictOf(VerdictRecorded(f), e.At), r.Seq
 		r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision, Proposed: true})
 	case ProposalReturned:
 		r.Proposal = Verdict{}
@@ -103,7 +103,9 @@ func (r *Run) evolve(e Event) {
 		r.Verdict, r.Proposal, r.HadHits = Verdict{}, Verdict{}, true
 		r.withStep(f.Node, func(s *Step) { s.Rescreened = append(slices.Clip(s.Rescreened), f) })
 	case HitDecided:
-		r.withStep(f.Node, func(s *Step) { s.decided(f, e.At) })
+		r.withStep(f.Node, func(s *Step) { s.decided(f, e.At, r.Seq) })
+	case HitsCleared:
+		r.withStep(f.Node, func(s *Step) { s.clear(f.Cleared) })
 	case NoteAdded:
 		r.annotations++
 		r.lastNote = f
@@ -229,7 +231,10 @@ func verdictOf(f VerdictRecorded, at time.Time) Verdict {
 }
 
 func (r *Run) judged(f VerdictRecorded, at time.Time) {
-	r.Verdict = verdictOf(f, at)
+	r.Verdict, r.judgedAt, r.proposedAt = verdictOf(f, at), r.Seq, 0
+	if r.Proposal.Decision == f.Decision {
+		r.proposedAt = r.proposalAt
+	}
 	r.Proposal, r.Assignment = Verdict{}, Assignment{}
 	if f.Node == "" {
 		return
@@ -291,7 +296,9 @@ func (s *Step) answer(f ResultRecorded, at time.Time) {
 	}
 	recovered := s.Failures > s.overcome || f.Passed && s.failedBefore
 	s.finish(status, f.Data, at)
-	s.Screening = f.Screening
+	if s.Screening = f.Screening; s.Screening != nil {
+		s.clear(s.Screening.Cleared)
+	}
 	s.flags.recovered, s.overcome = recovered, s.Failures
 	s.Recovered, s.failedBefore = s.Recovered || recovered, s.failedBefore && !f.Passed
 }

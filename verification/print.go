@@ -123,7 +123,7 @@ func MakePrint(id RunID, history []Event, now time.Time) Report {
 	r.Flags, r.Concerns, r.Notes, r.ResolvedAt, r.Proposal, r.Run.Outcome = nil, nil, "", time.Time{}, Verdict{}, ""
 	for i := range r.Cards {
 		c := &r.Cards[i]
-		if c.Rescreened, c.HitDecisions = nil, nil; c.Type != NodeReview {
+		if c.Rescreened, c.HitDecisions, c.Cleared = nil, nil, nil; c.Type != NodeReview {
 			continue
 		}
 		c.CompletedAt = time.Time{}

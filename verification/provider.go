@@ -29,7 +29,8 @@ type CheckRequest struct {
 	// whose provider describes its data has none, unless it is older than this rule.
 	Needs []string
 	// Cleared are hits that reviewers have decided to be other people or companies than the
-	// one that the check screens. A provider that screens leaves them out of its hits.
+	// one that the check screens. A provider that screens leaves them out of its hits, and
+	// returns those that it left out in ScreeningResult.Cleared.
 	Cleared []ClearedHit
 	// CallbackURL is where the vendor may report the result of this dispatch. It is
 	// empty unless the provider is a CallbackReceiver.
@@ -69,6 +70,9 @@ type ScreeningResult struct {
 	Hits        []Hit  // the best first
 	// Total is how many hits were found, if Hits has only the best; else 0.
 	Total int
+	// Cleared are the hits that were left out because CheckRequest.Cleared has them: all of
+	// them, so that the run records which decisions it rests on.
+	Cleared []Hit
 	// NotCompared says what of the person or company could not be compared with the list;
 	// empty if everything was.
 	NotCompared []string

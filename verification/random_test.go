@@ -201,6 +201,8 @@ func anyEvent(t *rapid.T) verification.Event {
 		verification.ProposalReturned{Node: node, Decision: decision, Reason: "other", Identity: "ravi"},
 		verification.HitsFound{Node: node, List: "sanctions", Hits: []verification.Hit{{ID: "a", Score: 0.9}}},
 		verification.HitDecided{Node: node, List: "sanctions", Entry: "a", Match: verification.MatchOther},
+		verification.HitsFound{Node: node, List: "sanctions", Hits: []verification.Hit{{ID: "b"}}, Overruled: true},
+		verification.HitsCleared{Node: node, Cleared: []verification.Clearance{{List: "sanctions", Hit: verification.Hit{ID: "b"}, Run: "other", At: at}}},
 		verification.Completed{Node: node},
 		verification.Failed{Node: node},
 		verification.Expired{},

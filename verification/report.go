@@ -99,6 +99,9 @@ type Card struct {
 	Screening *Screening `json:"-"`
 	// HitDecisions are the decisions of reviewers on Hits. The API does not show them.
 	HitDecisions []HitDecision `json:"-"`
+	// Cleared are the hits that the check left out, on all visits and in later versions of the
+	// list, with the decisions that cleared them. The API does not show who made them.
+	Cleared []Clearance `json:"-"`
 	// DataSchema describes Data: as the providers of a check do, or with the labels of a
 	// form. Only printed reports and the pages of reviewers have it.
 	DataSchema DataSchema `json:"-"`
@@ -168,7 +171,7 @@ func (r Run) card(s Step, d Decision) Card {
 	c := Card{
 		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label,
 		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(),
-		Rescreened: s.Rescreened, Screening: s.Screening, HitDecisions: s.decisions(),
+		Rescreened: s.Rescreened, Screening: s.Screening, HitDecisions: s.decisions(), Cleared: s.Cleared,
 	}
 	c.Status, c.Sentences = r.cardStatus(s, d)
 	switch {

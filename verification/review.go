@@ -4,6 +4,7 @@ package verification
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -108,6 +109,7 @@ const (
 	CauseRecovered  Cause = "recovered"   // the step recovered from a failure
 	CauseDispatches Cause = "dispatches"  // it was dispatched three or more times
 	CauseRescreened Cause = "rescreened"  // a later version of a list has a hit
+	CauseOverruled  Cause = "overruled"   // a hit was cleared by a decision that no longer counts
 	CauseProposal   Cause = "proposal"    // a verdict is proposed; it flags no step
 )
 
@@ -115,7 +117,7 @@ const (
 func Causes() []Cause {
 	return []Cause{
 		CauseReviewStep, CauseSource, CauseAnalysis, CauseOptedOut, CauseLocation, CauseConsent, CauseRecovered, CauseDispatches,
-		CauseRescreened, CauseProposal,
+		CauseRescreened, CauseOverruled, CauseProposal,
 	}
 }
 
@@ -144,7 +146,8 @@ func (s Step) causes() (causes []stepCause) {
 		{CauseConsent, s.flags.noConsent, s.earlier.noConsent},
 		{CauseRecovered, s.flags.recovered, s.earlier.recovered},
 		{CauseDispatches, s.Dispatches >= flaggedDispatches, false},
-		{CauseRescreened, len(s.Rescreened) > 0, false},
+		{CauseRescreened, slices.ContainsFunc(s.Rescreened, func(f HitsFound) bool { return !f.Overruled }), false},
+		{CauseOverruled, slices.ContainsFunc(s.Rescreened, func(f HitsFound) bool { return f.Overruled }), false},
 	} {
 		if c.last || c.earlier {
 			causes = append(causes, stepCause{c.cause, !c.last})

@@ -54,6 +54,10 @@ type Run struct {
 	lastNote    NoteAdded // the last event, if that is a note; a reminder does not count
 	reminded    time.Time // the beginning of the last review that had a reminder
 
+	// The lengths of the history at the newest verdict, at its proposal (0 for none), and at
+	// Proposal.
+	judgedAt, proposedAt, proposalAt int
+
 	steps ownership // of Steps
 }
 
@@ -99,6 +103,9 @@ type Step struct {
 	Rescreened []HitsFound
 	// HitDecisions are the newest decisions on the hits of all visits, oldest first.
 	HitDecisions []HitDecision
+	// Cleared are the hits that a check left out, of all visits and of later versions of a list,
+	// with the decisions that cleared them, oldest first. Each is there once.
+	Cleared []Clearance
 
 	failedBefore bool // on an earlier visit, and no visit has passed since
 	unavailable  bool // on the last visit

@@ -32,7 +32,7 @@ func SentenceKeys() (keys []string) {
 		switch c {
 		case CauseSource, CauseAnalysis, CauseOptedOut, CauseLocation, CauseConsent, CauseRecovered:
 			keys = append(keys, string(c), earlierPrefix+string(c))
-		case CauseReviewStep, CauseDispatches, CauseRescreened: // of a step, not of a visit
+		case CauseReviewStep, CauseDispatches, CauseRescreened, CauseOverruled: // of a step, not of a visit
 			keys = append(keys, string(c))
 		case CauseProposal: // of a run
 		}
@@ -80,6 +80,8 @@ func (s Sentence) String() string {
 		return "The step was dispatched three or more times."
 	case string(CauseRescreened):
 		return "A later version of the list has a new hit."
+	case string(CauseOverruled):
+		return "A hit was cleared by a decision that no longer counts."
 	case string(CauseProposal):
 		return "A second reviewer must confirm the proposed verdict."
 	case sentenceUnfinished:

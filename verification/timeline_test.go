@@ -42,6 +42,9 @@ func TestTheTimelineOfEveryRecordedHistory(t *testing.T) {
 			if e.Visit > 0 {
 				fmt.Fprintf(&b, " | visit %d", e.Visit)
 			}
+			for _, c := range e.Cleared {
+				fmt.Fprintf(&b, " | %s cleared by %s", c.Hit.Name, c.By)
+			}
 			if !e.Next.IsZero() {
 				fmt.Fprintf(&b, " | next %s", e.Next.Format("15:04:05"))
 			}
@@ -128,7 +131,7 @@ func timelineKinds() []view.TimelineKind {
 		view.TimelineOptedOut, view.TimelineBranched, view.TimelineElse, view.TimelineReview,
 		view.TimelineApproved, view.TimelineRejected, view.TimelineProposedApproval, view.TimelineProposedRejection,
 		view.TimelineSentBack, view.TimelineHitsFound, view.TimelineMatches, view.TimelineHitSame,
-		view.TimelineHitOther, view.TimelineHitUnsure, view.TimelineCompleted, view.TimelineFailed,
+		view.TimelineHitOther, view.TimelineHitUnsure, view.TimelineHitsCleared, view.TimelineHitsOverruled, view.TimelineCompleted, view.TimelineFailed,
 		view.TimelineExpired, view.TimelineCancelled,
 		view.TimelineNote, view.TimelineAssigned, view.TimelineUnassigned, view.TimelineEscalated, view.TimelineDueSoon,
 	}

@@ -51,6 +51,20 @@ type Card struct {
 	VisitsOmitted int         `json:"visits_omitted,omitzero"`
 	// Rescreened are the hits that later versions of a list had.
 	Rescreened []verification.HitsFound `json:"rescreened,omitempty"`
+	// Cleared are the hits that the check left out.
+	Cleared []Cleared `json:"cleared,omitempty"`
+}
+
+// Cleared is a hit that a check left out, because a reviewer had decided it. It does not say who.
+type Cleared struct {
+	List        string           `json:"list"`
+	ListVersion string           `json:"list_version,omitempty"`
+	Hit         verification.Hit `json:"hit"`
+	// RunID and NodeID say where the hit was decided: the run may be the same one.
+	RunID     verification.RunID  `json:"run_id"`
+	NodeID    verification.NodeID `json:"node_id"`
+	Visit     int                 `json:"visit"` // of the check of that run, 1 for the first
+	DecidedAt Timestamp           `json:"decided_at"`
 }
 
 // CardVisit is an earlier visit of a step.
@@ -83,7 +97,7 @@ func newCard(c verification.Card) Card {
 	return Card{
 		NodeID: c.NodeID, Type: c.Type, Key: c.Key, Label: c.Label, Status: c.Status, Reason: c.Reason,
 		StartedAt: Timestamp{c.StartedAt}, CompletedAt: Timestamp{c.CompletedAt}, Dispatches: c.Dispatches, Data: c.Data,
-		Visits: newVisits(c.Visits), VisitsOmitted: c.VisitsOmitted, Rescreened: withoutDigests(c.Rescreened),
+		Visits: newVisits(c.Visits), VisitsOmitted: c.VisitsOmitted, Rescreened: withoutDigests(c.Rescreened), Cleared: newCleared(c.Cleared),
 	}
 }
 
@@ -97,6 +111,16 @@ func withoutDigests(all []verification.HitsFound) []verification.HitsFound {
 		}
 	}
 	return all
+}
+
+func newCleared(all []verification.Clearance) (cleared []Cleared) {
+	for _, c := range all {
+		c.Hit.Digest = ""
+		cleared = append(cleared, Cleared{
+			List: c.List, ListVersion: c.ListVersion, Hit: c.Hit, RunID: c.Run, NodeID: c.Node, Visit: c.Visit, DecidedAt: Timestamp{c.At},
+		})
+	}
+	return cleared
 }
 
 func newVisits(all []verification.CardVisit) (visits []CardVisit) {

@@ -26,6 +26,7 @@ type cardView struct {
 	Visited, Hidden string
 	Line            string // the first values in one line
 	Hits            []hitView
+	Cleared         []clearedView
 	AllValues       string // the title of the values below the hits
 	Asked           dataTable
 	AskedTitle      string
@@ -88,7 +89,7 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 			v.At = s.At(card.CompletedAt)
 		}
 		v.of, v.status = card.Type, card.Status
-		v.Hits = s.hits(rec, card, asked[card.NodeID].With)
+		v.Hits, v.Cleared = s.hits(rec, card, asked[card.NodeID].With), s.cleared(rec, card)
 		v.cardData = s.cardData(rec, card, card.Data)
 		v.Line = v.Table.line()
 		v.AllValues, v.AskedTitle = s.say("card.values"), s.say("card.asked")

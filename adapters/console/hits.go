@@ -77,6 +77,29 @@ func (s session) hits(rec engine.RunRecord, card verification.Card, asked verifi
 	return all
 }
 
+// clearedView is a hit that a check left out.
+type clearedView struct {
+	Text      string
+	URL, Link string // of the run with the decision; empty if it is this one
+}
+
+// cleared returns the hits that a check left out.
+func (s session) cleared(rec engine.RunRecord, card verification.Card) (all []clearedView) {
+	for _, c := range card.Cleared {
+		v := clearedView{Text: s.clearedBy(c)}
+		if c.Run != rec.Report.Run.ID {
+			v.URL, v.Link = s.Base+"/runs/"+string(c.Run), s.say("hit.cleared.run")
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// clearedBy says who cleared a hit, and when.
+func (s session) clearedBy(c verification.Clearance) string {
+	return s.say("hit.cleared", isolate(cmp.Or(c.Hit.Name, c.Hit.ID)), isolate(s.person(c.By)), s.At(c.At).Text)
+}
+
 // hitID returns the id of the section of a hit: names of nodes and entries may have any
 // character.
 func hitID(node verification.NodeID, list, entry, digest string) string {

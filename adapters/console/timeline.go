@@ -54,6 +54,9 @@ func (s session) timelineLine(rec engine.RunRecord, e view.TimelineEntry) timeli
 	if e.Count > 1 {
 		l.Notes = append(l.Notes, s.say("timeline.times", e.Count, s.At(e.Until).Text))
 	}
+	for _, cleared := range e.Cleared {
+		l.Notes = append(l.Notes, s.clearedBy(cleared))
+	}
 	if !e.Next.IsZero() {
 		l.Notes = append(l.Notes, s.say("timeline.next", s.At(e.Next).Text))
 	}
@@ -70,7 +73,7 @@ func (s session) happened(e view.TimelineEntry) string {
 		return s.say(key, label, isolate(e.Provider))
 	case view.TimelineRetried:
 		return s.say(key, label, isolate(e.Provider), e.Number)
-	case view.TimelineUploaded, view.TimelineHitsFound:
+	case view.TimelineUploaded, view.TimelineHitsFound, view.TimelineHitsOverruled:
 		return s.say(key, label, isolate(e.Field))
 	case view.TimelineMatches:
 		return s.count(key, e.Number, label)
@@ -91,7 +94,7 @@ func (s session) happened(e view.TimelineEntry) string {
 		view.TimelinePassed, view.TimelineNotPassed, view.TimelineNoResult,
 		view.TimelineUnavailable, view.TimelineAwaited, view.TimelineOpened,
 		view.TimelineSubmitted, view.TimelineConsented, view.TimelineDeclined,
-		view.TimelineOptedOut, view.TimelineReview, view.TimelineFailed:
+		view.TimelineOptedOut, view.TimelineReview, view.TimelineFailed, view.TimelineHitsCleared:
 	}
 	return s.say(key, label)
 }
@@ -114,7 +117,7 @@ func toneOf(k view.TimelineKind) web.Tone {
 		view.TimelineUnavailable, view.TimelineCancelled, view.TimelineHitSame:
 		return web.Bad
 	case view.TimelineReview, view.TimelineSentBack, view.TimelineDeclined, view.TimelineOptedOut,
-		view.TimelineEscalated, view.TimelineDueSoon, view.TimelineHitsFound, view.TimelineMatches, view.TimelineNoResult, view.TimelinePollFailed:
+		view.TimelineEscalated, view.TimelineDueSoon, view.TimelineHitsFound, view.TimelineHitsOverruled, view.TimelineMatches, view.TimelineNoResult, view.TimelinePollFailed:
 		return web.Warning
 	}
 	return web.Neutral

@@ -298,6 +298,20 @@ func (l *layout) cardHits(c verification.Card, t tone) (blocks []block) {
 		}
 		blocks = append(blocks, l.cardEntry(entry{key: cmp.Or(h.Name, h.ID), value: value}, t, limitText)...)
 	}
+	return append(blocks, l.cardCleared(c, t)...)
+}
+
+// cardCleared are the hits that a check left out, with the decisions that cleared them. Only a
+// report for the file has them.
+func (l *layout) cardCleared(c verification.Card, t tone) (blocks []block) {
+	for _, cleared := range c.Cleared {
+		if blocks == nil {
+			blocks = l.cardHead("Hits that were decided before, and left out", t)
+		}
+		value := matchWord(verification.MatchOther) + ", by " + cmp.Or(cleared.By, "a client of the API") + " on " + l.time(cleared.At) +
+			"\nIn the run " + string(cleared.Run)
+		blocks = append(blocks, l.cardEntry(entry{key: cmp.Or(cleared.Hit.Name, cleared.Hit.ID), value: value}, t, limitText)...)
+	}
 	return blocks
 }
 

@@ -71,6 +71,8 @@ func describe(f verification.Fact) string {
 		return verdict(verification.VerdictRecorded{Decision: "sent back", By: f.By, Identity: f.Identity, Node: f.Node})
 	case verification.HitsFound:
 		return fmt.Sprintf("%s, %d in version %.12s of %s", f.Node, len(f.Hits), f.ListVersion, f.List)
+	case verification.HitsCleared:
+		return fmt.Sprintf("%s, %d left out", f.Node, len(f.Cleared))
 	case verification.HitDecided:
 		return fmt.Sprintf("%s, %s of %s: %s by %s", f.Node, f.Entry, f.List, f.Match, cmp.Or(f.By, "a program"))
 	case verification.NoteAdded:

@@ -18,7 +18,7 @@ import (
 func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKind, late func(callResult)) (o callResult, here bool) {
 	w := s.run.Wait
 	n, _ := s.program.Node(w.Node)
-	request, err := e.request(ctx, s)
+	request, cleared, err := e.request(ctx, s)
 	if ctx.Err() != nil {
 		return callResult{}, true
 	}
@@ -55,7 +55,7 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 			return callResult{command: failed(err), entered: r.Entered, lacking: lacking}
 		}
 		return callResult{command: verification.RecordResult{
-			Node: w.Node, Dispatch: w.Dispatch, Outcome: r.Result.Outcome, Data: data, Screening: r.Result.Screening,
+			Node: w.Node, Dispatch: w.Dispatch, Outcome: r.Result.Outcome, Data: data, Screening: r.Result.Screening, Cleared: cleared,
 			Handle: r.Result.Handle, PollAfter: r.Result.PollAfter,
 		}, entered: r.Entered}
 	}
@@ -78,21 +78,20 @@ func observedOutcome(o verification.CheckOutcome, err error) string {
 	return "error"
 }
 
-// request renders the request to the provider. Templates over a large run wait for a
-// slot, as in decide.
-func (e *Engine) request(ctx context.Context, s *session) (verification.CheckRequest, error) {
+// request renders the request to the provider, and returns the decisions by which its hits are
+// cleared. Templates over a large run wait for a slot, as in decide.
+func (e *Engine) request(ctx context.Context, s *session) (r verification.CheckRequest, cleared []verification.Clearance, err error) {
 	release, err := e.admit(ctx, s, s.run.Size() > largeRun)
 	if err != nil {
-		return verification.CheckRequest{}, err
+		return r, nil, err
 	}
 	defer release()
-	r, err := s.program.Request(s.ref.Tenant, s.run)
-	if err != nil {
-		return r, err
+	if r, err = s.program.Request(s.ref.Tenant, s.run); err != nil {
+		return r, nil, err
 	}
-	r.Cleared = e.cleared(ctx, s, r)
+	cleared = e.clear(ctx, s, &r)
 	r.CallbackURL, err = e.callbackURL(s)
-	return r, err
+	return r, cleared, err
 }
 
 // providerCall returns the call of a provider that a task needs. A provider that is polled

@@ -63,11 +63,11 @@ func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verificati
 	if err := e.loadProgram(ctx, s); err != nil {
 		return err
 	}
-	result, err := e.readCallback(ctx, s, receiver, c)
+	result, cleared, err := e.readCallback(ctx, s, receiver, c)
 	if err != nil {
 		return err
 	}
-	command, err := callbackCommand(w, result, c)
+	command, err := callbackCommand(w, result, cleared, c)
 	if err != nil {
 		return err
 	}
@@ -75,13 +75,14 @@ func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verificati
 	return err
 }
 
-// readCallback has the provider read a callback.
+// readCallback has the provider read a callback. It also returns the decisions by which hits are
+// cleared.
 func (e *Engine) readCallback(
 	ctx context.Context, s *session, p verification.CallbackReceiver, c verification.Callback,
-) (verification.CheckResult, error) {
-	request, err := e.request(ctx, s)
+) (verification.CheckResult, []verification.Clearance, error) {
+	request, cleared, err := e.request(ctx, s)
 	if err != nil {
-		return verification.CheckResult{}, err
+		return verification.CheckResult{}, nil, err
 	}
 	n, _ := s.program.Node(s.run.Wait.Node)
 	handle := s.run.Wait.Handle
@@ -94,7 +95,7 @@ func (e *Engine) readCallback(
 	if r.Err != nil {
 		e.refused(s, slog.LevelWarn, r.Err.Error())
 	}
-	return r.Result, r.Err
+	return r.Result, cleared, r.Err
 }
 
 // refused logs that a callback was not carried out.
@@ -105,7 +106,9 @@ func (e *Engine) refused(s *session, level slog.Level, reason string) {
 }
 
 // callbackCommand returns the command for the result of a callback.
-func callbackCommand(w verification.Wait, r verification.CheckResult, c verification.Callback) (verification.Command, error) {
+func callbackCommand(
+	w verification.Wait, r verification.CheckResult, cleared []verification.Clearance, c verification.Callback,
+) (verification.Command, error) {
 	if r.Outcome == verification.OutcomePending {
 		sum := sha256.Sum256(c.Body)
 		return verification.RecordCallback{WaitNumber: w.Number, Digest: hex.EncodeToString(sum[:16])}, nil
@@ -114,5 +117,7 @@ func callbackCommand(w verification.Wait, r verification.CheckResult, c verifica
 	if err != nil {
 		return nil, fmt.Errorf("the provider's data cannot be saved: %w", err)
 	}
-	return verification.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: r.Outcome, Data: data, Screening: r.Screening}, nil
+	return verification.RecordResult{
+		Node: w.Node, Dispatch: w.Dispatch, Outcome: r.Outcome, Data: data, Screening: r.Screening, Cleared: cleared,
+	}, nil
 }

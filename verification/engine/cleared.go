@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
@@ -11,49 +12,72 @@ import (
 	"github.com/verifyd/verifyd/verification/view"
 )
 
-// maxEarlier is how many runs with the reference id of a person, and how many with the number,
-// are read for their decisions on hits.
-const maxEarlier = 5
+const (
+	// maxEarlier is how many runs with decisions on hits are read: those with the reference id
+	// of a person, and those with the number. If there are more, no hit is cleared.
+	maxEarlier = 20
+	// maxCleared is how many hits are cleared for a request. Further ones come back.
+	maxCleared = 100
+)
 
-// searchDecided is the kind of the word of a run with a decision on a hit: what the check was
-// asked, and who the person is. No text that a person types has one.
-const searchDecided view.SearchKind = "decided"
+// The kinds of words of runs whose checks had hits: what the check was asked, and who the
+// person is. No text that a person types has one.
+const (
+	searchDecided view.SearchKind = "decided" // the run has decisions on the hits
+	searchCleared view.SearchKind = "cleared" // hits were cleared by such decisions
+)
 
-// cleared returns the hits that reviewers have cleared for the person or company of a request:
-// in the run itself and, if the engine has Options.SearchKey, in the newest runs of the same
-// person whose checks were asked the same. A hit that some of them keep is not cleared.
-func (e *Engine) cleared(ctx context.Context, s *session, r verification.CheckRequest) []verification.ClearedHit {
+// clear has a request leave out the hits that reviewers have cleared for its person or company,
+// and returns the decisions. If they cannot be read, it leaves out none.
+func (e *Engine) clear(ctx context.Context, s *session, r *verification.CheckRequest) []verification.Clearance {
 	n, _ := s.program.Node(r.Node)
 	p, _ := e.provider(s.ref.Tenant, n.Provider)
 	if _, screens := p.(verification.Rescreener); !screens {
 		return nil
 	}
-	cleared, kept := s.run.DecidedHits(r.With)
-	earlier, err := e.decidedBefore(ctx, s, verification.AskedDigest(r.With))
+	all, err := e.clearances(ctx, s, verification.AskedDigest(r.With))
 	if err != nil { // then the hits come back
-		e.log.Warn("the earlier decisions on hits cannot be read", "run", s.ref.Run, "tenant", s.ref.Tenant, "error", err)
+		e.log.Warn("the decisions on hits are not used", "run", s.ref.Run, "tenant", s.ref.Tenant, "error", err)
+		return nil
 	}
-	for _, run := range earlier {
-		also, not := run.DecidedHits(r.With)
-		cleared, kept = append(cleared, also...), append(kept, not...)
+	for _, c := range all {
+		if hit := c.Clears(); len(r.Cleared) < maxCleared && !slices.Contains(r.Cleared, hit) {
+			r.Cleared = append(r.Cleared, hit)
+		}
 	}
-	return slices.DeleteFunc(cleared, func(h verification.ClearedHit) bool { return slices.Contains(kept, h) })
+	return all
 }
 
-// decidedBefore returns the newest other runs of the person of a run that have decisions on hits
-// of checks that were asked the same.
+// clearances returns the decisions that clear hits of a check of a run that is asked the same:
+// in the run itself and, if the engine has Options.SearchKey, in other runs of the same person.
+func (e *Engine) clearances(ctx context.Context, s *session, asked string) ([]verification.Clearance, error) {
+	earlier, err := e.decidedBefore(ctx, s, asked)
+	if err != nil {
+		return nil, err
+	}
+	return verification.Clearances(slices.Concat([]verification.Run{s.run}, earlier), asked, s.run.Started.FourEyes), nil
+}
+
+var errTooManyDecided = errors.New("too many runs of the person have decisions on hits")
+
+// decidedBefore returns the other runs of the person of a run that have decisions on hits of
+// checks that were asked the same.
 func (e *Engine) decidedBefore(ctx context.Context, s *session, asked string) (runs []verification.Run, err error) {
 	if !e.Searches() || asked == "" {
 		return nil, nil
 	}
 	seen := []verification.RunID{s.ref.Run}
-	for _, word := range decidedWords(s.program, s.run, []string{asked}) {
-		found, err := e.ports.Store.List(ctx, s.ref.Tenant, store.RunQuery{
-			PageQuery: store.PageQuery{Limit: maxEarlier + 1}, Now: e.now(),
-			Keys: []store.SearchKey{e.searchKey(s.ref.Tenant, word.Kind, word.Text)},
-		})
+	for _, word := range personWords(searchDecided, s.program, s.run, []string{asked}) {
+		found, err := e.withWord(ctx, s.ref.Tenant, word, store.PageQuery{Limit: maxEarlier + 1}, "")
 		if err != nil {
 			return nil, err
+		}
+		others := found.Total
+		if slices.ContainsFunc(found.Data, func(one verification.Summary) bool { return one.ID == s.ref.Run }) {
+			others--
+		}
+		if others > maxEarlier {
+			return nil, errTooManyDecided
 		}
 		for _, other := range found.Data {
 			if slices.Contains(seen, other.ID) {
@@ -70,30 +94,49 @@ func (e *Engine) decidedBefore(ctx context.Context, s *session, asked string) (r
 	return runs, nil
 }
 
-// decidedWords returns the words of a run with decisions on hits, for each of what its checks
-// were asked. A person is the same with the same reference id, or the same number of the
-// subject: two customers may have one name and one birth date.
-func decidedWords(p verification.Program, r verification.Run, asked []string) (words []view.SearchWord) {
+// withWord returns a page of the runs that have a word, the newest first.
+func (e *Engine) withWord(
+	ctx context.Context, t verification.TenantID, w view.SearchWord, p store.PageQuery, status verification.Status,
+) (store.Page[verification.Summary], error) {
+	return e.ports.Store.List(ctx, t, store.RunQuery{
+		PageQuery: p, Status: status, Now: e.now(), Keys: []store.SearchKey{e.searchKey(t, w.Kind, w.Text)},
+	})
+}
+
+// personWords returns the words of a kind of a run, for each of what its checks were asked. A
+// person is the same with the same reference id, or with the same number of the subject, if the
+// tenant's system sends it. Two customers may have one name and one birth date, and a customer
+// may type the number of another one.
+func personWords(k view.SearchKind, p verification.Program, r verification.Run, asked []string) (words []view.SearchWord) {
+	if len(asked) == 0 {
+		return nil
+	}
 	people := []string{"reference " + r.Started.ReferenceID}
-	if number := view.SubjectOf(p, r).Number; number != "" {
-		people = append(people, "number "+number)
+	if number := view.InputNumber(p, r); number != "" {
+		people = append(people, "number of the input "+number)
 	}
 	for _, a := range asked {
 		for _, person := range people {
-			words = append(words, view.SearchWord{Kind: searchDecided, Text: a + " " + person})
+			words = append(words, view.SearchWord{Kind: k, Text: a + " " + person})
 		}
 	}
 	return words
 }
 
-// askedOf returns what the checks were asked whose hits are decided.
-func askedOf(r verification.Run) (asked []string) {
+// askedOf returns what the checks of a run were asked whose hits are decided, and whose hits
+// were cleared.
+func askedOf(r verification.Run) (decided, cleared []string) {
 	for _, s := range r.Steps {
 		for _, d := range s.HitDecisions {
-			if d.Asked != "" && !slices.Contains(asked, d.Asked) {
-				asked = append(asked, d.Asked)
+			if d.Asked != "" && !slices.Contains(decided, d.Asked) {
+				decided = append(decided, d.Asked)
+			}
+		}
+		for _, c := range s.Cleared {
+			if !slices.Contains(cleared, c.Asked) {
+				cleared = append(cleared, c.Asked)
 			}
 		}
 	}
-	return asked
+	return decided, cleared
 }

@@ -119,6 +119,9 @@ type Observer interface { //nolint:interfacebloat // one method for each metric
 	// RunRescreened counts a completed run that was screened again against a list; outcome
 	// is clear, flagged (it has a new hit) or failed.
 	RunRescreened(list, outcome string)
+	// RunRechecked counts a run with cleared hits whose decisions were looked up again; outcome
+	// is clear, flagged (a hit is not cleared any more) or failed.
+	RunRechecked(outcome string)
 }
 
 // Engine runs verification workflows. Make one with New; it is safe for concurrent
@@ -273,3 +276,4 @@ func (noop) NoticeSent(string)                            {}
 func (noop) RunPoisoned()                                 {}
 func (noop) RunLeft()                                     {}
 func (noop) RunRescreened(string, string)                 {}
+func (noop) RunRechecked(string)                          {}

@@ -1,4 +1,4 @@
-// What the runner calls: driving, expiries, notices and re-screening.
+// What the runner calls: driving, expiries, rechecks, notices and re-screening.
 
 package engine
 
@@ -30,6 +30,8 @@ func (h handler) Drive(j *runner.Job) {
 }
 
 func (h handler) Expire(ctx context.Context, w store.Work) error { return h.e.expireRun(ctx, w) }
+
+func (h handler) Recheck(ctx context.Context, w store.Work) error { return h.e.recheckRuns(ctx, w) }
 
 func (h handler) Webhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (string, error) {
 	workflow, err := h.e.store.Workflow(ctx, t, id)

@@ -307,6 +307,7 @@ func (o *observed) ProviderCalled(p, outcome string, _ time.Duration) { o.add("c
 func (o *observed) NoticeSent(outcome string)                         { o.add("notice", outcome) }
 
 func (o *observed) RunRescreened(list, outcome string) { o.add("rescreened", list, outcome) }
+func (o *observed) RunRechecked(outcome string)        { o.add("rechecked", outcome) }
 
 func TestAnObserverReceivesEachThingOnce(t *testing.T) {
 	s, o := newScreener("v1"), &observed{}

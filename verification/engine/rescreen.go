@@ -74,7 +74,9 @@ func (e *Engine) RecordHits(ctx context.Context, t verification.TenantID, id ver
 
 func (e *Engine) recordHits(ctx context.Context, s *session, c verification.RecordHits) (recorded bool, err error) {
 	before, err := e.command(ctx, s, c)
-	return err == nil && s.run.Seq > before.Seq, err
+	old, _ := before.Step(c.Node)
+	step, _ := s.run.Step(c.Node)
+	return err == nil && len(step.Rescreened) > len(old.Rescreened), err
 }
 
 // RescreenPasses returns the last pass over each list, of all tenants and hosts.
@@ -283,11 +285,11 @@ func (e *Engine) rescreenRun(ctx context.Context, pass store.RescreenPass, ref v
 		if len(found.NotCompared) > 0 {
 			partly = errors.Join(partly, fmt.Errorf("node %s: not everything was compared with the list", step.Node))
 		}
-		if len(found.Hits) == 0 {
+		if len(found.Hits)+len(found.Cleared) == 0 {
 			continue
 		}
 		recorded, err := e.recordHits(ctx, &session{ref: ref, admitted: true}, verification.RecordHits{
-			Node: step.Node, List: pass.List, ListVersion: found.ListVersion, Hits: found.Hits,
+			Node: step.Node, List: pass.List, ListVersion: found.ListVersion, Hits: found.Hits, LeftOut: found.Cleared, Cleared: found.cleared,
 		})
 		if err != nil {
 			return flagged, err
@@ -297,21 +299,28 @@ func (e *Engine) rescreenRun(ctx context.Context, pass store.RescreenPass, ref v
 	return flagged, partly
 }
 
+// screenedAgain is the result of screening again, and the decisions by which its hits are cleared.
+type screenedAgain struct {
+	verification.ScreeningResult
+	cleared []verification.Clearance
+}
+
 // rescreenStep calls the provider of a check that the run has made.
-func (e *Engine) rescreenStep(ctx context.Context, s *session, step verification.Step) (verification.ScreeningResult, error) {
+func (e *Engine) rescreenStep(ctx context.Context, s *session, step verification.Step) (screenedAgain, error) {
 	n, _ := s.program.Node(step.Node)
 	p, _ := e.provider(s.ref.Tenant, n.Provider)
 	provider, ok := p.(verification.Rescreener)
 	if !ok {
-		return verification.ScreeningResult{}, fmt.Errorf("the provider %q does not screen against lists", n.Provider)
+		return screenedAgain{}, fmt.Errorf("the provider %q does not screen against lists", n.Provider)
 	}
-	found := runner.CallWithin(ctx, e.timing(n), func(ctx context.Context) (verification.ScreeningResult, error) {
+	found := runner.CallWithin(ctx, e.timing(n), func(ctx context.Context) (screenedAgain, error) {
 		r, err := s.program.RequestAgain(s.ref.Tenant, s.run, step.Node)
 		if err != nil {
-			return verification.ScreeningResult{}, err
+			return screenedAgain{}, err
 		}
-		r.Cleared = e.cleared(ctx, s, r)
-		return provider.Rescreen(ctx, step.Rescreen, r)
+		cleared := e.clear(ctx, s, &r)
+		result, err := provider.Rescreen(ctx, step.Rescreen, r)
+		return screenedAgain{result, cleared}, err
 	})
 	if found.Entered {
 		e.activity.Leave()

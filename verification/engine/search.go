@@ -57,14 +57,12 @@ func (e *Engine) commitKeys(s *session, after verification.Run, events []verific
 	if !e.Searches() || !slices.ContainsFunc(events, changesWords) {
 		return nil
 	}
-	asked := askedOf(after)
-	if len(asked) == 0 && !s.program.Searches() {
+	decided, cleared := askedOf(after)
+	if len(decided)+len(cleared) == 0 && !s.program.Searches() {
 		return nil
 	}
-	words := view.SearchWords(s.program, after)
-	if len(asked) > 0 {
-		words = append(words, decidedWords(s.program, after, asked)...)
-	}
+	words := slices.Concat(view.SearchWords(s.program, after),
+		personWords(searchDecided, s.program, after, decided), personWords(searchCleared, s.program, after, cleared))
 	keys := e.searchKeysOf(s.ref.Tenant, words)
 	if len(keys) == 0 && s.run.Seq == 0 {
 		return nil // there are none to replace
@@ -74,9 +72,11 @@ func (e *Engine) commitKeys(s *session, after verification.Run, events []verific
 
 // changesWords reports whether an event may change the words of a run.
 func changesWords(e verification.Event) bool {
-	switch e.Fact.(type) {
-	case verification.Started, verification.CustomerSubmitted, verification.HitDecided:
+	switch f := e.Fact.(type) {
+	case verification.Started, verification.CustomerSubmitted, verification.HitDecided, verification.HitsCleared:
 		return true
+	case verification.ResultRecorded:
+		return f.Screening != nil && len(f.Screening.Cleared) > 0
 	}
 	return false
 }

@@ -251,13 +251,17 @@ func (e *Engine) save(
 			c.Hold = e.runner.Keeps(now, now)
 		}
 	}
+	recheck := needsRecheck(before, after)
+	if recheck {
+		c.Work[store.WorkKey{Kind: store.WorkRecheck}] = now
+	}
 	advance := store.WorkKey{Kind: store.WorkAdvance}
 	switch task := after.Task(now); {
 	case task.Kind == verification.TaskWait:
 		c.Work[advance], c.Hold = task.At, e.runner.Keeps(task.At, now)
 	case drivable(task) && l.held && e.lacks(s.ref.Tenant, after.Wait) == nil:
 		c.Work[advance], c.Hold = now.Add(e.opt.Lease), store.Leased
-		if l.young && announced == 0 && c.Keys == nil && before.Summary() == c.Summary {
+		if l.young && announced == 0 && c.Keys == nil && !recheck && before.Summary() == c.Summary {
 			c.Work, historyOnly = nil, true
 		}
 	case drivable(task):

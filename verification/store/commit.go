@@ -113,6 +113,7 @@ const (
 	WorkAdvance  WorkKind = "advance"  // drive the run
 	WorkAnnounce WorkKind = "announce" // send a notice of the run, see WorkKey.Seq
 	WorkExpire   WorkKind = "expire"   // record that a time has come, see Run.NextDue
+	WorkRecheck  WorkKind = "recheck"  // check whether the decisions still count by which hits were cleared
 )
 
 // RescreenWork returns the kind of work that screens completed runs again against a list.

@@ -3,8 +3,10 @@
 package view
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -37,9 +39,50 @@ func subjectOf(p verification.Program, r verification.Run, v verification.FactVa
 	}
 	return verification.Subject{
 		Name: first("name", "full_name", "customer_name"), BirthDate: first("dob", "birth_date", "date_of_birth"),
-		Number: first("pan", "number", "id_number"), Portrait: anyPortrait(def, r),
+		Number: first(numberKeys()...), Portrait: anyPortrait(def, r),
 	}
 }
+
+// InputNumber returns the number of the subject if the input alone says it, which the tenant's
+// system sends: empty if its expression reads anything else, such as an answer of the customer
+// or the data of a check, which may repeat the answer. Without `subject`, only the well-known
+// fields of the input count. It never fails.
+func InputNumber(p verification.Program, r verification.Run) string {
+	def := p.Version.Definition
+	var number any
+	if def.Subject != nil {
+		v := p.FactValues(r).Number
+		if len(v.Reads) > 0 && !slices.ContainsFunc(v.Reads, func(path string) bool { return !ofInput(path) }) {
+			number = v.Value
+		}
+	} else {
+		input := r.Started.Input.Map()
+		for _, key := range numberKeys() {
+			if number = input[key]; textOf(number) != "" {
+				break
+			}
+		}
+	}
+	switch number.(type) {
+	case string, json.Number, float64:
+	default:
+		return "" // a list or a boolean is no number of a person
+	}
+	text := full(number)
+	if utf8.RuneCountInString(text) > maxFactText {
+		return ""
+	}
+	return text
+}
+
+// ofInput reports whether an expression that reads the path reads the input.
+func ofInput(path string) bool {
+	rest, ok := strings.CutPrefix(path, "input")
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// numberKeys returns the well-known fields of the number of a subject.
+func numberKeys() []string { return []string{"pan", "number", "id_number"} }
 
 // anyPortrait returns the image of a well-known field, or else one of the front camera.
 func anyPortrait(def verification.Definition, r verification.Run) string {

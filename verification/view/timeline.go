@@ -33,6 +33,8 @@ type TimelineEntry struct {
 	// Text is what a person, a program or the workflow wrote: a cause, a reason, an outcome,
 	// notes, an error, or the names of hits. It may be empty.
 	Text string
+	// Cleared are the hits that a screening left out, with the decisions that cleared them.
+	Cleared []verification.Clearance
 	// Sentences are fixed ones: what flags an answer or a result of a step that was visited
 	// more than once, and why the run expired.
 	Sentences []verification.Sentence
@@ -83,6 +85,10 @@ const (
 	TimelineHitSame   TimelineKind = "hit_same"
 	TimelineHitOther  TimelineKind = "hit_other"
 	TimelineHitUnsure TimelineKind = "hit_unsure"
+	// Hits of a later version of a list were left out, see Cleared, or decisions that had cleared
+	// hits no longer count.
+	TimelineHitsCleared   TimelineKind = "hits_cleared"
+	TimelineHitsOverruled TimelineKind = "hits_overruled"
 
 	TimelineNote       TimelineKind = "note"
 	TimelineAssigned   TimelineKind = "assigned"
@@ -200,7 +206,13 @@ func (t *timeline) entry(f verification.Fact) TimelineEntry {
 	case verification.ProposalReturned:
 		return TimelineEntry{Kind: TimelineSentBack, Node: f.Node, Text: f.Notes, By: f.By, Reason: f.Reason}
 	case verification.HitsFound:
-		return TimelineEntry{Kind: TimelineHitsFound, Node: f.Node, Field: f.List, Text: t.found(f.List, f.Hits)}
+		kind := TimelineHitsFound
+		if f.Overruled {
+			kind = TimelineHitsOverruled
+		}
+		return TimelineEntry{Kind: kind, Node: f.Node, Field: f.List, Text: t.found(f.List, f.Hits)}
+	case verification.HitsCleared:
+		return TimelineEntry{Kind: TimelineHitsCleared, Node: f.Node, Cleared: f.Cleared}
 	case verification.HitDecided:
 		kind := TimelineHitUnsure
 		switch f.Match {
@@ -243,7 +255,10 @@ func (t *timeline) result(f verification.ResultRecorded) TimelineEntry {
 	if f.Passed {
 		e.Kind = TimelinePassed
 	}
-	if f.Screening == nil || len(f.Screening.Hits) == 0 {
+	if f.Screening == nil {
+		return e
+	}
+	if e.Cleared = f.Screening.Cleared; len(f.Screening.Hits) == 0 {
 		return e
 	}
 	found := t.found(f.Screening.List, f.Screening.Hits)

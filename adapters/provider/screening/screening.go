@@ -78,6 +78,7 @@ type searchWith struct {
 	FailAt      *float64                   `json:"fail_at"`
 	Topics      map[string]json.RawMessage `json:"policy"`
 	ClearOn     []string                   `json:"clear_on"`
+	Cleared     string                     `json:"cleared"` // "flag" or empty
 
 	policy policy
 	kinds  []names.Kind // as which the subject is searched
@@ -165,7 +166,7 @@ func (w searchWith) subject(kind names.Kind) Subject {
 }
 
 // Check searches a list for the name in the check's `with`. Without a hit the check
-// passes; an entry that reviewers have cleared is no hit. With one it passes with analysis_ok false, so that a reviewer decides, or fails,
+// passes; an entry that reviewers have cleared is no hit, but has analysis_ok false if the check says so. With a hit it passes with analysis_ok false, so that a reviewer decides, or fails,
 // as the thresholds and the policy say. A name that could not be compared as a whole has
 // analysis_ok false. If the list is too old, source_ok is false.
 func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
@@ -184,7 +185,7 @@ func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verifi
 	result := verification.CheckResult{Outcome: verification.OutcomePassed, Screening: found.result(w.List, list), Data: map[string]any{
 		"list": w.List, "list_version": list.Version, "list_date": list.Date.Format(time.RFC3339), "list_entries": list.Entries,
 		"score": score, "hits": hits, "hits_total": len(found.hits),
-		"analysis_ok": len(hits)+len(found.doubts) == 0, "source_ok": !old,
+		"analysis_ok": len(hits)+len(found.doubts) == 0 && (w.Cleared != "flag" || len(found.decided) == 0), "source_ok": !old,
 	}}
 	if len(found.noted) > 0 {
 		result.Data["noted"], result.Data["noted_total"] = best(found.noted), len(found.noted)
@@ -192,8 +193,8 @@ func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verifi
 	if len(found.cleared) > 0 {
 		result.Data["cleared"], result.Data["cleared_total"] = best(found.cleared), len(found.cleared)
 	}
-	if found.decided > 0 {
-		result.Data["cleared_hits"] = found.decided
+	if n := len(found.decided); n > 0 {
+		result.Data["cleared_hits"] = n
 	}
 	if len(found.doubts) > 0 {
 		result.Data["not_compared"] = found.doubts
@@ -210,7 +211,7 @@ type judged struct {
 	noted   []*match // shown only, by the policy
 	cleared []*match // of whom the check says that another birth date clears them
 	failed  bool     // one of the hits fails the check
-	decided int      // hits that reviewers have cleared
+	decided []*match // hits that reviewers have cleared
 	doubts  []string // what could not be compared
 }
 
@@ -220,6 +221,9 @@ func (j judged) result(name string, l *List) *verification.ScreeningResult {
 	for _, h := range best(j.hits) {
 		r.Hits = append(r.Hits, verification.Hit(h))
 	}
+	for _, h := range j.decided {
+		r.Cleared = append(r.Cleared, verification.Hit(h.Hit))
+	}
 	if len(j.hits) > len(r.Hits) {
 		r.Total = len(j.hits)
 	}
@@ -227,7 +231,7 @@ func (j judged) result(name string, l *List) *verification.ScreeningResult {
 }
 
 // search searches a list for whom a check screens, and judges what it finds. Hits that
-// reviewers have cleared are only counted.
+// reviewers have cleared are kept apart.
 func (p *Provider) search(w searchWith, name string, known []verification.ClearedHit) (list *List, old bool, found judged, err error) {
 	if list, old = p.lists.List(name, p.now()); list == nil {
 		problem := errors.New(ProviderName + ": with.list: there is no list of this name: the lists are " + orNone(p.lists.Names()))
@@ -249,7 +253,7 @@ func (p *Provider) search(w searchWith, name string, known []verification.Cleare
 		case t == noted:
 			found.noted = append(found.noted, m)
 		case slices.Contains(known, verification.ClearedHit{List: name, Entry: m.ID, Digest: m.Digest}):
-			found.decided++
+			found.decided = append(found.decided, m)
 		default:
 			found.hits = append(found.hits, m)
 			found.failed = found.failed || t == failed

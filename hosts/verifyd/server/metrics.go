@@ -38,6 +38,7 @@ type metrics struct {
 	bytes    *prometheus.GaugeVec
 	dates    *prometheus.GaugeVec
 	rescreen *prometheus.CounterVec
+	recheck  *prometheus.CounterVec
 }
 
 func newMetrics(build cli.Build) *metrics {
@@ -62,6 +63,7 @@ func newMetrics(build cli.Build) *metrics {
 		poisoned: counter("verifyd_runs_poisoned_total", "Runs that were ended because the hosts that executed them kept stopping.").WithLabelValues(),
 		left:     counter("verifyd_runs_left_total", "Times that this host left a run, or a callback, to other hosts, because it lacks what the next step needs.").WithLabelValues(),
 		requests: histogram("verifyd_http_request_seconds", "API requests, by route, method and status.", 0.0005, "route", "method", "status"),
+		recheck:  counter("verifyd_rechecked_runs_total", "Completed runs whose cleared hits this host checked again, by outcome: clear, flagged (a hit is cleared no longer) or failed.", "outcome"),
 		rescreen: counter("verifyd_rescreened_runs_total", "Completed runs that this host screened again, by outcome: clear, flagged (a new hit) or failed.", "list", "outcome"),
 		loads:    counter("verifyd_list_loads_total", "Attempts to load a list, by outcome: loaded, failed, or names_lost (the self-test did not find all names).", "list", "outcome"),
 		entries:  gauge("verifyd_list_entries", "Entries of the list in use.", "list"),
@@ -123,6 +125,9 @@ func (m *metrics) RunLeft() { m.left.Inc() }
 func (m *metrics) RunRescreened(list, outcome string) {
 	m.rescreen.WithLabelValues(list, outcome).Inc()
 }
+
+// RunRechecked counts a completed run whose cleared hits were checked again.
+func (m *metrics) RunRechecked(outcome string) { m.recheck.WithLabelValues(outcome).Inc() }
 
 // NoticeSent counts an attempt to send a notice.
 func (m *metrics) NoticeSent(outcome string) { m.notices.WithLabelValues(outcome).Inc() }

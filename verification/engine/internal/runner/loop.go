@@ -133,6 +133,7 @@ func (r *Runner) round() (next time.Time) {
 	do("take runs", func() (time.Time, error) { return r.take(ctx, &r.advances, now) })
 	do("take notices", func() (time.Time, error) { return r.take(ctx, &r.notices, now) })
 	do("take expiries", func() (time.Time, error) { return r.take(ctx, &r.expiries, now) })
+	do("take rechecks", func() (time.Time, error) { return r.take(ctx, &r.rechecks, now) })
 	if r.cfg.QueueInterval != 0 {
 		do("poll", func() (time.Time, error) { return now.Add(r.cfg.QueueInterval), nil })
 	}

@@ -29,6 +29,8 @@ const (
 	receiverNotices = 48  // to one receiver
 	maxExpiries     = 64  // expiries being recorded at once
 	tenantExpiries  = 16  // of one tenant
+	maxRechecks     = 8   // runs whose cleared hits are checked again at once
+	tenantRechecks  = 2   // of one tenant
 	// tenantShare divides a limit into the part that one tenant may use.
 	tenantShare = 4
 	// providerShare divides the calls into the part that one provider may use.
@@ -42,6 +44,9 @@ type Handler interface {
 	Drive(j *Job)
 	// Expire records an expiry. If that fails, it is repeated when the lease of the work ends.
 	Expire(ctx context.Context, w store.Work) error
+	// Recheck checks again whether hits are cleared. If it returns an error, it is repeated when
+	// the lease of the work ends.
+	Recheck(ctx context.Context, w store.Work) error
 	// Webhook returns the URL that the notices of a workflow are sent to.
 	Webhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (string, error)
 	// Notify makes one attempt to send a notice, and returns the error of the attempt.
@@ -84,6 +89,7 @@ type Runner struct {
 	advances  intake
 	notices   intake
 	expiries  intake
+	rechecks  intake
 	receivers receivers
 	batch     batch
 	left      leftRuns
@@ -104,6 +110,7 @@ func New(c Config) *Runner {
 		advances:  newIntake(store.WorkAdvance, jobs, max(1, jobs/tenantShare)),
 		notices:   newIntake(store.WorkAnnounce, maxNotices, tenantNotices),
 		expiries:  newIntake(store.WorkExpire, maxExpiries, tenantExpiries),
+		rechecks:  newIntake(store.WorkRecheck, maxRechecks, tenantRechecks),
 		receivers: receivers{},
 		left:      leftRuns{},
 	}
