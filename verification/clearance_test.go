@@ -245,3 +245,15 @@ func TestAReScreeningRecordsWhoClearedItsHits(t *testing.T) {
 		t.Errorf("the hit again = %s, want nothing", got)
 	}
 }
+
+// A run may be settled by the verdict of an earlier review step.
+func TestAVerdictThatCameBeforeADecisionClearsNothing(t *testing.T) {
+	d := define("first", nodes{
+		"first": reviewNode("First look", "screen"), "screen": checkNode("Screening", "second"), "second": reviewNode("Second look", "done"), "done": endNode(),
+	})
+	j := begin(t, d, "").approve("").screened(verification.ScreeningResult{List: "sanctions", Hits: []verification.Hit{{ID: "e-1"}}}).
+		do(decides("screen", "e-1", "", verification.MatchOther)).cancel()
+	if got := clearedOf(j.run, nil); j.decision() != verification.DecisionApprove || len(got) > 0 {
+		t.Errorf("the decision is %q, and cleared are %v; want approve and none", j.decision(), got)
+	}
+}

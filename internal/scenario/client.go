@@ -25,6 +25,8 @@ type Host interface {
 	Advance(ctx context.Context, d time.Duration) error
 	// Bearer returns a dashboard access token of a reviewer of Acme.
 	Bearer(reviewer string) (string, error)
+	// DecideHit decides the hit of an entry as the console does.
+	DecideHit(ctx context.Context, run, entry, match, reviewer string) error
 }
 
 // Client talks to one host.
@@ -63,6 +65,15 @@ func (c *Client) do(ctx context.Context, i item) error {
 	switch i := i.(type) {
 	case advance:
 		return c.host.Advance(ctx, i.by)
+	case decide:
+		run, err := c.names.fill(i.run)
+		if err == nil {
+			err = c.host.Advance(ctx, 0)
+		}
+		if err != nil {
+			return err
+		}
+		return c.host.DecideHit(ctx, run, i.entry, i.match, i.reviewer)
 	case webhook:
 		if err := c.host.Advance(ctx, 0); err != nil {
 			return err

@@ -16,6 +16,7 @@
 //	{"id": "<uuid run>", "...": ""}           the wanted body, if any
 //
 //	advance 31m                               advances the clock
+//	decide {run} e-1 other Asha               Asha decides the hit of the entry e-1 in the console
 //	webhook /hooks {"type": "run.completed", "...": ""}
 //	                                          the next webhook: its path and wanted body
 //	no webhook                                no further webhook arrived

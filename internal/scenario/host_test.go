@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
@@ -51,6 +52,7 @@ type host struct {
 	printer   *pdf.Printer
 	notifier  notifier
 	handler   atomic.Pointer[http.Handler] // of the service that serves
+	engine    atomic.Pointer[engine.Engine]
 }
 
 // URL returns its base URL.
@@ -66,6 +68,32 @@ func (h *host) Advance(ctx context.Context, d time.Duration) error {
 // Bearer issues an access token.
 func (h *host) Bearer(reviewer string) (string, error) {
 	return h.bearers.Issue(verification.Reviewer{Tenant: verification.TenantID(scenario.Names()["acme"]), Name: reviewer, Role: verification.RoleReviewer}, 24*time.Hour, h.clock.Now())
+}
+
+// DecideHit decides a hit.
+func (h *host) DecideHit(ctx context.Context, run, entry, match, reviewer string) error {
+	e, acme, id := h.engine.Load(), verification.TenantID(scenario.Names()["acme"]), verification.RunID(run)
+	record, err := e.RunRecord(ctx, acme, id)
+	if err != nil {
+		return err
+	}
+	for _, card := range record.Report.Cards {
+		for _, hit := range card.Hits() {
+			if hit.ID == entry {
+				return e.DecideHit(ctx, acme, id, verification.DecideHit{
+					Node: card.NodeID, List: hit.List, Entry: hit.ID, Digest: hit.Digest, Match: verification.HitMatch(match), By: reviewer, Identity: reviewer,
+				})
+			}
+		}
+	}
+	return fmt.Errorf("the run %s has no hit %s", run, entry)
+}
+
+// echo is a registry that repeats what it is asked.
+type echo struct{}
+
+func (echo) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+	return verification.CheckResult{Outcome: verification.OutcomePassed, Data: r.With}, nil
 }
 
 // verify verifies an access token.
@@ -111,7 +139,7 @@ func listen(t testing.TB, keys *token.Keys) *host {
 	t.Helper()
 	h := &host{clock: clock.NewManual(time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)), keys: keys, bearers: reviewer.NewIssuer(keys)}
 	h.providers = map[string]verification.Provider{
-		"sandbox": sandbox.New(h.clock.Sleep), screening.ProviderName: screensOnce{screening.NewProvider(lists(t), h.clock.Now)},
+		"sandbox": sandbox.New(h.clock.Sleep), screening.ProviderName: screensOnce{screening.NewProvider(lists(t), h.clock.Now)}, "echo": echo{},
 	}
 	var err error
 	h.printer, err = pdf.New(pdf.Options{})
@@ -134,7 +162,7 @@ func (h *host) serve(t testing.TB, store store.Store, documents verification.Doc
 		Store: store, Providers: h.providers, Expressions: expression.New(), Links: links, Clock: h.clock,
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Printer: h.printer, Notifier: h.notifier,
 		Documents: documents, Sanitize: media.Sanitize,
-	}, engine.Options{PublicURL: h.url, StartWait: 50 * time.Millisecond})
+	}, engine.Options{PublicURL: h.url, StartWait: 50 * time.Millisecond, SearchKey: []byte(strings.Repeat("k", 32))})
 	check(t, err)
 	_, err = bootstrap.Apply(t.Context(), h.bootstrap, e, store, func(verification.Tenant) {}) // as at each start of a host
 	check(t, err)
@@ -147,6 +175,7 @@ func (h *host) serve(t testing.TB, store store.Store, documents verification.Doc
 	<-e.Serving()
 	handler := httpapi.New(e, httpapi.Options{Bearers: h.verify, Signer: token.NewReports(h.keys)})
 	h.handler.Store(&handler)
+	h.engine.Store(e)
 	return func(timeout time.Duration) error {
 		cancel()
 		<-served
@@ -156,9 +185,12 @@ func (h *host) serve(t testing.TB, store store.Store, documents verification.Doc
 	}
 }
 
-// screensOnce is a provider without the methods for screening again. With them, a host looks
-// at its lists each minute, and conversations advance the clock by years.
-type screensOnce struct{ verification.Provider }
+// screensOnce is a provider that does not know its lists. If it did, a host would look at them
+// each minute, and conversations advance the clock by years.
+type screensOnce struct{ *screening.Provider }
+
+// ListVersions implements verification.Rescreener.
+func (screensOnce) ListVersions() map[string]string { return nil }
 
 // lists returns the list of the conversations.
 func lists(t testing.TB) *screening.Lists {

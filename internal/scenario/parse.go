@@ -49,6 +49,12 @@ type advance struct {
 	by time.Duration
 }
 
+// decide is a reviewer's decision on a hit, which the API does not have.
+type decide struct {
+	at
+	run, entry, match, reviewer string
+}
+
 // webhook is a wanted webhook; without a path, that there is none.
 type webhook struct {
 	at
@@ -115,11 +121,18 @@ func (p *parser) item() (item, error) {
 		p.next++
 		by, err := time.ParseDuration(rest)
 		return advance{at: where, by: by}, err
+	case word == "decide":
+		p.next++
+		words := strings.Fields(rest)
+		if len(words) != 4 {
+			return nil, fmt.Errorf("want decide RUN ENTRY MATCH REVIEWER, not %q", line)
+		}
+		return decide{at: where, run: words[0], entry: words[1], match: words[2], reviewer: words[3]}, nil
 	case isMethod(word) && strings.HasPrefix(rest, "/"):
 		p.next++
 		return p.exchange(exchange{at: where, method: word, path: rest})
 	}
-	return nil, fmt.Errorf("want a request, advance, webhook or no webhook, not %q", line)
+	return nil, fmt.Errorf("want a request, advance, decide, webhook or no webhook, not %q", line)
 }
 
 func (p *parser) exchange(e exchange) (item, error) {
@@ -166,7 +179,7 @@ func (p *parser) text() string {
 // begins reports whether a line is the first of an item.
 func begins(line string) bool {
 	word, rest, _ := strings.Cut(line, " ")
-	return line == "no webhook" || word == "webhook" || word == "advance" || isMethod(word) && strings.HasPrefix(rest, "/")
+	return line == "no webhook" || word == "webhook" || word == "advance" || word == "decide" || isMethod(word) && strings.HasPrefix(rest, "/")
 }
 
 func isMethod(word string) bool {
