@@ -43,6 +43,9 @@ func TestAnEntryThatReviewersClearedIsNoHit(t *testing.T) {
 			if err != nil || len(again.Hits) != c.hits || len(r.Screening.Hits) != c.hits {
 				t.Errorf("%d hits, and %d at the re-screening, %v; want %d", len(r.Screening.Hits), len(again.Hits), err, c.hits)
 			}
+			if len(again.Cleared) != 1-c.hits || len(r.Screening.Cleared) != 1-c.hits {
+				t.Errorf("%+v were left out, and %+v at the re-screening; want %d", r.Screening.Cleared, again.Cleared, 1-c.hits)
+			}
 			outcome, counted := verification.OutcomeFailed, any(nil)
 			if c.hits == 0 {
 				outcome, counted = verification.OutcomePassed, 1
@@ -52,6 +55,28 @@ func TestAnEntryThatReviewersClearedIsNoHit(t *testing.T) {
 			}
 			fits(t, p, request.With, r.Data)
 		})
+	}
+}
+
+func TestAClearedHitFlagsIfTheCheckSaysSo(t *testing.T) {
+	p := screening.NewProvider(screening.ListsOf("sanctions", screening.ListOf(viktor)), time.Now)
+	request := verification.CheckRequest{With: map[string]any{"list": "sanctions", "kind": "person", "name": "Viktor Zamoyskov", "fail_at": 0.9, "cleared": "flag"}}
+	first, err := p.Check(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Cleared = []verification.ClearedHit{{List: "sanctions", Entry: "viktor", Digest: first.Screening.Hits[0].Digest}}
+	for name, want := range map[string]bool{"Viktor Zamoyskov": false, "Asha Rao": true} {
+		request.With["name"] = name
+		r, err := p.Check(t.Context(), request)
+		if err != nil || r.Outcome != verification.OutcomePassed || r.Data["analysis_ok"] != want || len(r.Screening.Hits) != 0 {
+			t.Errorf("%s: %s with %v, %v; want passed and analysis_ok %t", name, r.Outcome, r.Data, err, want)
+		}
+		fits(t, p, request.With, r.Data)
+	}
+	request.With["cleared"] = "ignore"
+	if _, err := p.Check(t.Context(), request); err == nil {
+		t.Error("a check that ignores cleared hits is accepted")
 	}
 }
 
