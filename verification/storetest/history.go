@@ -252,6 +252,10 @@ const oddText = "Zoë said: \"100% <ok>\" & 'fine'\n\t漢字 🙂 \\ %s"
 // without the optional fields.
 func everyFact() []verification.Fact {
 	data := verification.Data(oddData)
+	cleared := []verification.Clearance{{
+		List: oddText, ListVersion: "ab", Hit: verification.Hit{ID: oddText, Name: oddText, Score: 0.5, Digest: "ab"}, Asked: "cd",
+		Run: runID(7), Node: "screen", Visit: 2, At: instant(time.Hour), By: oddText, Identity: oddText,
+	}}
 	return []verification.Fact{
 		verification.Started{
 			Workflow: onboarding, WorkflowName: oddText, Version: 7, VersionHash: "first", ReferenceID: oddText,
@@ -264,7 +268,7 @@ func everyFact() []verification.Fact {
 		verification.PollFailed{Node: "pan", Cause: oddText, PollAt: instant(2 * time.Minute)},
 		verification.ResultRecorded{Node: "pan", Passed: true, Data: data, Screening: &verification.Screening{
 			Total: 12,
-			List:  "sanctions", ListVersion: "ab", Hits: []verification.Hit{{ID: oddText}},
+			List:  "sanctions", ListVersion: "ab", Hits: []verification.Hit{{ID: oddText}}, Cleared: cleared,
 		}},
 		verification.ResultRecorded{Node: "pan"},
 		verification.DispatchFailed{Node: "pan", Cause: oddText, RetryAt: instant(3 * time.Minute)},
@@ -294,7 +298,8 @@ func everyFact() []verification.Fact {
 		verification.VerdictRecorded{Decision: verification.DecisionApprove},
 		verification.HitsFound{Node: "pan", List: "sanctions", ListVersion: "ab", Hits: []verification.Hit{
 			{ID: oddText, Name: oddText, Score: 0.25, Reasons: []string{oddText}},
-		}},
+		}, Overruled: true},
+		verification.HitsCleared{Node: "pan", Cleared: cleared},
 		verification.HitDecided{
 			Node: "pan", List: oddText, Entry: oddText, Digest: "ab", Match: verification.MatchOther, Reason: oddText, Asked: "cd", By: oddText, Identity: oddText,
 		},
