@@ -22,9 +22,14 @@ func (c *Comparer) Identify(a, b Registered) Match {
 		return c.Identify(b, a).mirrored()
 	}
 	best := Match{Score: -1}
-	for _, first := range a.readings {
-		for _, second := range b.readings {
-			if m := c.identify(first, second); m.Score > best.Score {
+	for i, first := range slices.Concat(a.readings, a.aliases) {
+		for j, second := range slices.Concat(b.readings, b.aliases) {
+			m := c.identify(first, second)
+			if i >= len(a.readings) || j >= len(b.readings) {
+				m.Score *= c.weights.AliasOnly
+				m.Notes = append(m.Notes, "only one of several names is compared")
+			}
+			if m.Score > best.Score {
 				best = m
 			}
 		}

@@ -57,7 +57,7 @@ func TestAnotherNameBesideTheNameIsRefused(t *testing.T) {
 			"asharao", "ASHARAO", "Asha bin Rao", "de Asha de Rao", "E. Rao", "Asha King", "Lachlan King", "Asha Prince", "Mohammed Asha", "आशा राव", "آشا راو", "عمر سعيد",
 			"Аша Рао", "阿莎 拉奥", "김민수 이", "Ñusta Quispe", "Thuy Vo", "Ivan Petrovich", "ivanpetrovich", "Asha Jr", "Sri Asha Rao", "O. Lê", "H. Do", "Asha\u200bRao", "asha\u00adrao", "Asha 2", "A5ha R4o",
 		} {
-			for _, text := range []string{other + " " + registered, registered + " " + other, name[0] + " " + other + " " + name[1], other + " " + name[1] + " " + name[0], registered + " (" + other + ")", other + ", " + registered, registered + "/" + other} {
+			for _, text := range []string{other + " " + registered, registered + " " + other, name[0] + " " + other + " " + name[1], other + " " + name[1] + " " + name[0], other + ", " + registered, registered + "/" + other} {
 				if m := identified(t, c, "person", text, registered); m.Score >= 0.5 || len(m.Notes) == 0 {
 					t.Errorf("%q is %q: %.3f %q, want a refusal", text, registered, m.Score, m.Notes)
 				}

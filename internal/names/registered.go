@@ -15,6 +15,7 @@ import (
 type Registered struct {
 	text     string // as it was given
 	readings []Name // what the text may mean; one is enough
+	aliases  []Name // the names of a text that has several; one is enough, too
 	parent   *Name  // the name after "son of"
 }
 
@@ -50,6 +51,11 @@ func (c *Comparer) ParseRegistered(kind Kind, text string) (Registered, error) {
 	out := Registered{text: given, readings: []Name{n}}
 	if err != nil || kind == Company {
 		return out, err
+	}
+	for _, alias := range aliases(head) {
+		if name, err := c.registered(kind, alias); err == nil && len(mainWords(name)) > 1 {
+			out.aliases = append(out.aliases, name)
+		}
 	}
 	if parent, err := c.registered(kind, tail); err == nil {
 		if r.child.MatchString(text) {

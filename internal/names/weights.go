@@ -27,7 +27,7 @@ type weights struct {
 
 	LatinSpelling, CompanySpelling, CompanyTyping, TypingErrorsFrom, TypingError, Misread float32
 
-	SameLeast, SameInitial, SameShortForm, MiddleMissing, PatronymicMissing, GenerationMissing, FormMissing, Refused float32
+	SameLeast, SameInitial, SameShortForm, MiddleMissing, PatronymicMissing, GenerationMissing, FormMissing, AliasOnly, Refused float32
 }
 
 // readWeights returns the weights of the table. It panics if the table does not have
