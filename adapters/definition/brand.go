@@ -63,10 +63,14 @@ func (b *bootstrapReader) links(p path, f linkFields) verification.PageLinks {
 		b.report(check(*value), slices.Clip(p), name)
 		return *value
 	}
+	phone := read("phone", f.Phone, verification.ValidatePhone)
+	if number, ok := verification.CleanPhone(phone); ok {
+		phone = number
+	}
 	return verification.PageLinks{
 		Privacy: read("privacy", f.Privacy, verification.ValidatePageURL),
 		Help:    read("help", f.Help, verification.ValidatePageURL),
 		Legal:   read("legal", f.Legal, verification.ValidatePageURL),
-		Phone:   read("phone", f.Phone, verification.ValidatePhone),
+		Phone:   phone,
 	}
 }

@@ -87,7 +87,7 @@ func TestAFileThatIsNotALogoIsReportedAtItsName(t *testing.T) {
 }
 
 func TestTheLinksOfATenantAreChecked(t *testing.T) {
-	tenant, err := readBrand(t, `links: {privacy: "https://acme.example/privacy?a=b#c", help: "http://help.example", legal: "https://acme.example/legal", phone: "+91 (22) 98765-432"}`, nil)
+	tenant, err := readBrand(t, `links: {privacy: "https://acme.example/privacy?a=b#c", help: "http://help.example", legal: "https://acme.example/legal", phone: "\u202a+91 (22)\u00a098765-432"}`, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -159,7 +159,7 @@ func TestTheTenantsLogoAndLinksAreOnEveryPage(t *testing.T) {
 	logo := verification.NewLogo("image/jpeg", []byte(picture(t, 40)))
 	tenant := verification.Tenant{
 		ID: enginetest.Tenant, Name: "Acme & Sons", Logo: logo,
-		Links: verification.PageLinks{Privacy: "https://acme.example/privacy?a=b&c", Help: "javascript:alert(1)", Phone: "+91 (22) 98765-432"},
+		Links: verification.PageLinks{Privacy: "https://acme.example/privacy?a=b&c", Help: "javascript:alert(1)", Phone: "\u202a+91 (22)\u00a098765-432\u202c"},
 	}
 	if err := s.Store.SaveTenant(t.Context(), tenant); err != nil {
 		t.Fatal(err)
