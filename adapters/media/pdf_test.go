@@ -84,6 +84,14 @@ func TestAPDFWithAPasswordIsRefused(t *testing.T) {
 	}
 }
 
+// The number of rounds of the hash of AES with 256 bits is in the data: a wrong bound shows in
+// one file of thirty.
+func TestEveryPDFAgainstCopyingIsTaken(t *testing.T) {
+	for range 250 {
+		accepted(t, encrypted(t, true, 256, ""))
+	}
+}
+
 func TestAPDFIsTakenIfReadersOpenIt(t *testing.T) {
 	plain := plainPage(t)
 	end := bytes.LastIndex(plain, []byte("startxref"))
