@@ -23,7 +23,8 @@ func FuzzSanitize(f *testing.F) {
 		f.Add(join([]byte("\n"), content))
 	}
 	for _, locked := range []string{"", "secret"} {
-		f.Add(encrypted(f, true, 256, locked))
+		f.Add(encrypted(f, true, 128, locked))
+		f.Add(revision6(f, locked))
 		f.Add(encrypted(f, false, 128, locked))
 	}
 	f.Add(revision5("secret"))
