@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 )
 
 // Program is a compiled version of a workflow, which Decide can run. Make one
@@ -261,12 +262,37 @@ func (v *validator) patterns(at string, fields InputFields, l ExpressionCompiler
 		if f.Pattern == "" {
 			continue
 		}
+		path := at + ".fields." + f.Name + ".pattern"
 		p, err := l.Pattern(f.Pattern)
 		if err != nil {
-			v.problem(at+".fields."+f.Name+".pattern", "%v", err)
+			v.problem(path, "%v", err)
 			continue
 		}
 		patterns[f.Name] = p
+		v.anchors(path, p)
 	}
 	return patterns
+}
+
+// anchors warns of a pattern that a part of an answer may match.
+func (v *validator) anchors(path string, p Pattern) {
+	a, ok := p.(Anchored)
+	if !ok || !v.inspects {
+		return
+	}
+	begin, end, whole := a.Anchored()
+	accepts, cure := "contains", "^ before and $ after the pattern"
+	switch {
+	case begin && end:
+		return
+	case begin:
+		accepts, cure = "begins with", "$ after the pattern"
+	case end:
+		accepts, cure = "ends with", "^ before the pattern"
+	}
+	if whole != "" && utf8.RuneCountInString(whole) <= maxLabel {
+		cure = whole
+	}
+	v.warnings = append(v.warnings, FieldError{Name: path, Message: fmt.Sprintf(
+		"an answer that only %s a match is accepted: write %s to match the whole answer, or .* where anything may be", accepts, cure)})
 }

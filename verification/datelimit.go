@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// DateLimitForm says what the min and max of a date field look like.
+const DateLimitForm = "must be a date as YYYY-MM-DD, today, or a number of years, months or days such as -18y, +6m or -30d"
+
 // maxDateOffset is the largest number of years, months or days in a date limit.
 const maxDateOffset = 100_000
 

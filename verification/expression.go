@@ -130,6 +130,14 @@ type Pattern interface {
 	MatchString(s string) bool
 }
 
+// Anchored is a Pattern that says whether it matches whole texts only.
+type Anchored interface {
+	Pattern
+	// Anchored reports whether every match begins with the text, and whether it ends with
+	// the text. whole is the pattern with the anchors that it lacks; empty if it is not known.
+	Anchored() (begin, end bool, whole string)
+}
+
 // Schema is a compiled JSON Schema.
 type Schema interface {
 	// Check returns the problems of d, by path below d; none if d is valid. Its

@@ -101,24 +101,25 @@ func (v *validator) inputField(path string, f InputField) {
 	}
 }
 
-// dateLimits checks the limits of a date field. Limits that depend on the day of the
-// answer are not compared.
+// dateLimits checks that the limits of a field are of its kind. Limits that depend on the
+// day of the answer are not compared.
 func (v *validator) dateLimits(path string, f InputField) {
-	check := func(name, limit string) {
-		const form = "must be a date as YYYY-MM-DD, today, or a number of years, months or days such as -18y, +6m or -30d"
-		_, ok := dateLimit(limit, time.Unix(0, 0))
-		v.check(path+"."+name, limit == "" || ok, form)
+	check := func(name, date string, number *float64) {
+		_, ok := dateLimit(date, time.Unix(0, 0))
+		switch f.Type {
+		case FieldDate:
+			v.check(path+"."+name, number == nil && (date == "" || ok), DateLimitForm)
+		case FieldNumber:
+			v.check(path+"."+name, date == "", "must be a number")
+		default:
+			v.check(path+"."+name, date == "" && number == nil, "is for fields of the types number and date")
+		}
 	}
-	if f.Type != FieldDate {
-		v.check(path+".min", f.MinDate == "", "must be a number")
-		v.check(path+".max", f.MaxDate == "", "must be a number")
-		return
-	}
-	check("min", f.MinDate)
-	check("max", f.MaxDate)
+	check("min", f.MinDate, f.Min)
+	check("max", f.MaxDate, f.Max)
 	_, errMin := time.Parse(time.DateOnly, f.MinDate)
 	_, errMax := time.Parse(time.DateOnly, f.MaxDate)
-	if errMin == nil && errMax == nil {
+	if f.Type == FieldDate && errMin == nil && errMax == nil {
 		v.check(path+".max", f.MinDate <= f.MaxDate, "must not be below min")
 	}
 }

@@ -31,6 +31,9 @@ const (
 	providerSchema  = "https://github.com/verifyd/verifyd/adapters/definition/provider.schema.json"
 )
 
+// dateLimit is the end of the location of the schema of a limit of a date.
+const dateLimit = "#/$defs/dateLimit"
+
 // maxListed is the number of names that a message lists.
 const maxListed = 24
 
@@ -78,7 +81,11 @@ func (f *form) collect(file string, root *tree, e *jsonschema.ValidationError, d
 	schema := f.parts[e.SchemaURL]
 	switch k := e.ErrorKind.(type) {
 	case *kind.Type:
-		d.add(file, at, p, wrongType(k, value))
+		message := wrongType(k, value)
+		if strings.HasSuffix(e.SchemaURL, dateLimit) {
+			message = verification.DateLimitForm
+		}
+		d.add(file, at, p, message)
 		d.discard(p, value)
 	case *kind.AdditionalProperties:
 		unknown := map[string]bool{}

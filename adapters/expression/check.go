@@ -107,9 +107,23 @@ func (n *node) compile(text string) (*expression, error) {
 	return e, nil
 }
 
-// check checks the types of an expression. Where CEL refuses a call, whole numbers
-// among its arguments become doubles, and check repeats.
+// check checks the types of an expression, and says what is wrong with them.
 func (n *node) check(parsed *cel.Ast, text string, paths map[int64]path) (*cel.Ast, error) {
+	checked, refused := n.typed(parsed, text)
+	if refused == nil {
+		return checked, nil
+	}
+	if message := n.operandTypes(text, refused.ExprID); message != "" {
+		refused.Message = message
+	} else if p, ok := paths[refused.ExprID]; ok {
+		refused.Message = p.String() + ": " + refused.Message + n.shapes.suggestion(p)
+	}
+	return nil, problem(text, refused)
+}
+
+// typed checks the types of an expression. Where CEL refuses a call, whole numbers
+// among its arguments become doubles, and typed repeats. It returns the first problem.
+func (n *node) typed(parsed *cel.Ast, text string) (*cel.Ast, *cel.Error) {
 	refused := map[int64]*cel.Error{}
 	for {
 		checked, issues := n.env.Check(parsed)
@@ -123,16 +137,10 @@ func (n *node) check(parsed *cel.Ast, text string, paths map[int64]path) (*cel.A
 			}
 		}
 		if len(refused) == before { // at most maxNodes repetitions
-			first := refused[issues.Errors()[0].ExprID]
-			if p, ok := paths[first.ExprID]; ok {
-				first.Message = p.String() + ": " + first.Message + n.shapes.suggestion(p)
-			} else if message := n.operandTypes(text, first.ExprID); message != "" {
-				first.Message = message
-			}
-			return nil, problem(text, first)
+			return nil, refused[issues.Errors()[0].ExprID]
 		}
 		if parsed, issues = n.env.Parse(text); issues.Err() != nil { // a check changes what was parsed
-			return nil, problem(text, issues.Errors()[0])
+			return nil, issues.Errors()[0]
 		}
 		useDoubles(parsed.NativeRep(), refused)
 	}

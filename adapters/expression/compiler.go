@@ -115,7 +115,7 @@ func (c *Compiler) Pattern(text string) (verification.Pattern, error) {
 	if err != nil {
 		return nil, errors.New(oneLine(err.Error()))
 	}
-	return re, nil
+	return pattern{re}, nil
 }
 
 // recovered turns a panic inside the libraries into an error.

@@ -2,6 +2,7 @@ package expression_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,13 @@ func FuzzCondition(f *testing.F) {
 	} {
 		f.Add(text)
 	}
+	for _, text := range []string{
+		`steps.pan.data.score > 1.0 || !steps.pan.passed`, `steps.pan.passed ? steps.pan.data.score > 1.0 : has(steps.pan.data.score)`,
+		`steps.pan.?data.?score.optMap(s, s > 1.0).orValue(steps.pan.data.score == 1.0)`, `[1].exists(x, steps.pan.data.score == x)`,
+		`steps.pan.status in ['failed'] && steps.pan.data["score"] == 1.0`, `steps.?pan.data.score.value() == 1`,
+	} {
+		f.Add(text)
+	}
 	s, d := reached(), declared()
 	d.Inspect = true
 	f.Fuzz(func(t *testing.T, text string) {
@@ -46,6 +54,7 @@ func FuzzCondition(f *testing.F) {
 		}
 		found := inspected(t, c, c)
 		holds, seen, err := c.Holds(s)
+		foretold(t, c, err)
 		if err != nil {
 			oneSentence(t, err)
 			return
@@ -59,6 +68,31 @@ func FuzzCondition(f *testing.F) {
 			t.Errorf("seen %v cannot be recorded: %v", seen, err)
 		}
 	})
+}
+
+// foretold checks that a condition that fails because the check pan, which has not passed,
+// lacks a field was expected to.
+func foretold(t *testing.T, c verification.Condition, err error) {
+	t.Helper()
+	f, ok := c.(verification.Foreseen)
+	if !ok {
+		t.Fatal("a condition is not foreseen")
+	}
+	for _, a := range f.Absences() {
+		f.Foresee(a, []verification.Condition{c})
+	}
+	if err == nil {
+		return
+	}
+	path, missing := strings.CutSuffix(err.Error(), " has no value")
+	field, ofPan := strings.CutPrefix(path, "steps.pan.data.")
+	if !missing || !ofPan || strings.ContainsAny(field, ".[") {
+		return
+	}
+	a := verification.Absence{Step: "pan", Field: field}
+	if p := f.Foresee(a, nil); len(p.Missing) == 0 || !slices.Contains(f.Absences(), a) {
+		t.Errorf("%v, which was not foreseen: %+v", err, p)
+	}
 }
 
 func FuzzTemplate(f *testing.F) {

@@ -174,6 +174,7 @@ type providerCall struct {
 	Handle       string `placeholder:"HANDLE" help:"Poll for the pending result with this handle."`
 	AllowPrivate bool   `name:"allow-private-networks" variable:"VERIFYD_ALLOW_PRIVATE_NETWORKS" help:"Allow private and loopback addresses."`
 	Tenant       string `placeholder:"TENANT" variable:"VERIFYD_TENANT" help:"Name or id of the tenant whose own provider is called."`
+	ShowBody     bool   `name:"show-body" help:"Print the response of a vendor that does not fit its declaration, with secrets as ***. It may have personal data."`
 	Zone         string `placeholder:"ZONE" help:"Time zone of the tenant, by which ages and expiries are judged, such as Asia/Kolkata (default UTC)."`
 	bootstrapFlag
 	secretsFlag
@@ -213,6 +214,11 @@ func (c providerCall) Run(ctx context.Context, s *session) error {
 	out.Outcome, out.Handle, out.Data = string(result.Outcome), result.Handle, result.Data
 	if err != nil {
 		out.Outcome, out.Error = "error", err.Error()
+	}
+	for i := range out.Requests {
+		if !c.ShowBody || err == nil {
+			out.Requests[i].Response = ""
+		}
 	}
 	if printed := s.printCall(out, c.JSON); printed != nil {
 		return printed
@@ -306,6 +312,9 @@ func (s *session) printCall(out callJSON, asJSON bool) error {
 			status = "responded with " + strconv.Itoa(x.Status)
 		}
 		fmt.Fprintf(s.stdout, "\n%s\n\n", status)
+		if x.Response != "" {
+			fmt.Fprintf(s.stdout, "%s\n\n", oneLine(x.Response))
+		}
 	}
 	data := ""
 	if out.Data != nil {

@@ -117,6 +117,40 @@ func TestAProviderIsCalledFromTheCommandLine(t *testing.T) {
 	}
 }
 
+func TestAResponseThatDoesNotFitCanBeShown(t *testing.T) {
+	const canary = "canary-22\"c9"
+	body := `{"result":"VALID","score":"high","token":"canary-22\"c9","key":"canary-22"}` + "\n\x1b[2J\xff" + strings.Repeat("x", 100_000)
+	vendor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := fmt.Fprint(w, body); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(vendor.Close)
+	env := map[string]string{
+		"VERIFYD_BOOTSTRAP": declaration(t, vendor.URL), "VERIFYD_SECRET_TOKEN": canary, "VERIFYD_ALLOW_PRIVATE_NETWORKS": "true",
+	}
+	args := []string{"provider", "call", "registry", "--with", `{"number":"x"}`}
+	const shown = `{"result":"VALID","score":"high","token":"***","key":"canary-22"}`
+	if stdout, _, _ := command(t, env, args...); strings.Contains(stdout, "high") {
+		t.Errorf("the response is shown although nobody asked:\n%.500s", stdout)
+	}
+	stdout, _, code := command(t, env, append(args, "--show-body")...)
+	if code != 1 || !strings.Contains(stdout, "\nresponded with 200\n\n"+shown+" ") || strings.ContainsRune(stdout, 0x1b) || len(stdout) > 70_000 {
+		t.Errorf("a response that does not fit: %d\n%.1000s", code, stdout)
+	}
+	if stdout, _, _ = command(t, env, append(args, "--show-body", "--json")...); !strings.Contains(stdout, `"response": "{\"result\":\"VALID\"`) || strings.Contains(stdout, "c9") {
+		t.Errorf("a response that does not fit, as JSON:\n%.1000s", stdout)
+	}
+	body = `{"result":"VALID","score":0.5}`
+	if stdout, _, code = command(t, env, append(args, "--show-body")...); code != 0 || strings.Contains(stdout, body) {
+		t.Errorf("a response that fits: %d\n%s", code, stdout)
+	}
+	body = `{"result":"VALID","score":"high"}`
+	if stdout, _, _ = command(t, env, append(args, "--show-body")...); !strings.HasSuffix(stdout, "\n"+body+"\n\noutcome  error\nerror    registry ("+vendor.URL+") responded with 200: data.score: it is not a number\n") {
+		t.Errorf("what does not fit is not named:\n%s", stdout)
+	}
+}
+
 func TestABuiltInCheckIsCalledWithoutABootstrapFile(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{

@@ -71,6 +71,17 @@ func (a *auth) apply(ctx context.Context, h http.Header) error {
 	return nil
 }
 
+// credentials returns what identifies the last request, without the scheme.
+func (a *auth) credentials() string {
+	if a.oauth != nil {
+		if last := a.oauth.cached(); last != nil {
+			return last.AccessToken
+		}
+		return ""
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(a.value, "Bearer "), "Basic ")
+}
+
 // renew drops a token that the vendor refused, and reports whether the request can be
 // sent with another one.
 func (a *auth) renew(h http.Header) bool {

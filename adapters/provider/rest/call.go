@@ -124,7 +124,7 @@ func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef
 	got, err := p.client.RoundTrip(made)
 	if err == nil && got.StatusCode == http.StatusUnauthorized && p.auth.renew(made.Header) {
 		_ = got.Body.Close() // it is not read
-		p.trace(r, run, vars, got.StatusCode, nil)
+		p.trace(r, run, vars, got.StatusCode, nil, nil)
 		if err := p.WaitTurn(ctx); err != nil {
 			return vendorResponse{}, fmt.Errorf("%w: %w", errNoTurn, err)
 		}
@@ -134,7 +134,7 @@ func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef
 		got, err = p.client.RoundTrip(made)
 	}
 	if err != nil {
-		p.trace(r, run, vars, 0, err)
+		p.trace(r, run, vars, 0, nil, err)
 		return vendorResponse{}, err
 	}
 	defer got.Body.Close()
@@ -142,7 +142,7 @@ func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef
 	if err == nil && int64(len(raw)) > p.limits.ResponseBytes {
 		err = &tooLarge{got.StatusCode, p.limits.ResponseBytes}
 	}
-	p.trace(r, run, vars, got.StatusCode, err)
+	p.trace(r, run, vars, got.StatusCode, raw, err)
 	if err != nil {
 		return vendorResponse{}, err
 	}

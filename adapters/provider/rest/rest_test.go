@@ -613,6 +613,9 @@ func TestATraceMasksSecrets(t *testing.T) {
 	if _, err := p.Check(t.Context(), request("valid")); err != nil {
 		t.Fatal(err)
 	}
+	if x := traced[0]; !strings.Contains(x.Response, `"VALID"`) {
+		t.Errorf("response = %s, want the body", x.Response)
+	}
 	changes := map[string]any{"limits.retries": 0, "auth": map[string]any{"header": map[string]any{"name": "X-Api-Key", "value": "${secret.TOKEN}"}}}
 	if p, err = rest.New("registry", v.declaration(changes), o); err != nil {
 		t.Fatal(err)
