@@ -106,10 +106,10 @@ func (v *validator) inputField(path string, f InputField) {
 func (v *validator) dateLimits(path string, f InputField) {
 	check := func(name, date string, number *float64) {
 		_, ok := dateLimit(date, time.Unix(0, 0))
-		switch f.Type {
-		case FieldDate:
+		switch {
+		case f.Type == FieldDate:
 			v.check(path+"."+name, number == nil && (date == "" || ok), DateLimitForm)
-		case FieldNumber:
+		case f.Type == FieldNumber:
 			v.check(path+"."+name, date == "", "must be a number")
 		default:
 			v.check(path+"."+name, date == "" && number == nil, "is for fields of the types number and date")

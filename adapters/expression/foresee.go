@@ -191,6 +191,7 @@ func (f *foresight) selected(x, operand ast.Expr, has bool) prospect {
 		}
 		f.missing = append(f.missing, x)
 		return fails
+	case isOpen:
 	}
 	return of&fails | f.condition(x)
 }

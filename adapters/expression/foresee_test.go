@@ -179,16 +179,6 @@ type explorer struct {
 	left    int
 }
 
-// answers are those of one check.
-var answers = []verification.Command{
-	verification.RecordResult{Outcome: verification.OutcomePassed, Data: verification.Data(`{"f":0}`)},
-	verification.RecordResult{Outcome: verification.OutcomePassed, Data: verification.Data(`{"f":5}`)},
-	verification.RecordResult{Outcome: verification.OutcomeFailed},
-	verification.RecordResult{Outcome: verification.OutcomeFailed, Data: verification.Data(`{"g":1}`)},
-	verification.RecordResult{Outcome: verification.OutcomeFailed, Data: verification.Data(`{"f":5}`)},
-	verification.RecordFailure{Permanent: true},
-}
-
 func (x *explorer) explore(t *testing.T, r verification.Run, depth int) {
 	if x.left--; x.left < 0 {
 		t.Fatal("a workflow has too many runs")

@@ -101,3 +101,31 @@ func TestAnAnchoredPatternMatchesNoPart(t *testing.T) {
 		t.Errorf("seed %d: %d patterns are anchored, want at least 10", seed, anchored)
 	}
 }
+
+func TestAPatternWithoutAnchorsIsAWarning(t *testing.T) {
+	for _, row := range []struct{ pattern, want string }{
+		{`[A-Z]{5}[0-9]{4}[A-Z]`, `an answer that only contains a match is accepted: write ^[A-Z]{5}[0-9]{4}[A-Z]$ to match the whole answer, or .* where anything may be`},
+		{`^[A-Z]{5}`, `an answer that only begins with a match is accepted: write ^[A-Z]{5}$ to match the whole answer, or .* where anything may be`},
+		{`(IN|NP)$`, `an answer that only ends with a match is accepted: write ^(?:(IN|NP)$) to match the whole answer, or .* where anything may be`},
+		{`\QA.B`, `an answer that only contains a match is accepted: write ^ before and $ after the pattern to match the whole answer, or .* where anything may be`},
+		{`^[A-Z]{5}$`, ``},
+		{`^(?:IN|NP)$`, ``},
+		{`.*\p{L}.*`, ``},
+	} {
+		d := workflowOf(t, `"pan":{"type":"customer_input","next":"done"}`)
+		n := d.Nodes["pan"]
+		n.Fields = verification.InputFields{{Name: "f", Type: verification.FieldText, Pattern: row.pattern}}
+		d.Nodes["pan"] = n
+		p, err := verification.Compile(t.Context(), "w", verification.Version{Definition: d}, language, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, w := range p.Warnings() {
+			got += w.Name + ": " + w.Message
+		}
+		if want := strings.TrimSuffix("nodes.pan.fields.f.pattern: "+row.want, "nodes.pan.fields.f.pattern: "); got != want {
+			t.Errorf("%s: %q, want %q", row.pattern, got, want)
+		}
+	}
+}
