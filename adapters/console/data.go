@@ -118,7 +118,7 @@ func (f dataField) Columns() (labels []string) {
 }
 
 // Isolated returns the text for a list that has a direction.
-func (f dataField) Isolated() string { return isolateWords(f.Text) }
+func (f dataField) Isolated() string { return view.IsolateWords(f.Text) }
 
 // Dir returns the direction of a list of texts: that of most of their letters.
 func (f dataField) Dir() string {

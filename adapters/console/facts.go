@@ -53,13 +53,7 @@ type factCellView struct {
 	Source  string
 	Given   bool
 	Differs bool
-	Parts   []factPart
-}
-
-// factPart is a part of a value, which differs from the first value or does not.
-type factPart struct {
-	Text string
-	Mark bool
+	Parts   []view.Part
 }
 
 // factsView returns the facts that more than one source has; nil if there are none. Facts
@@ -81,7 +75,7 @@ func (s session) factsView(f view.Facts) *factsView {
 				given++
 			}
 			r.Cells = append(r.Cells, factCellView{
-				Source: v.Sources[source], Given: cell.Text != "", Differs: cell.Differs, Parts: partsOf(cell),
+				Source: v.Sources[source], Given: cell.Text != "", Differs: cell.Differs, Parts: cell.Parts(),
 			})
 		}
 		r.Alone = given < 2
@@ -113,23 +107,6 @@ func (s session) sourceName(f view.FactSource) string {
 	case view.SourceCheck, view.SourceDocument:
 	}
 	return f.Label
-}
-
-// partsOf splits the text of a cell at its marks.
-func partsOf(c view.FactCell) (parts []factPart) {
-	text, at := []rune(c.Text), 0
-	add := func(to int, mark bool) {
-		if to = min(to, len(text)); to > at {
-			parts = append(parts, factPart{string(text[at:to]), mark})
-			at = to
-		}
-	}
-	for _, mark := range c.Marks {
-		add(mark.From, false)
-		add(mark.To, true)
-	}
-	add(len(text), false)
-	return parts
 }
 
 // askedOf returns what each check was asked, by node.

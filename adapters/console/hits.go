@@ -6,13 +6,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/verifyd/verifyd/internal/country"
@@ -43,7 +39,7 @@ type hitView struct {
 // have are marked.
 type hitRow struct {
 	Fact            string
-	Customer, Entry []factPart
+	Customer, Entry []view.Part
 }
 
 // hitForm is the form with which a person decides a hit.
@@ -60,14 +56,13 @@ func (v hitView) Cleared() bool { return v.of.Decision.Match == verification.Mat
 
 // hits returns the hits of a card: of its check, and of later versions of the list.
 func (s session) hits(rec engine.RunRecord, card verification.Card, asked verification.Data) (all []hitView) {
-	who := screenedOf(asked, rec.Subject)
 	for _, h := range card.Hits() {
 		v := hitView{
 			session: s, ID: hitID(card.NodeID, h.List, h.ID, h.Digest), Name: h.Name, Percent: percent(h.Score),
-			Rows: s.hitRows(who, h.Hit), Dir: direction(h.Reasons), node: card.NodeID, of: h,
+			Rows: s.hitRows(asked, rec.Subject, h.Hit), Dir: direction(h.Reasons), node: card.NodeID, of: h,
 		}
 		for _, reason := range h.Reasons {
-			v.Reasons = append(v.Reasons, isolateWords(reason))
+			v.Reasons = append(v.Reasons, view.IsolateWords(reason))
 		}
 		if d := h.Decision; d.Match != "" {
 			v.Decision = &verdictView{Badge: s.matchBadge(d.Match), By: s.person(d.By), At: s.ago(d.At, rec.At), Notes: d.Reason}
@@ -120,139 +115,19 @@ func (s session) matchBadge(m verification.HitMatch) web.Badge {
 	return b
 }
 
-// screened is whom a check has screened.
-type screened struct {
-	name       string
-	birthDates []string
-	countries  []string // codes, as far as they are known
-	numbers    []string
-}
-
-// maxScreened is how many countries and numbers of a person are shown.
-const maxScreened = 20
-
-// screenedOf returns whom a check has screened: as it was asked and, if that is whom the
-// run is about, as the run says.
-func screenedOf(asked verification.Data, about verification.Subject) (who screened) {
-	values := asked.Map()
-	texts := func(keys ...string) (all []string) {
-		for _, key := range keys {
-			if all = textsOf(values[key]); len(all) > 0 {
-				break
-			}
-		}
-		return all[:min(len(all), maxScreened)]
+// hitRows returns the facts of whom a check has screened beside those of an entry.
+func (s session) hitRows(asked verification.Data, about verification.Subject, h verification.Hit) (rows []hitRow) {
+	for _, row := range view.HitRows(asked, about, h, view.HitWords{
+		CountryCode: func(text string) string {
+			code, _ := country.Parse(text)
+			return cmp.Or(code, text)
+		},
+		CountryName: func(code string) string { return country.Name(code, s.Lang()) },
+		Topic:       func(topic string) string { return cmp.Or(s.Message("topic."+topic), topic) },
+	}) {
+		rows = append(rows, hitRow{s.say("hit." + string(row.Fact)), row.Customer, row.Entry})
 	}
-	who.name = strings.Join(texts("name", "full_name"), " ")
-	who.birthDates = texts("birth_date", "date_of_birth", "dob")
-	for _, text := range texts("countries", "country", "nationality") {
-		if code, _ := country.Parse(text); code != "" {
-			text = code
-		}
-		who.countries = append(who.countries, text)
-	}
-	who.numbers = texts("identifiers", "number")
-	if who.name == "" || strings.EqualFold(strings.TrimSpace(who.name), strings.TrimSpace(about.Name)) {
-		who.name = cmp.Or(who.name, about.Name)
-		if len(who.birthDates) == 0 {
-			who.birthDates = textsOf(about.BirthDate)
-		}
-		if len(who.numbers) == 0 {
-			who.numbers = textsOf(about.Number)
-		}
-	}
-	return who
-}
-
-// textsOf returns the texts and numbers in a value; none if there are only empty ones.
-func textsOf(value any) (all []string) {
-	switch v := value.(type) {
-	case string:
-		if v = strings.TrimSpace(v); v != "" {
-			all = []string{v}
-		}
-	case json.Number:
-		all = []string{v.String()}
-	case float64:
-		all = []string{strconv.FormatFloat(v, 'f', -1, 64)}
-	case []any:
-		for _, one := range v {
-			all = append(all, textsOf(one)...)
-		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			all = append(all, textsOf(v[key])...)
-		}
-	}
-	return all
-}
-
-// hitRows returns the facts of a person or company beside those of an entry.
-func (s session) hitRows(who screened, h verification.Hit) (rows []hitRow) {
-	add := func(key string, customer, entry []factPart) {
-		if len(customer) > 0 || len(entry) > 0 {
-			rows = append(rows, hitRow{s.say(key), customer, entry})
-		}
-	}
-	customer, _ := view.SameWords(who.name, h.Name+" "+h.Alias)
-	_, name := view.SameWords(who.name, h.Name)
-	add("hit.name", partsOf(customer), partsOf(name))
-	if h.Alias != "" {
-		_, alias := view.SameWords(who.name, h.Alias)
-		add("hit.alias", nil, partsOf(alias))
-	}
-	add("hit.born", equalDates(who.birthDates, h.BirthDates), equalDates(h.BirthDates, who.birthDates))
-	add("hit.countries", s.countries(who.countries, h.Countries), s.countries(h.Countries, who.countries))
-	add("hit.numbers", partsOf(view.FactCell{Text: strings.Join(who.numbers, ", ")}), nil)
-	var topics []string
-	for _, topic := range h.Topics {
-		topics = append(topics, cmp.Or(s.Message("topic."+topic), topic))
-	}
-	add("hit.topics", nil, partsOf(view.FactCell{Text: strings.Join(topics, ", ")}))
 	return rows
-}
-
-// equalDates marks the beginning of each date that one of others has, too: the year, the year
-// and the month, or all of it.
-func equalDates(dates, others []string) (parts []factPart) {
-	for i, date := range dates {
-		if i > 0 {
-			parts = append(parts, factPart{", ", false})
-		}
-		longest := 0
-		for _, other := range others {
-			longest = max(longest, equalStart(date, other))
-		}
-		for _, part := range []factPart{{date[:longest], true}, {date[longest:], false}} {
-			if part.Text != "" {
-				parts = append(parts, part)
-			}
-		}
-	}
-	return parts
-}
-
-// equalStart returns the length of what two dates begin with, in whole years, months and days.
-func equalStart(a, b string) (n int) {
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	if (n == len(a) || a[n] == '-') && (n == len(b) || b[n] == '-') {
-		return n
-	}
-	return max(strings.LastIndexByte(a[:n], '-'), 0)
-}
-
-// countries returns the names of countries by their codes. Those that others have, too, are marked.
-func (s session) countries(given, others []string) (parts []factPart) {
-	for i, text := range given {
-		if i > 0 {
-			parts = append(parts, factPart{", ", false})
-		}
-		equal := slices.ContainsFunc(others, func(other string) bool { return strings.EqualFold(other, text) })
-		parts = append(parts, factPart{country.Name(text, s.Lang()), equal})
-	}
-	return parts
 }
 
 // decideHits adds the form of each hit for a person who may decide now, and folds the

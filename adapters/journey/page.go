@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/verifyd/verifyd/internal/markdown"
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -28,7 +29,7 @@ type pages map[string]*template.Template
 func readPages() (pages, error) {
 	p := pages{}
 	for _, kind := range []string{"step", "decline", "wait", "end", "notice"} {
-		t, err := web.Templates(pageFiles, template.FuncMap{"words": newMarkdown().words, "inPage": inPage}, "page/layout.html", "page/field.html", "page/"+kind+".html")
+		t, err := web.Templates(pageFiles, template.FuncMap{"words": markdown.New().HTML, "inPage": inPage}, "page/layout.html", "page/field.html", "page/"+kind+".html")
 		if err != nil {
 			return nil, err
 		}

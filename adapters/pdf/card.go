@@ -46,9 +46,9 @@ func (l *layout) card(n int, c verification.Card, r verification.Print) section 
 		body = attach(body, l.cardData("Asked", s.Asked, s.AskedSchema, t))
 	}
 	if c.Type != verification.NodeReview && len(consents) == 0 { // the data of a review is its verdict, which is not printed
-		body = attach(body, l.cardData(dataTitle(c.Type), c.Data, c.DataSchema, t))
+		body = attach(body, l.cardData(dataTitle(c.Type), c.Data, c.DataSchema, t, hitFields(c)...))
 	}
-	body = attach(body, l.cardHits(c, t))
+	body = append(body, l.cardHits(c, r, t)...)
 	body = append(body, l.cardVisits(c, t)...)
 	return l.framed(n, c.Label, word, t, body)
 }
@@ -262,7 +262,7 @@ func (l *layout) cardConsents(node verification.NodeID, all []verification.Conse
 		for _, e := range []entry{
 			{key: "Answer", value: answer},
 			{key: "Time", value: l.time(c.At)},
-			{key: "Text", value: c.Text},
+			{key: "Text", lines: l.marked(c.Text, styleCell(), cardWidth-cardKeyWidth)},
 			{key: "Language", value: languageName(c.Language)},
 			{key: "SHA-256 of the text", value: c.SHA256},
 		} {
@@ -281,52 +281,6 @@ func languageName(code string) string {
 	return cmp.Or(display.English.Languages().Name(language.Make(code)), code)
 }
 
-// cardHits are what reviewers said about the hits of a check. Only a report for the file has
-// their decisions.
-func (l *layout) cardHits(c verification.Card, t tone) (blocks []block) {
-	for _, h := range c.Hits() {
-		d := h.Decision
-		if d.Match == "" {
-			continue
-		}
-		if blocks == nil {
-			blocks = l.cardHead("Hits that were decided", t)
-		}
-		value := matchWord(d.Match) + ", by " + cmp.Or(d.By, "a client of the API") + " on " + l.time(d.At)
-		if d.Reason != "" {
-			value += "\n" + d.Reason
-		}
-		blocks = append(blocks, l.cardEntry(entry{key: cmp.Or(h.Name, h.ID), value: value}, t, limitText)...)
-	}
-	return append(blocks, l.cardCleared(c, t)...)
-}
-
-// cardCleared are the hits that a check left out, with the decisions that cleared them. Only a
-// report for the file has them.
-func (l *layout) cardCleared(c verification.Card, t tone) (blocks []block) {
-	for _, cleared := range c.Cleared {
-		if blocks == nil {
-			blocks = l.cardHead("Hits that were decided before, and left out", t)
-		}
-		value := matchWord(verification.MatchOther) + ", by " + cmp.Or(cleared.By, "a client of the API") + " on " + l.time(cleared.At) +
-			"\nIn the run " + string(cleared.Run)
-		blocks = append(blocks, l.cardEntry(entry{key: cmp.Or(cleared.Hit.Name, cleared.Hit.ID), value: value}, t, limitText)...)
-	}
-	return blocks
-}
-
-func matchWord(m verification.HitMatch) string {
-	switch m {
-	case verification.MatchSame:
-		return "The same person"
-	case verification.MatchOther:
-		return "Another person"
-	case verification.MatchUnsure:
-		return "Not sure"
-	}
-	return string(m)
-}
-
 // cardHead is the head of a table of labels and values.
 func (l *layout) cardHead(title string, t tone) []block {
 	st := styleCaption()
@@ -336,9 +290,9 @@ func (l *layout) cardHead(title string, t tone) []block {
 	return []block{head}
 }
 
-// cardData is a table of the data of a step; nil without any.
-func (l *layout) cardData(title string, d verification.Data, s verification.DataSchema, t tone) []block {
-	entries, more := l.rowsOf(d, s, limitRows)
+// cardData is a table of the data of a step, without the fields apart; nil without any.
+func (l *layout) cardData(title string, d verification.Data, s verification.DataSchema, t tone, apart ...string) []block {
+	entries, more := l.rowsOf(d, s, limitRows, apart...)
 	if len(entries) == 0 {
 		return nil
 	}
@@ -373,9 +327,13 @@ func (l *layout) cardEntry(e entry, t tone, limit int) []block {
 	if e.empty {
 		st.ink = inkMuted
 	}
+	lines := e.lines
+	if lines == nil {
+		lines = l.paragraphs(e.value, limit, st, cardWidth-cardKeyWidth)
+	}
 	return l.cells(t, nil,
 		cell{width: cardKeyWidth, style: styleKey(), lines: l.set(e.key, limitName, styleKey(), cardKeyWidth-gap)},
-		cell{width: cardWidth - cardKeyWidth, style: st, lines: l.paragraphs(e.value, limit, st, cardWidth-cardKeyWidth)})
+		cell{width: cardWidth - cardKeyWidth, style: st, lines: lines})
 }
 
 // cardEnding is the last row of a card on a page if the card continues.

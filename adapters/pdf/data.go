@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/view"
 )
@@ -20,6 +21,7 @@ type entry struct {
 	empty      bool // the value only says that there is none
 	name       string
 	table      *table
+	lines      []typeset.Line // in place of value, if it is set already
 }
 
 // table is a list of objects: a column for each of their fields.
@@ -36,9 +38,10 @@ type table struct {
 const maxColumns = 7
 
 // rowsOf returns the values of the data in their order: the first ones up to limit, and how
-// many more there are. Data that is not a JSON object is one row.
-func (f *formatter) rowsOf(d verification.Data, s verification.DataSchema, limit int) (rows []entry, more int) {
-	flat, data, key := flattener{formatter: f, limit: limit}, view.ReadData(d, s), ""
+// many more there are. Data that is not a JSON object is one row. apart are fields of the
+// object that are printed elsewhere.
+func (f *formatter) rowsOf(d verification.Data, s verification.DataSchema, limit int, apart ...string) (rows []entry, more int) {
+	flat, data, key := flattener{formatter: f, limit: limit, apart: apart}, view.ReadData(d, s), ""
 	if data.Kind == view.DataText {
 		key = "Data"
 	}
@@ -48,6 +51,7 @@ func (f *formatter) rowsOf(d verification.Data, s verification.DataSchema, limit
 
 type flattener struct {
 	*formatter
+	apart []string
 	limit int
 	used  int // values so far, a row of a table counts as one
 	rows  []entry
@@ -79,6 +83,9 @@ func (f *flattener) object(key string, v view.DataValue) {
 	for field := range v.Values() {
 		if key == "" && field.Name == "documents" && field.Kind == view.DataObject && len(f.documents) > 0 {
 			continue // the section of documents has it
+		}
+		if key == "" && slices.Contains(f.apart, field.Name) {
+			continue
 		}
 		f.value(join(key, label(field)), field)
 	}

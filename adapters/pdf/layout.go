@@ -5,23 +5,27 @@ package pdf
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/verifyd/verifyd/internal/markdown"
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
 )
 
 type layout struct {
 	formatter
 	text      *typeset.Typesetter
+	markdown  markdown.Converter
 	linesLeft int // of data, in the whole document
 	pictures  pictures
 }
 
 func newLayout(text *typeset.Typesetter, r verification.Print) *layout {
-	l := &layout{text: text, linesLeft: limitLines, formatter: formatter{zone: r.Zone, documents: map[string]string{}}}
+	l := &layout{text: text, markdown: markdown.New(), linesLeft: limitLines, formatter: formatter{zone: r.Zone, documents: map[string]string{}}}
 	if l.zone == nil {
 		l.zone = time.UTC
 	}
@@ -33,7 +37,36 @@ func newLayout(text *typeset.Typesetter, r verification.Print) *layout {
 
 // set breaks a text into lines of a width. It returns at least one.
 func (l *layout) set(text string, limit int, st style, width float64) []typeset.Line {
-	return l.text.Lines(text, limit, st.Style, width)
+	return l.text.Lines(directed(text), limit, st.Style, width)
+}
+
+// fromLeft marks a text of the report that begins with a value: it runs from left to right,
+// whatever the value is.
+const fromLeft = "\u200e"
+
+// directed returns a text with marks of its direction, which is the direction of most of its letters.
+// Names from right to left in it do not change the order of the words around them.
+func directed(text string) string {
+	if !strings.HasPrefix(text, fromLeft) && view.FromRight(text) {
+		return "\u200f" + text
+	}
+	return view.IsolateWords(text)
+}
+
+// spans is set of a text with bold parts. All of it has one direction.
+func (l *layout) spans(all []typeset.Span, limit int, st style, width float64) []typeset.Line {
+	texts := make([]string, len(all))
+	for i, s := range all {
+		texts[i] = s.Text
+	}
+	if all = slices.Clone(all); view.FromRight(texts...) {
+		all = slices.Insert(all, 0, typeset.Span{Text: "\u200f"})
+	} else {
+		for i := range all {
+			all[i].Text = view.IsolateWords(all[i].Text)
+		}
+	}
+	return l.text.Spans(all, limit, st.Style, width)
 }
 
 // paragraphs is set with the line breaks of the text.
@@ -49,7 +82,7 @@ func (l *layout) paragraphs(text string, limit int, st style, width float64) (li
 
 // name sets at most limitName characters in at most so many lines.
 func (l *layout) name(text string, st style, width float64, maxLines int) []typeset.Line {
-	return l.text.Truncated(text, limitName, st.Style, width, maxLines)
+	return l.text.Truncated(directed(text), limitName, st.Style, width, maxLines)
 }
 
 // word sets a short text of the report itself in one line.
@@ -59,7 +92,8 @@ func (l *layout) word(text string, st style) typeset.Line {
 
 // report returns the sections of a report. It checks the context between cards.
 func (l *layout) report(ctx context.Context, r verification.Print) ([]section, error) {
-	sections := []section{l.opening(r)}
+	title, rest := l.opening(r)
+	sections := []section{{}}
 	if len(r.Input) > 0 {
 		sections = append(sections, l.input(r))
 	}
@@ -88,7 +122,9 @@ func (l *layout) report(ctx context.Context, r verification.Print) ([]section, e
 	// The digest is not alone on a page.
 	last := sections[len(sections)-1].blocks
 	last[len(last)-1].keep = true
-	return append(sections, l.closing(r)), nil
+	sections = append(sections, l.closing(r))
+	sections[0].blocks = slices.Concat(title, l.lacking(), rest) // all text is set by now
+	return sections, nil
 }
 
 // note is a sentence in place of a card.
@@ -112,9 +148,6 @@ func (l *layout) closing(r verification.Print) section {
 	text := "It identifies the recorded history of the run that this report was printed from. " +
 		"The report that the API returns for the run carries the same digest for as long as nothing was added to that history. " +
 		"All times are in the time zone " + l.zone.String() + "."
-	if missing := l.text.Missing(); len(missing) > 0 {
-		text += " " + missingNote(missing)
-	}
 	meaning := newParagraph(0, digest.bottom()+0.8, styleCaption(), l.set(text, limitValue, styleCaption(), contentWidth)...)
 	blocks := []block{
 		space(3), newBlock(hairline, filled(contentWidth, inkLine)),
@@ -127,20 +160,28 @@ func (l *layout) closing(r verification.Print) section {
 // limitMissing is how many of the missing characters the report names.
 const limitMissing = 40
 
-// missingNote says which characters no font has.
-func missingNote(missing []rune) string {
-	note := "No font of this host has these characters:"
-	for i, r := range missing {
-		if i == limitMissing {
-			note += fmt.Sprintf(" and %s more", typeset.Thousands(len(missing)-i))
-			break
-		}
-		if i > 0 {
-			note += ","
-		}
-		note += fmt.Sprintf(" U+%04X", r)
+// lacking says on the first page which characters no font has, and what to do; nothing if the
+// fonts have all. It is called when all other text is set.
+func (l *layout) lacking() []block {
+	missing := l.text.Missing()
+	if len(missing) == 0 {
+		return nil
 	}
-	return note + " (" + strings.Join(typeset.ScriptsOf(missing), ", ") + "). Their text is in the report that the API returns."
+	var codes strings.Builder
+	for i, r := range missing[:min(len(missing), limitMissing)] {
+		if i > 0 {
+			codes.WriteString(", ")
+		}
+		fmt.Fprintf(&codes, "U+%04X", r)
+	}
+	if more := len(missing) - limitMissing; more > 0 {
+		codes.WriteString(" and " + typeset.Thousands(more) + " more")
+	}
+	text := "No font of this service has these characters: " + codes.String() + " (" + strings.Join(typeset.ScriptsOf(missing), ", ") +
+		"). A question mark in a diamond stands for each of them. The report that the API returns has them.\n" +
+		"To print them, the operator of the service installs the package of Noto Sans CJK, for Chinese, Japanese and Korean, or names a " +
+		"folder with another font in --font-dir, and the report is printed again."
+	return append(slices.Concat(l.toned(toneBad(), "Some text of this report is missing", nil), l.tonedText(toneBad(), text)), space(4))
 }
 
 func runStatus(s verification.Status) (string, tone) {

@@ -15,8 +15,10 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func (l *layout) opening(r verification.Print) section {
-	blocks := slices.Concat(l.letterhead(r.Letterhead), l.title(r), l.subject(r.Subject), l.facts(r))
+// opening returns the blocks of the first page: up to the title of the document, and the rest.
+func (l *layout) opening(r verification.Print) (title, rest []block) {
+	title = slices.Concat(l.letterhead(r.Letterhead), l.title(r))
+	blocks := slices.Concat(l.subject(r.Subject), l.facts(r))
 	if r.ForFile {
 		blocks = append(blocks, l.decision(r)...)
 		blocks = append(blocks, l.remarks(r.Remarks)...)
@@ -25,7 +27,7 @@ func (l *layout) opening(r verification.Print) section {
 	if r.Error != nil {
 		blocks = append(blocks, l.failure(r.Run.Status, *r.Error)...)
 	}
-	return section{blocks: blocks}
+	return title, blocks
 }
 
 // letterhead is the logo and the name of the tenant, above a line.
@@ -54,7 +56,7 @@ func (l *layout) letterhead(h verification.Letterhead) []block {
 // the decision instead of the status.
 func (l *layout) title(r verification.Print) []block {
 	const badgeWidth = 46.0
-	name := fmt.Sprintf("%s, version %d", r.Workflow.Name, r.Workflow.Version)
+	name := fmt.Sprintf(fromLeft+"%s, version %d", r.Workflow.Name, r.Workflow.Version)
 	if strings.TrimSpace(r.Workflow.Name) == "" {
 		name = fmt.Sprintf("Version %d", r.Workflow.Version)
 	}

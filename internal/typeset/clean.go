@@ -56,7 +56,10 @@ func shorten(text string, limit int) (kept, note string) {
 		return text, ""
 	}
 	n, end := 0, len(text)
-	for i := range text {
+	for i, r := range text {
+		if directs(r) {
+			continue
+		}
 		if n == limit {
 			end = i
 		}
@@ -75,7 +78,9 @@ func joins(r rune) bool {
 }
 
 // directs reports whether a character only says in which direction its neighbours run.
-func directs(r rune) bool { return r == 0x200E || r == 0x200F || r == 0x061C }
+func directs(r rune) bool {
+	return r == 0x200E || r == 0x200F || r == 0x061C || r >= isolateLeft && r <= isolateEnd
+}
 
 // invisible reports whether a character has no meaning in print.
 func invisible(r rune) bool {

@@ -7,17 +7,48 @@ import (
 
 	"github.com/go-text/typesetting/bidi"
 	"github.com/go-text/typesetting/di"
-	"github.com/go-text/typesetting/shaping"
 	class "golang.org/x/text/unicode/bidi"
 )
 
 // level is an embedding level: even is left to right, odd is right to left.
 type level = bidi.Level
 
-// paragraphDirection returns the direction of the first letter that has one.
+// The characters that isolate a part of a text: it runs in a direction of its own, and the text
+// around it as if the part were one sign without a direction.
+const (
+	isolateLeft  = 0x2066 // from left to right
+	isolateRight = 0x2067
+	isolateFirst = 0x2068 // as its first letter
+	isolateEnd   = 0x2069
+)
+
+// isolates reports whether a character begins an isolate.
+func isolates(r rune) bool { return r >= isolateLeft && r <= isolateFirst }
+
+// isolateFrom returns where the isolate ends that begins at an index: the index of its end, or
+// of the end of the text.
+func isolateFrom(runes []rune, start int) int {
+	depth := 0
+	for i := start; i < len(runes); i++ {
+		if isolates(runes[i]) {
+			depth++
+		} else if runes[i] == isolateEnd {
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(runes)
+}
+
+// paragraphDirection returns the direction of the first letter that has one, outside of isolates.
 func paragraphDirection(runes []rune) di.Direction {
-	for _, r := range runes {
-		p, _ := class.LookupRune(r)
+	for i := 0; i < len(runes); i++ {
+		if isolates(runes[i]) {
+			i = isolateFrom(runes, i)
+			continue
+		}
+		p, _ := class.LookupRune(runes[i])
 		switch p.Class() {
 		case class.L:
 			return di.DirectionLTR
@@ -48,12 +79,52 @@ func visualOrder(runs []run) []run {
 	return runs
 }
 
-// levels returns the level of each character. The library reports only the
+// maxIsolated is how deep isolates may nest; deeper ones have no effect. A level has 7 bits.
+const maxIsolated = 50
+
+// levels returns the level of each character of a text whose lines run in a direction. The
+// text contains no embeddings or overrides. The part in an isolate is a text of its own at
+// the next level of its direction; the text around it has a neutral sign at its start and its end.
+func (s *Typesetter) levels(runes []rune, direction di.Direction, isolated int) []level {
+	levels := make([]level, len(runes))
+	outer, at := make([]rune, 0, len(runes)), make([]int, 0, len(runes)) // at has the index of each in runes
+	for i := 0; i < len(runes); i++ {
+		outer, at = append(outer, runes[i]), append(at, i)
+		if !isolates(runes[i]) || isolated == maxIsolated {
+			continue
+		}
+		outer[len(outer)-1] = neutral
+		end := isolateFrom(runes, i)
+		part := runes[i+1 : end]
+		within := di.DirectionLTR
+		if runes[i] == isolateRight || runes[i] == isolateFirst && paragraphDirection(part) == di.DirectionRTL {
+			within = di.DirectionRTL
+		}
+		raised := level(2)
+		if direction == di.DirectionLTR && within == di.DirectionRTL {
+			raised = 0 // the next odd level above 0 is that of a text from right to left on its own
+		}
+		for j, l := range s.levels(part, within, isolated+1) {
+			levels[i+1+j] = l + raised
+		}
+		if i = end; end < len(runes) {
+			outer, at = append(outer, neutral), append(at, end)
+		}
+	}
+	for i, l := range s.flatLevels(outer, direction) {
+		levels[at[i]] = l
+	}
+	return levels
+}
+
+// neutral is a character without a direction.
+const neutral = 0xFFFC
+
+// flatLevels is levels of a text without isolates. The library reports only the
 // direction of a run, and joins a number inside right-to-left text (level 2) with
 // the left-to-right text after it (level 0), which belong in different positions.
-// In a right-to-left paragraph all such text has level 2. The text contains no
-// embeddings, overrides or isolates.
-func (s *Typesetter) levels(runes []rune, direction di.Direction) []level {
+// In a right-to-left paragraph all such text has level 2.
+func (s *Typesetter) flatLevels(runes []rune, direction di.Direction) []level {
 	base := bidi.LeftToRight
 	if direction == di.DirectionRTL {
 		base = bidi.RightToLeft
@@ -85,7 +156,7 @@ func numberLevels(runes []rune, start, end int) []level {
 		}
 	}
 	letter := lastLetter(runes[:start])
-	number, signs := -2, -1 // the end of a number, and the start of signs like $
+	number, european, signs := -2, false, -1 // the end of a number, its digits, and the start of signs like $
 	for i := start; i < end; i++ {
 		switch c := of(i); c {
 		case class.L:
@@ -101,7 +172,7 @@ func numberLevels(runes []rune, start, end int) []level {
 				raise(i-1, i) // the separator between two numbers
 			}
 			raise(i, i+1)
-			number, signs = i+1, -1
+			number, european, signs = i+1, c == class.EN, -1
 			continue
 		case class.NSM:
 			if number == i {
@@ -110,7 +181,7 @@ func numberLevels(runes []rune, start, end int) []level {
 			}
 			continue
 		case class.ET:
-			if letter == class.R && number == i {
+			if letter == class.R && number == i && european {
 				raise(i, i+1)
 				number++
 			} else if letter == class.R && signs < 0 {
@@ -135,20 +206,4 @@ func lastLetter(runes []rune) class.Class {
 		}
 	}
 	return class.L
-}
-
-// splitLevels cuts a run where its level changes.
-func splitLevels(in shaping.Input, levels []level) []shaping.Input {
-	var parts []shaping.Input
-	for start := in.RunStart; start < in.RunEnd; {
-		end := start + 1
-		for end < in.RunEnd && levels[end] == levels[start] {
-			end++
-		}
-		part := in
-		part.RunStart, part.RunEnd = start, end
-		parts = append(parts, part)
-		start = end
-	}
-	return parts
 }

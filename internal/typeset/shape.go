@@ -35,17 +35,23 @@ func (c fontChoice) ResolveFace(r rune) *font.Face {
 
 // shape breaks text into lines of a width in millimetres, and shapes it by the rules of
 // its scripts.
-func (s *Typesetter) shape(runes []rune, st Style, width float64) []Line {
+func (s *Typesetter) shape(text letters, st Style, width float64) []Line {
 	perUnit := Millimetres(st.Size) / 1000 // millimetres in a thousandth of an em
+	runes := text.runes()
 	direction := paragraphDirection(runes)
-	levels := s.levels(runes, direction)
+	levels := s.levels(runes, direction, 0)
 	var runs []run
-	for _, in := range s.splitter.Split(shaping.Input{
-		Text: runes, RunEnd: len(runes), Direction: direction,
-		Size: fixed.I(shapingSize), Language: "en",
-	}, fontChoice{s.Shaper, st.Bold}) {
-		for _, part := range splitLevels(in, levels) {
-			runs = append(runs, run{s.shaper.ShapeNoExtents(part), levels[part.RunStart]})
+	for start, end := 0, 0; start < len(runes); start = end {
+		for end = start + 1; end < len(runes) && levels[end] == levels[start] && text[end].bold == text[start].bold; end++ {
+		}
+		in := shaping.Input{
+			Text: runes, RunStart: start, RunEnd: end, Direction: di.DirectionLTR, Size: fixed.I(shapingSize), Language: "en",
+		}
+		if levels[start]%2 == 1 {
+			in.Direction = di.DirectionRTL
+		}
+		for _, part := range s.splitter.Split(in, fontChoice{s.Shaper, text[start].bold}) {
+			runs = append(runs, run{s.shaper.ShapeNoExtents(part), levels[start]})
 		}
 	}
 	// A cluster is not divided: its first character gets the advance of the whole cluster.
@@ -149,7 +155,8 @@ func (s *Typesetter) signs(r run, cluster []shaping.Glyph, runes []rune) []sign 
 	for _, g := range cluster {
 		shown := placed{glyph{file, g.GlyphID}, rounded(x + units(g.XOffset)), rounded(units(g.YOffset))}
 		x += units(g.Advance)
-		if g.GlyphID != font.EmptyGlyph && !s.blank(shown.glyph) {
+		space := runes[g.TextIndex()] == ' ' && (file == s.fonts.regular || file == s.fonts.bold) // of plain text, which it stays in
+		if g.GlyphID != font.EmptyGlyph && (space || !s.blank(shown.glyph)) {
 			drawn = append(drawn, shown)
 		}
 	}

@@ -101,16 +101,50 @@ func (s *Shaper) New() *Typesetter {
 	return &Typesetter{Shaper: s, subsets: newSubsets(), lacking: map[rune]bool{}, blanks: map[glyph]bool{}}
 }
 
+// Span is a part of a text that may be bold.
+type Span struct {
+	Text string
+	Bold bool
+}
+
 // Lines breaks text into lines of a width in millimetres, and returns at least
 // one. It sets at most limit characters, followed by a note of how many there are.
 func (t *Typesetter) Lines(text string, limit int, st Style, width float64) []Line {
-	runes := clean(text, limit)
-	if !t.plain(runes, st.Bold) {
-		if runes = t.replaceMissing(runes, st.Bold); !t.plain(runes, st.Bold) {
-			return t.shape(runes, st, width)
+	return t.Spans([]Span{{text, false}}, limit, st, width)
+}
+
+// Spans is Lines of spans that are one text. The limit is for each span.
+func (t *Typesetter) Spans(spans []Span, limit int, st Style, width float64) []Line {
+	var all letters
+	for _, s := range spans {
+		for _, r := range clean(s.Text, limit) {
+			all = append(all, letter{r, s.Bold || st.Bold})
 		}
 	}
-	return t.setPlain(runes, st, width)
+	plain, ok := t.plain(all)
+	if !ok {
+		all = t.replaceMissing(all)
+		if plain, ok = t.plain(all); !ok {
+			return t.shape(all, st, width)
+		}
+	}
+	return t.setPlain(plain, st, width)
+}
+
+// letters are the characters of a text, each in regular or bold.
+type letters []letter
+
+type letter struct {
+	char rune
+	bold bool
+}
+
+func (l letters) runes() []rune {
+	runes := make([]rune, len(l))
+	for i := range l {
+		runes[i] = l[i].char
+	}
+	return runes
 }
 
 // Truncated is Lines with at most maxLines lines, the last of which ends with an
@@ -156,70 +190,73 @@ func (t *Typesetter) lack(runes ...rune) {
 	}
 }
 
-// plain reports whether Noto Sans can set the text character by character.
-func (t *Typesetter) plain(runes []rune, bold bool) bool {
-	latin := t.fonts.latin(bold).font
-	for _, r := range runes {
-		if r >= ' ' && r < 0x7F || r == missing {
+// plain reports whether Noto Sans can set the text character by character, and returns it
+// without the marks that change nothing in a text from left to right.
+func (t *Typesetter) plain(text letters) (letters, bool) {
+	kept := make(letters, 0, len(text))
+	for _, l := range text {
+		switch r := l.char; {
+		case r >= ' ' && r < 0x7F || r == missing:
+		case r == 0x200E || r == isolateLeft || r == isolateFirst || r == isolateEnd:
 			continue
+		default:
+			if _, ok := t.fonts.latin(l.bold).font.NominalGlyph(r); !ok || !encodable(r) || unicode.In(r, unicode.M, unicode.Cf) {
+				return nil, false
+			}
 		}
-		if _, ok := latin.NominalGlyph(r); !ok || !encodable(r) || unicode.In(r, unicode.M, unicode.Cf) {
-			return false
-		}
+		kept = append(kept, l)
 	}
-	return true
+	return kept, true
 }
 
 // replaceMissing replaces each grapheme that no font has.
-func (t *Typesetter) replaceMissing(runes []rune, bold bool) []rune {
-	out := make([]rune, 0, len(runes))
-	t.segments.Init(runes)
+func (t *Typesetter) replaceMissing(text letters) letters {
+	out := make(letters, 0, len(text))
+	t.segments.Init(text.runes())
 	for it := t.segments.GraphemeIterator(); it.Next(); {
-		cluster := it.Grapheme().Text
-		base := t.fonts.find(cluster[0], bold)
-		if base == nil && !joins(cluster[0]) {
-			t.lack(cluster...)
-			out = append(out, missing)
+		g := it.Grapheme()
+		bold := text[g.Offset].bold
+		if t.fonts.find(g.Text[0], bold) == nil && !joins(g.Text[0]) {
+			t.lack(g.Text...)
+			out = append(out, letter{missing, bold})
 			continue
 		}
-		for _, r := range cluster {
-			if joins(r) || t.fonts.find(r, bold) != nil {
-				out = append(out, r)
-			} else {
-				t.lack(r)
-				out = append(out, missing)
+		for _, l := range text[g.Offset : g.Offset+len(g.Text)] {
+			if !joins(l.char) && t.fonts.find(l.char, l.bold) == nil {
+				t.lack(l.char)
+				l.char = missing
 			}
+			out = append(out, l)
 		}
 	}
 	return out
 }
 
 // setPlain sets text in Noto Sans.
-func (t *Typesetter) setPlain(runes []rune, st Style, width float64) []Line {
-	latin := t.fonts.latin(st.Bold)
-	face := t.face(latin)
+func (t *Typesetter) setPlain(text letters, st Style, width float64) []Line {
 	perUnit := Millimetres(st.Size) / 1000 // millimetres in a thousandth of an em
-	subset := t.subsets.latin(st.Bold)
-	advances := make([]float64, len(runes))
-	for i, r := range runes {
-		id, _ := face.NominalGlyph(r)
+	advances := make([]float64, len(text))
+	spaces := make([]bool, len(text)+1)
+	for i, l := range text {
+		latin, subset := t.fonts.latin(l.bold), t.subsets.latin(l.bold)
+		face := t.face(latin)
+		id, _ := face.NominalGlyph(l.char)
 		advances[i] = float64(face.HorizontalAdvance(id)*latin.scale) * perUnit
-		if _, known := subset.signs[r]; !known {
-			subset.addPlain(t.plainSign(latin, r))
+		if _, known := subset.signs[l.char]; !known {
+			subset.addPlain(t.plainSign(latin, l.char))
 		}
-	}
-	spaces := make([]bool, len(runes)+1)
-	for i, r := range runes {
-		spaces[i+1] = r == ' '
+		spaces[i+1] = l.char == ' '
 	}
 	var lines []Line
+	runes := text.runes()
 	for _, cut := range breakLines(runes, advances, spaces, width) {
 		l := Line{}
-		for _, a := range advances[cut.start:cut.end] {
-			l.Width += a
-		}
-		if cut.end > cut.start {
-			l.Pieces = []Piece{{Font: subset.name, Text: string(runes[cut.start:cut.end])}}
+		for i, end := cut.start, 0; i < cut.end; i = end {
+			l.Pieces = append(l.Pieces, Piece{X: l.Width, Font: t.subsets.latin(text[i].bold).name})
+			for end = i; end < cut.end && text[end].bold == text[i].bold; end++ {
+				l.Width += advances[end]
+			}
+			l.Pieces[len(l.Pieces)-1].Text = string(runes[i:end])
 		}
 		lines = append(lines, l)
 	}

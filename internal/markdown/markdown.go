@@ -1,6 +1,6 @@
-// The texts of a workflow: a small part of Markdown as HTML.
-
-package journey
+// Package markdown reads the texts of a workflow: a small part of Markdown, as HTML for pages
+// and as lines for paper.
+package markdown
 
 import (
 	"bytes"
@@ -16,12 +16,13 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// markdown converts paragraphs, line breaks, lists, emphasis and links to HTML.
-// Everything else, HTML included, stays text.
-type markdown struct{ goldmark.Markdown }
+// Converter converts paragraphs, line breaks, lists, emphasis and links. Everything else, HTML
+// included, stays text. It is safe for concurrent use.
+type Converter struct{ markdown goldmark.Markdown }
 
-func newMarkdown() markdown {
-	return markdown{goldmark.New(
+// New returns a Converter.
+func New() Converter {
+	return Converter{goldmark.New(
 		goldmark.WithParser(parser.NewParser(
 			parser.WithBlockParsers(
 				util.Prioritized(parser.NewListParser(), 300),
@@ -43,18 +44,24 @@ func newMarkdown() markdown {
 // maxNesting is how deep lists and emphasis may nest. A deeper text is shown as it is.
 const maxNesting = 32
 
-// words returns a text of a workflow as HTML.
-func (m markdown) words(source string) (template.HTML, error) {
-	raw := []byte(source)
-	document := m.Parser().Parse(text.NewReader(raw))
-	if nesting(document) > maxNesting {
+// HTML returns a text as HTML. Links open in a new tab.
+func (c Converter) HTML(source string) (template.HTML, error) {
+	raw, document, ok := c.parse(source)
+	if !ok {
 		return template.HTML("<p>" + template.HTMLEscapeString(source) + "</p>"), nil //nolint:gosec // G203: the text is escaped
 	}
 	var b bytes.Buffer
-	if err := m.Renderer().Render(&b, raw, document); err != nil {
+	if err := c.markdown.Renderer().Render(&b, raw, document); err != nil {
 		return "", err
 	}
 	return template.HTML(b.String()), nil //nolint:gosec // G203: goldmark escapes all text, and renderLink checks addresses
+}
+
+// parse returns a text as a tree, and false if it nests too deep.
+func (c Converter) parse(source string) (raw []byte, document ast.Node, ok bool) {
+	raw = []byte(source)
+	document = c.markdown.Parser().Parse(text.NewReader(raw))
+	return raw, document, nesting(document) <= maxNesting
 }
 
 // nesting returns how deep the nodes below n nest.

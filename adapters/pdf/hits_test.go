@@ -1,0 +1,99 @@
+// Tests of the hits of a screening.
+
+package pdf_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// screenedBank is the bank's report of a customer with two hits, one of whom a reviewer has decided
+// about, and an entry that the check has cleared itself.
+func screenedBank(t testing.TB, name string) verification.Print {
+	t.Helper()
+	p := bank(t)
+	p.Subject.Name = name
+	p.Sources["court"] = verification.Source{
+		Providers: []string{"screening"}, List: "fictional",
+		Asked: verification.DataOf(map[string]any{"name": name, "birth_date": "1961-07-01", "countries": []string{"India", "Belarus"}}),
+	}
+	hits := []verification.Hit{
+		{
+			ID: "e-1", Name: "Zamoyskov, Viktor", Alias: "Viktor Petrov", Score: 0.914, BirthDates: []string{"1961-03-14"}, Countries: []string{"ru", "by"},
+			Topics: []string{"sanction", "role.pep"}, Reasons: []string{"Viktor is the same", "Petrow is like Petrov: 0.91, one letter differs"},
+		},
+		{
+			ID: "e-2", Name: "طارق الهاشمي", Score: 0.8, BirthDates: []string{"1970"}, Countries: []string{"iq"},
+			Reasons: []string{"طارق is the same, علي is the same as على", "هاشم is like الهاشمي: 0.80, another ending"},
+		},
+	}
+	for i := range p.Cards {
+		c := &p.Cards[i]
+		if c.NodeID != "court" {
+			continue
+		}
+		c.Label = "Sanctions"
+		c.Screening = &verification.Screening{List: "fictional", Hits: hits}
+		c.Data = verification.DataOf(map[string]any{
+			"list": "fictional", "score": 0.914, "hits": hits, "hits_total": 2,
+			"cleared": []verification.Hit{{ID: "e-3", Name: "Viktor Petrow", Score: 0.7, BirthDates: []string{"1999-01-01"}}},
+		})
+		c.HitDecisions = []verification.HitDecision{{
+			HitDecided: verification.HitDecided{List: "fictional", Entry: "e-1", Match: verification.MatchOther, Reason: "Born in March.", By: "Asha Rao"}, At: at(300),
+		}}
+	}
+	return p
+}
+
+func TestAHitIsPrintedAsCustomerBesideEntry(t *testing.T) {
+	got := text(t, render(t, plain(t), screenedBank(t, "Viktor Petrow")))
+	for _, want := range []string{
+		"Hit 1 of 2: Zamoyskov, Viktor\n91 %\n", "Customer\nEntry\n", "Name that matched\n–\nViktor\n Petrov\n",
+		"Born\n1961\n-07-01\n1961\n-03-14\nDiffers in part\n", "Countries\nIndia, \nBelarus\nRussia, \nBelarus\nDiffers in part\n",
+		"Listed as\n–\nsanctioned, politically exposed\nperson\n", "Born\n1961-07-01\n1970\nDiffers\n",
+		"How they compare\nViktor is the same\nPetrow is like", "Cleared by the check 1 of 1: Viktor Petrow\n", "Hits total\n2\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the document does not show %q:\n%s", want, got)
+		}
+	}
+	for _, dump := range []string{"Hits ›", "Hits 1", "Birth dates", "Cleared 1"} {
+		if strings.Contains(got, dump) {
+			t.Errorf("the document also shows %q:\n%s", dump, got)
+		}
+	}
+}
+
+func TestAReportForTheFileSaysWhoDecidedEachHit(t *testing.T) {
+	got := text(t, render(t, plain(t), forFile(screenedBank(t, "Viktor Petrow"), verification.DecisionApprove)))
+	const want = "Decided\nAnother person, by Asha Rao on 20 Nov 2026, 14:49:03 IST\nBorn in March.\n"
+	if !strings.Contains(got, want) || strings.Count(got, "Decided\n") != 1 {
+		t.Errorf("the document does not show %q once:\n%s", want, got)
+	}
+}
+
+func TestReasonsKeepTheirOrderAroundArabicNames(t *testing.T) {
+	doc := read(t, render(t, plain(t), screenedBank(t, "Tariq")))
+	from := slices.IndexFunc(doc, func(s shown) bool { return strings.Contains(s.text, "is the same as") })
+	if from < 0 {
+		t.Fatal("the reason is not printed in one run of Latin words")
+	}
+	var line []shown
+	for _, s := range doc {
+		if s.page == doc[from].page && s.y == doc[from].y && s.x > 200 {
+			line = append(line, s)
+		}
+	}
+	slices.SortFunc(line, func(a, b shown) int { return int(100 * (a.x - b.x)) })
+	var words []string
+	for _, s := range line {
+		words = append(words, strings.TrimSpace(s.text))
+	}
+	// Each name is one run, whose letters are from left to right here.
+	if got, want := strings.Join(words, " "), "قراط is the same, يلع is the same as ىلع"; got != want {
+		t.Errorf("the reason reads from left to right\n%s, want\n%s", got, want)
+	}
+}

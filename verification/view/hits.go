@@ -1,0 +1,203 @@
+// Hits of a screening: the person or company that was screened beside the entry of the list.
+
+package view
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// HitRow is a fact of the customer beside the same fact of the entry. The parts that both have
+// are marked. A side that does not say it is empty.
+type HitRow struct {
+	Fact            HitFact
+	Customer, Entry []Part
+}
+
+// HitFact is a fact of a person or company.
+type HitFact string
+
+// The facts of hits, in the order of their rows.
+const (
+	HitName      HitFact = "name"
+	HitAlias     HitFact = "alias" // the name of the entry that matched, if it is another one
+	HitBorn      HitFact = "born"
+	HitCountries HitFact = "countries"
+	HitNumbers   HitFact = "numbers"
+	HitTopics    HitFact = "topics" // why the entry is on the list
+)
+
+// HitWords are the words of a reader for codes.
+type HitWords struct {
+	// CountryCode returns the code of a country that a text names, or the text.
+	CountryCode func(text string) string
+	// CountryName returns the name of a country by its code, or the code.
+	CountryName func(code string) string
+	// Topic returns why an entry is on a list in words, or the topic.
+	Topic func(topic string) string
+}
+
+// Part is a part of a text, which is marked or not.
+type Part struct {
+	Text string
+	Mark bool
+}
+
+// screened is whom a check has screened.
+type screened struct {
+	name       string
+	birthDates []string
+	countries  []string // codes, as far as they are known
+	numbers    []string
+}
+
+// maxScreened is how many countries and numbers of a person are shown.
+const maxScreened = 20
+
+// screenedOf returns whom a check has screened: as it was asked and, if that is whom the
+// run is about, as the run says.
+func screenedOf(asked verification.Data, about verification.Subject, words HitWords) (who screened) {
+	values := asked.Map()
+	texts := func(keys ...string) (all []string) {
+		for _, key := range keys {
+			if all = textsOf(values[key]); len(all) > 0 {
+				break
+			}
+		}
+		return all[:min(len(all), maxScreened)]
+	}
+	who.name = strings.Join(texts("name", "full_name"), " ")
+	who.birthDates = texts("birth_date", "date_of_birth", "dob")
+	for _, text := range texts("countries", "country", "nationality") {
+		who.countries = append(who.countries, words.CountryCode(text))
+	}
+	who.numbers = texts("identifiers", "number")
+	if who.name == "" || strings.EqualFold(strings.TrimSpace(who.name), strings.TrimSpace(about.Name)) {
+		who.name = cmp.Or(who.name, about.Name)
+		if len(who.birthDates) == 0 {
+			who.birthDates = textsOf(about.BirthDate)
+		}
+		if len(who.numbers) == 0 {
+			who.numbers = textsOf(about.Number)
+		}
+	}
+	return who
+}
+
+// textsOf returns the texts and numbers in a value; none if there are only empty ones.
+func textsOf(value any) (all []string) {
+	switch v := value.(type) {
+	case string:
+		if v = strings.TrimSpace(v); v != "" {
+			all = []string{v}
+		}
+	case json.Number:
+		all = []string{v.String()}
+	case float64:
+		all = []string{strconv.FormatFloat(v, 'f', -1, 64)}
+	case []any:
+		for _, one := range v {
+			all = append(all, textsOf(one)...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			all = append(all, textsOf(v[key])...)
+		}
+	}
+	return all
+}
+
+// HitRows returns the facts of whom a check has screened beside the facts of an entry: as the
+// check was asked and, if that is whom the run is about, as the run says. A fact that neither
+// side has gets no row.
+func HitRows(asked verification.Data, about verification.Subject, h verification.Hit, words HitWords) (rows []HitRow) {
+	who := screenedOf(asked, about, words)
+	add := func(fact HitFact, customer, entry []Part) {
+		if len(customer) > 0 || len(entry) > 0 {
+			rows = append(rows, HitRow{fact, customer, entry})
+		}
+	}
+	customer, _ := SameWords(who.name, h.Name+" "+h.Alias)
+	_, name := SameWords(who.name, h.Name)
+	add(HitName, customer.Parts(), name.Parts())
+	if h.Alias != "" {
+		_, alias := SameWords(who.name, h.Alias)
+		add(HitAlias, nil, alias.Parts())
+	}
+	add(HitBorn, equalDates(who.birthDates, h.BirthDates), equalDates(h.BirthDates, who.birthDates))
+	add(HitCountries, equalCountries(who.countries, h.Countries, words), equalCountries(h.Countries, who.countries, words))
+	add(HitNumbers, FactCell{Text: strings.Join(who.numbers, ", ")}.Parts(), nil)
+	var topics []string
+	for _, topic := range h.Topics {
+		topics = append(topics, words.Topic(topic))
+	}
+	add(HitTopics, nil, FactCell{Text: strings.Join(topics, ", ")}.Parts())
+	return rows
+}
+
+// Parts splits the text of a cell at its marks.
+func (c FactCell) Parts() (parts []Part) {
+	text, at := []rune(c.Text), 0
+	add := func(to int, mark bool) {
+		if to = min(to, len(text)); to > at {
+			parts = append(parts, Part{string(text[at:to]), mark})
+			at = to
+		}
+	}
+	for _, mark := range c.Marks {
+		add(mark.From, false)
+		add(mark.To, true)
+	}
+	add(len(text), false)
+	return parts
+}
+
+// equalDates marks the beginning of each date that one of others has, too: the year, the year
+// and the month, or all of it.
+func equalDates(dates, others []string) (parts []Part) {
+	for i, date := range dates {
+		if i > 0 {
+			parts = append(parts, Part{", ", false})
+		}
+		longest := 0
+		for _, other := range others {
+			longest = max(longest, equalStart(date, other))
+		}
+		for _, part := range []Part{{date[:longest], true}, {date[longest:], false}} {
+			if part.Text != "" {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return parts
+}
+
+// equalStart returns the length of what two dates begin with, in whole years, months and days.
+func equalStart(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	if (n == len(a) || a[n] == '-') && (n == len(b) || b[n] == '-') {
+		return n
+	}
+	return max(strings.LastIndexByte(a[:n], '-'), 0)
+}
+
+// equalCountries returns the names of countries by their codes. Those that others have, too,
+// are marked.
+func equalCountries(given, others []string, words HitWords) (parts []Part) {
+	for i, text := range given {
+		if i > 0 {
+			parts = append(parts, Part{", ", false})
+		}
+		equal := slices.ContainsFunc(others, func(other string) bool { return strings.EqualFold(other, text) })
+		parts = append(parts, Part{words.CountryName(text), equal})
+	}
+	return parts
+}
