@@ -174,6 +174,9 @@ type ReportPrinter interface {
 	// PrintReport prints a report of a tenant. One tenant must not delay another
 	// by more than one report. It returns ErrUnavailable if the report would take
 	// too long.
+	//
+	// A print ForFile with text that the printer cannot print is an ErrConflict whose subject is
+	// the report, unless AllowMissing is set.
 	PrintReport(ctx context.Context, t TenantID, p Print) ([]byte, error)
 }
 

@@ -22,6 +22,8 @@ type Print struct {
 	Report
 	// ForFile says that the report is for the file of the tenant: it has the decision.
 	ForFile bool
+	// AllowMissing prints a report for the file also if some of its text cannot be printed.
+	AllowMissing bool
 	// Letterhead is whose report it is.
 	Letterhead Letterhead
 	// Zone is the tenant's time zone when the run started; nil means UTC.

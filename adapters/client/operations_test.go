@@ -78,8 +78,8 @@ func TestEachOperationHasAMethodAndNoOther(t *testing.T) {
 		"ReadReportKeys":  func() error { return second(c.ReadReportKeys(ctx)) },
 	}
 	more := map[string]func() error{ // of an operation that has a method
-		"PrintFile":   func() error { return second(c.PrintFile(ctx, run)) },
-		"SignFile":    func() error { return second(c.SignFile(ctx, run)) },
+		"PrintFile":   func() error { return second(c.PrintFile(ctx, run, true)) },
+		"SignFile":    func() error { return second(c.SignFile(ctx, run, false)) },
 		"Workflows":   func() error { return firstError(c.Workflows(ctx)) },
 		"Runs":        func() error { return firstError(c.Runs(ctx, client.RunQuery{})) },
 		"PollRun":     func() error { _, _, err := c.PollRun(ctx, run, "tag"); return err },

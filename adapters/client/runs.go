@@ -216,10 +216,11 @@ func (c *Client) PrintReport(ctx context.Context, id verification.RunID) ([]byte
 }
 
 // PrintFile returns the report of a run as a PDF for the client's file: with the decision, and who
-// gave it when. A run that has not ended is an ErrConflict.
-func (c *Client) PrintFile(ctx context.Context, id verification.RunID) ([]byte, error) {
+// gave it when. ErrConflict is returned for a run that has not ended and, unless allowMissing is
+// set, for a report with characters that no font of the service has.
+func (c *Client) PrintFile(ctx context.Context, id verification.RunID, allowMissing bool) ([]byte, error) {
 	call := get("printReport", "v1", "runs", string(id), "report.pdf")
-	call.query = url.Values{"for": {"file"}}
+	call.query = fileQuery(allowMissing)
 	got, err := c.do(ctx, call)
 	return got.body, err
 }
@@ -232,11 +233,19 @@ func (c *Client) SignReport(ctx context.Context, id verification.RunID) ([]byte,
 }
 
 // SignFile returns the signature of what PrintFile returns, as SignReport does.
-func (c *Client) SignFile(ctx context.Context, id verification.RunID) ([]byte, error) {
+func (c *Client) SignFile(ctx context.Context, id verification.RunID, allowMissing bool) ([]byte, error) {
 	call := get("signReport", "v1", "runs", string(id), "report.pdf.jws")
-	call.query = url.Values{"for": {"file"}}
+	call.query = fileQuery(allowMissing)
 	got, err := c.do(ctx, call)
 	return got.body, err
+}
+
+func fileQuery(allowMissing bool) url.Values {
+	q := url.Values{"for": {"file"}}
+	if allowMissing {
+		q.Set("allow_missing", "1")
+	}
+	return q
 }
 
 // CancelRun cancels a run. For a run that is cancelled already it does nothing; a run that ended in

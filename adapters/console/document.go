@@ -94,7 +94,7 @@ func headDocument(w http.ResponseWriter, mediaType string, size int64, dispositi
 func (c *console) reportPDF(w http.ResponseWriter, r *http.Request, s session) error {
 	pdf, name, err := c.printed(r, s)
 	if err != nil {
-		return err
+		return c.lacking(w, r, s, err)
 	}
 	attach(w, mediaPDF, name, pdf)
 	return nil
@@ -107,7 +107,7 @@ func (c *console) reportSignature(w http.ResponseWriter, r *http.Request, s sess
 	}
 	pdf, name, err := c.printed(r, s)
 	if err != nil {
-		return err
+		return c.lacking(w, r, s, err)
 	}
 	signature, err := c.opt.SignReport(pdf)
 	if err != nil {
@@ -123,15 +123,27 @@ func (c *console) printed(r *http.Request, s session) (pdf []byte, name string, 
 	if err != nil {
 		return nil, "", err
 	}
-	printing, name := c.engine.PrintReport, "report-"
+	name = "report-"
 	switch q := r.URL.Query(); {
 	case q.Get("for") == "file":
-		printing, name = c.engine.PrintFile, "file-"
+		name = "file-"
+		pdf, err = c.engine.PrintFile(r.Context(), s.Tenant, run, q.Get("allow_missing") == "1")
 	case q.Has("for"):
 		return nil, "", verification.InvalidField("report", "for", `must be "file", or left out`)
+	default:
+		pdf, err = c.engine.PrintReport(r.Context(), s.Tenant, run)
 	}
-	pdf, err = printing(r.Context(), s.Tenant, run)
 	return pdf, name + string(run) + ".pdf", err
+}
+
+// lacking shows the run again if its report was not printed for want of a font, with a link that
+// prints it all the same. It returns any other error.
+func (c *console) lacking(w http.ResponseWriter, r *http.Request, s session, err error) error {
+	e, ok := errors.AsType[*verification.Error](err)
+	if !ok || e.Kind != verification.ErrConflict || e.Subject != "report" {
+		return err
+	}
+	return c.showRun(w, r, s, http.StatusConflict, keptVerdict{Lacking: e.Message})
 }
 
 // attach sends a file for the browser to save.

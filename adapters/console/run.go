@@ -40,6 +40,7 @@ type runView struct {
 	Timeline  []timelineLine
 	Related   *relatedView // nil for none
 	PDF       string       // the URL of the printed report; empty while the run is live
+	Lacking   string       // why the report for the file was not printed; empty for none
 	Signed    bool         // the printed report has a signature, at its URL and .jws
 	Verdict   verdictPanel
 	Desk      deskView
@@ -76,6 +77,7 @@ func (c *console) showRun(w http.ResponseWriter, r *http.Request, s session, sta
 	if v.Related, err = c.relatedView(r, s, rec); err != nil {
 		return err
 	}
+	v.Lacking = kept.Lacking
 	v.Verdict = c.verdictPanel(s, rec, f, claim, kept)
 	v.decideHits(s.Base+"/runs/"+string(id)+"/hits"+f.Query(), kept)
 	v.Desk = c.deskView(s, rec, f, kept.Desk)

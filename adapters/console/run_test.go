@@ -132,6 +132,23 @@ func TestTheReportOfARunThatIsOverIsPrinted(t *testing.T) {
 	wants(t, p.get("/runs/"+string(run)+"/report.pdf?for=x"), http.StatusBadRequest)
 }
 
+func TestAReportWithoutItsFontIsPrintedOnRequest(t *testing.T) {
+	d := serveWith(t, func(c *console.Options) { c.SignReport = func(pdf []byte) ([]byte, error) { return pdf, nil } },
+		func(p *engine.Ports, _ *engine.Options) { p.Printer = printer{} })
+	run := d.begin(d.Apply(waiting("Limit", "")), "漢-1")
+	d.GiveVerdict(run, verification.DecisionApprove)
+	p, page := d.as(reviewer(verification.RoleViewer)), "/runs/"+string(run)
+	wants(t, p.get(page), http.StatusOK, "!allow_missing")
+	for _, file := range []string{"/report.pdf", "/report.pdf.jws"} {
+		wants(t, p.get(page+file+"?for=file"), http.StatusConflict, "The report with the verdict was not printed:", "no font has U&#43;6F22",
+			page+`/report.pdf?for=file&amp;allow_missing=1"`, page+`/report.pdf.jws?for=file&amp;allow_missing=1"`)
+		if a := p.get(page + file + "?for=file&allow_missing=1"); a.status != http.StatusOK || a.body != "the file of 漢-1" {
+			t.Errorf("%s all the same = %d %q", file, a.status, a.body)
+		}
+	}
+	wants(t, p.get(page+"/report.pdf"), http.StatusOK, "the report of")
+}
+
 func TestAReportIsSignedForItsReaders(t *testing.T) {
 	keys, err := token.NewKeys()
 	if err != nil {
@@ -566,6 +583,9 @@ func TestARunLooksRight(t *testing.T) {
 type printer struct{}
 
 func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verification.Print) ([]byte, error) {
+	if r.ForFile && !r.AllowMissing && strings.Contains(r.Run.ReferenceID, "漢") {
+		return nil, verification.Conflict("report", "no font has U+6F22")
+	}
 	if r.ForFile {
 		return []byte("the file of " + r.Run.ReferenceID), nil
 	}

@@ -101,6 +101,8 @@ type keptVerdict struct {
 
 	Hit, HitReason, HitProblem string   // of a decision on a hit: see hitView.ID
 	Desk                       keptDesk // of a form beside the verdict
+
+	Lacking string // why a report was not printed; empty for none
 }
 
 // verdictPanel returns the panel of a run.

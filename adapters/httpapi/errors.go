@@ -44,16 +44,17 @@ var (
 
 	errForged = full(http.StatusForbidden, "The signature of the callback is not valid.", nil)
 
-	errNoRoute   = full(http.StatusNotFound, "There is no such route.", nil)
-	errMethod    = full(http.StatusMethodNotAllowed, "The route does not take this method.", nil)
-	errMediaType = full(http.StatusUnsupportedMediaType, "The body must be JSON: send Content-Type: application/json.", nil)
-	errTooLarge  = full(http.StatusRequestEntityTooLarge, "The body must be at most 1 MiB.", nil)
-	errNotForm   = full(http.StatusUnsupportedMediaType, "The body must be a form with one file: send Content-Type: multipart/form-data.", nil)
-	errFileSize  = full(http.StatusRequestEntityTooLarge, fmt.Sprintf("The file must be at most %d MiB.", verification.MaxDocumentBytes>>20), nil)
-	errOneFile   = badRequest("the form must have one file, whose part has the name of the field, and nothing else")
-	errCutOff    = badRequest("the body ended before it was complete")
-	errFor       = badFields([]verification.FieldError{{Name: "for", Message: `must be "file", or left out`}})
-	errInternal  = full(http.StatusInternalServerError, "The service failed to answer; the error has been logged.", nil)
+	errNoRoute      = full(http.StatusNotFound, "There is no such route.", nil)
+	errMethod       = full(http.StatusMethodNotAllowed, "The route does not take this method.", nil)
+	errMediaType    = full(http.StatusUnsupportedMediaType, "The body must be JSON: send Content-Type: application/json.", nil)
+	errTooLarge     = full(http.StatusRequestEntityTooLarge, "The body must be at most 1 MiB.", nil)
+	errNotForm      = full(http.StatusUnsupportedMediaType, "The body must be a form with one file: send Content-Type: multipart/form-data.", nil)
+	errFileSize     = full(http.StatusRequestEntityTooLarge, fmt.Sprintf("The file must be at most %d MiB.", verification.MaxDocumentBytes>>20), nil)
+	errOneFile      = badRequest("the form must have one file, whose part has the name of the field, and nothing else")
+	errCutOff       = badRequest("the body ended before it was complete")
+	errFor          = badFields([]verification.FieldError{{Name: "for", Message: `must be "file", or left out`}})
+	errAllowMissing = badFields([]verification.FieldError{{Name: "allow_missing", Message: "must be 1, or left out"}})
+	errInternal     = full(http.StatusInternalServerError, "The service failed to answer; the error has been logged.", nil)
 )
 
 // notOpen returns the error for a signal that the run does not wait for.

@@ -176,6 +176,12 @@ const (
 type printer struct{}
 
 func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verification.Print) ([]byte, error) {
+	if r.ForFile && !r.AllowMissing && strings.Contains(r.Run.ReferenceID, "漢") {
+		return nil, &verification.Error{
+			Kind: verification.ErrConflict, Subject: "report", Message: "no font has U+6F22",
+			Fields: []verification.FieldError{{Name: "allow_missing", Message: "must be 1"}},
+		}
+	}
 	if r.ForFile {
 		return []byte("%PDF of " + string(r.Run.ID) + " for the file"), nil
 	}

@@ -114,16 +114,22 @@ func wantsReport(query string) (bool, error) {
 	return report, p.err
 }
 
-// wantsFile reports whether a report is for the file of the client.
-func wantsFile(query string) (bool, error) {
+// wantsFile reports whether a report is for the file of the client, and whether it may lack text.
+func wantsFile(query string) (forFile, allowMissing bool, err error) {
 	p := &params{query: query}
-	forFile := parsed(p, "for", false, func(s string) (bool, error) {
+	forFile = parsed(p, "for", false, func(s string) (bool, error) {
 		if s != "file" {
 			return false, errFor
 		}
 		return true, nil
 	}, errFor)
-	return forFile, p.err
+	allowMissing = parsed(p, "allow_missing", false, func(s string) (bool, error) {
+		if s != "1" {
+			return false, errAllowMissing
+		}
+		return true, nil
+	}, errAllowMissing)
+	return forFile, allowMissing, p.err
 }
 
 // integer parses decimal digits without a sign.

@@ -39,15 +39,15 @@ func (a *api) signReport(w *response, r *http.Request, who caller) error {
 // printed returns the printed report that a request is about, and the name of its file.
 func (a *api) printed(r *http.Request, who caller) (pdf []byte, name string, err error) {
 	id, _ := verification.ParseRunID(pathParam(r, "id")) // an invalid id has no run
-	forFile, err := wantsFile(r.URL.RawQuery)
+	forFile, allowMissing, err := wantsFile(r.URL.RawQuery)
 	if err != nil {
 		return nil, "", err
 	}
-	printing := a.engine.PrintReport
 	if forFile {
-		printing = a.engine.PrintFile
+		pdf, err = a.engine.PrintFile(r.Context(), who.tenant, id, allowMissing)
+	} else {
+		pdf, err = a.engine.PrintReport(r.Context(), who.tenant, id)
 	}
-	pdf, err = printing(r.Context(), who.tenant, id)
 	return pdf, "verification-" + string(id) + ".pdf", err
 }
 

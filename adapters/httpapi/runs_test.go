@@ -163,6 +163,14 @@ func TestThePrintedReport(t *testing.T) {
 	for _, q := range []string{"for=", "for", "for=File", "for=customer", "for=file&for=file", "for=%"} {
 		a.do(http.MethodGet, "/v1/runs/"+id+"/report.pdf?"+q, "").is(400, badField("for", `must be \"file\", or left out`))
 	}
+	lacking := "/v1/runs/" + string(a.Start(a.Apply(simple()).ID, engine.StartRequest{ReferenceID: "漢-1"}).ID) + "/report.pdf"
+	a.do(http.MethodGet, lacking+"?for=file", "").
+		is(409, `{"error":"Conflict","message":"No font has U+6F22.","code":409,"details":[{"field":"allow_missing","message":"must be 1"}]}`)
+	a.do(http.MethodGet, lacking+"?for=file&allow_missing=1", "").says(200, "for the file")
+	a.do(http.MethodGet, lacking, "").says(200, "%PDF of ")
+	for _, q := range []string{"allow_missing=", "for=file&allow_missing=true", "allow_missing=1&allow_missing=1"} {
+		a.do(http.MethodGet, lacking+"?"+q, "").is(400, badField("allow_missing", "must be 1, or left out"))
+	}
 	live := string(a.started(journey()).ID)
 	a.do(http.MethodGet, "/v1/runs/"+live+"/report.pdf", "").
 		is(409, `{"error":"Conflict","message":"The run is in_progress; its report is printed once it is over.","code":409}`)

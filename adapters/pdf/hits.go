@@ -127,7 +127,9 @@ func (l *layout) hitFacts(rows []view.HitRow, t tone) (blocks []block) {
 	heavy := styleCaption()
 	heavy.Bold = true
 	row := func(st style, fact, customer, entry []typeset.Span, verdict string) []block {
-		set := func(spans []typeset.Span, width float64) []typeset.Line { return l.spans(spans, limitName, st, width-gap) }
+		set := func(spans []typeset.Span, width float64) []typeset.Line {
+			return l.spans(spans, limitName, st, width-gap)
+		}
 		return l.cells(t, nil,
 			cell{width: factWidth, style: styleKey(), lines: set(fact, factWidth)},
 			cell{width: sideWidth, style: st, lines: set(customer, sideWidth)},

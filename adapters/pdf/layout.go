@@ -167,6 +167,14 @@ func (l *layout) lacking() []block {
 	if len(missing) == 0 {
 		return nil
 	}
+	text := "No font of this service has these characters: " + naming(missing) + ". A question mark in a diamond stands for each of them. The report that the API returns has them.\n" +
+		"To print them, the operator of the service installs the package of Noto Sans CJK, for Chinese, Japanese and Korean, or names a " +
+		"folder with another font in --font-dir, and the report is printed again."
+	return append(slices.Concat(l.toned(toneBad(), "Some text of this report is missing", nil), l.tonedText(toneBad(), text)), space(4))
+}
+
+// naming returns the codes and the scripts of characters.
+func naming(missing []rune) string {
 	var codes strings.Builder
 	for i, r := range missing[:min(len(missing), limitMissing)] {
 		if i > 0 {
@@ -177,11 +185,7 @@ func (l *layout) lacking() []block {
 	if more := len(missing) - limitMissing; more > 0 {
 		codes.WriteString(" and " + typeset.Thousands(more) + " more")
 	}
-	text := "No font of this service has these characters: " + codes.String() + " (" + strings.Join(typeset.ScriptsOf(missing), ", ") +
-		"). A question mark in a diamond stands for each of them. The report that the API returns has them.\n" +
-		"To print them, the operator of the service installs the package of Noto Sans CJK, for Chinese, Japanese and Korean, or names a " +
-		"folder with another font in --font-dir, and the report is printed again."
-	return append(slices.Concat(l.toned(toneBad(), "Some text of this report is missing", nil), l.tonedText(toneBad(), text)), space(4))
+	return codes.String() + " (" + strings.Join(typeset.ScriptsOf(missing), ", ") + ")"
 }
 
 func runStatus(s verification.Status) (string, tone) {

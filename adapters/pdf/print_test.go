@@ -345,6 +345,25 @@ func TestMissingCharactersAreNamed(t *testing.T) {
 	}
 }
 
+func TestAReportForTheFileLacksNothingUnasked(t *testing.T) {
+	p := printer(t, pdf.Options{Uncompressed: true})
+	r := forFile(with("漢字"), verification.DecisionApprove)
+	for range 2 {
+		_, err := p.PrintReport(t.Context(), "tenant", r)
+		if !errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), "U+5B57, U+6F22 (Han)") {
+			t.Errorf("the report for the file = %v, want a conflict that names the characters", err)
+		}
+	}
+	r.AllowMissing = true
+	if got := text(t, render(t, p, r)); !strings.Contains(got, "Some text of this report is missing") {
+		t.Errorf("the report for the file does not say what it lacks:\n%s", got)
+	}
+	r.AllowMissing = false
+	if _, err := p.PrintReport(t.Context(), "tenant", r); !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("the report for the file after the other one = %v, want a conflict", err)
+	}
+}
+
 func TestADocumentHasATitleAndALanguage(t *testing.T) {
 	p := bank(t)
 	p.Run.ReferenceID = "LOAN <7> & (8)"

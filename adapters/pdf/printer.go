@@ -3,7 +3,7 @@
 // print has the same bytes. It has nothing of notes, reviews and the decision unless it is
 // for the file of the tenant. maroto lays the rows and pages out, see
 // docs/decisions/0023-maroto-lays-the-report-out.md; package typeset shapes the
-// text, which may be in any script.
+// text, which may be in any script, see docs/decisions/0013-report-text-is-shaped-into-fonts-of-the-document.md.
 //
 // # Limits
 //
@@ -107,12 +107,13 @@ type key struct {
 	digest string
 	status verification.Status
 	file   bool
+	lacks  bool   // it may lack text
 	name   string // of the tenant
 	logo   string
 }
 
 func keyOf(t verification.TenantID, p verification.Print) key {
-	return key{t, p.Run.ID, p.Digest, p.Run.Status, p.ForFile, p.Letterhead.Name, p.Letterhead.Logo.Name}
+	return key{t, p.Run.ID, p.Digest, p.Run.Status, p.ForFile, p.AllowMissing, p.Letterhead.Name, p.Letterhead.Logo.Name}
 }
 
 // restAfter is how long a report may take without a pause of its tenant.
@@ -123,9 +124,20 @@ var errBusy = &verification.Error{
 	Kind: verification.ErrUnavailable, Subject: "report", Message: "too many reports are being printed; try again",
 }
 
+// lacks is returned for a report for the file with characters that no font has.
+func lacks(missing []rune) error {
+	named := naming(missing)
+	return &verification.Error{
+		Kind: verification.ErrConflict, Subject: "report",
+		Message: "the report would lack text: no font of this service has the characters " + named,
+		Fields:  []verification.FieldError{{Name: "allow_missing", Message: "must be 1 to print the report without these characters"}},
+	}
+}
+
 // PrintReport prints a report of a tenant. The reports of one tenant delay those of
 // another by at most one report. PrintReport returns ErrUnavailable if it waits
-// longer than MaxWait, and the error of ctx if ctx ends first.
+// longer than MaxWait, ErrConflict for a report for the file with characters that no font has,
+// unless AllowMissing is set, and the error of ctx if ctx ends first.
 func (p *Printer) PrintReport(ctx context.Context, t verification.TenantID, r verification.Print) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("print the report of run %s: %w", r.Run.ID, err)
@@ -171,6 +183,9 @@ func (p *Printer) print(ctx context.Context, s *typeset.Shaper, r verification.P
 	if missing := l.text.Missing(); len(missing) > 0 { // the characters may be of a name
 		p.log.WarnContext(ctx, "characters not printed: no font has them", "run", r.Run.ID,
 			"characters", len(missing), "scripts", typeset.ScriptsOf(missing))
+		if r.ForFile && !r.AllowMissing {
+			return nil, lacks(missing)
+		}
 	}
 	return l.document(r, sections, p.compress)
 }

@@ -258,10 +258,11 @@ func TestAPrintHasTheLetterheadAndTheDocuments(t *testing.T) {
 	if _, err := k.Engine.AnswerJourney(t.Context(), j, j.Step.WaitNumber, verification.Data(`{"face":{"document_id":"`+d.ID+`"}}`)); err != nil {
 		t.Fatal(err)
 	}
-	for _, printing := range []func(context.Context, verification.TenantID, verification.RunID) ([]byte, error){k.Engine.PrintReport, k.Engine.PrintFile} {
-		if _, err := printing(t.Context(), enginetest.Tenant, run.ID); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := k.Engine.PrintReport(t.Context(), enginetest.Tenant, run.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Engine.PrintFile(t.Context(), enginetest.Tenant, run.ID, true); err != nil {
+		t.Fatal(err)
 	}
 	calls := printer.PrintReportCalls()
 	p := calls[0].P

@@ -14,16 +14,18 @@ import (
 // PrintReport prints the report of a terminal run, with nothing of a verdict. ErrConflict is
 // returned for a live run.
 func (e *Engine) PrintReport(ctx context.Context, t verification.TenantID, id verification.RunID) ([]byte, error) {
-	return e.print(ctx, t, id, false)
+	return e.print(ctx, t, id, false, false)
 }
 
 // PrintFile prints the report of a terminal run for the file of the tenant: with the decision,
-// its notes, and who gave it when. ErrConflict is returned for a live run.
-func (e *Engine) PrintFile(ctx context.Context, t verification.TenantID, id verification.RunID) ([]byte, error) {
-	return e.print(ctx, t, id, true)
+// its notes, and who gave it when. ErrConflict is returned for a live run and, unless
+// allowMissing is set, for a report with text that cannot be printed here; the subject of the
+// error is then the report.
+func (e *Engine) PrintFile(ctx context.Context, t verification.TenantID, id verification.RunID, allowMissing bool) ([]byte, error) {
+	return e.print(ctx, t, id, true, allowMissing)
 }
 
-func (e *Engine) print(ctx context.Context, t verification.TenantID, id verification.RunID, forFile bool) ([]byte, error) {
+func (e *Engine) print(ctx context.Context, t verification.TenantID, id verification.RunID, forFile, allowMissing bool) ([]byte, error) {
 	ref := verification.RunRef{Tenant: t, Run: id}
 	h, err := e.history(ctx, ref)
 	if err != nil {
@@ -48,6 +50,7 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 		run = run.WithoutVerdicts()
 	}
 	p := program.Print(run, h.events, h.at, t, describe, forFile)
+	p.AllowMissing = allowMissing
 	p.Subject = view.SubjectOf(program, run)
 	p.Zone = e.location(h.run.Started.Zone)
 	if p.Letterhead, err = e.letterhead(ctx, t); err != nil {
