@@ -75,6 +75,30 @@ func TestAReportForTheFileSaysWhoDecidedEachHit(t *testing.T) {
 	}
 }
 
+func TestAHitThatWasLeftOutSaysWhoClearedIt(t *testing.T) {
+	p := forFile(screenedBank(t, "Viktor Petrow"), verification.DecisionApprove)
+	for i := range p.Cards {
+		c := &p.Cards[i]
+		if c.NodeID == "court" {
+			for _, run := range []verification.RunID{"0191-other", p.Run.ID} {
+				c.Cleared = append(c.Cleared, verification.Clearance{List: "fictional", Hit: c.Screening.Hits[0], Run: run, By: "Vikram Singh", At: at(500)})
+			}
+		}
+	}
+	got := text(t, render(t, plain(t), p))
+	for _, want := range []string{
+		"Left out, decided before 1 of 2: Zamoyskov, Viktor\n91 %\n", "Another person, by Vikram Singh on 20 Nov 2026, 14:52:23 IST\nIn the run 0191-other\n",
+		"Left out, decided before 2 of 2:",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the document does not show %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "In the run "+string(p.Run.ID)) {
+		t.Error("a decision in the run itself names the run")
+	}
+}
+
 func TestReasonsKeepTheirOrderAroundArabicNames(t *testing.T) {
 	doc := read(t, render(t, plain(t), screenedBank(t, "Tariq")))
 	from := slices.IndexFunc(doc, func(s shown) bool { return strings.Contains(s.text, "is the same as") })
