@@ -1,0 +1,112 @@
+// The with of offline.screening: what a check searches for, and how.
+
+package screening
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/verifyd/verifyd/internal/names"
+)
+
+type searchWith struct {
+	List        string                     `json:"list"`
+	Name        string                     `json:"name"`
+	Kind        names.Kind                 `json:"kind"`
+	BirthDate   string                     `json:"birth_date"`
+	Countries   texts                      `json:"countries"`
+	Identifiers map[IdentifierType]texts   `json:"identifiers"`
+	ReviewAt    float64                    `json:"review_at"`
+	FailAt      *float64                   `json:"fail_at"`
+	Topics      map[string]json.RawMessage `json:"policy"`
+	ClearOn     []string                   `json:"clear_on"`
+	Cleared     string                     `json:"cleared"` // "flag" or empty
+
+	policy policy
+	kinds  []names.Kind // as which the subject is searched
+	doubts []string     // values that cannot be compared
+}
+
+// texts is a list of texts; a single one may stand alone.
+type texts []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *texts) UnmarshalJSON(raw []byte) error {
+	if raw[0] == '[' {
+		return json.Unmarshal(raw, (*[]string)(t))
+	}
+	var one string
+	err := json.Unmarshal(raw, &one)
+	if one != "" {
+		*t = []string{one}
+	}
+	return err
+}
+
+func (p *Provider) read(values map[string]any) (w searchWith, err error) {
+	w.ReviewAt = reviewAt
+	if err := p.with.Read(values, &w); err != nil {
+		return w, err
+	}
+	otherwise := thresholds{ReviewAt: w.ReviewAt}
+	if w.FailAt != nil {
+		otherwise.FailAt = *w.FailAt
+	}
+	switch {
+	case w.FailAt != nil && *w.FailAt < w.ReviewAt:
+		err = errors.New("with.fail_at must not be below review_at")
+	default:
+		w.policy, err = readPolicy(w.Topics, otherwise)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", ProviderName, err)
+	}
+	p.readValues(&w)
+	return w, err
+}
+
+// readValues reads what a customer may have written. A value that cannot be compared is a
+// doubt, and the search does without it.
+func (p *Provider) readValues(w *searchWith) {
+	w.kinds = []names.Kind{w.Kind}
+	if w.Kind != names.Person && w.Kind != names.Company {
+		w.kinds = []names.Kind{names.Person, names.Company}
+		w.doubts = append(w.doubts, "the kind is neither person nor company: both were searched")
+	}
+	if w.BirthDate != "" && !IsDate(w.BirthDate) {
+		w.BirthDate = ""
+		w.doubts = append(w.doubts, "the birth date is not YYYY, YYYY-MM or YYYY-MM-DD: it was not compared")
+	}
+	var codes []string
+	unknown := 0
+	for _, text := range w.Countries {
+		code, ok := p.countries.Parse(text)
+		switch {
+		case code != "":
+			codes = append(codes, code)
+		case !ok && strings.TrimSpace(text) != "":
+			unknown++
+		}
+	}
+	switch {
+	case unknown == 1:
+		w.doubts = append(w.doubts, "a country is not known by its name or code: it was not compared")
+	case unknown > 1:
+		w.doubts = append(w.doubts, fmt.Sprintf("%d countries are not known by their names or codes: they were not compared", unknown))
+	}
+	w.Countries = codes
+}
+
+func (w searchWith) subject(kind names.Kind) Subject {
+	s := Subject{Kind: kind, Name: w.Name, BirthDate: w.BirthDate, Countries: w.Countries}
+	for _, kind := range slices.Sorted(maps.Keys(w.Identifiers)) {
+		for _, value := range w.Identifiers[kind] {
+			s.Identifiers = append(s.Identifiers, Identifier{kind, value})
+		}
+	}
+	return s
+}
