@@ -141,6 +141,9 @@ func (v *validator) texts(ctx context.Context, l ExpressionCompiler, p *Program)
 	if !v.incomplete {
 		v.absences(p)
 	}
+	if v.inspects && !v.incomplete {
+		v.unreadScreenings(p)
+	}
 	return ctx.Err()
 }
 

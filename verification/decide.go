@@ -275,6 +275,7 @@ func (d *decision) submit(c Submit) error {
 			upload = nil
 		}
 		data, problems = acceptInput(n, d.program.patterns[w.Node], c.Payload, d.today, upload)
+		data = d.compared(w.Node, StepPassed, data, to)
 	}
 	if len(problems) > 0 {
 		return &Error{Kind: ErrInvalid, Subject: "signal", Fields: problems}

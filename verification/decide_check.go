@@ -51,11 +51,14 @@ func (d *decision) result(c RecordResult) {
 		}
 		d.recordPending(c, n)
 	case OutcomePassed:
-		d.add(ResultRecorded{Node: c.Node, Passed: true, Data: c.Data, Screening: c.Screening.recorded(c.Cleared)})
+		data := d.compared(c.Node, StepPassed, c.Data, n.Next)
+		d.add(ResultRecorded{Node: c.Node, Passed: true, Data: data, Screening: c.Screening.recorded(c.Cleared)})
 		d.goTo(n.Next)
 	case OutcomeFailed:
-		d.add(ResultRecorded{Node: c.Node, Data: c.Data, Screening: c.Screening.recorded(c.Cleared)})
-		if to, ok := route(n.OnFailed, n.Next); ok {
+		to, ok := route(n.OnFailed, n.Next)
+		data := d.compared(c.Node, StepFailed, c.Data, to)
+		d.add(ResultRecorded{Node: c.Node, Data: data, Screening: c.Screening.recorded(c.Cleared)})
+		if ok {
 			d.goTo(to)
 			return
 		}

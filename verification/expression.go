@@ -67,6 +67,12 @@ type MissingValue struct {
 	Optional  string // how to read it if it may be missing: steps.pan.?data.?score
 }
 
+// Reader is a Condition or a Template that says what it reads.
+type Reader interface {
+	// ReadPaths returns the paths that the expressions read, such as "steps.pan.data.name".
+	ReadPaths() []string
+}
+
 // StepDeclaration is what is known about a step before any run.
 type StepDeclaration struct {
 	Type NodeType
@@ -79,6 +85,9 @@ type StepDeclaration struct {
 	// Data is the JSON Schema of a check's data; nil if any field may be read. The data
 	// of a check without a result also has source_ok.
 	Data Data
+	// Differs says that the data may have analysis_ok and differs, a list of facts: see
+	// DifferenceFlag.
+	Differs bool
 	// MayPrecede says that some path from the start visits the step before the node
 	// that reads it.
 	MayPrecede bool
@@ -111,9 +120,9 @@ type Template interface {
 
 // Values are compiled expressions of any type.
 type Values interface {
-	// Evaluate returns the plain JSON value of each expression; nil if a value that it reads
-	// is missing, if it cannot be evaluated, or if its value is too large. The cost of all
-	// expressions together is bounded.
+	// Evaluate returns the plain JSON value of each expression: nil if a value that it reads
+	// is missing, and an error if it cannot be evaluated or its value is too large. The cost
+	// of all expressions together is bounded.
 	Evaluate(s Scope) []any
 	// Reads returns the paths that an expression reads, such as "steps.pan.data.name".
 	Reads(i int) []string
@@ -122,6 +131,11 @@ type Values interface {
 	Types(i int) []string
 	// Findings returns what was found in an expression that cannot be meant.
 	Findings(i int) []Finding
+	// Agree reports whether two plain JSON values say the same, as values of a fact of a kind.
+	// Texts ignore case, space and the order of words, days may be written in several ways, and a
+	// list agrees with each of its items. Names also agree if offline.name_match passes
+	// them. An object agrees with nothing.
+	Agree(kind FactKind, a, b any) bool
 }
 
 // Pattern is a compiled regular expression.

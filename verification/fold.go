@@ -74,7 +74,8 @@ func (r *Run) evolve(e Event) {
 		r.Documents = slices.Concat(r.Documents, r.Wait.named(f.Data))
 		r.Wait = Wait{}
 		r.withStep(f.Node, func(s *Step) {
-			if s.finish(StepPassed, f.Data, e.At); s.flags.any() {
+			s.finish(StepPassed, f.Data, e.At)
+			if failing := s.flags.withoutAnalysis(); failing.any() {
 				s.Status = StepFailed
 			}
 		})

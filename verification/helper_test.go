@@ -54,8 +54,20 @@ func (l language) Condition(text string, d verification.Declarations) (verificat
 	if node, ok := strings.CutPrefix(text, "reads "); ok && !d.Steps[verification.NodeID(node)].MayPrecede {
 		return nil, fmt.Errorf("the step %s cannot have run", node)
 	}
-	return named(l.conditions, text)
+	c, err := named(l.conditions, text)
+	if node, ok := strings.CutPrefix(text, "reads "); ok && err == nil {
+		return reading{c, "steps." + node + ".data.a"}, nil
+	}
+	return c, err
 }
+
+// reading is a condition that says what it reads.
+type reading struct {
+	condition
+	path string
+}
+
+func (r reading) ReadPaths() []string { return []string{r.path} }
 
 func (l language) Values(texts []string, d verification.Declarations) (verification.Values, []error) {
 	v, problems := values{}, make([]error, len(texts))
@@ -93,7 +105,10 @@ func (v values) Evaluate(s verification.Scope) []any {
 	return all
 }
 
-func (v values) Reads(i int) []string                  { return []string{v[i].text} }
+func (v values) Reads(i int) []string { return []string{v[i].text} }
+func (v values) Agree(kind verification.FactKind, a, b any) bool {
+	return view.Agree(a, b) || kind == verification.FactPerson && fmt.Sprint(a)[0] == fmt.Sprint(b)[0] // initials
+}
 func (v values) Findings(i int) []verification.Finding { return nil }
 
 func (v values) Types(i int) []string {

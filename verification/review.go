@@ -29,6 +29,12 @@ type flagReasons struct {
 
 func (f flagReasons) any() bool { return f != flagReasons{} }
 
+// withoutAnalysis returns the reasons but for analysisNotOK.
+func (f flagReasons) withoutAnalysis() flagReasons {
+	f.analysisNotOK = false
+	return f
+}
+
 // join returns the reasons of f and g.
 func (f flagReasons) join(g flagReasons) flagReasons {
 	return flagReasons{

@@ -21,6 +21,11 @@ type SubjectFields struct {
 type Comparison struct {
 	Fact string   `json:"fact"` // what reviewers read, such as Name
 	Of   []string `json:"of"`
+	// OnDifference says what happens if the values differ; empty means DifferenceNote.
+	OnDifference OnDifference `json:"on_difference,omitempty"`
+	// Kind says how the values are compared for DifferenceFlag. It is empty for names of people if
+	// one of the values is the name of the subject or of a field called name, and else for FactText.
+	Kind FactKind `json:"kind,omitempty"`
 }
 
 // The bounds of comparisons.
@@ -34,6 +39,9 @@ type FactValue struct {
 	// Value is a plain value of JSON; nil if it is not given: the run has no such value yet,
 	// or it cannot be evaluated.
 	Value any
+	// Unclear says that there is no Value because the expression cannot be evaluated, or its
+	// value is too large.
+	Unclear bool
 	// Reads are the paths that the expression reads, such as steps.pan.data.name.
 	Reads []string
 }
@@ -58,6 +66,9 @@ func (p Program) FactValues(r Run) FactValues {
 		}
 		if next < len(all) {
 			v = FactValue{Value: all[next], Reads: p.facts.Reads(next)}
+			if _, v.Unclear = v.Value.(error); v.Unclear {
+				v.Value = nil
+			}
 		}
 		next++
 		return v
@@ -123,6 +134,7 @@ func (v *validator) subject() {
 		for k, text := range c.Of {
 			v.length(fmt.Sprintf("%s.of[%d]", at, k), text, 1, maxText)
 		}
+		v.difference(at, c)
 	}
 }
 
@@ -160,6 +172,7 @@ func (v *validator) facts(ctx context.Context, l ExpressionCompiler, p *Program)
 		v.findings(path, found)
 		v.factType(path, all[len(all)-1].Types(k))
 	}
+	v.differences(p)
 }
 
 // factType checks the JSON types that a value may have; nil if they are not known.

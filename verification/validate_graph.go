@@ -2,7 +2,10 @@
 
 package verification
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // graph checks that every node is reachable from the start and can reach an end, and
 // that every loop has a customer or review step. The caller has checked that every
@@ -122,6 +125,49 @@ func components(nodes []NodeID, next map[NodeID][]NodeID) (found [][]NodeID) {
 	return found
 }
 
+// unreadScreenings warns of each end with an outcome to which a screening leads whatever it
+// finds: no branch on the way reads its result, and no review step is on it. The routes that
+// a screening takes when it fails or has no answer depend on its result already.
+func (v *validator) unreadScreenings(p *Program) {
+	for _, id := range v.names() {
+		n := v.def.Nodes[id]
+		if n.Type != NodeCheck || !v.described[n.Provider].Rescreens && !v.described[n.Fallback].Rescreens {
+			continue
+		}
+		reads := func(c Condition) bool {
+			r, ok := c.(Reader)
+			return ok && slices.ContainsFunc(r.ReadPaths(), func(path string) bool {
+				step, _ := stepOf(path)
+				return step == id
+			})
+		}
+		onward := func(at NodeID) (to []NodeID) {
+			switch n := v.def.Nodes[at]; {
+			case at == id:
+				return []NodeID{n.Next}
+			case n.Type == NodeReview:
+				return nil
+			case n.Type == NodeBranch:
+				for i, c := range p.conditions[at] {
+					if c != nil && reads(c) { // so this route and those below depend on the result
+						return to
+					}
+					to = append(to, n.Rules[i].Next)
+				}
+				return append(to, n.Else)
+			default:
+				return n.Targets()
+			}
+		}
+		for _, end := range walk([]NodeID{id}, onward, nil) {
+			if e := v.def.Nodes[end]; e.Type == NodeEnd && e.Outcome != "" {
+				v.warnings = append(v.warnings, FieldError{Name: nodePath(end) + ".outcome", Message: fmt.Sprintf(
+					"the screening %s leads here whatever it finds: test steps.%s.data.analysis_ok in a branch, or add a review step", id, id)})
+			}
+		}
+	}
+}
+
 // declarations returns what expressions at a node may read: the steps on some
 // path from the start to it. If some edge leads nowhere, all steps count, so that
 // no false problem is reported. Without a node, an expression may read all steps. The first declarations do without the descriptions of
@@ -133,6 +179,7 @@ func (v *validator) declarations(at NodeID) []Declarations {
 		if n.IsStep() {
 			d.Steps[id] = StepDeclaration{
 				Type: n.Type, Key: n.Key, Fields: n.Fields, Optional: n.Optional, MayPrecede: at == "" || v.incomplete || before[id],
+				Differs: v.def.flagsDifferences() && (n.Type == NodeCheck || n.Type == NodeCustomerInput),
 			}
 		}
 	}

@@ -110,3 +110,68 @@ func TestNodesAreNotNamedLikeRoutes(t *testing.T) {
 		}
 	}
 }
+
+// Only a branch that reads the result of a screening, or a review step, keeps a hit from ending
+// with an outcome.
+func TestAnOutcomeThatAHitCanReachIsNoted(t *testing.T) {
+	outcome := verification.Node{Type: verification.NodeEnd, Outcome: "approved"}
+	refused := verification.Node{Type: verification.NodeEnd, Outcome: "refused"}
+	screening := func(next verification.NodeID) verification.Node {
+		n := checkNode("Screening", next)
+		n.Provider, n.OnFailed, n.OnUnavailable = "list", "refused", "refused"
+		return n
+	}
+	branch := func(first, next, second, to, otherwise string) verification.Node {
+		return verification.Node{Type: verification.NodeBranch, Else: verification.NodeID(otherwise), Rules: []verification.Rule{
+			{When: first, Next: verification.NodeID(next)}, {When: second, Next: verification.NodeID(to)},
+		}}
+	}
+	const message = "the screening pan leads here whatever it finds: test steps.pan.data.analysis_ok in a branch, or add a review step"
+	for _, c := range []struct {
+		name string
+		n    nodes
+		want []string // the ends
+	}{
+		{"at once", nodes{"pan": screening("done")}, []string{"done"}},
+		{"after a check", nodes{"pan": screening("face"), "face": checkNode("Face", "done")}, []string{"done"}},
+		{"a branch that reads it", nodes{"pan": screening("b"), "b": branchNode("reads pan", "review", "done"), "review": reviewNode("Review", "done")}, nil},
+		{"a branch on something else", nodes{"pan": screening("b"), "b": branchNode("review wanted", "review", "done"), "review": reviewNode("Review", "done")}, []string{"done"}},
+		{"a review step", nodes{"pan": screening("review"), "review": reviewNode("Review", "done")}, nil},
+		{"a rule before the one that reads it", nodes{
+			"pan": screening("b"), "b": branch("again wanted", "done", "reads pan", "review", "other"), "review": reviewNode("Review", "done"),
+			"other": {Type: verification.NodeEnd, Outcome: "other"},
+		}, []string{"done"}},
+		{"a rule behind the one that reads it", nodes{
+			"pan": screening("b"), "b": branch("reads pan", "review", "again wanted", "done", "done"), "review": reviewNode("Review", "done"),
+		}, nil},
+		{"no outcome", nodes{"pan": screening("plain"), "plain": endNode(), "done": endNode()}, nil},
+		{"the branch comes first", nodes{"consent": consentNode("b"), "b": branchNode("review wanted", "pan", "pan"), "pan": screening("done")}, []string{"done"}},
+	} {
+		start := verification.NodeID("pan")
+		if _, ok := c.n["consent"]; ok {
+			start = "consent"
+		}
+		if _, ok := c.n["done"]; !ok {
+			c.n["done"] = outcome
+		}
+		c.n["refused"] = refused
+		if c.name == "no outcome" {
+			delete(c.n, "done")
+		}
+		p, err := verification.Compile(t.Context(), workflowID, verification.Version{Definition: define(start, c.n)}, newLanguage(), nil,
+			map[string]verification.ProviderDescription{"list": {Rescreens: true}})
+		if err != nil {
+			t.Errorf("%s: %v %+v", c.name, err, fieldsOf(t, err))
+		}
+		var want []verification.FieldError
+		for _, end := range c.want {
+			want = append(want, verification.FieldError{Name: "nodes." + end + ".outcome", Message: message})
+		}
+		if diff := cmp.Diff(want, p.Warnings()); diff != "" {
+			t.Errorf("%s: warnings (-want +got):\n%s", c.name, diff)
+		}
+		if p, err := verification.Restore(workflowID, p.Version, newLanguage()); err != nil || p.Warnings() != nil {
+			t.Errorf("%s: a stored version has the warnings %v, %v", c.name, p.Warnings(), err)
+		}
+	}
+}

@@ -52,7 +52,7 @@ func (v *validator) groups(at string, n Node) {
 // derivedNames returns the names that have a meaning of their own in the payload or the
 // data of a step, so that no field may have them.
 func derivedNames() []string {
-	return []string{"opted_out", "geo_ok", "consent_status", "source_ok", "analysis_ok", "node_id", "documents"}
+	return []string{"opted_out", "geo_ok", "consent_status", "source_ok", "analysis_ok", "differs", "node_id", "documents"}
 }
 
 func (v *validator) inputField(path string, f InputField) {

@@ -32,6 +32,9 @@ func (c condition) Findings(before []verification.Condition) []verification.Find
 	return c.judged.findings(earlier)
 }
 
+// ReadPaths returns the paths that the condition reads.
+func (c condition) ReadPaths() []string { return c.readTexts() }
+
 // Holds evaluates the condition. Seen has the value of every path in the condition
 // that has one.
 func (c condition) Holds(s verification.Scope) (holds bool, seen map[string]any, err error) {

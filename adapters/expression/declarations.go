@@ -3,6 +3,7 @@
 package expression
 
 import (
+	"cmp"
 	"slices"
 
 	"cel.dev/cel-go/cel"
@@ -89,11 +90,21 @@ func (p *shapes) stepData(path string, d verification.StepDeclaration, data *jso
 			if known.properties["source_ok"] == nil {
 				known.fields["source_ok"] = scalar(cel.BoolType)
 			}
+			p.mayDiffer(known.fields, d)
 			return known
 		}
 	case verification.NodeBranch, verification.NodeEnd:
 	}
 	return anyObject()
+}
+
+// mayDiffer adds the fields that a difference adds to the data of a step.
+func (p *shapes) mayDiffer(fields map[string]*shape, d verification.StepDeclaration) {
+	if !d.Differs {
+		return
+	}
+	fields["analysis_ok"] = cmp.Or(fields["analysis_ok"], scalar(cel.BoolType))
+	fields["differs"] = cmp.Or(fields["differs"], listOf(text(200), 32))
 }
 
 // answers returns the fields of a customer input and those that the engine adds.
@@ -108,6 +119,7 @@ func (p *shapes) answers(path string, d verification.StepDeclaration) map[string
 	for _, f := range d.Fields {
 		fields[f.Name] = p.answer(path+"."+f.Name, f)
 	}
+	p.mayDiffer(fields, d)
 	return fields
 }
 

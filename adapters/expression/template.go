@@ -61,6 +61,12 @@ func each(p part, visit func(filled)) {
 	}
 }
 
+// ReadPaths returns the paths that the expressions in the object read.
+func (t template) ReadPaths() (paths []string) {
+	each(t.root, func(f filled) { paths = append(paths, f.readTexts()...) })
+	return paths
+}
+
 type rendering struct {
 	*reading
 	converter

@@ -2,25 +2,32 @@
 
 package expression
 
-import "github.com/verifyd/verifyd/verification"
+import (
+	"errors"
+
+	"github.com/verifyd/verifyd/verification"
+)
 
 // maxListedValue bounds the bytes of one value of Values.
 const maxListedValue = 64 << 10
 
 // values are expressions that are evaluated together; nil where one is not valid.
-type values []*expression
+type values struct {
+	all  []*expression
+	same *agreement
+}
 
 // Values compiles expressions of any type. They share their declarations.
 func (c *Compiler) Values(texts []string, d verification.Declarations) (_ verification.Values, problems []error) {
 	problems = make([]error, len(texts))
-	v := make(values, len(texts))
+	v := values{make([]*expression, len(texts)), c.same}
 	n, err := c.node(d)
 	for i, text := range texts {
 		if err != nil {
 			problems[i] = err
 			continue
 		}
-		v[i], problems[i] = n.value(text)
+		v.all[i], problems[i] = n.value(text)
 	}
 	return v, problems
 }
@@ -30,15 +37,17 @@ func (n *node) value(text string) (e *expression, err error) {
 	return n.compile(text)
 }
 
-// Evaluate returns the value of each expression. The steps that they read are decoded once.
+// Evaluate returns the value of each expression, or why it has none. The steps that they read are decoded once.
 func (v values) Evaluate(s verification.Scope) []any {
-	all, r := make([]any, len(v)), newReading(&s)
-	for i, e := range v {
+	all, r := make([]any, len(v.all)), newReading(&s)
+	for i, e := range v.all {
 		if e == nil {
 			continue
 		}
 		value, err := e.plain(r)
-		if err == nil {
+		if _, absent := errors.AsType[*absentError](err); err != nil && !absent {
+			all[i] = err
+		} else if err == nil {
 			all[i] = value
 		}
 	}
@@ -52,24 +61,24 @@ func (e *expression) plain(r *reading) (v any, err error) {
 
 // Reads returns the paths that an expression reads.
 func (v values) Reads(i int) []string {
-	if v[i] == nil {
+	if v.all[i] == nil {
 		return nil
 	}
-	return v[i].readTexts()
+	return v.all[i].readTexts()
 }
 
 // Types returns the JSON types that the value of an expression may have.
 func (v values) Types(i int) []string {
-	if v[i] == nil {
+	if v.all[i] == nil {
 		return nil
 	}
-	return jsonTypes(v[i].output)
+	return jsonTypes(v.all[i].output)
 }
 
 // Findings returns the comparisons in an expression that cannot be meant.
 func (v values) Findings(i int) []verification.Finding {
-	if v[i] == nil || v[i].judged == nil {
+	if v.all[i] == nil || v.all[i].judged == nil {
 		return nil
 	}
-	return v[i].judged.found
+	return v.all[i].judged.found
 }

@@ -38,7 +38,7 @@ func TestValuesAreEvaluatedTogether(t *testing.T) {
 		{text: "steps.form.data.name + '!'", value: "Ravi!", reads: []string{"steps.form.data.name"}, types: []string{"string"}},
 		{text: "steps.form.data.photo", value: map[string]any{"document_id": "x"}, reads: []string{"steps.form.data.photo"}, types: []string{"object"}},
 		{text: "steps.check.data.lost", reads: []string{"steps.check.data.lost"}},
-		{text: "steps.check.data.long", reads: []string{"steps.check.data.long"}},
+		{text: "steps.check.data.long", value: "the value is larger than 1048576 bytes", reads: []string{"steps.check.data.long"}},
 		{text: "steps.form.data.nmae", problem: "steps.form.data.nmae: undefined field 'nmae'; did you mean name?"},
 		{text: "input.name ==", problem: "Syntax error"},
 		{text: " ", problem: "the expression is empty"},
@@ -53,6 +53,9 @@ func TestValuesAreEvaluatedTogether(t *testing.T) {
 	for i, r := range rows {
 		if got := problems[i]; (got == nil) != (r.problem == "") || got != nil && !strings.Contains(got.Error(), r.problem) {
 			t.Errorf("%s: problem %v, want %q", r.text, got, r.problem)
+		}
+		if err, unclear := all[i].(error); unclear {
+			all[i] = err.Error()
 		}
 		if diff := cmp.Diff(r.value, all[i]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", r.text, diff)

@@ -24,8 +24,9 @@ func normal(s string) string {
 	return norm.NFC.String(strings.Join(strings.Fields(folded), " "))
 }
 
-// agree reports whether two values agree. Of two lists, one item must agree.
-func agree(a, b any) bool {
+// Agree reports whether two values of a fact agree: texts with the same words, the same days, and
+// the same numbers. Of two lists, one item must agree.
+func Agree(a, b any) bool {
 	for _, x := range items(a) {
 		for _, y := range items(b) {
 			if x == y || sameWords(x, y) || sameDate(x, y) {

@@ -303,7 +303,7 @@ func (r *fieldRow) add(c FactCell, value any) {
 	case c.Text == "":
 	case r.first == nil:
 		r.first, r.firstText = value, c.Text
-	case !agree(r.first, value) && normal(r.firstText) != normal(c.Text):
+	case !Agree(r.first, value) && normal(r.firstText) != normal(c.Text):
 		c.Differs, r.Differs = true, true
 		c.Marks = marks(r.firstText, c.Text)
 	}
@@ -350,7 +350,7 @@ func fieldsOf(d verification.Data, s verification.DataSchema) (all []field) {
 	values := d.Map()
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		switch key {
-		case "source_ok", "analysis_ok", "opted_out", "geo_ok", "consent_status", "documents", "node_id":
+		case "source_ok", "analysis_ok", "differs", "opted_out", "geo_ok", "consent_status", "documents", "node_id":
 			continue
 		}
 		if text := textOf(values[key]); text != "" && len(all) < maxFactFields {

@@ -1,0 +1,68 @@
+// Values of facts: whether two of them say the same.
+
+package expression
+
+import (
+	"math"
+	"sync"
+
+	"github.com/verifyd/verifyd/internal/names"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/view"
+)
+
+// sameName is the score from which two names agree: the threshold that offline.name_match has by default.
+const sameName = 0.85
+
+// agreement compares values. It reads the tables of names when it compares the first ones.
+type agreement struct{ names func() *names.Comparer }
+
+func newAgreement() *agreement { return &agreement{sync.OnceValue(names.New)} }
+
+// Agree reports whether two values say the same.
+func (v values) Agree(kind verification.FactKind, a, b any) bool {
+	return view.Agree(a, b) || kind != verification.FactText && v.same.sameNames(names.Kind(kind), a, b)
+}
+
+// sameNames reports whether a text of one value and a text of the other are one name.
+func (s *agreement) sameNames(kind names.Kind, a, b any) bool {
+	for _, x := range namesIn(a) {
+		for _, y := range namesIn(b) {
+			if s.sameName(kind, x, y) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *agreement) sameName(kind names.Kind, a, b string) bool {
+	c := s.names()
+	first, err := c.ParseRegistered(kind, a)
+	if err != nil {
+		return false // a name without a letter
+	}
+	second, err := c.ParseRegistered(kind, b)
+	if err != nil {
+		return false
+	}
+	return math.Round(float64(c.Identify(first, second).Score)*1000)/1000 >= sameName
+}
+
+// maxNames bounds the names of a list.
+const maxNames = 20
+
+// namesIn returns the texts of a value.
+func namesIn(v any) (all []string) {
+	switch v := v.(type) {
+	case string:
+		all = append(all, v)
+	case []any:
+		for _, item := range v[:min(len(v), maxNames)] {
+			if text, ok := item.(string); ok {
+				all = append(all, text)
+			}
+		}
+	}
+	return all
+}
