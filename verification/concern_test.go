@@ -52,13 +52,13 @@ func TestConcernsSayWhatIsWrong(t *testing.T) {
 			{NodeID: "pan", Label: "pan", Kind: verification.ConcernFailed, Sentences: sentence("source")},
 		}},
 		{"the best of two hits", check("screen", screened), []verification.Concern{
-			{NodeID: "screen", Label: "screen", Kind: verification.ConcernHit, Hit: &olga, MoreHits: 1, Sentences: sentence("analysis")},
+			{NodeID: "screen", Label: "screen", Kind: verification.ConcernHit, Hit: &olga, MoreHits: 1, Sentences: sentence("hit")},
 		}},
 		{
 			"hits first, then failed checks, then flags, and no review step without a reason",
 			slices.Concat(check("geo", verification.ResultRecorded{Passed: true, Data: verification.Data(`{"geo_ok":false}`)}), check("pan", verification.ResultRecorded{}), check("screen", screened), []verification.Fact{asked}),
 			[]verification.Concern{
-				{NodeID: "screen", Label: "screen", Kind: verification.ConcernHit, Hit: &olga, MoreHits: 1, Sentences: sentence("analysis")},
+				{NodeID: "screen", Label: "screen", Kind: verification.ConcernHit, Hit: &olga, MoreHits: 1, Sentences: sentence("hit")},
 				{NodeID: "pan", Label: "pan", Kind: verification.ConcernFailed, Sentences: sentence("not_passed")},
 				{NodeID: "geo", Label: "geo", Kind: verification.ConcernFlag, Sentences: sentence("location")},
 			},

@@ -300,6 +300,7 @@ func (s *Step) answer(f ResultRecorded, at time.Time) {
 	if s.Screening = f.Screening; s.Screening != nil {
 		s.clear(s.Screening.Cleared)
 	}
+	s.flags = reasonsOf(f.Data, f.Screening)
 	s.flags.recovered, s.overcome = recovered, s.Failures
 	s.Recovered, s.failedBefore = s.Recovered || recovered, s.failedBefore && !f.Passed
 }

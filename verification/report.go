@@ -80,6 +80,7 @@ type Card struct {
 	Label       string
 	Status      CardStatus
 	Reason      string    // may be empty
+	Causes      []Cause   `json:"-"` // why the step is flagged, on any visit; none if it is not
 	StartedAt   time.Time // of the first visit
 	CompletedAt time.Time // zero while unfinished
 	Dispatches  int       // of a check, over all visits; else 0
@@ -169,7 +170,7 @@ func makeReport(id RunID, history []Event, now time.Time, decide func(Run) Decis
 // the reason if it settles the step.
 func (r Run) card(s Step, d Decision) Card {
 	c := Card{
-		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label,
+		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label, Causes: s.causeNames(),
 		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(),
 		Rescreened: s.Rescreened, Screening: s.Screening, HitDecisions: s.decisions(), Cleared: s.Cleared,
 	}

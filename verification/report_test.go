@@ -32,7 +32,7 @@ func TestReportDescribesTheWholeRun(t *testing.T) {
 			},
 			{
 				NodeID: "details", Type: verification.NodeCustomerInput, Label: "Your details", Status: verification.CardOK,
-				Reason:    "The customer's location was not shared or lies outside the allowed area." + approved,
+				Reason: "The customer's location was not shared or lies outside the allowed area." + approved, Causes: []verification.Cause{verification.CauseLocation},
 				StartedAt: minute(1), CompletedAt: minute(2),
 				Data: verification.Data(`{"pan":"ABCDE1234F","place":{"denied":true},"geo_ok":false}`),
 			},
@@ -43,7 +43,7 @@ func TestReportDescribesTheWholeRun(t *testing.T) {
 			},
 			{
 				NodeID: "review", Type: verification.NodeReview, Label: "Manual review", Status: verification.CardOK,
-				Reason:    "The PAN did not pass." + approved,
+				Reason: "The PAN did not pass." + approved, Causes: []verification.Cause{verification.CauseReviewStep},
 				StartedAt: minute(2).Add(time.Second), CompletedAt: minute(3).Add(time.Second),
 			},
 			{

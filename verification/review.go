@@ -24,7 +24,7 @@ type Flag struct {
 
 // flagReasons say what flags a visit of a step: fields of its data, or that it recovered.
 type flagReasons struct {
-	sourceNotOK, analysisNotOK, optedOut, geoNotOK, noConsent, recovered bool
+	sourceNotOK, hit, analysisNotOK, optedOut, geoNotOK, noConsent, recovered bool
 }
 
 func (f flagReasons) any() bool { return f != flagReasons{} }
@@ -38,7 +38,7 @@ func (f flagReasons) withoutAnalysis() flagReasons {
 // join returns the reasons of f and g.
 func (f flagReasons) join(g flagReasons) flagReasons {
 	return flagReasons{
-		f.sourceNotOK || g.sourceNotOK, f.analysisNotOK || g.analysisNotOK, f.optedOut || g.optedOut,
+		f.sourceNotOK || g.sourceNotOK, f.hit || g.hit, f.analysisNotOK || g.analysisNotOK, f.optedOut || g.optedOut,
 		f.geoNotOK || g.geoNotOK, f.noConsent || g.noConsent, f.recovered || g.recovered,
 	}
 }
@@ -65,6 +65,26 @@ func flagReasonsOf(d Data) flagReasons {
 			f.noConsent = consent != "success"
 		}
 	})
+	return f
+}
+
+// reasonsOf returns the flag reasons of a result. If a screening has hits, they are why
+// analysis_ok is false, unless something could not be compared or facts differ as well. Cleared
+// hits are why if nothing else is.
+func reasonsOf(d Data, s *Screening) flagReasons {
+	f := flagReasonsOf(d)
+	if !f.analysisNotOK || s == nil {
+		return f
+	}
+	f.analysisNotOK = false
+	d.eachField(func(name, _ []byte) {
+		switch string(name) {
+		case "not_compared", fieldDiffers:
+			f.analysisNotOK = true
+		}
+	})
+	f.hit = len(s.Hits) > 0 || len(s.Cleared) > 0 && !f.analysisNotOK
+	f.analysisNotOK = f.analysisNotOK || !f.hit
 	return f
 }
 
@@ -108,7 +128,8 @@ type Cause string
 const (
 	CauseReviewStep Cause = "review_step" // the workflow asks for a review
 	CauseSource     Cause = "source"      // source_ok is false
-	CauseAnalysis   Cause = "analysis"    // analysis_ok is false
+	CauseHit        Cause = "hit"         // analysis_ok is false because a list has a hit
+	CauseAnalysis   Cause = "analysis"    // analysis_ok is false for another reason
 	CauseOptedOut   Cause = "opted_out"   // opted_out is true
 	CauseLocation   Cause = "location"    // geo_ok is false
 	CauseConsent    Cause = "consent"     // consent_status is not success
@@ -122,8 +143,8 @@ const (
 // Causes returns all causes, in the order of their sentences in a flag.
 func Causes() []Cause {
 	return []Cause{
-		CauseReviewStep, CauseSource, CauseAnalysis, CauseOptedOut, CauseLocation, CauseConsent, CauseRecovered, CauseDispatches,
-		CauseRescreened, CauseOverruled, CauseProposal,
+		CauseReviewStep, CauseSource, CauseHit, CauseAnalysis, CauseOptedOut, CauseLocation, CauseConsent, CauseRecovered,
+		CauseDispatches, CauseRescreened, CauseOverruled, CauseProposal,
 	}
 }
 
@@ -146,6 +167,7 @@ func (s Step) causes() (causes []stepCause) {
 	}{
 		{CauseReviewStep, s.Type == NodeReview, false},
 		{CauseSource, s.flags.sourceNotOK, s.earlier.sourceNotOK},
+		{CauseHit, s.flags.hit, s.earlier.hit},
 		{CauseAnalysis, s.flags.analysisNotOK, s.earlier.analysisNotOK},
 		{CauseOptedOut, s.flags.optedOut, s.earlier.optedOut},
 		{CauseLocation, s.flags.geoNotOK, s.earlier.geoNotOK},
@@ -162,9 +184,13 @@ func (s Step) causes() (causes []stepCause) {
 	return causes
 }
 
-// CausesIn returns what the data of one visit of a step flags, in the order of Causes.
-func CausesIn(d Data) (all []Cause) {
-	for _, c := range (Step{flags: flagReasonsOf(d)}).causes() {
+// CausesIn returns what the data of one visit of a step flags, in the order of Causes. s is what
+// the visit found on a list; nil if it has screened nobody.
+func CausesIn(d Data, s *Screening) []Cause { return Step{flags: reasonsOf(d, s)}.causeNames() }
+
+// causeNames returns why the step is flagged, on any visit, in the order of Causes.
+func (s Step) causeNames() (all []Cause) {
+	for _, c := range s.causes() {
 		all = append(all, c.Cause)
 	}
 	return all

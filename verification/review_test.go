@@ -1,6 +1,7 @@
 package verification_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -68,6 +69,64 @@ func TestDataFlagsAStep(t *testing.T) {
 		if got := j.decision(); got != decision {
 			t.Errorf("data %s: decision = %q, want %q", c.data, got, decision)
 		}
+	}
+}
+
+// A hit is a cause of its own, in place of the analysis, unless that has other reasons too. Hits alone
+// flag nothing.
+func TestAHitIsACauseOfItsOwn(t *testing.T) {
+	const (
+		hit      = "A possible match on a list was found."
+		analysis = "The analysis could not be completed with confidence."
+	)
+	type causes = []verification.Cause
+	one := &verification.ScreeningResult{List: "un", Hits: []verification.Hit{{ID: "e-1", Name: "Ivan Testov", Score: 1}}}
+	for _, c := range []struct {
+		data      string
+		screening *verification.ScreeningResult
+		want      string
+		causes    causes
+	}{
+		{`{"analysis_ok":false,"hits":[{"id":"e-1"}]}`, one, hit, causes{verification.CauseHit}},
+		{`{"analysis_ok":false,"source_ok":false}`, one, "The source could not vouch for the answer. " + hit, causes{verification.CauseSource, verification.CauseHit}},
+		{`{"analysis_ok":false,"not_compared":["a word"]}`, one, hit + " " + analysis, causes{verification.CauseHit, verification.CauseAnalysis}},
+		{`{"analysis_ok":false,"differs":["Name"]}`, one, hit + " " + analysis, causes{verification.CauseHit, verification.CauseAnalysis}},
+		{`{"analysis_ok":false,"hits":[{"id":"e-1"}]}`, nil, analysis, causes{verification.CauseAnalysis}},
+		{`{"analysis_ok":false}`, &verification.ScreeningResult{List: "un"}, analysis, causes{verification.CauseAnalysis}},
+		{`{"analysis_ok":true}`, one, "", nil},
+		{`{}`, one, "", nil},
+	} {
+		j := begin(t, single(nil), "").do(verification.RecordResult{
+			Node: "pan", Dispatch: 1, Outcome: verification.OutcomePassed, Data: verification.Data(c.data), Screening: c.screening,
+		})
+		if got := j.card("pan"); got.Reason != c.want || !slices.Equal(got.Causes, c.causes) {
+			t.Errorf("%s: the card has %q and %q, want %q and %q", c.data, got.Reason, got.Causes, c.want, c.causes)
+		}
+		flagged := len(j.detail().Flags) > 0
+		if flagged != (c.want != "") || flagged && j.detail().Flags[0].Reason != c.want {
+			t.Errorf("%s: reviews are %+v, want %q", c.data, j.detail().Flags, c.want)
+		}
+		review, _ := j.run.Review()
+		if !slices.Equal(review.Causes, c.causes) {
+			t.Errorf("%s: the queue has %q, want %q", c.data, review.Causes, c.causes)
+		}
+	}
+}
+
+func TestAnEarlierHitIsACauseOfItsOwn(t *testing.T) {
+	screened := func(j *journey, data string, hits ...verification.Hit) *journey {
+		return j.do(verification.RecordResult{
+			Node: "list", Dispatch: j.run.Wait.Dispatch, Outcome: verification.OutcomePassed, Data: verification.Data(data),
+			Screening: &verification.ScreeningResult{List: "un", Hits: hits},
+		})
+	}
+	j := screened(begin(t, owners(), "").submit(`{"more":true}`), `{"analysis_ok":false}`, verification.Hit{ID: "e-1", Score: 1})
+	card := screened(j.submit(`{"more":false}`), `{"analysis_ok":true}`).card("list")
+	if want := "On an earlier visit, a possible match on a list was found."; card.Reason != want || !slices.Equal(card.Causes, []verification.Cause{verification.CauseHit}) {
+		t.Errorf("the card has %q and %q, want %q", card.Reason, card.Causes, want)
+	}
+	if visit := card.Visits[0]; visit.Reason != "A possible match on a list was found." || !slices.Equal(visit.Causes, card.Causes) {
+		t.Errorf("the visit has %q and %q", visit.Reason, visit.Causes)
 	}
 }
 

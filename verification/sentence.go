@@ -30,7 +30,7 @@ const (
 func SentenceKeys() (keys []string) {
 	for _, c := range Causes() {
 		switch c {
-		case CauseSource, CauseAnalysis, CauseOptedOut, CauseLocation, CauseConsent, CauseRecovered:
+		case CauseSource, CauseHit, CauseAnalysis, CauseOptedOut, CauseLocation, CauseConsent, CauseRecovered:
 			keys = append(keys, string(c), earlierPrefix+string(c))
 		case CauseReviewStep, CauseDispatches, CauseRescreened, CauseOverruled: // of a step, not of a visit
 			keys = append(keys, string(c))
@@ -66,6 +66,8 @@ func (s Sentence) String() string {
 		return "The workflow asks for a manual review."
 	case string(CauseSource):
 		return "The source could not vouch for the answer."
+	case string(CauseHit):
+		return "A possible match on a list was found."
 	case string(CauseAnalysis):
 		return "The analysis could not be completed with confidence."
 	case string(CauseOptedOut):

@@ -16,6 +16,7 @@ type CardVisit struct {
 	Status CardStatus // as of a card of this visit alone
 	// Reason has the causes of this visit; a verdict adds no sentence.
 	Reason      string
+	Causes      []Cause    `json:"-"` // of this visit
 	Sentences   []Sentence `json:"-"` // of Reason
 	StartedAt   time.Time
 	CompletedAt time.Time
@@ -81,7 +82,7 @@ func (r Run) cardVisits(ends []Step, d Decision) (visits []CardVisit, omitted in
 		}
 		status, sentences := r.cardStatus(s, d)
 		visits = append(visits, CardVisit{
-			Number: i + 1, Status: status, Reason: english(sentences), Sentences: sentences,
+			Number: i + 1, Status: status, Reason: english(sentences), Causes: s.causeNames(), Sentences: sentences,
 			StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(),
 		})
 	}

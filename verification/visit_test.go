@@ -62,10 +62,10 @@ func TestALoopDoesNotHideAHit(t *testing.T) {
 	at := func(minutes int) time.Time { return noon().Add(time.Duration(minutes) * time.Minute) }
 	card := verification.Card{
 		NodeID: "list", Type: verification.NodeCheck, Key: "list", Label: "List", Status: verification.CardNeedsReview, Reason: reason,
-		StartedAt: at(1), CompletedAt: at(4), Dispatches: 2, Data: verification.Data(`{"analysis_ok":true}`),
+		Causes: []verification.Cause{verification.CauseAnalysis}, StartedAt: at(1), CompletedAt: at(4), Dispatches: 2, Data: verification.Data(`{"analysis_ok":true}`),
 		Visits: []verification.CardVisit{{
 			Number: 1, Status: verification.CardNeedsReview, Reason: "The analysis could not be completed with confidence.",
-			StartedAt: at(1), CompletedAt: at(2), Dispatches: 1, Data: verification.Data(hit),
+			Causes: []verification.Cause{verification.CauseAnalysis}, StartedAt: at(1), CompletedAt: at(2), Dispatches: 1, Data: verification.Data(hit),
 		}},
 	}
 	if diff := cmp.Diff(card, j.card("list"), reasonsOnly, cmp.Transformer("", verification.Data.String)); diff != "" {

@@ -35,16 +35,18 @@ type ReportRun struct {
 
 // Card is one step of a report.
 type Card struct {
-	NodeID      verification.NodeID     `json:"node_id"`
-	Type        verification.NodeType   `json:"type"`
-	Key         string                  `json:"key,omitempty"` // of a check
-	Label       string                  `json:"label"`
-	Status      verification.CardStatus `json:"status"`
-	Reason      string                  `json:"reason,omitempty"`
-	StartedAt   Timestamp               `json:"started_at"`
-	CompletedAt Timestamp               `json:"completed_at,omitzero"`
-	Dispatches  int                     `json:"dispatches"`
-	Data        verification.Data       `json:"data,omitzero"`
+	NodeID verification.NodeID     `json:"node_id"`
+	Type   verification.NodeType   `json:"type"`
+	Key    string                  `json:"key,omitempty"` // of a check
+	Label  string                  `json:"label"`
+	Status verification.CardStatus `json:"status"`
+	Reason string                  `json:"reason,omitempty"`
+	// Causes are why the step is flagged, on any visit, in the order of the sentences of Reason.
+	Causes      []verification.Cause `json:"causes,omitempty"`
+	StartedAt   Timestamp            `json:"started_at"`
+	CompletedAt Timestamp            `json:"completed_at,omitzero"`
+	Dispatches  int                  `json:"dispatches"`
+	Data        verification.Data    `json:"data,omitzero"`
 	// Visits are the visits before the one of the data, oldest first; VisitsOmitted counts
 	// those that are left out.
 	Visits        []CardVisit `json:"visits,omitempty"`
@@ -72,6 +74,7 @@ type CardVisit struct {
 	Visit       int                     `json:"visit"` // 1 for the first
 	Status      verification.CardStatus `json:"status"`
 	Reason      string                  `json:"reason,omitempty"`
+	Causes      []verification.Cause    `json:"causes,omitempty"`
 	StartedAt   Timestamp               `json:"started_at"`
 	CompletedAt Timestamp               `json:"completed_at,omitzero"`
 	Dispatches  int                     `json:"dispatches"`
@@ -95,7 +98,7 @@ func NewReport(r verification.Report) Report {
 
 func newCard(c verification.Card) Card {
 	return Card{
-		NodeID: c.NodeID, Type: c.Type, Key: c.Key, Label: c.Label, Status: c.Status, Reason: c.Reason,
+		NodeID: c.NodeID, Type: c.Type, Key: c.Key, Label: c.Label, Status: c.Status, Reason: c.Reason, Causes: c.Causes,
 		StartedAt: Timestamp{c.StartedAt}, CompletedAt: Timestamp{c.CompletedAt}, Dispatches: c.Dispatches, Data: c.Data,
 		Visits: newVisits(c.Visits), VisitsOmitted: c.VisitsOmitted, Rescreened: withoutDigests(c.Rescreened), Cleared: newCleared(c.Cleared),
 	}
@@ -126,7 +129,7 @@ func newCleared(all []verification.Clearance) (cleared []Cleared) {
 func newVisits(all []verification.CardVisit) (visits []CardVisit) {
 	for _, v := range all {
 		visits = append(visits, CardVisit{
-			Visit: v.Number, Status: v.Status, Reason: v.Reason,
+			Visit: v.Number, Status: v.Status, Reason: v.Reason, Causes: v.Causes,
 			StartedAt: Timestamp{v.StartedAt}, CompletedAt: Timestamp{v.CompletedAt}, Dispatches: v.Dispatches, Data: v.Data,
 		})
 	}

@@ -38,7 +38,7 @@ type cardView struct {
 // withoutHits leaves out the sentences that say no more than that there are hits.
 func withoutHits(all []verification.Sentence) []verification.Sentence {
 	return slices.DeleteFunc(slices.Clone(all), func(one verification.Sentence) bool {
-		return one.Key == string(verification.CauseAnalysis) || one.Key == string(verification.CauseRescreened)
+		return one.Key == string(verification.CauseHit) || one.Key == string(verification.CauseRescreened)
 	})
 }
 

@@ -63,9 +63,9 @@ func TestTheRunPageShowsEveryVisitOfALoop(t *testing.T) {
 	p := d.as(reviewer(verification.RoleReviewer))
 	page := p.get("/runs/" + string(run))
 	wants(t, page, http.StatusOK,
-		"Needs a verdict", "On an earlier visit, the analysis could not be completed with confidence.",
+		"Needs a verdict", "On an earlier visit, a possible match on a list was found.",
 		"This is the last visit of the step. There was 1 visit before it.", "Asha Rao", "Viktor Zamoyskov", // both answers
-		"The analysis could not be completed with confidence.", "fictional-001", "0.993", // the hit
+		"A possible match on a list was found.", "fictional-001", "0.993", // the hit
 		"Visit 2 of this step", // the timeline
 	)
 	if n := strings.Count(page.body, `<details class="visit" open>`); n != 1 {
@@ -74,7 +74,7 @@ func TestTheRunPageShowsEveryVisitOfALoop(t *testing.T) {
 	if n := strings.Count(page.body, `<details class="visit">`); n != 1 {
 		t.Errorf("%d earlier visits are closed, want the one of the form", n)
 	}
-	wants(t, p.get("/runs/"+string(run)+"?lang=hi"), http.StatusOK, "पहले के एक दौर में विश्लेषण", "दौर 1", "!On an earlier visit")
+	wants(t, p.get("/runs/"+string(run)+"?lang=hi"), http.StatusOK, "पहले के एक दौर में सूची में", "दौर 1", "!On an earlier visit")
 }
 
 func TestADocumentIsServedSafelyAndItsViewIsLogged(t *testing.T) {

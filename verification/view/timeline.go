@@ -174,7 +174,7 @@ func (t *timeline) entry(f verification.Fact) TimelineEntry {
 	case verification.DispatchFailed:
 		return TimelineEntry{Kind: TimelineNoResult, Node: f.Node, Text: f.Cause, Next: f.RetryAt}
 	case verification.ResultUnavailable:
-		return TimelineEntry{Kind: TimelineUnavailable, Node: f.Node, Sentences: t.flags(f.Node, f.Data)}
+		return TimelineEntry{Kind: TimelineUnavailable, Node: f.Node, Sentences: t.flags(f.Node, f.Data, nil)}
 	case verification.CustomerAwaited:
 		return TimelineEntry{Kind: TimelineAwaited, Node: f.Node, Visit: t.arrive(f.Node)}
 	case verification.JourneyOpened:
@@ -182,7 +182,7 @@ func (t *timeline) entry(f verification.Fact) TimelineEntry {
 	case verification.DocumentUploaded:
 		return TimelineEntry{Kind: TimelineUploaded, Node: f.Node, Field: f.Field}
 	case verification.CustomerSubmitted:
-		return TimelineEntry{Kind: t.submission(f), Node: f.Node, Sentences: t.flags(f.Node, f.Data)}
+		return TimelineEntry{Kind: t.submission(f), Node: f.Node, Sentences: t.flags(f.Node, f.Data, nil)}
 	case verification.BranchTaken:
 		kind := TimelineBranched
 		if f.When == "" {
@@ -251,7 +251,7 @@ func (t *timeline) entry(f verification.Fact) TimelineEntry {
 
 // result returns the line of a result. A check that passed with hits has not cleared anybody.
 func (t *timeline) result(f verification.ResultRecorded) TimelineEntry {
-	e := TimelineEntry{Kind: TimelineNotPassed, Node: f.Node, Sentences: t.flags(f.Node, f.Data)}
+	e := TimelineEntry{Kind: TimelineNotPassed, Node: f.Node, Sentences: t.flags(f.Node, f.Data, f.Screening)}
 	if f.Passed {
 		e.Kind = TimelinePassed
 	}
@@ -288,11 +288,11 @@ func (t *timeline) arrive(node verification.NodeID) int {
 
 // flags returns what the data of a visit flags, if the step was visited more than once;
 // else its card says it.
-func (t *timeline) flags(node verification.NodeID, d verification.Data) (all []verification.Sentence) {
+func (t *timeline) flags(node verification.NodeID, d verification.Data, s *verification.Screening) (all []verification.Sentence) {
 	if t.steps[node].Visits < 2 {
 		return nil
 	}
-	for _, c := range verification.CausesIn(d) {
+	for _, c := range verification.CausesIn(d, s) {
 		all = append(all, c.Sentence())
 	}
 	return all
@@ -300,7 +300,7 @@ func (t *timeline) flags(node verification.NodeID, d verification.Data) (all []v
 
 // submission returns the kind of a customer's answer.
 func (t *timeline) submission(f verification.CustomerSubmitted) TimelineKind {
-	flags := verification.CausesIn(f.Data)
+	flags := verification.CausesIn(f.Data, nil)
 	switch {
 	case t.steps[f.Node].Type == verification.NodeConsent && slices.Contains(flags, verification.CauseConsent):
 		return TimelineDeclined
