@@ -138,6 +138,9 @@ type Notice struct {
 	OccurredAt time.Time
 	// Decision is the decision of the run right after the event; empty for none.
 	Decision Decision
+	// CustomerText is what the workflow tells the customer about a rejection, in the customer's
+	// language, for NoticeReviewed; empty for nothing. The caller of NewNotice adds it.
+	CustomerText string
 	// DueAt is when the verdict is due, for NoticeReviewDueSoon. Obsolete says that the
 	// verdict was given since: the notice is not sent any more.
 	DueAt    time.Time

@@ -5,8 +5,10 @@ package verification_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -190,5 +192,64 @@ func reasonsAreOfTheWorkflow(t tester, j *journey) {
 		if _, known := def.RejectReason(v.Reason); v.Reason != "" && (!known || v.Decision != verification.DecisionReject) {
 			t.Errorf("a verdict %s has the reason %q", v.Decision, v.Reason)
 		}
+	}
+}
+
+// The client reads what the customer does, in the language of the customer's last page.
+func TestTheTextOfARejectionIsInTheCustomersLanguage(t *testing.T) {
+	d := refusal()
+	d.RejectReasons = []verification.RejectReason{
+		{Code: "blurred", Label: "Blurred", CustomerText: "Blurred.", CustomerTextIn: verification.Translations{"en": "Blurred.", "hi": "धुंधली।"}},
+		{Code: "other", Label: "Other"},
+	}
+	for _, c := range []struct {
+		language, reason string
+		decision         verification.Decision
+		want             string
+	}{
+		{"hi", "blurred", verification.DecisionReject, "धुंधली।"},
+		{"fr", "blurred", verification.DecisionReject, "Blurred."},
+		{"", "blurred", verification.DecisionReject, "Blurred."},
+		{"hi", "other", verification.DecisionReject, ""},
+		{"hi", "", verification.DecisionReject, ""},
+		{"hi", "", verification.DecisionApprove, ""},
+	} {
+		j := begin(t, d, "").do(verification.Submit{Signal: "consent_submitted", Payload: verification.Data(consents), Language: c.language}).pass()
+		events, _, err := verification.Decide(j.program, j.run, verification.GiveVerdict{Decision: c.decision, Reason: c.reason}, j.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		history := append(slices.Clip(j.history), events[0])
+		if got := d.RejectionText(history); got != c.want {
+			t.Errorf("%+v: the text is %q, want %q", c, got, c.want)
+		}
+		reason, rejected := d.Rejection(verification.Fold(runID, history))
+		if want := c.decision == verification.DecisionReject && c.reason != ""; rejected != want || rejected && reason.Code != c.reason {
+			t.Errorf("%+v: the rejection is %+v, %t", c, reason, rejected)
+		}
+	}
+}
+
+// What a customer was asked for again is no longer said once it was answered.
+func TestARejectionIsToldUntilTheCustomerAnswers(t *testing.T) {
+	d := refusal()
+	d.RejectReasons = []verification.RejectReason{{Code: "blurred", Label: "Blurred", CustomerText: "Blurred."}}
+	told := func(j *journey) bool { _, ok := d.Rejection(j.run); return ok }
+	j := begin(t, d, "").submit(consents).pass()
+	j.after(time.Minute).do(verification.GiveVerdict{Decision: verification.DecisionReject, Reason: "blurred"})
+	if !told(j) {
+		t.Error("the customer who is asked again is not told why")
+	}
+	if j.after(time.Minute).submit(consents); told(j) {
+		t.Error("the customer who has answered is told again")
+	}
+	if j.pass(); told(j) {
+		t.Error("while a reviewer looks again, the customer is told")
+	}
+	if j.do(verification.GiveVerdict{Decision: verification.DecisionApprove}); told(j) {
+		t.Error("an approved customer is told")
+	}
+	if j.do(verification.GiveVerdict{Decision: verification.DecisionReject, Reason: "blurred"}); !told(j) {
+		t.Error("a customer who is rejected after the end is not told")
 	}
 }

@@ -49,6 +49,8 @@ type EventRun struct {
 	Run
 	// Decision is the decision right after the event. It is left out if there is none.
 	Decision verification.Decision `json:"decision,omitempty"`
+	// CustomerText is what the workflow tells the customer about a rejection, in a run.reviewed.
+	CustomerText string `json:"customer_text,omitempty"`
 	// ReviewDueAt is when the verdict is due, in a run.review_due_soon.
 	ReviewDueAt *Timestamp `json:"review_due_at,omitempty"`
 }
@@ -77,7 +79,7 @@ func NewEvent(n verification.Notice) Event {
 	if n.Seq == 0 {
 		n.Event, n.OccurredAt = verification.NoticeOfEnd(n.Run.Status), n.Run.CompletedAt
 	}
-	e := Event{Type: n.Event, Timestamp: Timestamp{n.OccurredAt}, Data: EventRun{Run: NewRun(n.Run), Decision: n.Decision}}
+	e := Event{Type: n.Event, Timestamp: Timestamp{n.OccurredAt}, Data: EventRun{Run: NewRun(n.Run), Decision: n.Decision, CustomerText: n.CustomerText}}
 	if !n.DueAt.IsZero() {
 		e.Data.ReviewDueAt = &Timestamp{n.DueAt}
 	}

@@ -51,6 +51,11 @@ func TestTheReasonOfARejectionIsNeverShown(t *testing.T) {
 		return bodies
 	}
 	with, without := rejected(code), rejected("")
+	// The customer's text is for the customer: a run.reviewed has it.
+	if n := strings.Count(with["notices"], "CustomerText:"+told); n != 1 {
+		t.Errorf("%d notices have the text for the customer, want one: %s", n, with["notices"])
+	}
+	with["notices"] = strings.Replace(with["notices"], "CustomerText:"+told, "CustomerText:", 1)
 	if diff := cmp.Diff(without, with); diff != "" {
 		t.Errorf("responses with a reason (-without +with):\n%s", diff)
 	}

@@ -507,3 +507,71 @@ func TestEachEndHasItsTextInTheLanguageOfThePage(t *testing.T) {
 		wants(t, c.get(), http.StatusOK, tt.hi)
 	}
 }
+
+// A refused customer reads why, as far as the author of the workflow wrote it for the customer.
+func TestARefusedCustomerReadsTheReason(t *testing.T) {
+	const (
+		told, ended, refusal = "Your <b>photo</b> is **blurred**.", "Your card comes by post.", "Nothing comes by post."
+		shown                = "Your &lt;b&gt;photo&lt;/b&gt; is <strong>blurred</strong>."
+	)
+	workflow := func(onReject verification.NodeID) verification.Definition {
+		d := onboarding()
+		d.RejectReasons = []verification.RejectReason{
+			{Code: "blurred", Label: "Blurred", CustomerText: told, CustomerTextIn: verification.Translations{"en": told, "hi": "फ़ोटो धुंधली है।"}},
+			{Code: "listed", Label: "On the list"},
+		}
+		done, review := d.Nodes["done"], d.Nodes["review"]
+		done.Text, review.OnReject = ended, onReject
+		d.Nodes["done"], d.Nodes["review"] = done, review
+		if onReject == "refused" {
+			d.Nodes["refused"] = verification.Node{Type: verification.NodeEnd, Text: refusal}
+		}
+		return d
+	}
+	approve := engine.VerdictRequest{Decision: verification.DecisionApprove}
+	reject := func(reason string) engine.VerdictRequest {
+		return engine.VerdictRequest{Decision: verification.DecisionReject, Reason: reason}
+	}
+	for _, c := range []struct {
+		name     string
+		onReject verification.NodeID
+		verdicts []engine.VerdictRequest
+		has      []string
+	}{
+		{"rejected on the way", "refused", []engine.VerdictRequest{reject("blurred")}, []string{shown, refusal, "!" + ended}},
+		{"for a reason without a text", "refused", []engine.VerdictRequest{reject("listed")}, []string{"!blurred", refusal, "!On the list"}},
+		{"without a reason", "refused", []engine.VerdictRequest{reject("")}, []string{"!blurred", refusal}},
+		{"approved, and rejected after the end", "refused", []engine.VerdictRequest{approve, reject("blurred")}, []string{shown, "!" + ended, "!" + refusal}},
+		{"rejected after the end without a text", "refused", []engine.VerdictRequest{approve, reject("listed")}, []string{"!blurred", ended}},
+		{"rejected after the end, and approved", "refused", []engine.VerdictRequest{approve, reject("blurred"), approve}, []string{"!blurred", ended}},
+		{"asked again", "extra", []engine.VerdictRequest{reject("blurred")}, []string{shown, `name="wait"`, "!" + ended}},
+	} {
+		s := serve(t)
+		s.Provider.On("pan_verification", enginetest.Fail(nil))
+		d := workflow(c.onReject)
+		j := s.begin(d, "")
+		reach(j, "uploads")
+		onward(t, j.post("do", "opt_out"))
+		s.Settle()
+		for _, v := range c.verdicts {
+			s.Advance(time.Minute)
+			if _, err := s.Engine.GiveVerdict(t.Context(), enginetest.Tenant, j.run, v); err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			s.Settle()
+		}
+		page := j.get()
+		for _, text := range c.has {
+			text, not := strings.CutPrefix(text, "!")
+			if strings.Contains(page.body, text) == not {
+				t.Errorf("%s: the page has %q: %t, want %t", c.name, text, not, !not)
+			}
+		}
+		if strings.Contains(page.body, "sign good") && c.has[0] == shown {
+			t.Errorf("%s: a refused customer sees a tick", c.name)
+		}
+		if j.language = "hi"; c.has[0] == shown {
+			wants(t, j.get(), http.StatusOK, "फ़ोटो धुंधली है।")
+		}
+	}
+}

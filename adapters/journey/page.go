@@ -133,6 +133,7 @@ type page struct {
 	Refresh   int
 	Redirect  string    // the URL that the customer is sent to; may be empty
 	Words     string    // what the workflow says at this end; may be empty
+	Rejected  string    // what the workflow says about a rejection; may be empty
 	Closing   string    // the key of the last line of an end page; may be empty
 	Reference string    // the client's name for the run; may be empty
 	Due       time.Time // when a verdict is due; may be zero
@@ -305,7 +306,8 @@ func endPage(v visitor, j engine.Journey) page {
 		p.Title, p.Icon, p.Tone = "done.title", "tick", web.Good
 	}
 	p.Reference = j.Run.ReferenceID
-	if p.Words = j.EndTextIn.In(v.Lang(), j.EndText); p.Words != "" {
+	p.Words = j.EndTextIn.In(v.Lang(), j.EndText)
+	if p.Rejected = j.RejectTextIn.In(v.Lang(), j.RejectText); p.Words != "" || p.Rejected != "" {
 		p.Tone = web.Neutral // the text may say no
 		if p.Icon == "tick" {
 			p.Icon = "info"

@@ -88,6 +88,7 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 	s := j.Step
 	p.Title, p.TitleIsText = s.LabelIn.In(p.Lang(), s.Label), true
 	p.Title = cmp.Or(p.Title, j.Workflow)
+	p.Rejected = j.RejectTextIn.In(p.Lang(), j.RejectText)
 	p.Current, p.Total = j.Done+1, max(j.Total, j.Done+1)
 	p.Step = &stepView{
 		WaitNumber: s.WaitNumber, Consent: s.Type == verification.NodeConsent, Text: s.TextIn.In(p.Lang(), s.Text), Optional: s.Optional,

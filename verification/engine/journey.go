@@ -31,6 +31,10 @@ type Journey struct {
 	// empty for nothing. EndTextIn is EndText by language.
 	EndText   string
 	EndTextIn verification.Translations
+	// RejectText is what the workflow says to the customer about the rejection of the run;
+	// empty for nothing. RejectTextIn is RejectText by language.
+	RejectText   string
+	RejectTextIn verification.Translations
 	// ReviewDue is when the verdict that the run waits for is due; zero without
 	// review_due_minutes. ReviewLate reports whether that time has passed.
 	ReviewDue  time.Time
@@ -166,6 +170,12 @@ func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error
 	if run.EndNode != "" {
 		n, _ := s.program.Node(run.EndNode)
 		j.EndText, j.EndTextIn = n.Text, n.TextIn
+	}
+	if reason, rejected := s.program.Version.Definition.Rejection(run); rejected && reason.CustomerText != "" {
+		j.RejectText, j.RejectTextIn = reason.CustomerText, reason.CustomerTextIn
+		if run.Verdict.Node == "" { // the end was reached before, and its text does not hold
+			j.EndText, j.EndTextIn = "", nil
+		}
 	}
 	if review, ok := run.Review(); ok && run.Wait.Kind == verification.WaitReview {
 		j.ReviewDue, j.ReviewLate = review.DueAt, review.Overdue(s.at)

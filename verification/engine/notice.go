@@ -98,7 +98,19 @@ func (e *Engine) noticeAt(ctx context.Context, t verification.TenantID, ref veri
 	if err != nil {
 		return verification.Notice{}, err
 	}
-	return verification.NewNotice(ref, history)
+	n, err := verification.NewNotice(ref, history)
+	if err != nil {
+		return n, err
+	}
+	if f, ok := history[ref.Seq-1].Fact.(verification.VerdictRecorded); ok && f.Reason != "" {
+		started, _ := history[0].Fact.(verification.Started)
+		program, err := e.program(ctx, programKey{t, started.Workflow, started.VersionHash})
+		if err != nil {
+			return n, err
+		}
+		n.CustomerText = program.Version.Definition.RejectionText(history[:ref.Seq])
+	}
+	return n, nil
 }
 
 // nextAttempt returns the time of the attempt after one that failed with err. more is
