@@ -57,7 +57,7 @@ func version(n int) verification.Version {
 			Subject: &verification.SubjectFields{
 				Name: "steps.details.data.z", BirthDate: "steps.details.data.d", Number: "input.number", Portrait: "steps.details.data.i",
 			},
-			Compare: []verification.Comparison{{Fact: oddText, Of: []string{"steps.details.data.z", "input.name"}}},
+			Compare: []verification.Comparison{{Fact: oddText, Of: []string{"steps.details.data.z", "input.name"}, OnDifference: verification.DifferenceFlag, Kind: verification.FactText}},
 			Intro:   &verification.Intro{Text: oddText, TextIn: translated, Minutes: 3},
 			RejectReasons: []verification.RejectReason{
 				{Code: "wrong_name", Label: oddText, LabelIn: translated, CustomerText: oddText, CustomerTextIn: translated}, {Code: "other", Label: "Other"},
