@@ -19,7 +19,7 @@ import (
 type screeningCommands struct {
 	List    screeningList    `cmd:"" help:"List the lists of a bootstrap file, and what could not be read in them."`
 	Search  screeningSearch  `cmd:"" help:"Search a list for a name."`
-	Test    screeningTest    `cmd:"" help:"Search every name of a list in the list itself, and report names that are not found."`
+	Test    screeningTest    `cmd:"" help:"Search every name of a list, and the parts of names, in the list itself, and report those that are not found."`
 	Compare screeningCompare `cmd:"" help:"Compare two names, or pairs of names from stdin."`
 	Diff    screeningDiff    `cmd:"" help:"Report which names match a new version of a list, but not the old one."`
 }

@@ -25,7 +25,8 @@ type testJSON struct {
 	Version   string               `json:"list_version"`
 	Format    string               `json:"format,omitempty"`
 	Entries   int                  `json:"list_entries"`
-	Searched  int                  `json:"searched"`
+	Searched  int                  `json:"searched"`                 // names as wholes
+	Parts     int                  `json:"parts_searched,omitempty"` // parts of names
 	Lost      []screening.LostName `json:"lost"`
 	OnlyExact int                  `json:"only_exact,omitempty"`
 	P50       float64              `json:"p50_ms"`
@@ -50,7 +51,7 @@ func (c screeningTest) Run(ctx context.Context, s *session) error {
 	} else {
 		var tested screening.SelfTest
 		tested, err = list.SelfTest(ctx, c.Sample, s.clock.Now)
-		result.Searched, result.Lost, result.OnlyExact = tested.Names, append(result.Lost, tested.Lost...), tested.OnlyExact
+		result.Searched, result.Parts, result.Lost, result.OnlyExact = tested.Names, tested.Parts, append(result.Lost, tested.Lost...), tested.OnlyExact
 		result.P50, result.P99 = milliseconds(tested.P50), milliseconds(tested.P99)
 	}
 	if err != nil {
@@ -102,13 +103,23 @@ func (w screened) matches(found screening.Result) bool {
 }
 
 func (c screeningTest) print(s *session, result testJSON) error {
+	part := map[bool]string{true: ", part"}
+	lostParts := 0
+	for _, l := range result.Lost {
+		if l.Part {
+			lostParts++
+		}
+	}
 	if len(result.Lost) > 0 {
-		rows := mapSlice(result.Lost, func(l screening.LostName) []string { return []string{l.Entry, l.Kind, l.Name} })
+		rows := mapSlice(result.Lost, func(l screening.LostName) []string { return []string{l.Entry, l.Kind + part[l.Part], l.Name} })
 		if err := s.table([]string{"ID", "KIND", "NAME"}, rows); err != nil {
 			return err
 		}
 	}
-	line := fmt.Sprintf("%d names were searched, %d are not found", result.Searched, len(result.Lost))
+	line := fmt.Sprintf("%d names were searched, %d are not found", result.Searched, len(result.Lost)-lostParts)
+	if result.Parts > 0 {
+		line += fmt.Sprintf("; %d parts of names were searched, %d are not found", result.Parts, lostParts)
+	}
 	if result.P99 > 0 {
 		line += fmt.Sprintf("; a search took %.1f ms (p99 %.1f ms)", result.P50, result.P99)
 	}

@@ -184,7 +184,7 @@ func newRegistry() *registry {
 			r.relations = strings.Split(strings.Join(words, " "), " | ")
 			r.relation = phrases(strings.Join(words, " "))
 		case "trading:":
-			r.trading = phrases(strings.Join(words, " "))
+			r.trading = phrases(strings.Join(append(joins("name:"), strings.Join(words, " ")), "|"))
 		case "title:":
 			r.titles = set
 		case "anywhere:":

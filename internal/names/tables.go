@@ -55,6 +55,7 @@ type tables struct {
 	syllables       map[string][]uint16 // Chinese syllables, by line
 	chinese         map[string]bool     // Chinese family names
 	registry        *registry
+	splitter        *splitter
 }
 
 type letter struct {
@@ -91,7 +92,7 @@ func rows(file string) [][]string {
 func newTables() *tables {
 	t := &tables{
 		transcribed: strings.NewReplacer("zh", "j", "ch", "ch", "sh", "sh", "x", "sh", "q", "ch", "c", "ts", "ng", "n", "er", "l", "w", "v"),
-		registry:    newRegistry(), speller: newSpeller(), wade: newWade(), system: newSystem(),
+		registry:    newRegistry(), splitter: newSplitter(), speller: newSpeller(), wade: newWade(), system: newSystem(),
 		missing:  map[string]bool{},
 		elisions: newElisions(),
 		indic:    readIndic(),

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/verifyd/verifyd/internal/names"
 )
 
 // Entry is one person or company of a list.
@@ -27,6 +29,11 @@ type Entry struct {
 	Topics     []string // such as sanction or role.pep
 	// Identifiers are numbers of documents and registrations, such as passports.
 	Identifiers []Identifier
+
+	// parts are the names that names and aliases consist of, of an entry that a list has stored:
+	// those that are compared, and then the short ones, which are found as they are written.
+	parts []string
+	short int // how many of them are short
 }
 
 // Identifier is the number of a document or registration.
@@ -70,23 +77,75 @@ func (t IdentifierType) title() string {
 // found as they are written.
 const maxAliases = 500
 
-// names returns the name and the aliases, without repetitions: first those that are compared,
-// then the others.
-func (e *Entry) names() (all []string, compared int) {
+// maxEntryParts is the maximum number of parts of an entry's names.
+const maxEntryParts = maxValues
+
+// entryNames are the names of an entry, without repetitions. Their numbers are those in the order of
+// their groups.
+type entryNames struct {
+	wholes   []string // the name, the aliases and the weak aliases
+	compared int      // how many of the wholes are compared: the first ones
+	parts    []string // of the wholes, to be compared
+	short    []string // of the wholes, too short to be compared
+	left     int      // how many names have parts beyond the limits
+}
+
+// names returns the names of an entry.
+func (e *Entry) names(c *names.Comparer) (n entryNames) {
 	seen := map[string]bool{"": true}
+	once := func(name string) bool {
+		if seen[name] {
+			return false
+		}
+		seen[name] = true
+		return true
+	}
 	add := func(names ...string) {
 		for _, name := range names {
-			if name = withoutControls(strings.TrimSpace(name)); !seen[name] {
-				seen[name] = true
-				all = append(all, name)
+			if name = withoutControls(strings.TrimSpace(name)); once(name) {
+				n.wholes = append(n.wholes, name)
 			}
 		}
 	}
 	add(e.Name)
 	add(e.Aliases...)
-	compared = min(len(all), maxAliases)
+	n.compared = min(len(n.wholes), maxAliases)
 	add(e.Weak...)
-	return all, compared
+	for _, name := range n.wholes {
+		parts, more := c.Split(name)
+		for _, part := range parts {
+			switch {
+			case len(n.parts)+len(n.short) == maxEntryParts:
+				more = true
+			case !once(part.Text):
+			case part.Short:
+				n.short = append(n.short, part.Text)
+			default:
+				n.parts = append(n.parts, part.Text)
+			}
+		}
+		if more {
+			n.left++
+		}
+	}
+	return n
+}
+
+// all returns the names in the order of their numbers.
+func (n *entryNames) all() []string { return slices.Concat(n.wholes, n.parts, n.short) }
+
+// name returns the name of a stored entry with a number.
+func (e *Entry) name(number uint16) string {
+	if i := int(number); i < len(e.Aliases) {
+		return e.Aliases[i]
+	}
+	return e.parts[int(number)-len(e.Aliases)]
+}
+
+// isPart reports whether the name of a stored entry with a number is a part of another one, and whether
+// it is short.
+func (e *Entry) isPart(number uint16) (part, short bool) {
+	return int(number) >= len(e.Aliases), int(number) >= len(e.Aliases)+len(e.parts)-e.short
 }
 
 // digest identifies what the entry says: it changes with any name, date, country, topic or

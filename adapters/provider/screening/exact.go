@@ -13,7 +13,7 @@ import (
 	"github.com/verifyd/verifyd/internal/fold"
 )
 
-// listed is one name of an entry: its index among Entry.Aliases.
+// listed is one name of an entry: its number, see Entry.name.
 type listed struct {
 	entry uint32
 	name  uint16
@@ -89,7 +89,7 @@ func (l *List) equal(text string) []listed {
 	}
 	var out []listed
 	for _, h := range l.exact.with(l.exact.names, folded) {
-		if fold.Name(nth(l.fields(h.entry)[1], int(h.name))) == folded {
+		if fold.Name(nthName(l.fields(h.entry), int(h.name))) == folded {
 			out = append(out, h.listed)
 		}
 	}

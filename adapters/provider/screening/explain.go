@@ -62,11 +62,12 @@ type differences struct {
 	country bool
 	kind    bool
 	name    bool // of an entry with an equal identifier
+	short   bool // only a part of one short word is the same, such as an acronym
 }
 
 // any reports whether something differs.
 func (d differences) any() bool {
-	return d.birth == birthOther || d.birth == birthNear || d.country || d.kind || d.name
+	return d.birth == birthOther || d.birth == birthNear || d.country || d.kind || d.name || d.short
 }
 
 // sameIdentifiers returns a reason for each identifier that an entry has as well.

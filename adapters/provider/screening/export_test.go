@@ -124,6 +124,12 @@ func (l *List) All() []Entry {
 	return all
 }
 
+// Parts returns the parts of the names of a stored entry: those that are compared, and the short ones.
+func (e Entry) Parts() (compared, short []string) {
+	at := len(e.parts) - e.short
+	return e.parts[:at], e.parts[at:]
+}
+
 // Has reports whether the index of a kind has a name of the entry with an id.
 func (l *List) Has(kind names.Kind, id string) bool {
 	for _, number := range l.index(kind).entries {
@@ -162,7 +168,8 @@ func (l *List) Uncleared(s Subject, minimum float64) (int, error) {
 // names, and of those whose entry is not found.
 func (l *List) LostAsWritten() (searched, lost int) {
 	for i := range l.Entries {
-		for _, name := range l.entry(uint32(i)).Aliases {
+		e := l.entry(uint32(i))
+		for _, name := range append(e.Aliases, e.parts...) {
 			searched++
 			if !slices.ContainsFunc(l.equal(name), func(found listed) bool { return found.entry == uint32(i) }) {
 				lost++

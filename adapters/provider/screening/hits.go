@@ -4,6 +4,7 @@ package screening
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/verifyd/verifyd/internal/names"
@@ -23,7 +24,7 @@ type Subject struct {
 type Hit struct {
 	ID         string   `json:"id"`
 	Name       string   `json:"name"`            // of the entry
-	Alias      string   `json:"alias,omitempty"` // the name that matched, if it is not Name
+	Alias      string   `json:"alias,omitempty"` // the name that matched, or the part of one, if it is not Name
 	Score      float64  `json:"score"`           // 0 to 1
 	Reasons    []string `json:"reasons"`
 	BirthDates []string `json:"birth_dates,omitempty"`
@@ -56,9 +57,10 @@ type match struct {
 	Hit
 	entry      uint32       // its number
 	named      bool         // a name is equal
+	equal      string       // the reason that says which
 	identified bool         // an identifier is equal
 	indexed    bool         // the index found it
-	alias      uint16       // the name that is equal or alike, among Entry.Aliases
+	alias      uint16       // the number of the name that is equal or alike, see Entry.name
 	alike      *names.Match // nil if a name is equal, or none is alike
 	reading    names.Name   // the reading of the subject's name that alike is of
 	differences
@@ -84,24 +86,28 @@ func (l *List) matches(s Subject, minimum float64) (all []*match, doubts []strin
 		e := l.entry(number)
 		m.entry = number
 		score, reasons, differs := adjust(s, e, m.Score)
-		if m.differences = differs; !m.named && !m.identified {
+		if differs.short = m.short; !m.named && !m.identified {
 			m.Score = round(score)
 		}
+		m.differences = differs
 		if m.Score < minimum {
 			continue
 		}
 		m.ID, m.Name, m.BirthDates, m.Countries, m.Topics, m.Digest = e.ID, e.Name, e.BirthDates, e.Countries, e.Topics, e.digest()
 		switch {
 		case m.alike != nil:
-			m.Reasons = append(m.Reasons, l.explain(m.reading, e.Aliases[m.alias], *m.alike)...)
+			m.Reasons = append(m.Reasons, l.explain(m.reading, e.name(m.alias), *m.alike)...)
 		case !m.named:
 			m.name = true
 			m.Reasons = append(m.Reasons, "the name is not like the listed name")
 		}
 		if m.alias > 0 {
-			m.Alias = e.Aliases[m.alias]
+			m.Alias = e.name(m.alias)
 		}
 		m.Reasons = append(m.Reasons, reasons...)
+		if m.short {
+			m.Reasons = append(m.Reasons, "only a part of one short word is the same")
+		}
 		if l.otherKind(s.Kind, number) {
 			m.kind = true
 			m.Reasons = append(m.Reasons, "listed as a "+string(otherKind(s.Kind)))
@@ -125,12 +131,9 @@ func bestFirst(all []*match) {
 // like returns the entries with an equal identifier or name, or a name that is like the
 // subject's, by their numbers, and what could not be compared.
 func (l *List) like(s Subject, minimum float64) (found map[uint32]*match, doubts []string, err error) {
-	readings, err := l.comparer.Readings(s.Kind, s.Name)
-	found = l.exactly(s, readings)
-	if err == nil {
-		doubts = readings[0].Doubts
-		l.compare(s, readings, minimum, found)
-	}
+	given, doubts, err := l.given(s)
+	found = l.exactly(s, given)
+	l.compare(s, given, minimum, found)
 	if err != nil && len(found) > 0 {
 		doubts, err = []string{nameless}, nil
 	}
@@ -139,6 +142,55 @@ func (l *List) like(s Subject, minimum float64) (found map[uint32]*match, doubts
 
 // nameless is what could not be compared of a subject whose name has no letter and no digit.
 const nameless = "the name has no letter and no digit: it was not compared"
+
+// given is a text by which a subject is searched: its name, what may be hidden in it, or a part of it.
+type given struct {
+	text    string
+	reading *names.Name // nil if it is only looked up
+	part    bool
+	short   bool // it is a part of one short word
+}
+
+// given returns the texts by which a subject is searched, its name first. The error says that the name has no
+// letter and no digit.
+func (l *List) given(s Subject) (all []given, doubts []string, err error) {
+	all = []given{{text: s.Name}}
+	readings, err := l.comparer.Readings(s.Kind, s.Name)
+	if err != nil {
+		return all, nil, err
+	}
+	doubts = readings[0].Doubts
+	all[0].reading = &readings[0]
+	for i, r := range readings {
+		if i > 0 || r.Text != "" {
+			all = append(all, given{text: r.Text, reading: &readings[i]})
+		}
+	}
+	parts, known, more := 0, map[string]bool{"": true}, false
+	for _, whole := range all {
+		found, others := l.comparer.Split(whole.text)
+		more = more || others
+		for _, p := range found {
+			if known[p.Text] {
+				continue
+			}
+			if parts++; parts > names.MaxParts {
+				more = true
+				break
+			}
+			known[p.Text] = true
+			part := given{text: p.Text, part: true, short: p.Short}
+			if n, err := l.comparer.Parse(s.Kind, p.Text); err == nil && !p.Short {
+				part.reading = &n
+			}
+			all = append(all, part)
+		}
+	}
+	if more {
+		doubts = append(slices.Clone(doubts), fmt.Sprintf("the name has more than %d names: no more are compared", names.MaxParts))
+	}
+	return all, doubts, nil
+}
 
 // first orders what is true before what is not.
 func first(a, b bool) int {
@@ -152,49 +204,63 @@ func first(a, b bool) int {
 }
 
 // exactly returns the entries with an identifier or a name, of either kind, that is equal to one of
-// the subject, or to a reading of its name.
-func (l *List) exactly(s Subject, readings []names.Name) map[uint32]*match {
+// the subject.
+func (l *List) exactly(s Subject, all []given) map[uint32]*match {
 	found := map[uint32]*match{}
 	for _, number := range l.identified(s.Identifiers) {
 		found[number] = &match{identified: true, Hit: Hit{Score: 1, Reasons: sameIdentifiers(s.Identifiers, l.entry(number).Identifiers)}}
 	}
-	equal := l.equal(s.Name)
-	for _, r := range readings {
-		if r.Text != "" {
-			equal = append(equal, l.equal(r.Text)...)
+	for _, g := range all {
+		for _, f := range l.equal(g.text) {
+			m := found[f.entry]
+			if m == nil {
+				m = &match{Hit: Hit{Score: 1}}
+				found[f.entry] = m
+			}
+			e := l.entry(f.entry)
+			part, short := e.isPart(f.name)
+			if short = short || g.short; m.named && (!m.short || short) {
+				continue
+			}
+			m.named, m.alias, m.short = true, f.name, short
+			switch {
+			case g.part:
+				m.equal = "a part of the name is the same: " + g.text
+			case part:
+				m.equal = "the name is the same as a part of the listed name"
+			default:
+				m.equal = "the name is the same"
+			}
 		}
 	}
-	for _, f := range equal {
-		m := found[f.entry]
-		if m == nil {
-			m = &match{Hit: Hit{Score: 1}}
-			found[f.entry] = m
-		}
-		if !m.named {
-			m.named, m.alias = true, f.name
-			m.Reasons = append(m.Reasons, "the name is the same")
+	for _, m := range found {
+		if m.named {
+			m.Reasons = append(m.Reasons, m.equal)
 		}
 	}
 	return found
 }
 
-// compare adds the entries with a name that is like one of the readings of the subject's.
-func (l *List) compare(s Subject, readings []names.Name, minimum float64, into map[uint32]*match) {
+// compare adds the entries with a name that is like one of the subject's.
+func (l *List) compare(s Subject, all []given, minimum float64, into map[uint32]*match) {
 	x := l.people
 	if s.Kind == names.Company {
 		x = l.companies
 	}
-	type foundIn struct {
+	type foundBy struct {
 		found
-		reading names.Name
+		given
 	}
-	best := map[uint32]foundIn{}
-	for _, reading := range readings {
-		for _, f := range x.search(reading, float32(minimum)*lowest) {
+	best := map[uint32]foundBy{}
+	for _, g := range all {
+		if g.reading == nil {
+			continue
+		}
+		for _, f := range x.search(*g.reading, float32(minimum)*lowest) {
 			entry := x.entries[f.name]
 			known, ok := best[entry]
 			if !ok || cmp.Or(cmp.Compare(f.match.Score, known.match.Score), cmp.Compare(known.name, f.name)) > 0 {
-				best[entry] = foundIn{f, reading}
+				best[entry] = foundBy{f, g}
 			}
 		}
 	}
@@ -206,7 +272,10 @@ func (l *List) compare(s Subject, readings []names.Name, minimum float64, into m
 		}
 		m.indexed = true
 		if !m.named {
-			m.alike, m.reading, m.alias = &f.match, f.reading, x.aliases[f.name]
+			m.alike, m.reading, m.alias = &f.match, *f.reading, x.aliases[f.name]
+			if f.part {
+				m.Reasons = append(m.Reasons, "a part of the name is compared: "+f.text)
+			}
 		}
 	}
 }

@@ -27,7 +27,7 @@ type List struct {
 	Version string
 	Date    time.Time
 	// Entries is the number of people and companies, and Names the number of their names
-	// that are compared.
+	// that are compared, with the parts of names.
 	Entries, Names int
 	// Uncompared is the number of names that are compared in part or not at all: those
 	// after the 500th of an entry, weak aliases of one word, those without a letter or digit
@@ -158,6 +158,9 @@ func (l *List) fields(i uint32) []string {
 	return strings.Split(text, "\x1e")
 }
 
+// partFields is the number of the first field with parts of names. Most entries have none.
+const partFields = 6
+
 // nth returns a value of a stored field.
 func nth(field string, n int) string {
 	for range n {
@@ -165,6 +168,23 @@ func nth(field string, n int) string {
 	}
 	value, _, _ := strings.Cut(field, "\x1f")
 	return value
+}
+
+// nthName returns the name with a number of stored fields, see Entry.name.
+func nthName(fields []string, n int) string {
+	wholes := strings.Count(fields[1], "\x1f") + 1
+	if n < wholes {
+		return nth(fields[1], n)
+	}
+	n -= wholes
+	if parts := fields[partFields]; parts != "" {
+		if count := strings.Count(parts, "\x1f") + 1; n < count {
+			return nth(parts, n)
+		} else {
+			n -= count
+		}
+	}
+	return nth(fields[partFields+1], n)
 }
 
 // entry returns an entry, its name first among Aliases.
@@ -177,6 +197,10 @@ func (l *List) entry(i uint32) Entry {
 		return strings.Split(s, "\x1f")
 	}
 	e := Entry{ID: fields[0], Aliases: several(fields[1]), BirthDates: several(fields[2]), Countries: several(fields[3]), Topics: several(fields[4])}
+	if len(fields) > partFields {
+		short := several(fields[partFields+1])
+		e.parts, e.short = append(several(fields[partFields]), short...), len(short)
+	}
 	for _, id := range several(fields[5]) {
 		kind, value, _ := strings.Cut(id, ":")
 		e.Identifiers = append(e.Identifiers, Identifier{IdentifierType(kind), value})
@@ -205,17 +229,21 @@ func (b *listBuilder) add(e Entry) {
 		return
 	}
 	l := b.list
-	all, compared := e.names()
+	named := e.names(l.comparer)
 	number := uint32(len(l.offsets))
-	added, unnamed := l.exact.add(number, all, e.Identifiers)
+	added, unnamed := l.exact.add(number, named.all(), e.Identifiers)
 	l.Uncompared += unnamed
 	if !added {
 		return
 	}
-	l.Uncompared += max(0, len(all)-unnamed-compared)
-	for i, name := range all[:compared] {
+	parts := min(len(named.parts), maxAliases-named.compared)
+	l.Uncompared += max(0, len(named.wholes)-unnamed-named.compared) + len(named.parts) - parts + len(named.short) + named.left
+	for i, name := range slices.Concat(named.wholes[:named.compared], named.parts[:parts]) {
 		if fold.Name(name) == "" {
 			continue // counted already
+		}
+		if i >= named.compared {
+			i += len(named.wholes) - named.compared
 		}
 		whole := true
 		if e.Person {
@@ -237,7 +265,11 @@ func (b *listBuilder) add(e Entry) {
 	for _, id := range e.Identifiers {
 		identifiers = append(identifiers, string(id.Type)+":"+withoutControls(id.Value))
 	}
-	for i, field := range [][]string{{e.ID}, all, e.BirthDates, e.Countries, e.Topics, identifiers} {
+	fields := [][]string{{e.ID}, named.wholes, e.BirthDates, e.Countries, e.Topics, identifiers}
+	if len(named.parts)+len(named.short) > 0 {
+		fields = append(fields, named.parts, named.short)
+	}
+	for i, field := range fields {
 		if i > 0 {
 			b.text = append(b.text, '\x1e')
 		}

@@ -17,7 +17,8 @@ import (
 
 // SelfTest is the result of List.SelfTest.
 type SelfTest struct {
-	Names int // names that were searched
+	Names int // names that were searched as wholes
+	Parts int // parts of names that were searched
 	// Lost are the names whose search had no hit for their own entry.
 	Lost []LostName
 	// OnlyExact is the number of names that the exact lookup found and the index of similar
@@ -38,7 +39,7 @@ func (t SelfTest) problem() error {
 	for _, lost := range t.Lost[:min(len(t.Lost), 5)] {
 		entries = append(entries, lost.Entry)
 	}
-	return fmt.Errorf("%w: %d of %d, first those of the entries %s: report this problem", ErrNamesLost, len(t.Lost), t.Names, strings.Join(entries, ", "))
+	return fmt.Errorf("%w: %d of %d, first those of the entries %s: report this problem", ErrNamesLost, len(t.Lost), t.Names+t.Parts, strings.Join(entries, ", "))
 }
 
 // LostName is a name that a search did not find.
@@ -46,9 +47,10 @@ type LostName struct {
 	Entry string `json:"entry"` // the id
 	Name  string `json:"name"`
 	Kind  string `json:"kind"`
+	Part  bool   `json:"part,omitempty"` // it is a part of a listed name
 }
 
-// SelfTest searches names of the list in the list itself, as people and companies are searched,
+// SelfTest searches names of the list, and the parts of names, in the list itself, as people and companies are searched,
 // with a lowest score of 0.85. It searches up to sample names, spread evenly; 0 means all,
 // also those that are not compared. It measures the time of searches by now. The error is the
 // error of ctx.
@@ -71,13 +73,18 @@ func (l *List) SelfTest(ctx context.Context, sample int, now func() time.Time) (
 				return result, err
 			}
 			started := now()
-			found, _, err := l.like(Subject{Kind: kind, Name: e.Aliases[name.name]}, reviewAt)
+			text, part := e.name(name.name), false
+			found, _, err := l.like(Subject{Kind: kind, Name: text}, reviewAt)
 			took = append(took, now().Sub(started))
 			runtime.Gosched() // searches of others do not wait for the test
-			result.Names++
+			if part, _ = e.isPart(name.name); part {
+				result.Parts++
+			} else {
+				result.Names++
+			}
 			switch m := found[name.entry]; {
 			case err != nil || m == nil:
-				result.Lost = append(result.Lost, LostName{e.ID, e.Aliases[name.name], string(kind)})
+				result.Lost = append(result.Lost, LostName{e.ID, text, string(kind), part})
 			case !m.indexed:
 				result.OnlyExact++
 			}

@@ -1,0 +1,417 @@
+// Texts that have several names of one person or company.
+
+package names
+
+import (
+	"bytes"
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/verifyd/verifyd/internal/country"
+)
+
+// PartName is one of several names that a text has.
+type PartName struct {
+	Text string
+	// Short says that it is one short word, such as an acronym: too many names are like it.
+	Short bool
+}
+
+// MaxParts is the maximum number of parts that Split returns.
+const MaxParts = 16
+
+// Limits of Split.
+const (
+	maxSplit     = 4000 // bytes of a text
+	maxNested    = 3    // brackets in brackets
+	shortWord    = 7    // letters from which on a part of one word is compared
+	shortUnbound = 2    // the same in scripts without spaces between words
+)
+
+// Split returns the names that a text has, other than the text as a whole: those between signs
+// such as "a.k.a.", ";" and " / ", the text without what is in brackets, and what is in brackets
+// if it is a name. A remark such as (deceased), a legal form, a place, and words that many
+// companies have are no name. There are at most 16 parts; more says that the text has others.
+func (c *Comparer) Split(text string) (parts []PartName, more bool) {
+	if !c.tables.splitter.several(text) {
+		return nil, false
+	}
+	if len(text) > maxSplit {
+		text, more = strings.ToValidUTF8(text[:maxSplit], ""), true
+	}
+	s := splitting{c: c, seen: map[string]bool{bare(text): true}, more: more}
+	for _, p := range s.names(asciiSigns(text), 0, false) {
+		s.add(p)
+	}
+	return s.parts, s.more
+}
+
+// splitter is the table of Split.
+type splitter struct {
+	begins  map[string]bool // the first words of the phrases between names
+	between *regexp.Regexp  // the phrases between names
+	both    *regexp.Regexp  // "and" between two names that have brackets
+	lead    *regexp.Regexp  // the phrases before a name in brackets
+	inside  []string        // the phrases between names that have no spaces around them
+	remarks map[string]bool
+	words   *regexp.Regexp // the words that say that brackets are a remark
+	units   *regexp.Regexp // the words of a part of a party
+	endings []string       // the same, without spaces before them
+	place   country.Index
+}
+
+// joins returns the phrases of a use in the table of what joins names.
+func joins(use string) []string {
+	for _, f := range rows("joins.txt") {
+		if f[0] == use {
+			return strings.Split(strings.Join(f[1:], " "), " | ")
+		}
+	}
+	return nil
+}
+
+func newSplitter() *splitter {
+	between := slices.Concat(joins("name:"), joins("between:"))
+	s := &splitter{
+		begins: map[string]bool{}, remarks: map[string]bool{}, place: country.NewIndex(),
+		between: phrases(strings.Join(between, "|")), inside: joins("inside:"),
+		both:  regexp.MustCompile(`\x00\s+(?:and|et|und|y|e|и)\s[^\x00]+\x00`),
+		words: phrases(strings.Join(joins("word:"), "|")), units: phrases(strings.Join(joins("unit:"), "|")), endings: joins("ending:"),
+	}
+	for _, phrase := range between {
+		first, _, _ := strings.Cut(phrase, " ")
+		s.begins[first] = true
+	}
+	for _, phrase := range joins("remark:") {
+		s.remarks[bare(phrase)] = true
+	}
+	lead := phrases(strings.Join(append(between, joins("lead:")...), "|")).String()
+	s.lead = regexp.MustCompile(`^\s*(?:` + lead + `|\pL[\pL ]{1,30}:\s)[\s:,.]*`)
+	return s
+}
+
+// several reports whether a text may have several names. It is fast, because most have one.
+func (s *splitter) several(text string) bool {
+	from := 0
+	word := func(to int) bool {
+		w := strings.TrimRight(text[from:to], ".,:")
+		return len(w) > 1 && len(w) < 30 && s.begins[strings.ToLower(w)]
+	}
+	for i, r := range text {
+		switch r {
+		case '(', '[', '{', ';', '/', '（', '［', '【', '；', '／':
+			return true
+		case ' ', ',', '\t', '\n', '\u00a0':
+			if word(i) {
+				return true
+			}
+			from = i + utf8.RuneLen(r)
+		}
+		if r >= 0x3000 && unicode.Is(unicode.Han, r) && slices.ContainsFunc(s.inside, func(phrase string) bool { return strings.HasPrefix(text[i:], phrase) }) {
+			return true
+		}
+	}
+	return word(len(text))
+}
+
+// asciiSigns returns a text with the brackets and signs of ASCII for their wide forms.
+func asciiSigns(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '（', '［', '【', '[', '{':
+			return '('
+		case '）', '］', '】', ']', '}':
+			return ')'
+		case '；':
+			return ';'
+		case '／':
+			return '/'
+		}
+		return r
+	}, text)
+}
+
+// bare returns the letters and digits of a text, in lower case.
+func bare(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, text)
+}
+
+// splitting is a text that is being split.
+type splitting struct {
+	c     *Comparer
+	parts []PartName
+	seen  map[string]bool
+	more  bool
+}
+
+// add adds a part, unless it is no name or is known.
+func (s *splitting) add(p PartName) {
+	key := bare(p.Text)
+	if s.seen[key] || !s.c.isName(p.Text) {
+		return
+	}
+	s.seen[key] = true
+	if len(s.parts) == MaxParts {
+		s.more = true
+		return
+	}
+	s.parts = append(s.parts, PartName{p.Text, p.Short || shortName(p.Text)})
+}
+
+// names returns what may be names in a text, which is in brackets if it is nested. listed says that a
+// phrase such as "a.k.a." comes before it: commas then separate names, too.
+func (s *splitting) names(text string, nested int, listed bool) []PartName {
+	var out []PartName
+	t := s.c.tables.splitter
+	for i, piece := range t.pieces(text) {
+		if i > 0 {
+			piece, _ = t.withoutLead(piece)
+		}
+		outside, brackets := bracketed(piece)
+		whole := strings.Join(outside, " ")
+		out = append(out, PartName{Text: tidy(whole)})
+		if listed && strings.Contains(whole, ",") {
+			for name := range strings.SplitSeq(whole, ",") {
+				if strings.Contains(strings.TrimSpace(name), " ") && !describes(name) { // not Family, Given
+					out = append(out, PartName{Text: tidy(name)})
+				}
+			}
+		}
+		for i, content := range brackets {
+			if nested < maxNested {
+				out = append(out, s.inBrackets(content, whole, tidy(strings.Join(outside[i+1:], " ")), nested)...)
+			}
+		}
+	}
+	return out
+}
+
+// inBrackets returns the names in brackets that stand in or behind the text outside, before the tail.
+// With the tail they are names, too: KHALIJ (GULF) LINES is GULF LINES. A single word before a tail
+// is more often a place, as in Halle (Saale) GmbH.
+func (s *splitting) inBrackets(content, outside, tail string, nested int) []PartName {
+	t := s.c.tables.splitter
+	content, led := t.withoutLead(content)
+	if !led && (capitals(outside) && describes(content) || t.isRemark(content)) {
+		return nil
+	}
+	inner := s.names(content, nested+1, led)
+	if tail == "" || tail == tidy(outside) {
+		return inner
+	}
+	var out []PartName
+	for _, p := range inner {
+		joins := script(p.Text) == script(tail)
+		single := joins && !strings.Contains(p.Text, " ")
+		if p.Short = p.Short || single && !led; led || !joins || single || s.c.onlyForms(tail) {
+			out = append(out, p)
+		}
+		if joins && s.c.isName(p.Text) && !s.c.onlyForms(tail) && (!single || s.c.isName(tail)) {
+			out = append(out, PartName{Text: p.Text + " " + tail})
+		}
+	}
+	return out
+}
+
+// withoutLead returns a text without a phrase at its beginning that says that a name follows.
+func (s *splitter) withoutLead(text string) (rest string, led bool) {
+	if begin := s.lead.FindString(text); begin != "" {
+		return text[len(begin):], true
+	}
+	for _, phrase := range s.inside {
+		if rest, led = strings.CutPrefix(strings.TrimSpace(text), phrase); led {
+			return rest, true
+		}
+	}
+	return text, false
+}
+
+// pieces splits a text at the signs between names that are not in brackets.
+func (s *splitter) pieces(text string) []string {
+	masked, depth := []byte(text), 0
+	for i, b := range masked {
+		switch b {
+		case '(':
+			depth++
+		case ')':
+			if depth > 0 {
+				depth--
+				masked[i] = 0
+			}
+		}
+		if depth > 0 {
+			masked[i] = 0
+		}
+	}
+	cuts := s.between.FindAllIndex(masked, -1)
+	for _, phrase := range s.inside {
+		for from := 0; ; {
+			at := strings.Index(string(masked[from:]), phrase)
+			if at < 0 {
+				break
+			}
+			cuts = append(cuts, []int{from + at, from + at + len(phrase)})
+			from += at + len(phrase)
+		}
+	}
+	for _, at := range s.both.FindAllIndex(masked, -1) {
+		and := at[0] + 1 + bytes.IndexFunc(masked[at[0]+1:], unicode.IsLetter)
+		cuts = append(cuts, []int{and, and + bytes.IndexFunc(masked[and:], unicode.IsSpace)})
+	}
+	for i, b := range masked {
+		if b == ';' || b == '/' && slashJoins(masked, i) {
+			cuts = append(cuts, []int{i, i + 1})
+		}
+	}
+	slices.SortFunc(cuts, func(a, b []int) int { return cmp.Or(a[0]-b[0], a[1]-b[1]) })
+	var out []string
+	from := 0
+	for _, cut := range cuts {
+		if cut[0] < from || bare(text[from:cut[0]]) == "" {
+			continue
+		}
+		out = append(out, text[from:cut[0]])
+		from = cut[1]
+		if text[from-1] == '(' || text[from-1] == ')' { // a boundary of a phrase
+			from--
+		}
+	}
+	return append(out, text[from:])
+}
+
+// slashJoins reports whether a slash is between two names, and not in a word such as A/S, S/O or
+// 24/7, or between two words of one name.
+func slashJoins(text []byte, at int) bool {
+	before, behind := string(text[:at]), string(text[at+1:])
+	left, right := strings.Fields(before), strings.Fields(behind)
+	if len(left) == 0 || len(right) == 0 {
+		return false
+	}
+	last, first := bare(left[len(left)-1]), bare(right[0])
+	if utf8.RuneCountInString(last) < 2 || utf8.RuneCountInString(first) < 2 || strings.Trim(last+first, "0123456789") == "" {
+		return false
+	}
+	if strings.HasSuffix(before, " ") || strings.HasPrefix(behind, " ") {
+		return true
+	}
+	return len(left) > 1 && len(right) > 1
+}
+
+// bracketed returns the texts outside the brackets of a text, and those in brackets between them.
+// A bracket within a word, as in Abdul(l)ah, is left out of the word. One that is not closed reaches
+// to the end.
+func bracketed(text string) (outside, brackets []string) {
+	from, begin, depth := 0, 0, 0
+	var before strings.Builder
+	for i, r := range text {
+		switch {
+		case r == '(':
+			if depth++; depth == 1 {
+				before.WriteString(text[from:i])
+				begin, from = i+1, len(text)
+			}
+		case r == ')' && depth > 0:
+			if depth--; depth > 0 {
+				break
+			}
+			from = i + 1
+			last, _ := utf8.DecodeLastRuneInString(before.String())
+			if next, _ := utf8.DecodeRuneInString(text[from:]); unicode.IsLetter(last) && unicode.IsLetter(next) && !unicode.Is(unicode.Han, next) {
+				break
+			}
+			outside, brackets = append(outside, before.String()), append(brackets, text[begin:i])
+			before.Reset()
+		case r == ')':
+			before.WriteString(text[from:i])
+			from = i + 1
+		}
+	}
+	if depth > 0 {
+		outside, brackets = append(outside, before.String()), append(brackets, text[begin:])
+		before.Reset()
+	}
+	before.WriteString(text[from:])
+	return append(outside, before.String()), brackets
+}
+
+// tidy returns a name without the signs around it.
+func tidy(text string) string {
+	return strings.Trim(strings.Join(strings.Fields(text), " "), " ,;:-–—/|\"'“”«»„‘’*=：，、；")
+}
+
+// isRemark reports whether what is in brackets says something about a party.
+func (s *splitter) isRemark(content string) bool {
+	if s.words.MatchString(content) {
+		return true
+	}
+	unit := s.units.MatchString(content) || slices.ContainsFunc(s.endings, func(word string) bool { return strings.HasSuffix(content, word) })
+	return unit && len(strings.Fields(content)) <= 3
+}
+
+// isName reports whether a part of a text is a name: it has a word that alone may identify somebody.
+func (c *Comparer) isName(text string) bool {
+	s, key := c.tables.splitter, bare(text)
+	if len(key) < 2 || s.remarks[key] || !strings.ContainsFunc(key, unicode.IsLetter) || c.onlyForms(text) {
+		return false
+	}
+	if _, ok := s.place.Parse(text); ok && len(key) != 3 || c.tables.titles[key] == title { // codes of three letters are acronyms, too
+		return false
+	}
+	for _, kind := range []Kind{Company, Person} {
+		if !slices.ContainsFunc(c.parse(kind, text).Tokens, (*Token).Distinctive) {
+			return false
+		}
+	}
+	return true
+}
+
+// onlyForms reports whether a text is a legal form.
+func (c *Comparer) onlyForms(text string) bool {
+	plain := ""
+	for _, w := range c.tables.words(text) {
+		plain += strings.ReplaceAll(w.plain, ".", "")
+	}
+	_, form := c.tables.legal[plain]
+	return form || plain == ""
+}
+
+// shortName reports whether a name is one short word.
+func shortName(text string) bool {
+	if strings.ContainsAny(text, " -") {
+		return false
+	}
+	n := utf8.RuneCountInString(bare(text))
+	if first, _ := utf8.DecodeRuneInString(text); unicode.In(first, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) {
+		return n < shortUnbound
+	}
+	return n < shortWord
+}
+
+func capitals(text string) bool { return strings.ContainsFunc(text, unicode.IsUpper) }
+
+// describes reports whether a text is none of the names that are written with capitals: it has no capital,
+// or begins with a longer word than an article without one.
+func describes(text string) bool {
+	const article = 3
+	first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+	small := func(text string) bool { return strings.ContainsFunc(text, unicode.IsLower) && !capitals(text) }
+	return small(text) || small(first) && len(bare(first)) > article
+}
+
+// script returns the script of the first letter of a text.
+func script(text string) string {
+	if i := strings.IndexFunc(text, unicode.IsLetter); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(text[i:])
+		return scriptOf(r)
+	}
+	return ""
+}
