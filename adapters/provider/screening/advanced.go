@@ -60,7 +60,8 @@ func (a *advanced) entry(n *node) Entry {
 			switch kind {
 			case "Birthdate":
 				for _, period := range version.all("DatePeriod") {
-					a.born(&e, "DatePeriod", func(string) (string, bool) { return dateOf(period) })
+					text, dates := dateOf(period)
+					a.dated(&e, text, dates, dates != nil)
 				}
 			case "Nationality Country", "Citizenship Country", "Nationality of Registration":
 				a.places(&e, version)
@@ -114,8 +115,8 @@ func (a *advanced) places(e *Entry, version *node) {
 	}
 }
 
-// dateOf returns the birth date of a period.
-func dateOf(period *node) (string, bool) {
+// dateOf returns what a period says, and the birth date; nil if it cannot be read.
+func dateOf(period *node) (text string, dates []string) {
 	day := func(path ...string) string {
 		for _, n := range period.all(path...) {
 			return ymd(n.get("Year"), n.get("Month"), n.get("Day"))
@@ -124,12 +125,13 @@ func dateOf(period *node) (string, bool) {
 	}
 	from := cmp.Or(day("Start", "From"), day("Start", "To"))
 	to := cmp.Or(day("End", "To"), day("End", "From"), from)
+	text = from + " to " + to
 	if !IsDate(from) || !IsDate(to) || from > to {
-		return "", false
+		return text, nil
 	}
 	circa := false
 	for _, n := range period.nodes {
 		circa = circa || n.attr("Approximate") == "true"
 	}
-	return approximate(span(from, to), circa), true
+	return text, []string{approximate(span(from, to), circa)}
 }

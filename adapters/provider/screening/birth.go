@@ -26,6 +26,25 @@ const (
 	aboutYears = 5 // a date that the list calls approximate, such as ~1965
 )
 
+// unreadMark is before a text of Entry.BirthDates that could not be read as a date.
+const unreadMark = "?"
+
+// unreadDate returns a text that could not be read as a date, for Entry.BirthDates.
+func unreadDate(text string) string {
+	const most = 60 // bytes
+	return unreadMark + strings.ToValidUTF8(withoutControls(text[:min(len(text), most)]), "")
+}
+
+// unreadDates returns the texts among birth dates that could not be read.
+func unreadDates(listed []string) (texts []string) {
+	for _, date := range listed {
+		if text, ok := strings.CutPrefix(date, unreadMark); ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
 // listedBirth is a birth date of a list: the years from and to, and the date if it is exact.
 type listedBirth struct {
 	from, to int

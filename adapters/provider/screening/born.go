@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // IsDate reports whether a text is YYYY, YYYY-MM or YYYY-MM-DD.
@@ -24,71 +26,137 @@ func IsDate(s string) bool {
 	return len(s) < 10 || s[8:] >= "01" && s[8:] <= "31"
 }
 
-// isoDate reads a birth date of a file that we define: one that Entry.BirthDates may have,
-// or one with a time of day.
-func isoDate(text string) (string, bool) {
-	text = strings.TrimSpace(text)
-	if from, to, ok := strings.Cut(text, ".."); ok {
-		return text, IsDate(from) && IsDate(to) && from <= to
+// writtenDates reads the birth dates of a text as lists write them, such as 14 Mar 1961, 00/00/1961,
+// circa 1961, 1960 to 1962, between Aug. and Sep. 1977, or several of these. Days come before months. The
+// dates are such as Entry.BirthDates may have; ok says that the whole text was read.
+func writtenDates(text string) (dates []string, ok bool) {
+	text = strings.ToLower(strings.Join(strings.Fields(text), " "))
+	if date, ok := writtenDate(text); ok {
+		return []string{date}, true
 	}
-	text, _, _ = strings.Cut(text, "T")
-	return text, IsDate(strings.TrimPrefix(text, "~"))
+	ok = true
+	apart := strings.NewReplacer(";", "\x1f", ",", "\x1f", " or ", "\x1f", " and ", "\x1f", " also ", "\x1f")
+	for part := range strings.FieldsFuncSeq(apart.Replace(text), func(r rune) bool { return r == '\x1f' }) {
+		date, read := writtenDate(part)
+		if ok = ok && read; read {
+			dates = append(dates, date)
+		}
+	}
+	return dates, ok
 }
 
-// writtenDate reads a birth date as official lists write it, such as 14 Mar 1961,
-// 00/00/1961, circa 1961, or 1960 to 1962. Days come before months.
+// writtenDate reads one date or one range in lower case.
 func writtenDate(text string) (string, bool) {
-	text = strings.ToLower(strings.Trim(text, " ."))
-	for _, word := range []string{"circa ", "approximately ", "approx. ", "about ", "c. ", "ca. ", "early ", "mid ", "late ", "~"} {
-		if rest, ok := strings.CutPrefix(text, word); ok {
-			text, ok = writtenDate(rest)
-			if !strings.ContainsAny(text, "~.") {
-				text = "~" + text
-			}
-			return text, ok
-		}
-	}
-	if decade, ok := strings.CutSuffix(text, "0s"); ok && len(decade) == 3 && IsDate(decade+"0") {
+	text, about := aboutDate(strings.Trim(text, " .,;:()"))
+	if decade, ok := strings.CutSuffix(strings.TrimSuffix(text, "'s"), "0s"); ok && len(decade) == 3 && IsDate(decade+"0") && plausible(decade) {
 		return decade + "0.." + decade + "9", true
 	}
-	text = strings.TrimPrefix(text, "between ")
-	for _, between := range []string{" to ", " and ", " - ", " – ", "-", "–", "/"} {
-		from, to, ok := strings.Cut(text, between)
-		if from, one := oneDate(from); ok && one {
-			if to, two := oneDate(to); two && len(from) == len(to) && from <= to {
-				return span(from, to), true
-			}
+	if date, ok := oneDate(text); ok {
+		return approximate(date, about), true
+	}
+	for _, word := range []string{"between ", "from "} {
+		text = strings.TrimPrefix(text, word)
+	}
+	for _, between := range []string{"..", " to ", " and ", " - ", " – ", "-", "–", "/"} {
+		first, last, found := strings.Cut(text, between)
+		if !found {
+			continue
+		}
+		if date, ok := dateRange(first, last); ok {
+			return date, true
 		}
 	}
-	return oneDate(text)
+	return "", false
+}
+
+// dateRange reads the dates from the first to the last one, of which the first may lack the year, and
+// the last the century.
+func dateRange(first, last string) (string, bool) {
+	first, last = strings.TrimSpace(first), strings.TrimSpace(last)
+	if len(last) == 2 && len(first) == 4 && first[2:] < last {
+		last = first[:2] + last
+	}
+	to, ok := oneDate(last)
+	if !ok {
+		return "", false
+	}
+	from, ok := oneDate(first)
+	if !ok {
+		from, ok = oneDate(first + " " + to[:4])
+	}
+	if !ok || from > to {
+		return "", false
+	}
+	return span(from, to), true
+}
+
+// aboutDate returns a date without the words that say that it is approximate, and whether it has some.
+func aboutDate(text string) (date string, about bool) {
+	if date, remark, ok := strings.Cut(text, "("); ok && !strings.ContainsAny(remark, "0123456789") {
+		text, about = strings.TrimSpace(date), strings.Contains(remark, "circa") || strings.Contains(remark, "appr")
+	}
+	if date, ok := strings.CutSuffix(text, "?"); ok {
+		text, about = date, true
+	}
+	for {
+		rest := ""
+		for _, word := range []string{
+			"circa", "approximately", "approximate", "approx", "about", "around", "abt", "estimated", "est", "possibly", "probably", "ca", "c", "early", "mid", "late", "year", "~",
+		} {
+			after, ok := strings.CutPrefix(text, word)
+			if next, _ := utf8.DecodeRuneInString(after); ok && !unicode.IsLetter(next) {
+				rest = strings.TrimLeft(after, " .:-")
+				about = about || word != "year"
+				break
+			}
+		}
+		if rest == "" {
+			return text, about
+		}
+		text = rest
+	}
 }
 
 // oneDate reads a date that is not a range.
 func oneDate(text string) (string, bool) {
 	text = strings.TrimSpace(text)
-	text, _, _ = strings.Cut(text, "t0") // a time of day
-	if IsDate(text) {
-		return text, true
+	if day, _, ok := strings.Cut(text, "t"); ok && len(day) == len(time.DateOnly) && IsDate(day) { // before a time of day
+		text = day
 	}
-	text = strings.NewReplacer("dd/", "", "mm/", "", "00/", "").Replace(text)
+	for _, unknown := range []string{"dd/", "mm/", "00/", "00/", "00.", "00.", "00-", "00-"} {
+		text = strings.TrimPrefix(text, unknown)
+	}
+	text = strings.TrimSuffix(strings.TrimSuffix(text, "-00"), "-00")
+	if IsDate(text) {
+		return text, plausible(text)
+	}
+	text = strings.NewReplacer("sept.", "sep ", ".", " ", ",", " ", "/", " ", "-", " ", "sept ", "sep ", "1st ", "1 ", "2nd ", "2 ", "3rd ", "3 ", "th ", " ").Replace(text)
+	text = strings.Join(strings.Fields(text), " ")
 	for _, layout := range [][2]string{
-		{"2006", "2006"},
-		{"1/2006", "2006-01"},
-		{"2/1/2006", time.DateOnly},
-		{"2.1.2006", time.DateOnly},
+		{"1 2006", "2006-01"},
+		{"2006 1", "2006-01"},
+		{"2 1 2006", time.DateOnly},
+		{"1 2 2006", time.DateOnly}, // if the day is after the 12th
 		{"2 Jan 2006", time.DateOnly},
 		{"2 January 2006", time.DateOnly},
 		{"Jan 2006", "2006-01"},
 		{"January 2006", "2006-01"},
-		{"Jan 2, 2006", time.DateOnly},
-		{"January 2, 2006", time.DateOnly},
+		{"Jan 2 2006", time.DateOnly},
+		{"January 2 2006", time.DateOnly},
+		{"2006 1 2", time.DateOnly},
+		{"2006 Jan 2", time.DateOnly},
+		{"20060102", time.DateOnly},
 	} {
 		if t, err := time.Parse(layout[0], text); err == nil {
-			return t.Format(layout[1]), true
+			date := t.Format(layout[1])
+			return date, plausible(date)
 		}
 	}
 	return "", false
 }
+
+// plausible reports whether a date may be a birth date: a year of another calendar is none.
+func plausible(date string) bool { return date >= "18" && date < "21" }
 
 // span returns the birth date for a range of days: a day, a month or a year, if it is one.
 func span(from, to string) string {

@@ -155,7 +155,7 @@ func (t *table) entry(row []string, line int) (Entry, error) {
 	}
 	e := Entry{ID: cmp.Or(field("id"), fmt.Sprintf("line-%d", line)), Name: field("name"), Aliases: split(field("aliases"))}
 	for _, date := range split(field("birth_date")) {
-		t.born(&e, date, isoDate)
+		t.born(&e, date, false)
 	}
 	for _, country := range split(field("countries")) {
 		t.country(&e, country)

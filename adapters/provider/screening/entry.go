@@ -23,7 +23,8 @@ type Entry struct {
 	Person  bool
 	Company bool
 	// BirthDates are YYYY, YYYY-MM or YYYY-MM-DD; with ~ before it if the list says that the
-	// date is approximate, such as ~1965, or two of them for a range, such as 1960..1965.
+	// date is approximate, such as ~1965, or two of them for a range, such as 1960..1965. A text
+	// that could not be read has ? before it.
 	BirthDates []string
 	Countries  []string // codes as country.Parse returns them
 	Topics     []string // such as sanction or role.pep

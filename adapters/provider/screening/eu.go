@@ -28,13 +28,11 @@ func readEU(f *listFile) iter.Seq2[Entry, error] {
 				date = from + " to " + to
 			}
 			date = cmp.Or(date, ymd(born.attr("year"), born.attr("monthOfYear"), born.attr("dayOfMonth")))
-			f.born(&e, date, func(text string) (string, bool) {
-				if calendar := born.attr("calendarType"); calendar != "" && calendar != "GREGORIAN" {
-					return "", false
-				}
-				date, ok := writtenDate(text)
-				return approximate(date, born.attr("circa") == "true"), ok
-			})
+			if calendar := born.attr("calendarType"); calendar != "" && calendar != "GREGORIAN" && !unknown(date) {
+				f.dated(&e, date+" ("+calendar+")", nil, false)
+				continue
+			}
+			f.born(&e, date, born.attr("circa") == "true")
 		}
 		for _, c := range n.all("citizenship") {
 			f.country(&e, cmp.Or(known(c.attr("countryIso2Code")), c.attr("countryDescription")))

@@ -88,8 +88,14 @@ func sameIdentifiers(given, listed []Identifier) (reasons []string) {
 // subject, the reasons, and what differs.
 func adjust(s Subject, e Entry, score float64) (_ float64, reasons []string, differs differences) {
 	if IsDate(s.BirthDate) && len(e.BirthDates) > 0 && s.Kind == names.Person {
-		listed := strings.Join(e.BirthDates, ", ")
+		unread := unreadDates(e.BirthDates)
+		listed := strings.Join(slices.DeleteFunc(slices.Clone(e.BirthDates), func(date string) bool { return strings.HasPrefix(date, unreadMark) }), ", ")
 		differs.birth = compareBirth(s.BirthDate, e.BirthDates)
+		near, other := float64(otherBirthDate), float64(otherBirthYear)
+		if len(unread) > 0 { // it may be the same
+			near, other = 1, 1
+			reasons = append(reasons, "a listed birth date cannot be read: "+strings.Join(unread, ", "))
+		}
 		switch differs.birth {
 		case birthUnknown:
 		case birthSame:
@@ -98,10 +104,10 @@ func adjust(s Subject, e Entry, score float64) (_ float64, reasons []string, dif
 			}
 			reasons = append(reasons, "the birth date is the same: "+listed)
 		case birthNear:
-			score *= otherBirthDate
+			score *= near
 			reasons = append(reasons, fmt.Sprintf("the birth date differs a little: %s, listed %s", s.BirthDate, listed))
 		case birthOther:
-			score *= otherBirthYear
+			score *= other
 			reasons = append(reasons, fmt.Sprintf("the birth date differs: %s, listed %s", s.BirthDate, listed))
 		case birthYear:
 			reasons = append(reasons, "the year of birth is the same: "+listed)

@@ -79,11 +79,11 @@ func (v *entity) entry(f *filler) Entry {
 	for _, name := range slices.Concat([]string{v.Caption}, p["name"], p["alias"], p["previousName"]) {
 		f.alias(&e, name, false)
 	}
-	for _, weak := range p["weakAlias"] {
+	for _, weak := range slices.Concat(p["weakAlias"], p["abbreviation"]) {
 		f.alias(&e, weak, true)
 	}
 	for _, date := range p["birthDate"] {
-		f.born(&e, date, isoDate)
+		f.born(&e, date, false)
 	}
 	for _, country := range slices.Concat(p["nationality"], p["citizenship"], p["country"], p["jurisdiction"], p["mainCountry"]) {
 		f.country(&e, country)

@@ -5,7 +5,6 @@ package screening_test
 import (
 	"context"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -267,20 +266,6 @@ func TestADayMayBeSwappedWithItsMonth(t *testing.T) {
 		if hits := find(t, l, s); len(hits) != 1 || !strings.Contains(strings.Join(hits[0].Reasons, "\n"), want) {
 			t.Errorf("born %s: %+v, want %q", birth, hits, want)
 		}
-	}
-}
-
-func TestBirthDatesThatAreNotDatesAreLeftOut(t *testing.T) {
-	const text = "id,schema,name,aliases,birth_date\na,Person,Ivan Testov,,c. 1970;1970-13;1970-00-01;1970/05-01;1970-05-32;197O;1970-05-01T00:00:00\n" +
-		"b,Person,Petra Testova,,1960;1961;1962;1963;1964\n"
-	l, err := screening.Read(t.Context(), strings.NewReader(text), screening.Format{Type: screening.OpenSanctions})
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := l.Search(screening.Subject{Kind: names.Person, Name: "Ivan Testov", BirthDate: "1970-05-01"}, 0.85)
-	hits := found.Hits
-	if err != nil || len(hits) != 1 || !slices.Contains(hits[0].Reasons, "the birth date is the same: 1970-05-01") {
-		t.Errorf("hits = %+v, %v, want one whose only birth date is 1970-05-01", hits, err)
 	}
 }
 

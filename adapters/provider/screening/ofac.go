@@ -13,7 +13,7 @@ func readSDN(f *listFile) iter.Seq2[Entry, error] {
 			f.alias(&e, aka.joined("firstName", "lastName"), aka.get("category") == "weak")
 		}
 		for _, born := range n.all("dateOfBirthList", "dateOfBirthItem") {
-			f.born(&e, born.get("dateOfBirth"), writtenDate)
+			f.born(&e, born.get("dateOfBirth"), false)
 		}
 		for _, id := range n.all("idList", "id") {
 			f.labelled(&e, id.get("idType"), id.get("idNumber"))
@@ -57,12 +57,12 @@ func readEnhanced(f *listFile) iter.Seq2[Entry, error] {
 		for _, feature := range n.all("features", "feature") {
 			switch kind := feature.get("type"); kind {
 			case "Birthdate":
-				f.born(&e, feature.get("value"), func(text string) (string, bool) {
-					if from, to := feature.get("valueDate", "fromDateBegin"), feature.get("valueDate", "toDateEnd"); IsDate(from) && IsDate(to) {
-						return approximate(span(from, to), feature.get("valueDate", "isApproximate") == "true"), true
-					}
-					return writtenDate(text)
-				})
+				circa := feature.get("valueDate", "isApproximate") == "true"
+				if from, to := feature.get("valueDate", "fromDateBegin"), feature.get("valueDate", "toDateEnd"); IsDate(from) && IsDate(to) {
+					f.dated(&e, feature.get("value"), []string{approximate(span(from, to), circa)}, true)
+				} else {
+					f.born(&e, feature.get("value"), circa)
+				}
 			case "Nationality Country", "Citizenship Country", "Nationality of Registration":
 				f.country(&e, feature.get("value"))
 			case "SWIFT/BIC", "BIK (RU)", "D-U-N-S Number":

@@ -24,7 +24,7 @@ func readUK(f *listFile) iter.Seq2[Entry, error] {
 			f.alias(&e, name.text, false)
 		}
 		for _, born := range n.below("DOB") {
-			f.born(&e, born.text, writtenDate)
+			f.born(&e, born.text, false)
 		}
 		for _, country := range n.below("Nationality") {
 			f.country(&e, country.text)
@@ -135,7 +135,7 @@ func (f *filler) ukRow(e *Entry, get func(...string) string, seen map[string]boo
 		f.alias(e, name, isLow(get("Alias strength", "Alias Quality")))
 	}
 	f.alias(e, once("name", get("Name non-latin script", "Name Non-Latin Script")), false)
-	f.born(e, once("birth", get("D.O.B", "DOB")), writtenDate)
+	f.born(e, once("birth", get("D.O.B", "DOB")), false)
 	f.country(e, once("country", get("Nationality(/ies)", "Nationality")))
 	if e.Company {
 		f.country(e, once("country", get("Address Country", "Country")))

@@ -21,17 +21,19 @@ func readUN(f *listFile) iter.Seq2[Entry, error] {
 			for name := range strings.SplitSeq(alias.get("ALIAS_NAME"), ";") {
 				f.alias(&e, name, weak)
 			}
+			f.born(&e, alias.get("DATE_OF_BIRTH"), false)
+			f.born(&e, bornIn(alias.get("NOTE")), false)
 		}
 		for _, born := range n.all("INDIVIDUAL_DATE_OF_BIRTH") {
-			text := cmp.Or(born.get("DATE"), born.get("YEAR"))
+			text, note := cmp.Or(born.get("DATE"), born.get("YEAR")), born.get("NOTE")
 			if from := born.get("FROM_YEAR"); from != "" {
 				text = from + " to " + cmp.Or(born.get("TO_YEAR"), from)
 			}
-			kind := strings.ToUpper(born.get("TYPE_OF_DATE"))
-			f.born(&e, text, func(text string) (string, bool) {
-				date, ok := writtenDate(text)
-				return approximate(date, strings.HasPrefix(kind, "APPROX")), ok
-			})
+			circa := strings.HasPrefix(strings.ToUpper(born.get("TYPE_OF_DATE")), "APPROX")
+			f.born(&e, text, circa)
+			if strings.ContainsAny(note, "0123456789") {
+				f.born(&e, note, circa)
+			}
 		}
 		for _, country := range n.all("NATIONALITY", "VALUE") {
 			f.country(&e, country.text)
@@ -46,4 +48,15 @@ func readUN(f *listFile) iter.Seq2[Entry, error] {
 		}
 		return e, true
 	}, "INDIVIDUAL", "ENTITY")
+}
+
+// bornIn returns what a note says after "born" or "date of birth", if it has a digit.
+func bornIn(note string) string {
+	note = strings.ToLower(note)
+	for _, word := range []string{"date of birth", "born"} {
+		if _, date, ok := strings.Cut(note, word); ok && strings.ContainsAny(date, "0123456789") {
+			return strings.TrimPrefix(strings.TrimLeft(date, " :."), "in ")
+		}
+	}
+	return ""
 }

@@ -166,15 +166,28 @@ func (f *filler) country(e *Entry, text string) {
 	}
 }
 
-// born adds a birth date to an entry.
-func (f *filler) born(e *Entry, text string, parse func(string) (string, bool)) {
+// born adds the birth dates of a text to an entry; circa says that the list calls them approximate.
+func (f *filler) born(e *Entry, text string, circa bool) {
 	if unknown(text) {
 		return
 	}
-	date, ok := parse(text)
+	dates, ok := writtenDates(text)
+	for i := range dates {
+		dates[i] = approximate(dates[i], circa)
+	}
+	f.dated(e, text, dates, ok)
+}
+
+// dated adds birth dates to an entry, and their text if it could not be read as a whole.
+func (f *filler) dated(e *Entry, text string, dates []string, ok bool) {
 	f.count(fieldBirthDate, e.ID, text, ok)
-	if ok && len(e.BirthDates) <= maxValues && !slices.Contains(e.BirthDates, date) {
-		e.BirthDates = append(e.BirthDates, date)
+	if !ok {
+		dates = append(dates, unreadDate(text))
+	}
+	for _, date := range dates {
+		if len(e.BirthDates) <= maxValues && !slices.Contains(e.BirthDates, date) {
+			e.BirthDates = append(e.BirthDates, date)
+		}
 	}
 }
 
