@@ -71,6 +71,8 @@ func (a *advanced) entry(n *node) Entry {
 				}
 			case "SWIFT/BIC", "BIK (RU)", "D-U-N-S Number":
 				a.labelled(&e, kind, version.get("VersionDetail"))
+			default:
+				a.ignored("features/"+kind, e.ID, cmp.Or(version.get("VersionDetail"), "-"))
 			}
 		}
 	}

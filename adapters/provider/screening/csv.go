@@ -113,6 +113,7 @@ func readCSV(f *listFile) iter.Seq2[Entry, error] {
 type table struct {
 	*filler
 	at     map[string]int // the index of a column in a row, by its use: see Format.Columns
+	read   []*Column      // by index
 	kind   names.Kind     // of entries whose row has none; empty for either
 	simple bool           // the file is targets.simple.csv
 }
@@ -143,17 +144,47 @@ func (f *listFile) table(header []string) (*table, error) {
 			return t, fmt.Errorf("the first line has no column %s", name)
 		}
 	}
+	f.nameIn, f.reportAll = strings.Clone(strings.TrimSpace(header[t.at["name"]])), !t.simple
+	for i, name := range header {
+		readAs := ""
+		for use, at := range t.at {
+			if at == i && (readAs == "" || use < readAs) { // one column may have two uses
+				readAs = use
+			}
+		}
+		t.read = append(t.read, f.column(cmp.Or(strings.TrimSpace(name), fmt.Sprintf("column %d", i+1)), readAs))
+	}
 	return t, nil
 }
 
 func (t *table) entry(row []string, line int) (Entry, error) {
+	defer func() { t.reading = nil }()
 	field := func(use string) string {
-		if i, ok := t.at[use]; ok {
-			return strings.TrimSpace(row[i])
+		i, ok := t.at[use]
+		if !ok {
+			return ""
 		}
-		return ""
+		t.reading = t.read[i]
+		return strings.TrimSpace(row[i])
 	}
-	e := Entry{ID: cmp.Or(field("id"), fmt.Sprintf("line-%d", line)), Name: field("name"), Aliases: split(field("aliases"))}
+	// taken returns the values of a column that are taken as they are.
+	taken := func(use string) (values []string) {
+		for _, value := range split(field(use)) {
+			t.reading.count(value, true)
+			values = append(values, value)
+		}
+		return values
+	}
+	e := Entry{ID: cmp.Or(field("id"), fmt.Sprintf("line-%d", line)), Name: field("name"), Aliases: taken("aliases")}
+	for i, c := range t.read {
+		switch value := strings.TrimSpace(row[i]); {
+		case value == "":
+		case c.ReadAs == "":
+			t.ignoredIn(c, e.ID, value)
+		case c.ReadAs == "id" || c.ReadAs == "kind":
+			c.count(value, true)
+		}
+	}
 	for _, date := range split(field("birth_date")) {
 		t.born(&e, date, false)
 	}
@@ -171,7 +202,7 @@ func (t *table) entry(row []string, line int) (Entry, error) {
 	switch kind := strings.ToLower(field("kind")); {
 	case t.simple:
 		e.setSchema(field("kind"))
-		if field("topics") != "" { // the column sanctions
+		if len(taken("topics")) > 0 { // the column sanctions
 			e.Topics = []string{topicSanction}
 		}
 		return e, nil
@@ -186,7 +217,7 @@ func (t *table) entry(row []string, line int) (Entry, error) {
 	default:
 		return e, fmt.Errorf("the kind %.50q is neither person nor company", kind)
 	}
-	e.Topics = split(field("topics"))
+	e.Topics = taken("topics")
 	return e, nil
 }
 

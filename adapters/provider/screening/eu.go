@@ -16,11 +16,8 @@ func readEU(f *listFile) iter.Seq2[Entry, error] {
 		}
 		e := official(cmp.Or(n.attr("euReferenceNumber"), n.attr("logicalId")), kind)
 		for _, alias := range n.all("nameAlias") {
-			name := alias.attr("wholeName")
-			if name == "" {
-				name = alias.attr("firstName") + " " + alias.attr("middleName") + " " + alias.attr("lastName")
-			}
-			f.alias(&e, name, alias.attr("strong") == "false")
+			parts := alias.attr("firstName") + " " + alias.attr("middleName") + " " + alias.attr("lastName")
+			f.alias(&e, cmp.Or(alias.attr("wholeName"), parts), alias.attr("strong") == "false")
 		}
 		for _, born := range n.all("birthdate") {
 			date := born.attr("birthdate")
@@ -43,6 +40,7 @@ func readEU(f *listFile) iter.Seq2[Entry, error] {
 			}
 		}
 		for _, id := range n.all("identification") {
+			f.alias(&e, id.attr("nameOnDocument"), false)
 			label := cmp.Or(id.attr("identificationTypeDescription"), id.attr("identificationTypeCode"))
 			f.labelled(&e, label, cmp.Or(id.attr("latinNumber"), id.attr("number"), id.text))
 		}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/verifyd/verifyd/internal/names"
 )
 
@@ -47,6 +49,7 @@ const (
 	UN             FormatType = "un"            // consolidated.xml
 	EU             FormatType = "eu"            // xmlFullSanctionsList_1_1
 	UK             FormatType = "uk"            // UK-Sanctions-List.xml, UK-Sanctions-List.csv, ConList.csv
+	CSL            FormatType = "csl"           // consolidated.csv and consolidated.json of the United States
 	CSV            FormatType = "csv"           // with named columns
 )
 
@@ -74,12 +77,30 @@ func (f Format) detect(begin []byte) (layout, error) {
 		return layout{}, errors.New("the file is empty")
 	case text[0] == '<':
 		return detectXML(begin)
-	case text[0] == '{':
+	case text[0] == '{' && !hasResults(text):
 		return layout{FollowTheMoney, "entities.ftm.json", readFTM}, nil
+	case text[0] == '{' || text[0] == '[' && isCSL(text):
+		return layout{CSL, "consolidated.json", readCSL}, nil
 	case text[0] == '[':
 		return layout{}, errors.New("the file is one JSON array: a list in JSON has one object a line, as entities.ftm.json of OpenSanctions")
 	}
 	return f.detectTable(begin)
+}
+
+// hasResults reports whether the first line of a text in JSON is not an entity, but an object with results.
+func hasResults(text []byte) bool {
+	in := jsontext.NewDecoder(bytes.NewReader(text))
+	return toResults(in) == nil && in.StackDepth() > 1
+}
+
+// isCSL reports whether the first element of an array is an entry of the Consolidated Screening List.
+func isCSL(text []byte) bool {
+	for _, property := range []string{`"source"`, `"name"`, `"alt_names"`} {
+		if !bytes.Contains(text, []byte(property)) {
+			return false
+		}
+	}
+	return true
 }
 
 // detectXML returns the layout of an XML file by its first element.
@@ -128,6 +149,8 @@ func (f Format) detectTable(begin []byte) (layout, error) {
 		return own, nil
 	case f.Type == OpenSanctions || header(first, ',', "id", "schema", "name", "aliases"):
 		return layout{OpenSanctions, "targets.simple.csv", readCSV}, nil
+	case header(first, ',', "source", "entity_number", "name", "alt_names"):
+		return layout{CSL, "consolidated.csv", readCSLTable}, nil
 	case header(second, ',', "Unique ID", "Name 6", "Name type") || header(first, ',', "Unique ID", "Name 6", "Name type"):
 		return layout{UK, "UK-Sanctions-List.csv", readUKTable}, nil
 	case header(second, ',', "Group ID", "Name 6", "Alias Type"):

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -75,17 +76,24 @@ func notCutOff(err error) error {
 func (v *entity) entry(f *filler) Entry {
 	e := Entry{ID: v.ID}
 	e.setSchema(v.Schema)
-	p := v.Properties
-	for _, name := range slices.Concat([]string{v.Caption}, p["name"], p["alias"], p["previousName"]) {
+	known := map[string]bool{}
+	values := func(properties ...string) (all []string) {
+		for _, property := range properties {
+			known[property] = true
+			all = append(all, v.Properties[property]...)
+		}
+		return all
+	}
+	for _, name := range append([]string{v.Caption}, values("name", "alias", "previousName")...) {
 		f.alias(&e, name, false)
 	}
-	for _, weak := range slices.Concat(p["weakAlias"], p["abbreviation"]) {
+	for _, weak := range values("weakAlias", "abbreviation") {
 		f.alias(&e, weak, true)
 	}
-	for _, date := range p["birthDate"] {
+	for _, date := range values("birthDate") {
 		f.born(&e, date, false)
 	}
-	for _, country := range slices.Concat(p["nationality"], p["citizenship"], p["country"], p["jurisdiction"], p["mainCountry"]) {
+	for _, country := range values("nationality", "citizenship", "country", "jurisdiction", "mainCountry") {
 		f.country(&e, country)
 	}
 	for _, of := range []struct {
@@ -99,12 +107,20 @@ func (v *entity) entry(f *filler) Entry {
 		{Registration, []string{"registrationNumber", "ogrnCode", "okpoCode", "dunsCode", "uscCode", "cikCode", "jibCode"}},
 		{OtherDocument, []string{"swiftBic", "bikCode"}},
 	} {
-		for _, property := range of.properties {
-			for _, value := range p[property] {
-				f.identifier(&e, of.kind, value)
+		for _, value := range values(of.properties...) {
+			f.identifier(&e, of.kind, value)
+		}
+	}
+	e.Topics = values("topics")
+	if !e.Person && !e.Company {
+		return e
+	}
+	for _, property := range slices.Sorted(maps.Keys(v.Properties)) {
+		for _, value := range v.Properties[property] {
+			if !known[property] {
+				f.ignored(property, e.ID, value)
 			}
 		}
 	}
-	e.Topics = p["topics"]
 	return e
 }

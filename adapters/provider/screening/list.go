@@ -41,6 +41,8 @@ type List struct {
 	Format string
 	// Unread are the fields with values that could not be read, in the order of their names.
 	Unread []Unread
+	// Columns are the columns of the file with a value, or its elements and properties: first those that are read.
+	Columns []Column
 
 	comparer  *names.Comparer
 	exact     *exact
@@ -126,6 +128,7 @@ func read(ctx context.Context, r io.Reader, format Format, c *names.Comparer, mo
 	}
 	l := b.build()
 	l.Format, l.Unread = file.said, unread
+	l.Columns = file.seen()
 	l.Version = digest(sum)
 	return l, nil
 }

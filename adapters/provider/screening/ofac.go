@@ -67,6 +67,8 @@ func readEnhanced(f *listFile) iter.Seq2[Entry, error] {
 				f.country(&e, feature.get("value"))
 			case "SWIFT/BIC", "BIK (RU)", "D-U-N-S Number":
 				f.labelled(&e, kind, feature.get("value"))
+			default:
+				f.ignored("features/"+kind, e.ID, feature.get("value"))
 			}
 		}
 		for _, id := range n.all("identityDocuments", "identityDocument") {

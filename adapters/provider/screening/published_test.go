@@ -28,6 +28,8 @@ func listFiles() map[string]screening.Format {
 		// The formats of the UK Sanctions List of 2025, and the last one of OFSI's list.
 		"uk_sanctions_list.xml": {}, "uk_sanctions_list.csv": {}, "ConList.csv": {},
 		"targets.simple.csv": {}, "targets.simple.csv.gz": {}, "entities.ftm.json": {}, // OpenSanctions, 2026
+		// The Consolidated Screening List of the International Trade Administration, as it is downloaded.
+		"csl.csv": {}, "csl.json": {},
 		"own_semicolon.csv": {Columns: map[string]string{
 			"id": "ref", "name": "full name", "kind": "type", "aliases": "aka", "birth_date": "born", "countries": "nation",
 		}},
@@ -55,6 +57,9 @@ func TestPublishedListsAreReadAsTheyAre(t *testing.T) {
 		fmt.Fprintf(&b, "format: %s\n", l.Format)
 		for _, u := range l.Unread {
 			fmt.Fprintf(&b, "not read: %s\n", u)
+		}
+		for _, c := range l.Columns {
+			fmt.Fprintf(&b, "column %s (%s): %d read, %d not read %q\n", c.Name, c.ReadAs, c.Read, c.Unread, c.Examples)
 		}
 		for _, e := range l.All() {
 			kind := map[[2]bool]string{{true, false}: "person", {false, true}: "company", {true, true}: "person or company"}[[2]bool{l.Has(names.Person, e.ID), l.Has(names.Company, e.ID)}]
@@ -96,7 +101,7 @@ func TestEachNameOfAPublishedListIsFound(t *testing.T) {
 
 // A list says the same in each of its formats.
 func TestFormatsOfOneListAgree(t *testing.T) {
-	for _, files := range [][]string{{"sdn.xml", "sdn_advanced.xml", "sdn_enhanced.xml"}, {"uk_sanctions_list.xml", "uk_sanctions_list.csv", "ConList.csv"}} {
+	for _, files := range [][]string{{"sdn.xml", "sdn_advanced.xml", "sdn_enhanced.xml"}, {"uk_sanctions_list.xml", "uk_sanctions_list.csv", "ConList.csv"}, {"csl.csv", "csl.json"}} {
 		for _, file := range files {
 			l, err := screening.Read(t.Context(), bytes.NewReader(openPublished(t, file)), screening.Format{})
 			if err != nil {

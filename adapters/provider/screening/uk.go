@@ -61,6 +61,7 @@ const maxRows = 1_000_000
 func readUKTable(f *listFile) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		at := map[string]int{}
+		var header []string
 		byID := map[string]*Entry{}
 		seen := map[string]bool{}
 		var order []string
@@ -76,7 +77,8 @@ func readUKTable(f *listFile) iter.Seq2[Entry, error] {
 			if len(at) == 0 {
 				if column(r.row, "Name 6") >= 0 {
 					for i, name := range r.row {
-						at[strings.TrimSpace(name)] = i
+						header = append(header, strings.Clone(strings.TrimSpace(name)))
+						at[header[i]] = i
 					}
 				} else if lines > 2 {
 					yield(Entry{}, errors.New("the first lines have no column Name 6"))
@@ -88,9 +90,11 @@ func readUKTable(f *listFile) iter.Seq2[Entry, error] {
 				yield(Entry{}, fmt.Errorf("line %d: it has %d fields, not %d", line, len(r.row), len(at)))
 				return
 			}
+			used := map[int]bool{}
 			get := func(names ...string) string {
 				for _, name := range names {
 					if i, ok := at[name]; ok {
+						used[i] = true
 						return strings.TrimSpace(r.row[i])
 					}
 				}
@@ -104,6 +108,11 @@ func readUKTable(f *listFile) iter.Seq2[Entry, error] {
 				byID[first.ID] = e
 			}
 			f.ukRow(e, get, seen)
+			for i, name := range header {
+				if !used[i] && (e.Person || e.Company) {
+					f.ignored(name, e.ID, strings.TrimSpace(r.row[i]))
+				}
+			}
 		}
 		for _, id := range order {
 			if !yield(*byID[id], nil) {

@@ -41,6 +41,7 @@ func (u Unread) String() string {
 // The fields of Unread.
 const (
 	fieldName        = "name"
+	fieldAliases     = "aliases"
 	fieldBirthDate   = "birth_date"
 	fieldCountries   = "countries"
 	fieldIdentifiers = "identifiers"
@@ -54,6 +55,12 @@ type filler struct {
 	unread    map[string]*Unread
 	countries country.Index
 	types     [][2]string // identifier types and the words of their labels
+
+	columns   []*Column          // in the order in which the file has them
+	byName    map[string]*Column // the same
+	reportAll bool               // all columns that nothing reads are reported
+	reading   *Column            // the column of a table whose values are being read; nil for the field itself
+	nameIn    string             // the column that has the names
 }
 
 // identifierTypes has the types of identifiers by the words of their labels.
@@ -62,7 +69,7 @@ type filler struct {
 var identifierTypes string
 
 func newFiller() *filler {
-	f := &filler{unread: map[string]*Unread{}, countries: country.NewIndex()}
+	f := &filler{unread: map[string]*Unread{}, countries: country.NewIndex(), byName: map[string]*Column{}, nameIn: fieldName}
 	for line := range strings.Lines(identifierTypes) {
 		if kind, words, ok := strings.Cut(strings.TrimSpace(line), " "); ok && kind != "#" {
 			f.types = append(f.types, [2]string{kind, words})
@@ -82,6 +89,11 @@ func (f *filler) field(name string) *Unread {
 
 // count counts a value of a field, and whether it could be read.
 func (f *filler) count(field, entry, value string, read bool) {
+	c := f.reading
+	if c == nil {
+		c = f.column(field, field)
+	}
+	c.count(value, read)
 	u := f.field(field)
 	u.Of++
 	if read {
@@ -206,6 +218,7 @@ func (f *filler) labelled(e *Entry, label, value string) {
 	}
 	if !unknown(value) {
 		f.leaveOut(otherIdentifiers, e.ID)
+		f.column(otherIdentifiers, "").count(label+" "+value, false)
 	}
 }
 
@@ -230,6 +243,9 @@ func (f *filler) identifier(e *Entry, kind IdentifierType, text string) {
 // alias adds a name to an entry. Weak aliases are those that the list calls so.
 func (f *filler) alias(e *Entry, name string, weak bool) {
 	name = strings.Join(strings.Fields(name), " ")
+	if name != "" && (e.Name != "" || weak) {
+		f.column(fieldAliases, fieldAliases).count(name, true)
+	}
 	switch {
 	case name == "":
 	case weak && !strings.Contains(name, " "): // a single word matches too many
@@ -258,7 +274,9 @@ func (f *filler) finish(e *Entry) bool {
 			e.Name = e.Aliases[i]
 		}
 	}
+	f.reading = f.column(f.nameIn, fieldName)
 	f.count(fieldName, e.ID, e.Name, written(e.Name))
+	f.reading = nil
 	return written(e.Name)
 }
 

@@ -24,12 +24,15 @@ type node struct {
 	attrs []xml.Attr
 	text  string
 	nodes []*node
+	used  bool   // a reader has looked at it
+	seen  uint64 // the attributes that a reader has looked at, by their bits
 }
 
 // attr returns the value of an attribute, or nothing.
 func (n *node) attr(name string) string {
-	for _, a := range n.attrs {
+	for i, a := range n.attrs {
 		if a.Name.Local == name {
+			n.seen |= 1 << min(i, 63)
 			return strings.TrimSpace(a.Value)
 		}
 	}
@@ -50,6 +53,9 @@ func (n *node) all(path ...string) []*node {
 		}
 		found = next
 	}
+	for _, n := range found {
+		n.used = true
+	}
 	return found
 }
 
@@ -66,6 +72,7 @@ func (n *node) below(name string) []*node {
 	var out []*node
 	for _, child := range n.nodes {
 		if child.name == name {
+			child.used = true
 			out = append(out, child)
 		}
 		out = append(out, child.below(name)...)
@@ -130,7 +137,11 @@ func readNodes(f *listFile, entry func(*node) (Entry, bool), names ...string) it
 					fail(err)
 					return
 				}
-				if e, ok := entry(n); ok && !yield(e, nil) {
+				e, ok := entry(n)
+				if ok && (e.Person || e.Company) {
+					f.ignoredNodes(n, "", e.ID)
+				}
+				if ok && !yield(e, nil) {
 					return
 				}
 			}
