@@ -19,7 +19,7 @@ import (
 // listFlags say how to read a list file.
 type listFlags struct {
 	bootstrapFlag
-	Format  string            `enum:",opensanctions,ftm,ofac,un,eu,uk,csv" default:"" placeholder:"FORMAT" help:"Format of a list file: opensanctions, ftm, ofac, un, eu, uk or csv (default: recognized by its content)."`
+	Format  string            `enum:",opensanctions,ftm,ofac,un,eu,uk,csl,csv" default:"" placeholder:"FORMAT" help:"Format of a list file: opensanctions, ftm, ofac, un, eu, uk, csl or csv (default: recognized by its content)."`
 	Columns map[string]string `mapsep:"," placeholder:"USE=NAME,..." help:"Columns of a file in the format csv by their use, such as name=full_name,aliases=aka."`
 }
 

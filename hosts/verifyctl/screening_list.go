@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/provider/rest"
@@ -27,6 +29,7 @@ type listJSON struct {
 	Bytes      int64  `json:"bytes"`      // of memory that a host needs for the list
 	// Unread are the values of the file that its entries lack.
 	Unread  []screening.Unread `json:"unread,omitempty"`
+	Columns []screening.Column `json:"columns,omitempty"`
 	Date    string             `json:"date,omitempty"`
 	Version string             `json:"version,omitempty"`
 	Error   string             `json:"error,omitempty"`
@@ -51,7 +54,7 @@ func (c screeningList) Run(ctx context.Context, s *session) error {
 			for _, u := range l.Unread {
 				s.note(fmt.Sprintf("list %s: not read: %v", source.Name, u))
 			}
-			row.Unread = l.Unread
+			row.Unread, row.Columns = l.Unread, l.Columns
 			row.Date, row.Version = l.Date.Format(time.RFC3339), l.Version
 		}
 		rows = append(rows, row)
@@ -59,10 +62,32 @@ func (c screeningList) Run(ctx context.Context, s *session) error {
 	if err := printList(s, c.JSON, rows, "NAME FORMAT ENTRIES NAMES UNCOMPARED BYTES DATE VERSION"); err != nil {
 		return err
 	}
+	if err := c.printColumns(s, rows); err != nil {
+		return err
+	}
 	if failed {
 		return errProblems
 	}
 	return nil
+}
+
+// printColumns prints what was read of each column of the lists.
+func (c screeningList) printColumns(s *session, lists []listJSON) error {
+	var rows [][]string
+	for _, l := range lists {
+		for _, column := range l.Columns {
+			rows = append(rows, []string{
+				l.Name, column.Name, column.ReadAs, strconv.Itoa(column.Read), strconv.Itoa(column.Unread), strings.Join(column.Examples, "; "),
+			})
+		}
+	}
+	if c.JSON || len(rows) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(s.stdout); err != nil {
+		return err
+	}
+	return s.table([]string{"LIST", "COLUMN", "READ_AS", "READ", "NOT_READ", "EXAMPLES"}, rows)
 }
 
 func (c screeningList) sources(ctx context.Context, s *session) ([]screening.Source, error) {

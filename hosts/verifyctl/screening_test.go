@@ -213,19 +213,41 @@ func TestTheTestOfAListSearchesItsNames(t *testing.T) {
 	}
 }
 
+func TestTheTestOfAListReportsPartsApart(t *testing.T) {
+	list := filepath.Join(t.TempDir(), "list.csv")
+	if err := os.WriteFile(list, []byte("name,kind\nVelmor Network (VLN),company\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, problems, code := screen(t, "", "test", list)
+	if want := "verifyctl: 1 names were searched, 0 are not found; 2 parts of names were searched, 0 are not found; a search took"; code != exitDone || !strings.HasPrefix(problems, want) {
+		t.Errorf("exit code %d, %q, want %q", code, problems, want)
+	}
+}
+
 func TestListShowsWhatWasRead(t *testing.T) {
 	file, list := ownColumns(t)
 	out, problems, code := screen(t, "", "list", "--bootstrap", file)
 	if code != exitDone || problems != "" || !strings.Contains(out, "internal  csv     2        3      0") {
 		t.Errorf("exit code %d, %q, %q, want two entries with three names", code, out, problems)
 	}
-	read := "full_name,aka,birth_date\nIvan Testov,,1970\nPiotr Exempel,,1971\nAnna Probe,,unknown-1\n"
+	read := "full_name,aka,birth_date,nick\nIvan Testov,,1970,Vanya\nPiotr Exempel,,1971,\nAnna Probe,,unknown-1,\n"
 	if err := os.WriteFile(list, []byte(read), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, problems, code = screen(t, "", "list", "--bootstrap", file)
-	if want := `verifyctl: list internal: not read: 1 of 3 birth_date, first aaaaaaa-9 in entry "line-4"`; code != exitDone || !strings.Contains(problems, want) {
-		t.Errorf("exit code %d, %q, want %q", code, problems, want)
+	out, problems, code = screen(t, "", "list", "--bootstrap", file)
+	for _, want := range []string{`verifyctl: list internal: not read: 1 of 3 birth_date, first aaaaaaa-9 in entry "line-4"`, `verifyctl: list internal: not read: 1 values of the column "nick", first in entry "line-2"`} {
+		if code != exitDone || !strings.Contains(problems, want) {
+			t.Errorf("exit code %d, %q, want %q", code, problems, want)
+		}
+	}
+	const columns = `
+LIST      COLUMN      READ_AS     READ  NOT_READ  EXAMPLES
+internal  full_name   name        3     0         -
+internal  birth_date  birth_date  2     1         unknown-1
+internal  nick        -           0     1         Vanya
+`
+	if !strings.HasSuffix(out, columns) {
+		t.Errorf("%s\nwant at its end:%s", out, columns)
 	}
 	if err := os.WriteFile(list, []byte("full_name,aka\n"), 0o600); err != nil {
 		t.Fatal(err)
