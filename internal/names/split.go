@@ -17,8 +17,9 @@ import (
 // PartName is one of several names that a text has.
 type PartName struct {
 	Text string
-	// Short says that it is one short word, such as an acronym: too many names are like it.
-	Short bool
+	// Exact says that it is only looked up as it is written: it is one short word, such as an acronym,
+	// which too many names are like, or lacks only words in brackets that Compare weighs itself.
+	Exact bool
 }
 
 // MaxParts is the maximum number of parts that Split returns.
@@ -58,9 +59,10 @@ type splitter struct {
 	lead    *regexp.Regexp  // the phrases before a name in brackets
 	inside  []string        // the phrases between names that have no spaces around them
 	remarks map[string]bool
-	words   *regexp.Regexp // the words that say that brackets are a remark
-	units   *regexp.Regexp // the words of a part of a party
-	endings []string       // the same, without spaces before them
+	forms   map[string]bool // remarks that are legal forms
+	words   *regexp.Regexp  // the words that say that brackets are a remark
+	units   *regexp.Regexp  // the words of a part of a party
+	endings []string        // the same, without spaces before them
 	place   country.Index
 }
 
@@ -77,7 +79,7 @@ func joins(use string) []string {
 func newSplitter() *splitter {
 	between := slices.Concat(joins("name:"), joins("between:"))
 	s := &splitter{
-		begins: map[string]bool{}, remarks: map[string]bool{}, place: country.NewIndex(),
+		begins: map[string]bool{}, remarks: map[string]bool{}, forms: map[string]bool{}, place: country.NewIndex(),
 		between: phrases(strings.Join(between, "|")), inside: joins("inside:"),
 		both:  regexp.MustCompile(`\x00\s+(?:and|et|und|y|e|и)\s[^\x00]+\x00`),
 		words: phrases(strings.Join(joins("word:"), "|")), units: phrases(strings.Join(joins("unit:"), "|")), endings: joins("ending:"),
@@ -88,6 +90,9 @@ func newSplitter() *splitter {
 	}
 	for _, phrase := range joins("remark:") {
 		s.remarks[bare(phrase)] = true
+	}
+	for _, phrase := range joins("form:") {
+		s.remarks[bare(phrase)], s.forms[bare(phrase)] = true, true
 	}
 	lead := phrases(strings.Join(append(between, joins("lead:")...), "|")).String()
 	s.lead = regexp.MustCompile(`^\s*(?:` + lead + `|\pL[\pL ]{1,30}:\s)[\s:,.]*`)
@@ -164,7 +169,7 @@ func (s *splitting) add(p PartName) {
 		s.more = true
 		return
 	}
-	s.parts = append(s.parts, PartName{p.Text, p.Short || shortName(p.Text)})
+	s.parts = append(s.parts, PartName{p.Text, p.Exact || shortName(p.Text)})
 }
 
 // names returns what may be names in a text, which is in brackets if it is nested. listed says that a
@@ -178,7 +183,8 @@ func (s *splitting) names(text string, nested int, listed bool) []PartName {
 		}
 		outside, brackets := bracketed(piece)
 		whole := strings.Join(outside, " ")
-		out = append(out, PartName{Text: tidy(whole)})
+		neutral := len(brackets) > 0 && !slices.ContainsFunc(brackets, func(content string) bool { return !s.c.neutral(content) })
+		out = append(out, PartName{Text: tidy(whole), Exact: neutral})
 		if listed && strings.Contains(whole, ",") {
 			for name := range strings.SplitSeq(whole, ",") {
 				if strings.Contains(strings.TrimSpace(name), " ") && !describes(name) { // not Family, Given
@@ -212,7 +218,7 @@ func (s *splitting) inBrackets(content, outside, tail string, nested int) []Part
 	for _, p := range inner {
 		joins := script(p.Text) == script(tail)
 		single := joins && !strings.Contains(p.Text, " ")
-		if p.Short = p.Short || single && !led; led || !joins || single || s.c.onlyForms(tail) {
+		if p.Exact = p.Exact || single && !led; led || !joins || single || s.c.onlyForms(tail) {
 			out = append(out, p)
 		}
 		if joins && s.c.isName(p.Text) && !s.c.onlyForms(tail) && (!single || s.c.isName(tail)) {
@@ -372,6 +378,11 @@ func (c *Comparer) isName(text string) bool {
 		}
 	}
 	return true
+}
+
+// neutral reports whether a text is a legal form, or has only places and words of many companies.
+func (c *Comparer) neutral(text string) bool {
+	return c.onlyForms(text) || c.tables.splitter.forms[bare(text)] || !slices.ContainsFunc(c.parse(Company, text).Tokens, (*Token).Distinctive)
 }
 
 // onlyForms reports whether a text is a legal form.

@@ -32,9 +32,9 @@ type Entry struct {
 	Identifiers []Identifier
 
 	// parts are the names that names and aliases consist of, of an entry that a list has stored:
-	// those that are compared, and then the short ones, which are found as they are written.
+	// those that are compared, and then those that are found only as they are written.
 	parts []string
-	short int // how many of them are short
+	exact int // how many of them are not compared
 }
 
 // Identifier is the number of a document or registration.
@@ -87,7 +87,7 @@ type entryNames struct {
 	wholes   []string // the name, the aliases and the weak aliases
 	compared int      // how many of the wholes are compared: the first ones
 	parts    []string // of the wholes, to be compared
-	short    []string // of the wholes, too short to be compared
+	exact    []string // of the wholes, not to be compared
 	left     int      // how many names have parts beyond the limits
 }
 
@@ -116,11 +116,11 @@ func (e *Entry) names(c *names.Comparer) (n entryNames) {
 		parts, more := c.Split(name)
 		for _, part := range parts {
 			switch {
-			case len(n.parts)+len(n.short) == maxEntryParts:
+			case len(n.parts)+len(n.exact) == maxEntryParts:
 				more = true
 			case !once(part.Text):
-			case part.Short:
-				n.short = append(n.short, part.Text)
+			case part.Exact:
+				n.exact = append(n.exact, part.Text)
 			default:
 				n.parts = append(n.parts, part.Text)
 			}
@@ -133,7 +133,7 @@ func (e *Entry) names(c *names.Comparer) (n entryNames) {
 }
 
 // all returns the names in the order of their numbers.
-func (n *entryNames) all() []string { return slices.Concat(n.wholes, n.parts, n.short) }
+func (n *entryNames) all() []string { return slices.Concat(n.wholes, n.parts, n.exact) }
 
 // name returns the name of a stored entry with a number.
 func (e *Entry) name(number uint16) string {
@@ -144,10 +144,13 @@ func (e *Entry) name(number uint16) string {
 }
 
 // isPart reports whether the name of a stored entry with a number is a part of another one, and whether
-// it is short.
+// it is one short word.
 func (e *Entry) isPart(number uint16) (part, short bool) {
-	return int(number) >= len(e.Aliases), int(number) >= len(e.Aliases)+len(e.parts)-e.short
+	exact := int(number) - len(e.Aliases) - len(e.parts) + e.exact
+	return int(number) >= len(e.Aliases), exact >= 0 && oneWord(e.name(number))
 }
+
+func oneWord(text string) bool { return !strings.Contains(text, " ") }
 
 // digest identifies what the entry says: it changes with any name, date, country, topic or
 // identifier, and not with their order.

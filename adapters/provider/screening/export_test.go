@@ -124,9 +124,9 @@ func (l *List) All() []Entry {
 	return all
 }
 
-// Parts returns the parts of the names of a stored entry: those that are compared, and the short ones.
-func (e Entry) Parts() (compared, short []string) {
-	at := len(e.parts) - e.short
+// Parts returns the parts of the names of a stored entry: those that are compared, and the others.
+func (e Entry) Parts() (compared, exact []string) {
+	at := len(e.parts) - e.exact
 	return e.parts[:at], e.parts[at:]
 }
 

@@ -179,8 +179,8 @@ func (l *List) given(s Subject) (all []given, doubts []string, err error) {
 				break
 			}
 			known[p.Text] = true
-			part := given{text: p.Text, part: true, short: p.Short}
-			if n, err := l.comparer.Parse(s.Kind, p.Text); err == nil && !p.Short {
+			part := given{text: p.Text, part: true, short: p.Exact && oneWord(p.Text)}
+			if n, err := l.comparer.Parse(s.Kind, p.Text); err == nil && !p.Exact {
 				part.reading = &n
 			}
 			all = append(all, part)
@@ -203,6 +203,9 @@ func first(a, b bool) int {
 	return 1
 }
 
+// longestAcronym is the maximum length of a word that two names may have in common in brackets.
+const longestAcronym = 6
+
 // exactly returns the entries with an identifier or a name, of either kind, that is equal to one of
 // the subject.
 func (l *List) exactly(s Subject, all []given) map[uint32]*match {
@@ -212,13 +215,15 @@ func (l *List) exactly(s Subject, all []given) map[uint32]*match {
 	}
 	for _, g := range all {
 		for _, f := range l.equal(g.text) {
-			m := found[f.entry]
+			m, e := found[f.entry], l.entry(f.entry)
+			part, short := e.isPart(f.name)
+			if short && g.short && len([]rune(g.text)) > longestAcronym {
+				continue // in brackets on both sides: it is more often a place
+			}
 			if m == nil {
 				m = &match{Hit: Hit{Score: 1}}
 				found[f.entry] = m
 			}
-			e := l.entry(f.entry)
-			part, short := e.isPart(f.name)
 			if short = short || g.short; m.named && (!m.short || short) {
 				continue
 			}

@@ -201,8 +201,8 @@ func (l *List) entry(i uint32) Entry {
 	}
 	e := Entry{ID: fields[0], Aliases: several(fields[1]), BirthDates: several(fields[2]), Countries: several(fields[3]), Topics: several(fields[4])}
 	if len(fields) > partFields {
-		short := several(fields[partFields+1])
-		e.parts, e.short = append(several(fields[partFields]), short...), len(short)
+		exact := several(fields[partFields+1])
+		e.parts, e.exact = append(several(fields[partFields]), exact...), len(exact)
 	}
 	for _, id := range several(fields[5]) {
 		kind, value, _ := strings.Cut(id, ":")
@@ -240,7 +240,7 @@ func (b *listBuilder) add(e Entry) {
 		return
 	}
 	parts := min(len(named.parts), maxAliases-named.compared)
-	l.Uncompared += max(0, len(named.wholes)-unnamed-named.compared) + len(named.parts) - parts + len(named.short) + named.left
+	l.Uncompared += max(0, len(named.wholes)-unnamed-named.compared) + len(named.parts) - parts + len(named.exact) + named.left
 	for i, name := range slices.Concat(named.wholes[:named.compared], named.parts[:parts]) {
 		if fold.Name(name) == "" {
 			continue // counted already
@@ -269,8 +269,8 @@ func (b *listBuilder) add(e Entry) {
 		identifiers = append(identifiers, string(id.Type)+":"+withoutControls(id.Value))
 	}
 	fields := [][]string{{e.ID}, named.wholes, e.BirthDates, e.Countries, e.Topics, identifiers}
-	if len(named.parts)+len(named.short) > 0 {
-		fields = append(fields, named.parts, named.short)
+	if len(named.parts)+len(named.exact) > 0 {
+		fields = append(fields, named.parts, named.exact)
 	}
 	for i, field := range fields {
 		if i > 0 {

@@ -96,9 +96,10 @@ func TestARemarkInCommonFindsNobody(t *testing.T) {
 	l := screening.ListOf(
 		screening.Entry{ID: "branch", Name: "Zarubin Plant (Northern Branch)", Company: true},
 		screening.Entry{ID: "offshore", Name: "Golden Perch SAL (Offshore)", Company: true},
+		screening.Entry{ID: "place", Name: "Velmor (Rheinland) Works AG", Company: true},
 		screening.Entry{ID: "dead", Name: "Viktor Zamoyskov (deceased)", Person: true},
 	)
-	for _, name := range []string{"Orlovsk Plant (Northern Branch)", "Silver Lake SAL (Offshore)", "Northern Branch", "Offshore", "Ravi Kumar (deceased)", "Silvas (Golden)"} {
+	for _, name := range []string{"Orlovsk Plant (Northern Branch)", "Silver Lake SAL (Offshore)", "Northern Branch", "Offshore", "Ravi Kumar (deceased)", "Silvas (Golden)", "Ordrun (Rheinland) Motors AG"} {
 		for _, kind := range []names.Kind{names.Person, names.Company} {
 			if hits := find(t, l, screening.Subject{Kind: kind, Name: name}); len(hits) > 0 {
 				t.Errorf("%s %s finds %+v", kind, name, hits)

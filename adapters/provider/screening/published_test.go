@@ -65,9 +65,9 @@ func TestPublishedListsAreReadAsTheyAre(t *testing.T) {
 			kind := map[[2]bool]string{{true, false}: "person", {false, true}: "company", {true, true}: "person or company"}[[2]bool{l.Has(names.Person, e.ID), l.Has(names.Company, e.ID)}]
 			fmt.Fprintf(&b, "\n%s: %s\n", e.ID, kind)
 			line(&b, "names", e.Aliases)
-			parts, short := e.Parts()
+			parts, exact := e.Parts()
 			line(&b, "parts", parts)
-			line(&b, "short parts", short)
+			line(&b, "parts as written", exact)
 			line(&b, "born", e.BirthDates)
 			line(&b, "countries", e.Countries)
 			line(&b, "topics", e.Topics)
