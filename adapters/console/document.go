@@ -140,7 +140,7 @@ func (c *console) printed(r *http.Request, s session) (pdf []byte, name string, 
 // prints it all the same. It returns any other error.
 func (c *console) lacking(w http.ResponseWriter, r *http.Request, s session, err error) error {
 	e, ok := errors.AsType[*verification.Error](err)
-	if !ok || e.Kind != verification.ErrConflict || e.Subject != "report" {
+	if !ok || !errors.Is(e.Kind, verification.ErrConflict) || e.Subject != "report" {
 		return err
 	}
 	return c.showRun(w, r, s, http.StatusConflict, keptVerdict{Lacking: e.Message})

@@ -48,8 +48,8 @@ func (s sign) key() key {
 	for _, p := range s.drawn {
 		k.file = p.file
 		raw = binary.BigEndian.AppendUint32(raw, uint32(p.id))
-		raw = binary.BigEndian.AppendUint32(raw, uint32(int32(p.x))) //nolint:gosec // G115: the bits are the key
-		raw = binary.BigEndian.AppendUint32(raw, uint32(int32(p.y))) //nolint:gosec // G115: the bits are the key
+		raw = binary.BigEndian.AppendUint32(raw, uint32(int32(p.x)))
+		raw = binary.BigEndian.AppendUint32(raw, uint32(int32(p.y)))
 	}
 	k.glyphs = string(raw)
 	return k
