@@ -105,7 +105,7 @@ func TestWordsFromRightToLeftAreIsolated(t *testing.T) {
 		"عبد الرحمن is like محمد: 0.71":   "<عبد الرحمن> is like <محمد>: 0.71",
 		"طارق is the same, علي is not in": "<طارق> is the same, <علي> is not in",
 		"מֹשֶׁה בן־נון is the same":       "<מֹשֶׁה בן־נון> is the same",
-		"علی\u200cرضا - x":                     "<علی\u200cرضا> - x",
+		"علی\u200cرضا - x":                "<علی\u200cرضا> - x",
 		"Asha Rao":                        "Asha Rao",
 	} {
 		if got := shown.Replace(view.IsolateWords(text)); got != want {
