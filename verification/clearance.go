@@ -26,6 +26,8 @@ type Clearance struct {
 	By    string    `json:"by,omitempty"` // as in VerdictRecorded
 	// Identity identifies the reviewer, as in VerdictRecorded.
 	Identity string `json:"identity,omitempty"`
+	// For is the visit of the check that left out the hit, 1 for the first. Step.Cleared has it.
+	For int `json:"-"`
 }
 
 // Clears returns the hit that is cleared.
@@ -144,10 +146,10 @@ func clearedBy(list, version string, hits []Hit, by []Clearance) (cleared []Clea
 	return cleared, unfounded
 }
 
-// clear keeps clearances, each once.
-func (s *Step) clear(all []Clearance) {
+// clear keeps clearances of a visit, each once.
+func (s *Step) clear(all []Clearance, visit int) {
 	for _, c := range all {
-		if !slices.ContainsFunc(s.Cleared, c.same) {
+		if c.For = visit; !slices.ContainsFunc(s.Cleared, c.same) {
 			s.Cleared = append(slices.Clip(s.Cleared), c)
 		}
 	}

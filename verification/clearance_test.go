@@ -205,7 +205,7 @@ func TestARunRecordsWhoClearedItsHits(t *testing.T) {
 		Node: "a", Dispatch: 1, Outcome: verification.OutcomePassed, Screening: leftOut(), Cleared: []verification.Clearance{byAsha()},
 	})
 	want := byAsha()
-	want.ListVersion, want.Hit.Name = "v1", "Ivan Testov"
+	want.ListVersion, want.Hit.Name, want.For = "v1", "Ivan Testov", 1
 	step, _ := j.run.Step("a")
 	if diff := cmp.Diff([]verification.Clearance{want}, step.Cleared); diff != "" {
 		t.Errorf("cleared (-want +got):\n%s", diff)

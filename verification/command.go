@@ -23,8 +23,10 @@ type RecordResult struct {
 	Outcome   CheckOutcome
 	Data      Data
 	Screening *ScreeningResult // nil if the check has screened nobody
-	// Cleared are the decisions by which the request had cleared hits: see Clearances.
+	// Cleared are the decisions by which the request had cleared hits: see Clearances. Asked
+	// identifies what was asked: see AskedDigest.
 	Cleared   []Clearance
+	Asked     string
 	Handle    string        // of a pending result
 	PollAfter time.Duration // of a pending result; 0 means the node's poll interval
 }
@@ -131,10 +133,12 @@ type ReturnProposal struct {
 // run, or hits that it left out. Hits and clearances that the run knows change nothing.
 type RecordHits struct {
 	Node        NodeID // of a check that the run has made
+	Visit       int    // 1 for its first visit; 0 for the last one
 	List        string
 	ListVersion string
 	Hits        []Hit
 	Overruled   bool        // as in HitsFound
+	Asked       string      // on the visit, see AskedDigest; it may be empty for the last one
 	LeftOut     []Hit       // ScreeningResult.Cleared
 	Cleared     []Clearance // as in RecordResult
 }
@@ -142,8 +146,9 @@ type RecordHits struct {
 // DecideHit records what a reviewer says about a hit, while the run needs a verdict. Unlike
 // a verdict it has no Seq: reviewers decide the hits of a run one by one.
 type DecideHit struct {
-	Node NodeID // of the check
-	List string
+	Node  NodeID // of the check
+	Visit int    // 1 for its first visit; 0 for the last one
+	List  string
 	// Entry and Digest are the ID and the Digest of the hit. ErrConflict is returned if the
 	// check has no such hit, or has it no longer.
 	Entry, Digest string

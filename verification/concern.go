@@ -76,7 +76,7 @@ func (r Run) Concerns() []Concern {
 func (s Step) concern() (c Concern, yes bool) {
 	c = Concern{NodeID: s.Node, Label: s.Label, Kind: ConcernFlag, Sentences: s.sentences()}
 	failed := s.Type == NodeCheck && s.Status == StepFailed
-	switch hits := s.hits(); {
+	switch hits := s.allHits(); {
 	case s.Type == NodeReview:
 		c.Kind = ConcernReview
 	case len(hits) > 0:
@@ -133,20 +133,25 @@ func (c Concern) OpenHits() int {
 }
 
 // hits returns the hits of the step's screenings, the best first.
-func (s Step) hits() []FoundHit { return hitsOf(s.Screening, s.Rescreened, s.decisions()) }
+func (s Step) hits() []FoundHit { return hitsOf(s.Screening, s.Rescreened, s.HitDecisions) }
 
-// decisions returns the decisions on the hits of the last visit.
-func (s Step) decisions() (all []HitDecision) {
-	for _, d := range s.HitDecisions {
-		if d.Visit == s.Visits {
-			all = append(all, d)
-		}
+// allHits returns the hits of all visits, the best first.
+func (s Step) allHits() (all []FoundHit) {
+	for _, number := range s.screenedVisits() {
+		visit, _ := s.visit(number)
+		all = append(all, visit.hits()...)
 	}
+	slices.SortStableFunc(all, func(a, b FoundHit) int { return cmp.Compare(b.Score, a.Score) })
 	return all
 }
 
-// Hits returns the hits of the check and of later versions of the list, the best first.
-func (c Card) Hits() []FoundHit { return hitsOf(c.Screening, c.Rescreened, c.HitDecisions) }
+// Hits returns the hits of the last visit and of later versions of the list, the best first.
+func (c Card) Hits() []FoundHit {
+	return hitsOf(c.Screening, slices.DeleteFunc(slices.Clone(c.Rescreened), func(f HitsFound) bool { return f.Visit != 0 }), c.HitDecisions)
+}
+
+// Hits returns the hits of the visit and of later versions of the list, the best first.
+func (v CardVisit) Hits() []FoundHit { return hitsOf(v.Screening, v.Rescreened, v.HitDecisions) }
 
 func hitsOf(first *Screening, later []HitsFound, decisions []HitDecision) []FoundHit {
 	var all []FoundHit

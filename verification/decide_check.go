@@ -52,12 +52,12 @@ func (d *decision) result(c RecordResult) {
 		d.recordPending(c, n)
 	case OutcomePassed:
 		data := d.compared(c.Node, StepPassed, c.Data, n.Next)
-		d.add(ResultRecorded{Node: c.Node, Passed: true, Data: data, Screening: c.Screening.recorded(c.Cleared)})
+		d.add(ResultRecorded{Node: c.Node, Passed: true, Data: data, Screening: c.Screening.recorded(c)})
 		d.goTo(n.Next)
 	case OutcomeFailed:
 		to, ok := route(n.OnFailed, n.Next)
 		data := d.compared(c.Node, StepFailed, c.Data, to)
-		d.add(ResultRecorded{Node: c.Node, Data: data, Screening: c.Screening.recorded(c.Cleared)})
+		d.add(ResultRecorded{Node: c.Node, Data: data, Screening: c.Screening.recorded(c)})
 		if ok {
 			d.goTo(to)
 			return

@@ -4,6 +4,7 @@
 package verification
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -19,7 +20,8 @@ func (d *decision) recordHits(c RecordHits) error {
 	case !reached || s.Type != NodeCheck:
 		return InvalidField("run", "node_id", "the run has made no check at this node")
 	}
-	known := s.hitsOn(clean(c.List))
+	visit, earlier := s.visit(c.Visit)
+	known := visit.hitsOn(clean(c.List))
 	cleared, unfounded := clearedBy(clean(c.List), clean(c.ListVersion), c.LeftOut, c.Cleared)
 	found := slices.Concat(c.Hits, unfounded)
 	hits := make([]Hit, 0, min(len(found), maxHits))
@@ -30,18 +32,22 @@ func (d *decision) recordHits(c RecordHits) error {
 		}
 	}
 	if len(hits) > 0 {
-		d.add(HitsFound{Node: c.Node, List: clean(c.List), ListVersion: clean(c.ListVersion), Hits: hits, Overruled: c.Overruled})
+		f := HitsFound{Node: c.Node, List: clean(c.List), ListVersion: clean(c.ListVersion), Hits: hits, Overruled: c.Overruled, Visit: earlier}
+		if earlier > 0 {
+			f.Asked = c.Asked
+		}
+		d.add(f)
 	}
 	cleared = slices.DeleteFunc(cleared, func(c Clearance) bool { return slices.ContainsFunc(s.Cleared, c.same) })
 	if len(cleared) > 0 {
-		d.add(HitsCleared{Node: c.Node, Cleared: cleared})
+		d.add(HitsCleared{Node: c.Node, Cleared: cleared, Visit: earlier})
 	}
 	return nil
 }
 
 // recorded returns what a run keeps of the result of a screening that left out the hits which
 // some of the decisions clear; nil if there is none.
-func (r *ScreeningResult) recorded(by []Clearance) *Screening {
+func (r *ScreeningResult) recorded(c RecordResult) *Screening {
 	if r == nil {
 		return nil
 	}
@@ -50,8 +56,10 @@ func (r *ScreeningResult) recorded(by []Clearance) *Screening {
 		s.Hits = append(s.Hits, h.cleaned())
 	}
 	var unfounded []Hit
-	s.Cleared, unfounded = clearedBy(s.List, s.ListVersion, r.Cleared, by)
-	s.Hits = append(s.Hits, unfounded...)
+	s.Cleared, unfounded = clearedBy(s.List, s.ListVersion, r.Cleared, c.Cleared)
+	if s.Hits = append(s.Hits, unfounded...); len(s.Hits) > 0 {
+		s.Asked = c.Asked
+	}
 	return s
 }
 
@@ -118,7 +126,7 @@ type FoundHit struct {
 // decideHit records a decision. A decision that says the same again changes nothing.
 func (d *decision) decideHit(c DecideHit) error {
 	decided := HitDecided{
-		Node: c.Node, List: c.List, Entry: c.Entry, Digest: c.Digest, Match: c.Match, Reason: c.Reason,
+		Node: c.Node, Visit: c.Visit, List: c.List, Entry: c.Entry, Digest: c.Digest, Match: c.Match, Reason: c.Reason,
 		By: clean(c.By), Identity: clean(c.Identity),
 	}
 	switch c.Match {
@@ -136,12 +144,16 @@ func (d *decision) decideHit(c DecideHit) error {
 		return Conflict("run", "the run needs no verdict now, so its hits cannot be decided")
 	}
 	step, _ := d.run.Step(c.Node)
-	hits := step.hits()
+	visit, earlier := step.visit(c.Visit)
+	hits := visit.hits()
+	decided.Visit = earlier
 	i := slices.IndexFunc(hits, func(h FoundHit) bool { return (ClearedHit{h.List, h.ID, h.Digest}) == decided.hit() })
 	if i < 0 {
 		return Conflict("run", "the check does not have this hit, or has it no longer")
 	}
-	if request, err := d.program.RequestAgain("", d.run, c.Node); err == nil {
+	if earlier > 0 {
+		decided.Asked = visit.asked()
+	} else if request, err := d.program.RequestAgain("", d.run, c.Node); err == nil {
 		decided.Asked = AskedDigest(request.With)
 	}
 	if hits[i].Decision.HitDecided != decided {
@@ -152,10 +164,51 @@ func (d *decision) decideHit(c DecideHit) error {
 
 // decided keeps a decision in place of an earlier one on the same hit.
 func (s *Step) decided(f HitDecided, at time.Time, seq int) {
-	newest := HitDecision{HitDecided: f, At: at, Visit: s.Visits, seq: seq}
+	newest := HitDecision{HitDecided: f, At: at, Visit: cmp.Or(f.Visit, s.Visits), seq: seq}
 	others := slices.DeleteFunc(slices.Clone(s.HitDecisions), func(d HitDecision) bool { return d.replacedBy(newest) })
 	s.HitDecisions = append(others, newest)
 }
 
 // replacedBy reports whether two decisions are on the same hit.
-func (d HitDecision) replacedBy(newest HitDecision) bool { return d.hit() == newest.hit() }
+func (d HitDecision) replacedBy(newest HitDecision) bool {
+	return d.hit() == newest.hit() && d.Visit == newest.Visit
+}
+
+// visit returns the step with the screening, the later hits and the decisions of one visit. number
+// is 0 for the last one, as earlier is then. Of a visit that is not known there is no hit.
+func (s Step) visit(number int) (_ Step, earlier int) {
+	last := s.Visits
+	if number != 0 && number != last {
+		earlier, s.Screening = number, nil
+		for i := range s.EarlierHits {
+			if s.EarlierHits[i].Visit == number {
+				s.Screening = &s.EarlierHits[i].Screening
+			}
+		}
+	}
+	s.Rescreened = slices.DeleteFunc(slices.Clone(s.Rescreened), func(f HitsFound) bool { return f.Visit != earlier })
+	s.HitDecisions = slices.DeleteFunc(slices.Clone(s.HitDecisions), func(d HitDecision) bool { return d.Visit != cmp.Or(earlier, last) })
+	return s, earlier
+}
+
+// asked returns what a check was asked on an earlier visit that has hits, see HitDecided.Asked.
+func (s Step) asked() string {
+	if s.Screening != nil {
+		return s.Screening.Asked
+	}
+	return s.Rescreened[0].Asked
+}
+
+// screenedVisits returns the numbers of the visits with hits that are known, the last visit first.
+func (s Step) screenedVisits() []int {
+	numbers := []int{0}
+	for _, v := range s.EarlierHits {
+		numbers = append(numbers, v.Visit)
+	}
+	for _, f := range s.Rescreened {
+		if !slices.Contains(numbers, f.Visit) {
+			numbers = append(numbers, f.Visit)
+		}
+	}
+	return numbers
+}

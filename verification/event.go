@@ -89,6 +89,9 @@ type Screening struct {
 	Total int `json:"total,omitempty"`
 	// Cleared are the hits that were left out, with the decisions that cleared them.
 	Cleared []Clearance `json:"cleared,omitempty"`
+	// Asked identifies what the check was asked, see HitDecided.Asked. It is empty if there are
+	// no hits.
+	Asked string `json:"asked,omitempty"`
 }
 
 // DispatchFailed records a dispatch without a result.
@@ -200,6 +203,10 @@ type HitsFound struct {
 	// Overruled says that the run had the hits before, of that version, and left them out
 	// because of decisions that no longer count.
 	Overruled bool `json:"overruled,omitempty"`
+	// Visit is the earlier visit of the check that they belong to; 0 for the last one. Asked is
+	// what the check was asked on it, see HitDecided.Asked; empty for the last one.
+	Visit int    `json:"visit,omitempty"`
+	Asked string `json:"asked,omitempty"`
 }
 
 // HitsCleared records that hits of a later version of a list were left out, with the decisions
@@ -207,6 +214,7 @@ type HitsFound struct {
 type HitsCleared struct {
 	Node    NodeID      `json:"node"`
 	Cleared []Clearance `json:"cleared"`
+	Visit   int         `json:"visit,omitempty"` // as in HitsFound
 }
 
 // Hit is an entry of a list that is like a person or company.
@@ -227,8 +235,9 @@ type Hit struct {
 // HitDecided records what a reviewer says about a hit of a check. It replaces an earlier
 // decision on the hit.
 type HitDecided struct {
-	Node NodeID `json:"node"`
-	List string `json:"list"`
+	Node  NodeID `json:"node"`
+	Visit int    `json:"visit,omitempty"` // as in HitsFound
+	List  string `json:"list"`
 	// Entry and Digest are the ID and the Digest of the hit.
 	Entry  string   `json:"entry"`
 	Digest string   `json:"digest,omitempty"`

@@ -3,6 +3,7 @@
 package verification
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -106,7 +107,7 @@ func (r *Run) evolve(e Event) {
 	case HitDecided:
 		r.withStep(f.Node, func(s *Step) { s.decided(f, e.At, r.Seq) })
 	case HitsCleared:
-		r.withStep(f.Node, func(s *Step) { s.clear(f.Cleared) })
+		r.withStep(f.Node, func(s *Step) { s.clear(f.Cleared, cmp.Or(f.Visit, s.Visits)) })
 	case NoteAdded:
 		r.annotations++
 		r.lastNote = f
@@ -273,6 +274,11 @@ func (r *Run) reach(s Step) {
 	if r.step(s.Node) != nil {
 		r.withStep(s.Node, func(old *Step) {
 			old.failedBefore = old.failedBefore || old.Type == NodeCheck && old.Status == StepFailed
+			if f := old.Screening; f != nil && len(f.Hits) > 0 {
+				kept := old.EarlierHits[max(0, len(old.EarlierHits)+1-maxCardVisits):]
+				old.EarlierHits = append(slices.Clip(kept), VisitScreening{old.Visits, *f})
+			}
+			old.before = old.ListVersion()
 			old.Visits++
 			old.Status, old.Data, old.Screening, old.CompletedAt = StepRunning, nil, nil, time.Time{}
 			old.Reason, old.VisitedAt, old.reached, old.Dispatches = s.Reason, s.StartedAt, r.Seq, s.Dispatches
@@ -297,8 +303,11 @@ func (s *Step) answer(f ResultRecorded, at time.Time) {
 	}
 	recovered := s.Failures > s.overcome || f.Passed && s.failedBefore
 	s.finish(status, f.Data, at)
-	if s.Screening = f.Screening; s.Screening != nil {
-		s.clear(s.Screening.Cleared)
+	if s.Screening = f.Screening; s.Visits > 1 && s.ListVersion() != s.before {
+		s.otherVersion = true
+	}
+	if s.Screening != nil {
+		s.clear(s.Screening.Cleared, s.Visits)
 	}
 	s.flags = reasonsOf(f.Data, f.Screening)
 	s.flags.recovered, s.overcome = recovered, s.Failures

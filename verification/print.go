@@ -125,6 +125,9 @@ func MakePrint(id RunID, history []Event, now time.Time) Report {
 	r.Flags, r.Concerns, r.Notes, r.ResolvedAt, r.Proposal, r.Run.Outcome = nil, nil, "", time.Time{}, Verdict{}, ""
 	for i := range r.Cards {
 		c := &r.Cards[i]
+		for j := range c.Visits {
+			c.Visits[j].Rescreened, c.Visits[j].HitDecisions = nil, nil
+		}
 		if c.Rescreened, c.HitDecisions, c.Cleared = nil, nil, nil; c.Type != NodeReview {
 			continue
 		}

@@ -169,10 +169,11 @@ func makeReport(id RunID, history []Event, now time.Time, decide func(Run) Decis
 // card returns the card of a step without its earlier visits. A verdict adds a sentence to
 // the reason if it settles the step.
 func (r Run) card(s Step, d Decision) Card {
+	last, _ := s.visit(0)
 	c := Card{
 		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label, Causes: s.causeNames(),
 		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(),
-		Rescreened: s.Rescreened, Screening: s.Screening, HitDecisions: s.decisions(), Cleared: s.Cleared,
+		Rescreened: s.Rescreened, Screening: s.Screening, HitDecisions: last.HitDecisions, Cleared: s.Cleared,
 	}
 	c.Status, c.Sentences = r.cardStatus(s, d)
 	switch {

@@ -22,6 +22,9 @@ func (r Run) ScreenedLists() []ScreenedList {
 			continue
 		}
 		version := s.ListVersion()
+		if s.otherVersion {
+			version = ""
+		}
 		i := slices.IndexFunc(lists, func(l ScreenedList) bool { return l.List == s.Rescreen })
 		switch {
 		case i < 0:

@@ -99,6 +99,9 @@ type Step struct {
 	// Screening is what a check found on a list on its last visit; nil if it has screened
 	// nobody.
 	Screening *Screening
+	// EarlierHits are the screenings of earlier visits that found hits, oldest first: of the
+	// newest 100 such visits.
+	EarlierHits []VisitScreening
 	// Rescreened are the hits that later versions of a list had, oldest first.
 	Rescreened []HitsFound
 	// HitDecisions are the newest decisions on the hits of all visits, oldest first.
@@ -107,13 +110,21 @@ type Step struct {
 	// with the decisions that cleared them, oldest first. Each is there once.
 	Cleared []Clearance
 
-	failedBefore bool // on an earlier visit, and no visit has passed since
-	unavailable  bool // on the last visit
-	reached      int  // the length of the history when the last visit began
-	overcome     int  // the Failures that a result came after
+	failedBefore bool   // on an earlier visit, and no visit has passed since
+	unavailable  bool   // on the last visit
+	before       string // ListVersion of the visit before
+	otherVersion bool   // an earlier visit has screened against another version of Rescreen than the one after it
+	reached      int    // the length of the history when the last visit began
+	overcome     int    // the Failures that a result came after
 	// flags are of the last visit that is finished, and earlier those of all visits before
 	// it. If the run ends before a visit is finished, all of them are in earlier.
 	flags, earlier flagReasons
+}
+
+// VisitScreening is what a check found on a list on an earlier visit.
+type VisitScreening struct {
+	Visit int // 1 for the first
+	Screening
 }
 
 // Verdict is a reviewer's decision on a run.

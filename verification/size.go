@@ -20,7 +20,7 @@ func (r Run) Size() int {
 		for _, d := range s.HitDecisions {
 			n += 2*receiptSize + len(d.Reason)
 		}
-		n += 6 * receiptSize * len(s.Cleared)
+		n += 6*receiptSize*len(s.Cleared) + 3*receiptSize*maxHits*len(s.EarlierHits)
 		if s.Screening != nil {
 			n += receiptSize * (1 + 3*len(s.Screening.Hits))
 		}

@@ -3,7 +3,10 @@
 package verification
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -22,6 +25,11 @@ type CardVisit struct {
 	CompletedAt time.Time
 	Dispatches  int // on this visit
 	Data        Data
+	// Screening, Rescreened and HitDecisions are as of a Card, for this visit. The API does not
+	// show them.
+	Screening    *Screening    `json:"-"`
+	Rescreened   []HitsFound   `json:"-"`
+	HitDecisions []HitDecision `json:"-"`
 }
 
 // foldVisits returns the run of a history, and by node the state of the step at the end of
@@ -39,6 +47,44 @@ func foldVisits(id RunID, history []Event) (Run, map[NodeID][]Step) {
 		}
 	})
 	return r, earlier
+}
+
+// VisitAddress returns the address of a visit of a node, such as list[1]: number is 1 for the
+// first visit. The address of the last visit, of which number is 0, is the node alone.
+func VisitAddress(node NodeID, number int) string {
+	if number == 0 {
+		return string(node)
+	}
+	return fmt.Sprintf("%s[%d]", node, number)
+}
+
+// ParseVisitAddress parses what VisitAddress returns. It returns ErrInvalid for any other text.
+func ParseVisitAddress(s string) (node NodeID, number int, err error) {
+	name, rest, numbered := strings.Cut(s, "[")
+	if numbered {
+		if number, err = strconv.Atoi(strings.TrimSuffix(rest, "]")); err != nil || number < 1 || VisitAddress(NodeID(name), number) != s {
+			return "", 0, InvalidField("hit", "node_id", "must be a node, or a visit of a node such as list[1]")
+		}
+	}
+	return NodeID(name), number, nil
+}
+
+// visitOf returns an earlier visit of the step of a node.
+func (r Run) visitOf(node NodeID, number int) Step {
+	step, _ := r.Step(node)
+	visit, _ := step.visit(number)
+	return visit
+}
+
+// VisitAsked returns the run of a history as it was when a check was asked for the first time on
+// a visit, 1 for the first; ok is false if there is no such visit.
+func VisitAsked(id RunID, history []Event, node NodeID, visit int) (r Run, ok bool) {
+	for i, e := range history {
+		if f, dispatched := e.Fact.(Dispatched); dispatched && f.Node == node && f.Visit == visit {
+			return Fold(id, history[:i+1]), true
+		}
+	}
+	return Run{}, false
 }
 
 // arrival returns the node of a fact that may begin a visit; empty for any other fact.
@@ -81,7 +127,9 @@ func (r Run) cardVisits(ends []Step, d Decision) (visits []CardVisit, omitted in
 			continue
 		}
 		status, sentences := r.cardStatus(s, d)
+		whole := r.visitOf(s.Node, i+1)
 		visits = append(visits, CardVisit{
+			Screening: whole.Screening, Rescreened: whole.Rescreened, HitDecisions: whole.HitDecisions,
 			Number: i + 1, Status: status, Reason: english(sentences), Causes: s.causeNames(), Sentences: sentences,
 			StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(),
 		})

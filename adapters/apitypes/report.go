@@ -108,7 +108,7 @@ func newCard(c verification.Card) Card {
 func withoutDigests(all []verification.HitsFound) []verification.HitsFound {
 	all = slices.Clone(all)
 	for i := range all {
-		all[i].Hits = slices.Clone(all[i].Hits)
+		all[i].Hits, all[i].Asked = slices.Clone(all[i].Hits), ""
 		for k := range all[i].Hits {
 			all[i].Hits[k].Digest = ""
 		}

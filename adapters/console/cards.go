@@ -35,6 +35,19 @@ type cardView struct {
 	status verification.CardStatus
 }
 
+// allHits returns the hits of all visits.
+func (v *cardView) allHits() (all []*hitView) {
+	for i := range v.Hits {
+		all = append(all, &v.Hits[i])
+	}
+	for i := range v.Visits {
+		for k := range v.Visits[i].Hits {
+			all = append(all, &v.Visits[i].Hits[k])
+		}
+	}
+	return all
+}
+
 // withoutHits leaves out the sentences that say no more than that there are hits.
 func withoutHits(all []verification.Sentence) []verification.Sentence {
 	return slices.DeleteFunc(slices.Clone(all), func(one verification.Sentence) bool {
@@ -61,7 +74,9 @@ type visitView struct {
 	Reason string
 	At     instant
 	Open   bool // it has a reason
+	Hits   []hitView
 	cardData
+	AllValues string // the title of the values below the hits
 }
 
 // documentView is an uploaded file on the run page.
@@ -89,7 +104,7 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 			v.At = s.At(card.CompletedAt)
 		}
 		v.of, v.status = card.Type, card.Status
-		v.Hits, v.Cleared = s.hits(rec, card, asked[card.NodeID].With), s.cleared(rec, card)
+		v.Hits, v.Cleared = s.hits(rec, string(card.NodeID), card.Hits(), asked[card.NodeID].With), s.cleared(rec, card)
 		v.cardData = s.cardData(rec, card, card.Data)
 		v.Line = v.Table.line()
 		v.AllValues, v.AskedTitle = s.say("card.values"), s.say("card.asked")
@@ -108,7 +123,9 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 			for i := range data.Documents {
 				data.Documents[i].Label += " · " + title
 			}
+			address := verification.VisitAddress(card.NodeID, visit.Number)
 			v.Visits = append(v.Visits, visitView{
+				Hits: s.hits(rec, address, visit.Hits(), rec.AskedBefore[address]), AllValues: v.AllValues,
 				Title: title, Badge: s.cardBadge(visit.Status), Reason: s.sentences(visit.Sentences),
 				At: s.At(visit.CompletedAt), Open: visit.Reason != "", cardData: data,
 			})

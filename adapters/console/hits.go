@@ -31,8 +31,8 @@ type hitView struct {
 	Form     *hitForm     // nil if the person cannot decide the hit now
 	Kept     string       // the reason of a decision that was refused, if there is no form
 
-	node verification.NodeID
-	of   verification.FoundHit
+	address string // of the visit of the check
+	of      verification.FoundHit
 }
 
 // hitRow is a fact of the customer beside the same fact of the entry. The parts that both
@@ -54,12 +54,13 @@ type hitForm struct {
 // Cleared reports whether the entry is another person or company.
 func (v hitView) Cleared() bool { return v.of.Decision.Match == verification.MatchOther }
 
-// hits returns the hits of a card: of its check, and of later versions of the list.
-func (s session) hits(rec engine.RunRecord, card verification.Card, asked verification.Data) (all []hitView) {
-	for _, h := range card.Hits() {
+// hits returns the hits of a visit of a check, by its address: of the check, and of later versions
+// of the list.
+func (s session) hits(rec engine.RunRecord, address string, found []verification.FoundHit, asked verification.Data) (all []hitView) {
+	for _, h := range found {
 		v := hitView{
-			session: s, ID: hitID(card.NodeID, h.List, h.ID, h.Digest), Name: h.Name, Percent: percent(h.Score),
-			Rows: s.hitRows(asked, rec.Subject, h.Hit), Dir: direction(h.Reasons), node: card.NodeID, of: h,
+			session: s, ID: hitID(address, h.List, h.ID, h.Digest), Name: h.Name, Percent: percent(h.Score),
+			Rows: s.hitRows(asked, rec.Subject, h.Hit), Dir: direction(h.Reasons), address: address, of: h,
 		}
 		for _, reason := range h.Reasons {
 			v.Reasons = append(v.Reasons, view.IsolateWords(reason))
@@ -97,8 +98,8 @@ func (s session) clearedBy(c verification.Clearance) string {
 
 // hitID returns the id of the section of a hit: names of nodes and entries may have any
 // character.
-func hitID(node verification.NodeID, list, entry, digest string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", node, list, entry, digest))
+func hitID(address, list, entry, digest string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", address, list, entry, digest))
 	return "hit-" + hex.EncodeToString(sum[:8])
 }
 
@@ -136,8 +137,7 @@ func (v *runView) decideHits(action string, kept keptVerdict) {
 	total, left := 0, 0
 	for _, cards := range [][]cardView{v.Problems, v.Given, v.Passed} {
 		for _, card := range cards {
-			for i := range card.Hits {
-				h := &card.Hits[i]
+			for _, h := range card.allHits() {
 				if total++; h.Decision == nil {
 					left++
 				}
@@ -148,7 +148,7 @@ func (v *runView) decideHits(action string, kept keptVerdict) {
 					continue
 				}
 				h.Form = &hitForm{
-					Action: action, Node: string(h.node), List: h.of.List, Entry: h.of.ID, Digest: h.of.Digest,
+					Action: action, Node: h.address, List: h.of.List, Entry: h.of.ID, Digest: h.of.Digest,
 					Reason: h.of.Decision.Reason, Max: verification.MaxNotes,
 				}
 				if h.ID == kept.Hit {
@@ -169,11 +169,16 @@ func (c *console) decideHit(w http.ResponseWriter, r *http.Request, s session) e
 	if err != nil {
 		return err
 	}
+	address := r.PostForm.Get("node")
+	node, visit, err := verification.ParseVisitAddress(address)
+	if err != nil {
+		return err
+	}
 	d := verification.DecideHit{
-		Node: verification.NodeID(r.PostForm.Get("node")), List: r.PostForm.Get("list"), Entry: r.PostForm.Get("entry"), Digest: r.PostForm.Get("digest"),
+		Node: node, Visit: visit, List: r.PostForm.Get("list"), Entry: r.PostForm.Get("entry"), Digest: r.PostForm.Get("digest"),
 		Match: verification.HitMatch(r.PostForm.Get("match")), Reason: strings.TrimSpace(r.PostForm.Get("reason")), By: s.Name, Identity: s.Identity,
 	}
-	kept := keptVerdict{Hit: hitID(d.Node, d.List, d.Entry, d.Digest), HitReason: d.Reason}
+	kept := keptVerdict{Hit: hitID(address, d.List, d.Entry, d.Digest), HitReason: d.Reason}
 	claim, err := c.claim(r.Context(), s, id, false)
 	if err != nil {
 		return err

@@ -179,7 +179,11 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 // did. An approval then needs notes: see verification.ErrNotesForListed.
 func (s session) listed(rec engine.RunRecord) string {
 	for _, card := range rec.Report.Cards {
-		for _, h := range card.Hits() {
+		found := card.Hits()
+		for _, visit := range card.Visits {
+			found = append(found, visit.Hits()...)
+		}
+		for _, h := range found {
 			if d := h.Decision; d.Match != verification.MatchSame {
 				continue
 			} else if (verification.Person{Identity: d.Identity, Name: d.By}).Is(s.Person()) {

@@ -54,8 +54,12 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 		if err != nil {
 			return callResult{command: failed(err), entered: r.Entered, lacking: lacking}
 		}
+		asked := ""
+		if r.Result.Screening != nil {
+			asked = verification.AskedDigest(request.With)
+		}
 		return callResult{command: verification.RecordResult{
-			Node: w.Node, Dispatch: w.Dispatch, Outcome: r.Result.Outcome, Data: data, Screening: r.Result.Screening, Cleared: cleared,
+			Node: w.Node, Dispatch: w.Dispatch, Outcome: r.Result.Outcome, Data: data, Screening: r.Result.Screening, Cleared: cleared, Asked: asked,
 			Handle: r.Result.Handle, PollAfter: r.Result.PollAfter,
 		}, entered: r.Entered}
 	}

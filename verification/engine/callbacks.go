@@ -63,11 +63,11 @@ func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verificati
 	if err := e.loadProgram(ctx, s); err != nil {
 		return err
 	}
-	result, cleared, err := e.readCallback(ctx, s, receiver, c)
+	result, as, err := e.readCallback(ctx, s, receiver, c)
 	if err != nil {
 		return err
 	}
-	command, err := callbackCommand(w, result, cleared, c)
+	command, err := callbackCommand(w, result, as, c)
 	if err != nil {
 		return err
 	}
@@ -75,15 +75,16 @@ func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verificati
 	return err
 }
 
-// readCallback has the provider read a callback. It also returns the decisions by which hits are
-// cleared.
+// readCallback has the provider read a callback. It also returns what is recorded with the
+// result: what was asked, and the decisions by which hits are cleared.
 func (e *Engine) readCallback(
 	ctx context.Context, s *session, p verification.CallbackReceiver, c verification.Callback,
-) (verification.CheckResult, []verification.Clearance, error) {
+) (_ verification.CheckResult, as verification.RecordResult, err error) {
 	request, cleared, err := e.request(ctx, s)
 	if err != nil {
-		return verification.CheckResult{}, nil, err
+		return verification.CheckResult{}, as, err
 	}
+	as.Cleared, as.Asked = cleared, verification.AskedDigest(request.With)
 	n, _ := s.program.Node(s.run.Wait.Node)
 	handle := s.run.Wait.Handle
 	r := runner.CallWithin(ctx, e.timing(n), func(ctx context.Context) (verification.CheckResult, error) {
@@ -95,7 +96,7 @@ func (e *Engine) readCallback(
 	if r.Err != nil {
 		e.refused(s, slog.LevelWarn, r.Err.Error())
 	}
-	return r.Result, cleared, r.Err
+	return r.Result, as, r.Err
 }
 
 // refused logs that a callback was not carried out.
@@ -107,7 +108,7 @@ func (e *Engine) refused(s *session, level slog.Level, reason string) {
 
 // callbackCommand returns the command for the result of a callback.
 func callbackCommand(
-	w verification.Wait, r verification.CheckResult, cleared []verification.Clearance, c verification.Callback,
+	w verification.Wait, r verification.CheckResult, as verification.RecordResult, c verification.Callback,
 ) (verification.Command, error) {
 	if r.Outcome == verification.OutcomePending {
 		sum := sha256.Sum256(c.Body)
@@ -117,7 +118,6 @@ func callbackCommand(
 	if err != nil {
 		return nil, fmt.Errorf("the provider's data cannot be saved: %w", err)
 	}
-	return verification.RecordResult{
-		Node: w.Node, Dispatch: w.Dispatch, Outcome: r.Outcome, Data: data, Screening: r.Screening, Cleared: cleared,
-	}, nil
+	as.Node, as.Dispatch, as.Outcome, as.Data, as.Screening = w.Node, w.Dispatch, r.Outcome, data, r.Screening
+	return as, nil
 }

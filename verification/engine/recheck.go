@@ -154,7 +154,7 @@ func (e *Engine) recheck(ctx context.Context, s *session) error {
 				continue
 			}
 			recorded, err := e.recordHits(ctx, &session{ref: s.ref, admitted: true}, verification.RecordHits{
-				Node: step.Node, List: c.List, ListVersion: c.ListVersion, Hits: []verification.Hit{c.Hit}, Overruled: true,
+				Node: step.Node, Visit: c.For, List: c.List, ListVersion: c.ListVersion, Hits: []verification.Hit{c.Hit}, Overruled: true, Asked: c.Asked,
 			})
 			if err != nil {
 				return fmt.Errorf("node %s: %w", step.Node, err)

@@ -32,7 +32,9 @@ type RunRecord struct {
 	Input       verification.Data
 	InputSchema verification.DataSchema
 	Asked       []view.Asked // what the checks were asked, in execution order
-	At          time.Time    // when it was read
+	// AskedBefore is what checks were asked on earlier visits that have hits, by VisitAddress.
+	AskedBefore map[string]verification.Data
+	At          time.Time // when it was read
 
 	words []view.SearchWord // by which the run is found
 }
@@ -67,6 +69,17 @@ func (e *Engine) RunRecord(ctx context.Context, t verification.TenantID, id veri
 	schemas := map[verification.NodeID]verification.DataSchema{}
 	for _, c := range r.Report.Cards {
 		schemas[c.NodeID] = c.DataSchema
+	}
+	r.AskedBefore = map[string]verification.Data{}
+	for _, c := range r.Report.Cards {
+		for _, v := range c.Visits {
+			if len(v.Hits()) == 0 {
+				continue
+			}
+			if then, ok := verification.VisitAsked(id, h.events, c.NodeID, v.Number); ok {
+				r.AskedBefore[verification.VisitAddress(c.NodeID, v.Number)] = program.Asked(t, then, c.NodeID)
+			}
+		}
 	}
 	r.words = view.SearchWords(program, h.run)
 	r.Subject, r.Facts = view.SubjectOf(program, h.run), view.FactsOf(program, h.run, schemas, r.Asked)

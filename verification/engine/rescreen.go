@@ -28,7 +28,8 @@ const (
 	// that it uses a quarter of a processor, and at least for rescreenRest.
 	rescreenRests    = 3
 	rescreenRest     = 100 * time.Millisecond
-	rescreenAttempts = 3 // of a run that cannot be screened now
+	rescreenAttempts = 3   // of a run that cannot be screened now
+	rescreenVisits   = 100 // of a check before its last one, the newest
 )
 
 // rescreening is the re-screening on this host. Only the batch under way uses it, and Close
@@ -272,41 +273,69 @@ func (e *Engine) rescreenRun(ctx context.Context, pass store.RescreenPass, ref v
 	}
 	var partly error
 	for _, step := range s.run.Steps {
-		if step.Rescreen != pass.List || step.ListVersion() == pass.Version {
+		if step.Rescreen != pass.List {
 			continue
 		}
-		found, err := e.rescreenStep(ctx, s, step)
-		switch {
-		case err != nil:
-			return flagged, fmt.Errorf("node %s: %w", step.Node, err)
-		case found.List != pass.List || found.ListVersion != pass.Version:
-			return flagged, fmt.Errorf("node %s: the provider searched version %s of %s", step.Node, found.ListVersion, found.List)
+		oldest := max(1, step.Visits-rescreenVisits)
+		if oldest > 1 {
+			partly = errors.Join(partly, fmt.Errorf("node %s: only the newest of %d visits are screened again", step.Node, step.Visits))
 		}
-		if len(found.NotCompared) > 0 {
-			partly = errors.Join(partly, fmt.Errorf("node %s: not everything was compared with the list", step.Node))
+		for visit := oldest; visit <= step.Visits; visit++ {
+			asked := s.run
+			if visit < step.Visits {
+				asked, _ = verification.VisitAsked(ref.Run, events, step.Node, visit)
+			} else if step.ListVersion() == pass.Version {
+				continue
+			}
+			recorded, err := e.rescreenVisit(ctx, s, pass, step, asked, visit)
+			flagged = flagged || recorded
+			switch {
+			case errors.Is(err, errNotAllCompared):
+				partly = errors.Join(partly, err)
+			case err != nil:
+				return flagged, err
+			}
 		}
-		if len(found.Hits)+len(found.Cleared) == 0 {
-			continue
-		}
-		recorded, err := e.recordHits(ctx, &session{ref: ref, admitted: true}, verification.RecordHits{
-			Node: step.Node, List: pass.List, ListVersion: found.ListVersion, Hits: found.Hits, LeftOut: found.Cleared, Cleared: found.cleared,
-		})
-		if err != nil {
-			return flagged, err
-		}
-		flagged = flagged || recorded
 	}
 	return flagged, partly
 }
 
-// screenedAgain is the result of screening again, and the decisions by which its hits are cleared.
+// errNotAllCompared is the error of a check that was not compared as a whole.
+var errNotAllCompared = errors.New("not everything was compared with the list")
+
+// rescreenVisit screens whom a visit of a check screened, and records new hits. asked is the run as
+// it was when the check was asked on that visit. It reports whether there were any.
+func (e *Engine) rescreenVisit(
+	ctx context.Context, s *session, pass store.RescreenPass, step verification.Step, asked verification.Run, visit int,
+) (flagged bool, err error) {
+	found, err := e.rescreenStep(ctx, s, step, asked)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("node %s: %w", step.Node, err)
+	case found.List != pass.List || found.ListVersion != pass.Version:
+		return false, fmt.Errorf("node %s: the provider searched version %s of %s", step.Node, found.ListVersion, found.List)
+	}
+	if len(found.Hits)+len(found.Cleared) > 0 {
+		flagged, err = e.recordHits(ctx, &session{ref: s.ref, admitted: true}, verification.RecordHits{
+			Node: step.Node, Visit: visit, List: pass.List, ListVersion: found.ListVersion, Hits: found.Hits, Asked: found.asked, LeftOut: found.Cleared, Cleared: found.cleared,
+		})
+	}
+	if err == nil && len(found.NotCompared) > 0 {
+		err = fmt.Errorf("node %s: %w", step.Node, errNotAllCompared)
+	}
+	return flagged, err
+}
+
+// screenedAgain is the result of screening again, what was asked, and the decisions by which its hits
+// are cleared.
 type screenedAgain struct {
 	verification.ScreeningResult
+	asked   string
 	cleared []verification.Clearance
 }
 
-// rescreenStep calls the provider of a check that the run has made.
-func (e *Engine) rescreenStep(ctx context.Context, s *session, step verification.Step) (screenedAgain, error) {
+// rescreenStep calls the provider of a check as it was asked in a run.
+func (e *Engine) rescreenStep(ctx context.Context, s *session, step verification.Step, asked verification.Run) (screenedAgain, error) {
 	n, _ := s.program.Node(step.Node)
 	p, _ := e.provider(s.ref.Tenant, n.Provider)
 	provider, ok := p.(verification.Rescreener)
@@ -314,13 +343,13 @@ func (e *Engine) rescreenStep(ctx context.Context, s *session, step verification
 		return screenedAgain{}, fmt.Errorf("the provider %q does not screen against lists", n.Provider)
 	}
 	found := runner.CallWithin(ctx, e.timing(n), func(ctx context.Context) (screenedAgain, error) {
-		r, err := s.program.RequestAgain(s.ref.Tenant, s.run, step.Node)
+		r, err := s.program.RequestAgain(s.ref.Tenant, asked, step.Node)
 		if err != nil {
 			return screenedAgain{}, err
 		}
 		cleared := e.clear(ctx, s, &r)
 		result, err := provider.Rescreen(ctx, step.Rescreen, r)
-		return screenedAgain{result, cleared}, err
+		return screenedAgain{result, verification.AskedDigest(r.With), cleared}, err
 	})
 	if found.Entered {
 		e.activity.Leave()

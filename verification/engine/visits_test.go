@@ -1,0 +1,169 @@
+// Tests of the hits of earlier visits of a loop.
+
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+// byName is a screener whose list has names.
+type byName struct {
+	*obedient
+	names []string
+}
+
+func (b *byName) only(r verification.CheckRequest, hits []verification.Hit) (found []verification.Hit) {
+	if name, _ := r.With["name"].(string); slices.Contains(b.names, name) {
+		found = hits
+	}
+	return found
+}
+
+func (b *byName) Check(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+	result, err := b.screener.Check(ctx, r)
+	result.Screening.Hits = b.only(r, result.Screening.Hits)
+	b.leaveOut(r, result.Screening)
+	result.Data = map[string]any{"analysis_ok": len(result.Screening.Hits) == 0}
+	return result, err
+}
+
+func (b *byName) Rescreen(ctx context.Context, list string, r verification.CheckRequest) (verification.ScreeningResult, error) {
+	result, err := b.screener.Rescreen(ctx, list, r)
+	result.Hits = b.only(r, result.Hits)
+	b.leaveOut(r, &result)
+	return result, err
+}
+
+// looping returns a desk and a workflow that screens one owner after another.
+func looping(t *testing.T, listed ...string) (*enginetest.Kit, *byName, verification.Workflow) {
+	t.Helper()
+	b := &byName{&obedient{screener: newScreener("v1")}, listed}
+	b.change("v1", "e-1")
+	k := enginetest.New(t, b.screens, searching, func(p *engine.Ports, _ *engine.Options) { p.Providers["screen"] = b })
+	d := screened()
+	d.Start = "owner"
+	d.Nodes["owner"] = verification.Node{Type: verification.NodeCustomerInput, Label: "Owner", Next: "a", Fields: verification.InputFields{
+		{Name: "name", Type: verification.FieldText, Label: "Name"}, {Name: "more", Type: verification.FieldCheckbox, Label: "More"},
+	}}
+	d.Nodes["more"] = verification.Node{
+		Type: verification.NodeBranch, Rules: []verification.Rule{{When: "steps.owner.data.?more.orValue(false)", Next: "owner"}}, Else: "done",
+	}
+	d = with(d, "a", func(n *verification.Node) {
+		n.With, n.Next = verification.Data(`{"name":"${steps.owner.data.name}"}`), "more"
+	})
+	return k, b, k.Apply(d)
+}
+
+// owned runs the workflow for owners, one after another.
+func owned(k *enginetest.Kit, w verification.Workflow, owners ...string) verification.RunDetail {
+	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "company-1"})
+	for i, name := range owners {
+		run = k.Submit(run.ID, "owner_submitted", map[string]any{"name": name, "more": i+1 < len(owners)})
+	}
+	return run
+}
+
+func TestEarlierVisitsAreScreenedAgain(t *testing.T) {
+	k, b, w := looping(t)
+	run := owned(k, w, "Asha", "Ravi", "Meena")
+	wantDecision(t, k, "before", run.ID, verification.DecisionReview) // three dispatches
+	ruled(t, k, run.ID, "asha", verification.DecisionApprove)
+	b.names = []string{"Asha", "Meena"}
+	for _, version := range []string{"v2", "v3"} {
+		b.change(version, "e-1")
+		k.Advance(2 * time.Minute)
+	}
+	wantDecision(t, k, "after", run.ID, verification.DecisionReview)
+	for _, visit := range []int{1, 3} { // the third is the last one
+		if err := k.Engine.DecideHit(t.Context(), enginetest.Tenant, run.ID, verification.DecideHit{
+			Node: "a", Visit: visit, List: "sanctions", Entry: "e-1", Match: verification.MatchOther, By: "asha", Identity: "asha",
+		}); err != nil {
+			t.Errorf("the hit of visit %d: %v", visit, err)
+		}
+	}
+	ruled(t, k, run.ID, "asha", verification.DecisionApprove)
+	wantDecision(t, k, "the first owner alone", owned(k, w, "Asha").ID, verification.DecisionNone)
+	wantDecision(t, k, "the last owner alone", owned(k, w, "Meena").ID, verification.DecisionNone)
+	var got []int
+	events, err := k.Store.Load(t.Context(), enginetest.Tenant, run.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if f, ok := e.Fact.(verification.HitsFound); ok {
+			got = append(got, f.Visit)
+		}
+	}
+	if diff := cmp.Diff([]int{1, 0}, got); diff != "" {
+		t.Errorf("the visits with hits (-want +got):\n%s", diff)
+	}
+}
+
+func TestARunWhoseVisitsSawTwoVersionsIsScreenedAgain(t *testing.T) {
+	k, b, w := looping(t)
+	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "company-1"})
+	k.Submit(run.ID, "owner_submitted", map[string]any{"name": "Asha", "more": true})
+	b.names = []string{"Asha"}
+	b.change("v2", "e-1")
+	k.Advance(2 * time.Minute)
+	k.Submit(run.ID, "owner_submitted", map[string]any{"name": "Ravi"})
+	k.Advance(2 * time.Minute)
+	wantDecision(t, k, "the first owner is on the list by now", run.ID, verification.DecisionReview)
+}
+
+func TestHitsOfEarlierVisitsAreDecidedOneByOne(t *testing.T) {
+	k, _, w := looping(t, "Asha", "Ravi")
+	decide := func(run verification.RunID, visit int, m verification.HitMatch) error {
+		return k.Engine.DecideHit(t.Context(), enginetest.Tenant, run, verification.DecideHit{
+			Node: "a", Visit: visit, List: "sanctions", Entry: "e-1", Match: m, By: "asha", Identity: "asha",
+		})
+	}
+	run := owned(k, w, "Asha", "Ravi")
+	open := func() int {
+		record, err := k.Engine.RunRecord(t.Context(), enginetest.Tenant, run.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return record.Report.Concerns[0].OpenHits()
+	}
+	if n := open(); n != 2 {
+		t.Errorf("%d hits are left to decide, want those of both visits", n)
+	}
+	if decide(run.ID, 3, verification.MatchOther) == nil {
+		t.Error("a hit of a visit that was not made is decided")
+	}
+	if err := decide(run.ID, 1, verification.MatchOther); err != nil {
+		t.Fatal(err)
+	}
+	if n := open(); n != 1 {
+		t.Errorf("%d hits are left to decide, want that of the last visit", n)
+	}
+	if err := decide(run.ID, 2, verification.MatchUnsure); err != nil {
+		t.Fatal(err)
+	}
+	ruled(t, k, run.ID, "asha", verification.DecisionApprove)
+	wantDecision(t, k, "the owner of the first visit", owned(k, w, "Asha").ID, verification.DecisionNone)
+	wantDecision(t, k, "the owner of the last visit", owned(k, w, "Ravi").ID, verification.DecisionReview)
+	cleared := owned(k, w, "Asha", "Meena")
+	wantDecision(t, k, "the owner among others", cleared.ID, verification.DecisionNone)
+	ruled(t, k, run.ID, "ravi", verification.DecisionReject)
+	wantDecision(t, k, "the owner among others, after the rejection", cleared.ID, verification.DecisionReview)
+	record, err := k.Engine.RunRecord(t.Context(), enginetest.Tenant, cleared.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, card := range record.Report.Cards {
+		if card.NodeID == "a" && (len(card.Hits()) != 0 || len(card.Visits[0].Hits()) != 1) {
+			t.Errorf("the last visit has the hits %+v, and the first one %+v; want the hit on the first", card.Hits(), card.Visits[0].Hits())
+		}
+	}
+}
