@@ -202,10 +202,10 @@ type HitsFound struct {
 	Hits        []Hit  `json:"hits"`
 	// Overruled says that the run had the hits before, of that version, and left them out
 	// because of decisions that no longer count.
-	Overruled bool `json:"overruled,omitempty"`
+	Overruled bool `json:"overruled,omitzero"`
 	// Visit is the earlier visit of the check that they belong to; 0 for the last one. Asked is
 	// what the check was asked on it, see HitDecided.Asked; empty for the last one.
-	Visit int    `json:"visit,omitempty"`
+	Visit int    `json:"visit,omitzero"`
 	Asked string `json:"asked,omitempty"`
 }
 
@@ -214,7 +214,7 @@ type HitsFound struct {
 type HitsCleared struct {
 	Node    NodeID      `json:"node"`
 	Cleared []Clearance `json:"cleared"`
-	Visit   int         `json:"visit,omitempty"` // as in HitsFound
+	Visit   int         `json:"visit,omitzero"` // as in HitsFound
 }
 
 // Hit is an entry of a list that is like a person or company.
@@ -236,7 +236,7 @@ type Hit struct {
 // decision on the hit.
 type HitDecided struct {
 	Node  NodeID `json:"node"`
-	Visit int    `json:"visit,omitempty"` // as in HitsFound
+	Visit int    `json:"visit,omitzero"` // as in HitsFound
 	List  string `json:"list"`
 	// Entry and Digest are the ID and the Digest of the hit.
 	Entry  string   `json:"entry"`
