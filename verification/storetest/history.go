@@ -268,7 +268,7 @@ func everyFact() []verification.Fact {
 		verification.PollFailed{Node: "pan", Cause: oddText, PollAt: instant(2 * time.Minute)},
 		verification.ResultRecorded{Node: "pan", Passed: true, Data: data, Screening: &verification.Screening{
 			Total: 12,
-			List:  "sanctions", ListVersion: "ab", Hits: []verification.Hit{{ID: oddText}}, Cleared: cleared,
+			List:  "sanctions", ListVersion: "ab", Hits: []verification.Hit{{ID: oddText}}, Asked: "cd", Cleared: cleared,
 		}},
 		verification.ResultRecorded{Node: "pan"},
 		verification.DispatchFailed{Node: "pan", Cause: oddText, RetryAt: instant(3 * time.Minute)},
@@ -298,10 +298,10 @@ func everyFact() []verification.Fact {
 		verification.VerdictRecorded{Decision: verification.DecisionApprove},
 		verification.HitsFound{Node: "pan", List: "sanctions", ListVersion: "ab", Hits: []verification.Hit{
 			{ID: oddText, Name: oddText, Score: 0.25, Reasons: []string{oddText}},
-		}, Overruled: true},
-		verification.HitsCleared{Node: "pan", Cleared: cleared},
+		}, Overruled: true, Visit: 1, Asked: "cd"},
+		verification.HitsCleared{Node: "pan", Visit: 1, Cleared: cleared},
 		verification.HitDecided{
-			Node: "pan", List: oddText, Entry: oddText, Digest: "ab", Match: verification.MatchOther, Reason: oddText, Asked: "cd", By: oddText, Identity: oddText,
+			Node: "pan", Visit: 1, List: oddText, Entry: oddText, Digest: "ab", Match: verification.MatchOther, Reason: oddText, Asked: "cd", By: oddText, Identity: oddText,
 		},
 		verification.NoteAdded{Notes: oddText, By: oddText, Identity: oddText},
 		verification.Assigned{To: verification.Assignee{Team: oddText}, Escalated: true, Notes: oddText, By: oddText, Identity: oddText},
