@@ -3,6 +3,7 @@
 package verification_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func differing(t *testing.T, j *journey) (all []string) {
 		}
 		var names []string
 		for _, f := range facts {
-			names = append(names, f.(string))
+			names = append(names, fmt.Sprint(f))
 		}
 		all = append(all, string(s.Node)+" "+strings.Join(names, ","))
 		if data["analysis_ok"] != false || s.Status != verification.StepPassed {

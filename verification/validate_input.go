@@ -106,10 +106,10 @@ func (v *validator) inputField(path string, f InputField) {
 func (v *validator) dateLimits(path string, f InputField) {
 	check := func(name, date string, number *float64) {
 		_, ok := dateLimit(date, time.Unix(0, 0))
-		switch {
-		case f.Type == FieldDate:
+		switch f.Type { //nolint:exhaustive // the others have no limits
+		case FieldDate:
 			v.check(path+"."+name, number == nil && (date == "" || ok), DateLimitForm)
-		case f.Type == FieldNumber:
+		case FieldNumber:
 			v.check(path+"."+name, date == "", "must be a number")
 		default:
 			v.check(path+"."+name, date == "" && number == nil, "is for fields of the types number and date")

@@ -29,9 +29,12 @@ func (h handler) Drive(j *runner.Job) {
 	h.e.drive(&job{Job: j, session: session{ref: j.Ref}, work: j.Work}, callResult{})
 }
 
-func (h handler) Expire(ctx context.Context, w store.Work) error { return h.e.expireRun(ctx, w) }
-
-func (h handler) Recheck(ctx context.Context, w store.Work) error { return h.e.recheckRuns(ctx, w) }
+func (h handler) Do(ctx context.Context, w store.Work) error {
+	if w.Kind == store.WorkRecheck {
+		return h.e.recheckRuns(ctx, w)
+	}
+	return h.e.expireRun(ctx, w)
+}
 
 func (h handler) Webhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (string, error) {
 	workflow, err := h.e.store.Workflow(ctx, t, id)

@@ -109,10 +109,10 @@ func (r *Runner) take(ctx context.Context, i *intake, now time.Time) (next time.
 		r.announce(work)
 		return next, nil
 	case store.WorkExpire:
-		r.do(i, work, r.cfg.Handler.Expire, "expiry not recorded")
+		r.do(i, work, "expiry not recorded")
 		return next, nil
 	case store.WorkRecheck:
-		r.do(i, work, r.cfg.Handler.Recheck, "cleared hits not checked again")
+		r.do(i, work, "cleared hits not checked again")
 		return next, nil
 	case store.WorkAdvance:
 	}

@@ -42,11 +42,9 @@ const (
 type Handler interface {
 	// Drive drives a run that was taken from the queue, and ends with Runner.Driven.
 	Drive(j *Job)
-	// Expire records an expiry. If that fails, it is repeated when the lease of the work ends.
-	Expire(ctx context.Context, w store.Work) error
-	// Recheck checks again whether hits are cleared. If it returns an error, it is repeated when
-	// the lease of the work ends.
-	Recheck(ctx context.Context, w store.Work) error
+	// Do carries out short work of the kinds expire and recheck. If it returns an error, it is
+	// repeated when the lease of the work ends.
+	Do(ctx context.Context, w store.Work) error
 	// Webhook returns the URL that the notices of a workflow are sent to.
 	Webhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (string, error)
 	// Notify makes one attempt to send a notice, and returns the error of the attempt.
