@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nyaruka/phonenumbers"
@@ -171,10 +172,14 @@ func TestASearchFindsEveryWordOfARun(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
 		names := rapid.SliceOfN(rapid.StringMatching(`[\p{Latin}\p{Devanagari}]{3,12}`), 1, 5).Draw(rt, "names")
-		id := answered(k, fmt.Sprint(n), "", string(verification.DataOf(map[string]any{"given": strings.Join(names, " ")})))
-		for _, name := range names {
-			if len(k.Engine.SearchKeys(enginetest.Tenant, name)) > 0 && !slices.Contains(found(t.Context(), rt, k, enginetest.Tenant, name), id) {
-				rt.Fatalf("%q does not find a run of %q", name, names)
+		whole := strings.Join(names, " ")
+		id := answered(k, fmt.Sprint(n), "", string(verification.DataOf(map[string]any{"given": whole})))
+		if strings.ContainsFunc(whole, unicode.IsDigit) { // parts with a digit are one number, which is found as a whole
+			names = []string{whole}
+		}
+		for _, text := range append(names, whole) {
+			if len(k.Engine.SearchKeys(enginetest.Tenant, text)) > 0 && !slices.Contains(found(t.Context(), rt, k, enginetest.Tenant, text), id) {
+				rt.Fatalf("%q does not find a run of %q", text, whole)
 			}
 		}
 	})

@@ -40,6 +40,8 @@ func TestWordsOfATypedText(t *testing.T) {
 		{"1234 5678-9012", []string{"number:123456789012"}},
 		{"QQ 12 34 56 C", []string{"number:qq123456c"}},
 		{"Asha 1234", []string{"name:asha", "number:1234"}},
+		{"AA० AA०", []string{"number:aa0aa0"}},
+		{"AA० Asha A1", []string{"name:asha", "number:aa0a1"}},
 		{"१२३४५६७", []string{"number:1234567"}},
 		{"٠١٢٣", []string{"number:0123"}},
 		{"+91 98123-45678", []string{"number:919812345678"}},
