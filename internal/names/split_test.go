@@ -77,6 +77,10 @@ func TestATextIsSplitAtWhatJoinsNames(t *testing.T) {
 		"[VLN] Velmor Network":                                          {"Velmor Network", "~VLN"},
 		"Velmor Front (Jabhat Velmor (JVM))":                            {"Velmor Front", "Jabhat Velmor", "~JVM"},
 		"Abdul(l)ah Velmor":                                             {"Abdulah Velmor"},
+		"Tan Ah Velm @ Chen Ah Zamo":                                    {"Tan Ah Velm", "Chen Ah Zamo"},
+		"TAN AH VELM@CHEN AH ZAMO":                                      {"TAN AH VELM", "CHEN AH ZAMO"},
+		"Tan Ah Velm @Chen Ah Zamo":                                     {"Tan Ah Velm", "Chen Ah Zamo"},
+		"Velmor Bin Zamoy ＠ Orlov (Ordrun Tan)":                         {"Velmor Bin Zamoy", "~Orlov", "Ordrun Tan"},
 	} {
 		if diff := cmp.Diff(want, split(c, text)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
@@ -102,6 +106,7 @@ func TestOneNameIsNotSplit(t *testing.T) {
 	c := names.New()
 	for _, text := range []string{
 		"Novo Nordisk A/S", "Mærsk A / S", "Ravi Kumar S/O Mohan Lal", "Ravi Kumar S / O Mohan Lal", "Asha Rao c/o Mohan Rao", "24/7 Medical Care", "24 / 7 Medical Care",
+		"viktor@velmor.example", "Viktor Velmor viktor@velmor.example Nordic Volga", "Velmor@Home", "Velmor Orlov @Home", "Velmor Orlov@Home", "V @ Z",
 		"AC/DC", "Bau/Wohnen GmbH", "Alias Systems", "Formerly Known", "Jean-Paul Velmor", "Velmor, Viktor", "Velmor - Nordic", "Ou Yang", "O'Velmor", "T. A. Velmor", "()", "a.k.a.", "",
 	} {
 		if got := split(c, text); len(got) > 0 {

@@ -38,6 +38,22 @@ func publishedParties() map[string][]string {
 	}
 }
 
+// The names of a person on both sides of @ find the entry, and are found by it.
+func TestANameBesideAtIsFound(t *testing.T) {
+	const both, other = "Tan Ah Velm @ Chen Ah Zamo", "Chen Ah Zamo"
+	for listed, given := range map[string][]string{both: {both, other, "Tan Ah Velm", "chen ah zamo"}, other: {both, "TAN AH VELM@CHEN AH ZAMO", "Ordrun Orlov @ Chen Ah Zamo"}} {
+		l := screening.ListOf(screening.Entry{ID: "e", Name: listed, Person: true})
+		for _, name := range given {
+			if hits := find(t, l, screening.Subject{Kind: names.Person, Name: name}); len(hits) != 1 || hits[0].Score < 0.95 {
+				t.Errorf("%s does not find %s: %+v", name, listed, hits)
+			}
+		}
+		if hits := find(t, l, screening.Subject{Kind: names.Person, Name: "Orlov orlov@zamo.example"}); len(hits) > 0 {
+			t.Errorf("a mail address finds %s: %+v", listed, hits)
+		}
+	}
+}
+
 // A party is found under each of its names in each format, as a name and as an alias.
 func TestEachOfSeveralNamesIsFound(t *testing.T) {
 	escaped := func(text string) string {
