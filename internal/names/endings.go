@@ -9,8 +9,7 @@ import (
 
 // endings is the table of endings.txt.
 type endings struct {
-	family     [][2]string // of men and of women
-	language   [][2]string // of one name in two languages
+	family     map[[2]string][][2]string // of men and of women, and of two languages, by what differs in them; in both orders
 	patronymic []string
 	foreign    []string
 	stem       [][2]string
@@ -18,18 +17,19 @@ type endings struct {
 }
 
 func readEndings() endings {
-	var e endings
+	e := endings{family: map[[2]string][][2]string{}}
 	for _, f := range rows("endings.txt") {
 		for i := range f {
 			f[i] = strings.TrimSuffix(f[i], "-")
 		}
 		switch f[0] {
-		case "family:":
-			e.family = append(e.family, [2]string{f[1], f[2]})
+		case "family:", "language:":
 			e.longest = max(e.longest, len(f[1]), len(f[2]))
-		case "language:":
-			e.language = append(e.language, [2]string{f[1], f[2]})
-			e.longest = max(e.longest, len(f[1]), len(f[2]))
+			for _, forms := range [][2]string{{f[1], f[2]}, {f[2], f[1]}} {
+				n := commonPrefix(forms[0], forms[1])
+				key := [2]string{forms[0][n:], forms[1][n:]}
+				e.family[key] = append(e.family[key], forms)
+			}
 		case "stem:":
 			e.stem = append(e.stem, [2]string{f[1], f[2]})
 		case "patronymic:":
@@ -75,8 +75,12 @@ func (c *Comparer) familyForm(a, b string) float32 {
 		return 0
 	}
 	e := &c.tables.endings
-	if len(b)-commonPrefix(a, b) <= e.longest && (differIn(e.family, a, b) || differIn(e.language, a, b)) {
-		return c.weights.FamilyForm
+	if n := commonPrefix(a, b); len(b)-n <= e.longest {
+		for _, forms := range e.family[[2]string{a[n:], b[n:]}] { // n is behind all that the endings have in common
+			if len(a) > len(forms[0]) && strings.HasSuffix(a, forms[0]) && strings.HasSuffix(b, forms[1]) {
+				return c.weights.FamilyForm
+			}
+		}
 	}
 	if strings.HasPrefix(b, a) && strings.HasSuffix(b, "ova") && len(b) == len(a)+3 {
 		return c.weights.FamilyOva
@@ -96,17 +100,6 @@ func commonPrefix(a, b string) int {
 		n++
 	}
 	return n
-}
-
-// differIn reports whether two names differ only in a pair of endings.
-func differIn(pairs [][2]string, a, b string) bool {
-	return slices.ContainsFunc(pairs, func(forms [2]string) bool { return haveForms(a, b, forms) || haveForms(b, a, forms) })
-}
-
-func haveForms(a, b string, forms [2]string) bool {
-	base, ok := strings.CutSuffix(a, forms[0])
-	other, also := strings.CutSuffix(b, forms[1])
-	return ok && also && base == other && base != ""
 }
 
 // withoutForeign calls f with a name without each ending that a language adds to the names

@@ -18,12 +18,10 @@ func (x *alignment) joins(swapped bool) {
 					continue
 				}
 				parts := several.tokens[j : j+n]
-				text, sound := join(parts)
-				similarity := x.joined(t, text, sound, parts)
+				similarity := x.joined(t, parts)
 				if similarity == 0 && x.a.Kind == Person && len(single.tokens) == 1 && len(several.tokens) == n {
 					for _, other := range Orders(parts) {
-						text, sound := join(other)
-						similarity = max(similarity, x.joined(t, text, sound, other))
+						similarity = max(similarity, x.joined(t, other))
 					}
 				}
 				if similarity == 0 {
@@ -63,11 +61,15 @@ func join(tokens []*Token) (text, sound string) {
 
 // joined returns the similarity of a token and several that are written as one; 0
 // unless they are nearly the same.
-func (x *alignment) joined(t *Token, text, sound string, parts []*Token) float32 {
-	w := &x.comparer.weights
-	if abs(len(text)-len(t.written)) > 4 {
+func (x *alignment) joined(t *Token, parts []*Token) float32 {
+	w, differ := &x.comparer.weights, len(t.written)
+	for _, p := range parts {
+		differ -= len(p.written)
+	}
+	if abs(differ) > 4 {
 		return 0
 	}
+	text, sound := join(parts)
 	if text == t.written {
 		return w.Joined
 	}

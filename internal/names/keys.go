@@ -139,16 +139,11 @@ func (c *Comparer) Bound(kind Kind, b Bound) float32 {
 
 // Spells reports whether a token may be neighbours among the tokens of a name, written as one word.
 func (c *Comparer) Spells(kind Kind, t *Token, parts []*Token) bool {
-	length := 0
-	for _, p := range parts {
-		length += len(p.written)
-	}
-	if len(t.written) < 4 || t.role == number || abs(length-len(t.written)) > 4 {
+	if len(t.written) < 4 || t.role == number {
 		return false
 	}
 	x := alignment{comparer: c, a: Name{Kind: kind}, china: notChinese}
-	text, sound := join(parts)
-	return x.joined(t, text, sound, parts) > 0
+	return x.joined(t, parts) > 0
 }
 
 // SameWord reports whether a word and several that are written as one may be the same.
