@@ -18,8 +18,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// checks.json has the description of each check. No field of the data is required, because
-// a failed check may have only a reason.
+// checks.json has the description of each check. A field of the data is required if every
+// result that passed has it. A result that failed may have only a reason.
 //
 //go:embed checks.json
 var checksJSON []byte
