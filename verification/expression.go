@@ -34,18 +34,20 @@ type Finding struct {
 	Certain bool
 }
 
-// Absence is the assumption that a check has not passed and that its data lacks a field. An
-// empty Field means that it has no data.
+// Absence is the assumption that the data of a step lacks a field, and that the step has passed
+// or not. An empty Field means that it has no data. An empty Step stands for the input of the
+// run, which lacks the field.
 type Absence struct {
-	Step  NodeID
-	Field string
+	Step   NodeID
+	Field  string
+	Passed bool
 }
 
 // Foreseen is a Condition or a Template that says what may become of it under an Absence.
 type Foreseen interface {
 	// Absences returns the absences under which it may fail, without duplicates.
 	Absences() []Absence
-	// Reads reports whether it reads anything of a step.
+	// Reads reports whether it reads anything of a step; of the input if the step is empty.
 	Reads(step NodeID) bool
 	// Foresee returns what may become of it under an absence, in a run in which none of the
 	// conditions before it holds.

@@ -1,4 +1,4 @@
-// Validation of definitions: values of checks that did not pass.
+// Validation of definitions: values that may be missing.
 
 package verification
 
@@ -12,12 +12,11 @@ import (
 // maxForeseen bounds the visits of nodes in the search for missing values.
 const maxForeseen = 200_000
 
-// foreseer looks for expressions that read a value of a check on a path on which the check
-// may not have passed, and the value may be missing.
+// foreseer looks for expressions that read a value on a path on which it may be missing.
 type foreseer struct {
 	*Program
 	left    int                 // visits of nodes
-	neutral map[NodeID][]NodeID // where branches may lead that do not read the check
+	neutral map[NodeID][]NodeID // where branches may lead that do not read the value
 }
 
 // missingAt is a value that may be missing in a text of the definition.
@@ -26,66 +25,114 @@ type missingAt struct {
 	MissingValue
 }
 
-// cause says why a check did not pass.
+// cause says why a value may be missing.
 type cause uint8
 
 const (
-	answeredNo cause = 1 << iota // it failed
-	noAnswer                     // it was unavailable; its data is {"source_ok": false}
+	answeredNo cause = 1 << iota // the check failed
+	noAnswer                     // the check was unavailable; its data is {"source_ok": false}
+	passedSo                     // the check passed, and its provider does not require the value
+	leftOut                      // the customer left an optional field out
+	optedOut                     // the customer opted out of the form
+	notStarted                   // the schema of the input does not require the value
 )
 
-// absences notes the needs of checks, and reports the expressions that fail if a check did
-// not pass and its data lacks a field that its provider requires only of a result that
-// passed. Without descriptions of providers it reports nothing.
+// absences notes the needs of checks, and reports the expressions that fail because a value is
+// missing: one that a provider does not require, or requires only of a result that passed. It
+// warns of a value that the customer may leave out of a form, and of one that the schema of the
+// input does not require. Without descriptions of providers it reports nothing.
 func (v *validator) absences(p *Program) {
 	f, found, texts := &foreseer{p, maxForeseen, map[NodeID][]NodeID{}}, map[missingAt]cause{}, map[missingAt]Absence{}
 	needs := map[NodeID][]string{}
 	for _, a := range f.suspects() {
-		n, required, always := v.def.Nodes[a.Step], false, false
+		n := v.def.Nodes[a.Step]
+		var causes map[cause]NodeID // the nodes to which they lead
 		if v.inspects {
-			required, always = v.promised(a)
+			causes = v.causes(a, n)
 		}
-		if to, ok := route(n.OnFailed, n.Next); ok {
+		if to, ok := route(n.OnFailed, n.Next); ok && n.Type == NodeCheck && !a.Passed {
 			missing, given := f.follow(a, to)
 			if len(missing) > 0 || !given {
 				needs[a.Step] = append(needs[a.Step], a.Field)
 			}
-			for _, m := range missing {
-				if required && !always {
-					found[m] |= answeredNo
-					texts[m] = a
-				}
+			if _, ok := causes[answeredNo]; ok {
+				note(found, texts, a, answeredNo, missing)
 			}
+			delete(causes, answeredNo)
 		}
-		if to, ok := route(n.OnUnavailable, n.Next); ok && required && a.Field != "" && a.Field != "source_ok" {
-			missing, _ := f.follow(a, to)
-			for _, m := range missing {
-				found[m] |= noAnswer
-				texts[m] = a
-			}
+		for _, why := range slices.Sorted(maps.Keys(causes)) {
+			missing, _ := f.follow(a, causes[why])
+			note(found, texts, a, why, missing)
 		}
 	}
 	p.needs = needs
 	v.missing(found, texts)
 	if v.inspects && f.left <= 0 {
-		v.warnings = append(v.warnings, FieldError{Name: "nodes", Message: "the paths are too many to find every expression that reads a value of a check that has not passed"})
+		v.warnings = append(v.warnings, FieldError{Name: "nodes", Message: "the paths are too many to find every expression that reads a value that may be missing"})
 	}
 }
 
+func note(found map[missingAt]cause, texts map[missingAt]Absence, a Absence, why cause, missing []missingAt) {
+	for _, m := range missing {
+		found[m] |= why
+		texts[m] = a
+	}
+}
+
+// causes returns why runs may come under an absence, and to which node they then go.
+func (v *validator) causes(a Absence, n Node) map[cause]NodeID {
+	all := map[cause]NodeID{}
+	add := func(why cause, to NodeID, ok bool) {
+		if ok && to != "" {
+			all[why] = to
+		}
+	}
+	switch {
+	case a.Step == "":
+		add(notStarted, v.def.Start, v.def.InputSchema.mayLack(a.Field))
+	case n.Type == NodeCustomerInput:
+		field, ok := n.Fields.ByName(a.Field)
+		add(leftOut, n.Next, a.Passed && ok && !field.Required)
+		add(optedOut, n.Next, !a.Passed && ok && n.Optional)
+	case n.Type == NodeCheck:
+		required, always, optional := v.promised(a)
+		add(passedSo, n.Next, a.Passed && optional)
+		to, ok := route(n.OnFailed, n.Next)
+		add(answeredNo, to, ok && !a.Passed && (required && !always || optional))
+		to, ok = route(n.OnUnavailable, n.Next)
+		add(noAnswer, to, ok && !a.Passed && (required || optional) && a.Field != "" && a.Field != "source_ok")
+	}
+	return all
+}
+
+// mayLack reports whether an object with a schema may lack a field that the schema names.
+// Keywords that may require it in another way are not read.
+func (d Data) mayLack(field string) bool {
+	schema := d.Map()
+	for _, keyword := range []string{"allOf", "anyOf", "oneOf", "if", "not", "$ref", "dependentRequired", "dependentSchemas", "minProperties"} {
+		if schema[keyword] != nil {
+			return false
+		}
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	required, _ := schema["required"].([]any)
+	return properties[field] != nil && !slices.Contains(required, any(field))
+}
+
 // promised reports whether a provider of the check requires a field of a result that passed,
-// and whether both providers give it in a result that failed, too. An empty name stands for
-// any field.
-func (v *validator) promised(a Absence) (required, always bool) {
+// whether both providers give it in a result that failed, too, and whether one of them that says
+// what it requires does not require the field. An empty name stands for any field.
+func (v *validator) promised(a Absence) (required, always, optional bool) {
 	n := v.def.Nodes[a.Step]
 	always = true
 	for _, name := range slices.Compact([]string{n.Provider, cmp.Or(n.Fallback, n.Provider)}) {
 		schema := v.described[name].Data.Map()
-		fields, _ := schema["required"].([]any)
+		fields, says := schema["required"].([]any)
 		has := slices.ContainsFunc(fields, func(field any) bool { return a.Field == "" || a.Field == field })
 		kept, _ := schema["x-always"].(bool)
-		required, always = required || has, always && has && kept
+		required, always, optional = required || has, always && has && kept, optional || says && !has
 	}
-	return required, always
+	return required, always, optional
 }
 
 func (v *validator) missing(found map[missingAt]cause, texts map[missingAt]Absence) {
@@ -98,19 +145,40 @@ func (v *validator) missing(found map[missingAt]cause, texts map[missingAt]Absen
 			continue // it is a longer path through the same value
 		}
 		reported = m
-		instead := m.Optional
-		if texts[m].Field != "" {
-			instead += ".orValue(...)"
+		e := TextError{Path: m.Path, Character: m.Character, Message: found[m].message(m.MissingValue, texts[m])}
+		if found[m]&(leftOut|optedOut|notStarted) != 0 {
+			v.warnings = append(v.warnings, e.At(m.at))
+			continue
 		}
-		why := map[cause]string{
-			answeredNo: "may have failed here", noAnswer: "may have given no answer here",
-			answeredNo | noAnswer: "may have failed or given no answer here",
-		}[found[m]]
-		e := TextError{Path: m.Path, Character: m.Character, Message: fmt.Sprintf(
-			"the check %s %s, and %s may be missing then: write %s, or test steps.%s.passed first",
-			texts[m].Step, why, m.Value, instead, texts[m].Step)}
 		v.problems = append(v.problems, e.At(m.at))
 	}
+}
+
+// message says why a value may be missing, and what to do.
+func (c cause) message(m MissingValue, a Absence) string {
+	instead, step := m.Optional, "steps."+string(a.Step)
+	if a.Field != "" {
+		instead += ".orValue(...)"
+	}
+	switch {
+	case c == notStarted:
+		return fmt.Sprintf("input_schema does not require %s: write %s, test has(%s) first, or require it", m.Value, instead, m.Value)
+	case c == leftOut:
+		return fmt.Sprintf("the customer may leave %s out: write %s, test has(%s) first, or make the field required", m.Value, instead, m.Value)
+	case c == optedOut:
+		return fmt.Sprintf("the customer may opt out of %s, and %s may be missing then: write %s, or test %s.passed first", a.Step, m.Value, instead, step)
+	case c&(leftOut|optedOut) != 0:
+		return fmt.Sprintf("the customer may leave %s out or opt out of %s: write %s, or test has(%s) first", m.Value, a.Step, instead, m.Value)
+	case c == passedSo:
+		return fmt.Sprintf("the check %s may pass without %s: write %s, or test has(%s) first", a.Step, m.Value, instead, m.Value)
+	case c&passedSo != 0:
+		return fmt.Sprintf("the check %s may pass or not pass without %s: write %s, or test %s.passed && has(%s) first", a.Step, m.Value, instead, step, m.Value)
+	}
+	why := map[cause]string{
+		answeredNo: "may have failed here", noAnswer: "may have given no answer here",
+		answeredNo | noAnswer: "may have failed or given no answer here",
+	}[c]
+	return fmt.Sprintf("the check %s %s, and %s may be missing then: write %s, or test %s.passed first", a.Step, why, m.Value, instead, step)
 }
 
 // suspects returns the absences under which some expression may fail, in order.
@@ -122,7 +190,7 @@ func (f *foreseer) suspects() (all []Absence) {
 			return
 		}
 		for _, a := range text.Absences() {
-			if !seen[a] && f.Version.Definition.Nodes[a.Step].Type == NodeCheck {
+			if !seen[a] {
 				seen[a], all = true, append(all, a)
 			}
 		}
@@ -135,11 +203,19 @@ func (f *foreseer) suspects() (all []Absence) {
 	for _, t := range f.templates {
 		note(t)
 	}
-	slices.SortFunc(all, func(a, b Absence) int { return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Field, b.Field)) })
+	slices.SortFunc(all, func(a, b Absence) int {
+		switch order := cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Field, b.Field)); {
+		case order != 0 || a.Passed == b.Passed:
+			return order
+		case a.Passed:
+			return 1
+		}
+		return -1
+	})
 	return all
 }
 
-// follow follows a run under an absence from a node, until it visits the check again. It
+// follow follows a run under an absence from a node, until it visits the step again. It
 // returns what it finds missing. complete is false if it gives up.
 func (f *foreseer) follow(a Absence, from NodeID) (found []missingAt, complete bool) {
 	walk([]NodeID{""}, func(at NodeID) []NodeID {

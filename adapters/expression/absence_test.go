@@ -83,7 +83,7 @@ func TestAValueOfACheckThatFailedIsAProblem(t *testing.T) {
 		{"optional access to the field of a source that may be down", pan("registry", without) + branch("steps.pan.data.?score.orValue(0.0) > 0.5"), nil},
 		{"a question whether it is there", pan("registry", without) + branch("has(steps.pan.data.score) && "+read), nil},
 		{"a value that need not be there", pan("registry", failing) + branch("steps.pan.data.note == 'x'"), []string{
-			"nodes.b.rules[0].when 1: the check pan may have failed here, and steps.pan.data may be missing then: write steps.pan.?data, or test steps.pan.passed first",
+			"nodes.b.rules[0].when 1: the check pan may pass or not pass without steps.pan.data.note: write steps.pan.?data.?note.orValue(...), or test steps.pan.passed && has(steps.pan.data.note) first",
 		}},
 		{"a provider that requires nothing", pan("loose", failing+without) + branch(read), nil},
 		{"a provider that is not known", pan("unknown", failing+without) + branch(read), nil},

@@ -1,4 +1,4 @@
-// Foresight: what may become of an expression if a check has not passed.
+// Foresight: what may become of an expression if a value is missing.
 
 package expression
 
@@ -173,10 +173,7 @@ func (f *foresight) selected(x, operand ast.Expr, has bool) prospect {
 	}
 	switch f.known(x) {
 	case isPassed:
-		if has {
-			return isTrue
-		}
-		return isFalse
+		return truth(types.Bool(has || f.absence.Passed))
 	case isThere:
 		if has {
 			return isTrue
@@ -209,7 +206,12 @@ const (
 func (f *foresight) known(x ast.Expr) knowledge {
 	p, ok := f.paths[x.ID()]
 	switch {
-	case !ok || p.root != nameSteps || len(p.keys) == 0 || p.keys[0].name != string(f.absence.Step):
+	case !ok || len(p.keys) == 0:
+	case f.absence.Step == "":
+		if p.root == nameInput && len(p.keys) == 1 && p.keys[0].name == f.absence.Field {
+			return isAbsent
+		}
+	case p.root != nameSteps || p.keys[0].name != string(f.absence.Step):
 	case len(p.keys) == 1:
 		return isThere
 	case len(p.keys) == 2 && p.keys[1].name == "passed":
@@ -387,8 +389,11 @@ func (f *foresight) value(x ast.Expr) (ref.Val, bool) {
 		switch k := f.known(x); {
 		case x.AsSelect().IsTestOnly() || f.isOptional(x):
 		case k == isPassed:
-			return types.False, true
+			return types.Bool(f.absence.Passed), true
 		case k == isThere && x.AsSelect().FieldName() == "status":
+			if f.absence.Passed {
+				return types.String(verification.StepPassed), true
+			}
 			return types.String(verification.StepFailed), true
 		}
 	case ast.CallKind:
@@ -471,13 +476,13 @@ func (e *expression) missingValue(x ast.Expr) verification.MissingValue {
 	return m
 }
 
-// optional returns a path to data of a step as an expression writes it if the data may be
-// missing.
+// optional returns a path to data of a step, or to the input, as an expression writes it if the
+// data may be missing.
 func (p path) optional() string {
 	s := p.root
 	for i, k := range p.keys {
 		next := path{s, []key{k}}.String()
-		if rest := strings.TrimPrefix(next, s); i > 0 {
+		if rest := strings.TrimPrefix(next, s); i > 0 || p.root == nameInput {
 			next = s + rest[:1] + "?" + rest[1:]
 		}
 		s = next
@@ -499,12 +504,16 @@ func (e *expression) absences() (all []verification.Absence) {
 	}
 	for _, read := range e.reads {
 		keys := read.path.keys
-		if read.path.root != nameSteps || len(keys) < 2 || keys[1].name != "data" {
-			continue
-		}
-		step := verification.NodeID(keys[0].name)
-		if try(verification.Absence{Step: step}); len(keys) > 2 && !keys[2].list {
-			try(verification.Absence{Step: step, Field: keys[2].name})
+		switch {
+		case read.path.root == nameInput && len(keys) > 0 && !keys[0].list:
+			try(verification.Absence{Field: keys[0].name})
+		case read.path.root != nameSteps || len(keys) < 2 || keys[1].name != "data":
+		default:
+			step := verification.NodeID(keys[0].name)
+			if try(verification.Absence{Step: step}); len(keys) > 2 && !keys[2].list {
+				try(verification.Absence{Step: step, Field: keys[2].name})
+				try(verification.Absence{Step: step, Field: keys[2].name, Passed: true})
+			}
 		}
 	}
 	return all
@@ -512,11 +521,14 @@ func (e *expression) absences() (all []verification.Absence) {
 
 func (e *expression) readsStep(step verification.NodeID) bool {
 	return slices.ContainsFunc(e.reads, func(r read) bool {
+		if step == "" {
+			return r.path.root == nameInput
+		}
 		return r.path.root == nameSteps && len(r.path.keys) > 0 && r.path.keys[0].name == string(step)
 	})
 }
 
-// Reads reports whether the condition reads anything of a step.
+// Reads reports whether the condition reads anything of a step, or of the input.
 func (c condition) Reads(step verification.NodeID) bool { return c.readsStep(step) }
 
 // Absences returns the absences under which the condition may fail.
@@ -544,7 +556,8 @@ func (t template) Absences() (all []verification.Absence) {
 	return all
 }
 
-// Reads reports whether an expression of the template reads anything of a step.
+// Reads reports whether an expression of the template reads anything of a step, or of the
+// input.
 func (t template) Reads(step verification.NodeID) (reads bool) {
 	each(t.root, func(f filled) { reads = reads || f.readsStep(step) })
 	return reads
