@@ -14,7 +14,7 @@ import (
 )
 
 // scored has providers that describe their data: registry requires score and id; scorer
-// always gives its score; loose requires nothing.
+// always gives its score; loose does not say what it requires.
 func scored() map[string]verification.ProviderDescription {
 	return map[string]verification.ProviderDescription{
 		"registry": {Data: verification.Data(`{"type":"object","required":["score","id"],"properties":{"score":{"type":"number"},"id":{"type":"string"},"note":{"type":"string"}}}`)},
@@ -85,7 +85,23 @@ func TestAValueOfACheckThatFailedIsAProblem(t *testing.T) {
 		{"a value that need not be there", pan("registry", failing) + branch("steps.pan.data.note == 'x'"), []string{
 			"nodes.b.rules[0].when 1: the check pan may pass or not pass without steps.pan.data.note: write steps.pan.?data.?note.orValue(...), or test steps.pan.passed && has(steps.pan.data.note) first",
 		}},
-		{"a provider that requires nothing", pan("loose", failing+without) + branch(read), nil},
+		{"a value that a pass may lack", pan("registry", "") + branch("steps.pan.data.note == 'x'"), []string{
+			"nodes.b.rules[0].when 1: the check pan may pass without steps.pan.data.note: write steps.pan.?data.?note.orValue(...), or test has(steps.pan.data.note) first",
+		}},
+		{"a value that a pass may lack, after a test of passed", pan("registry", failing) + branch("steps.pan.passed && steps.pan.data.note == 'x'"), []string{
+			"nodes.b.rules[0].when 21: the check pan may pass without steps.pan.data.note: write steps.pan.?data.?note.orValue(...), or test has(steps.pan.data.note) first",
+		}},
+		{"a value that every answer may lack", pan("scorer", failing) + branch("steps.pan.data.id == 'x'"), []string{
+			"nodes.b.rules[0].when 1: the check pan may pass or not pass without steps.pan.data.id: write steps.pan.?data.?id.orValue(...), or test steps.pan.passed && has(steps.pan.data.id) first",
+		}},
+		{"optional access to it", pan("registry", failing) + branch("steps.pan.?data.?note.orValue('') == 'x'"), nil},
+		{"a question for it", pan("registry", failing) + branch("steps.pan.passed && has(steps.pan.data.note) && steps.pan.data.note == 'x'"), nil},
+		{"a question for it before", pan("registry", "") + branch("!has(steps.pan.data.note)", "steps.pan.data.note == 'x'"), nil},
+		{"a value that a pass may lack, on a way that only a failure takes", pan("registry", `,"on_failed":"done"`) + branch("!steps.pan.passed && steps.pan.data.note == 'x'"), nil},
+		{"a fallback whose pass may lack it", pan("registry", `,"fallback":"scorer"`) + branch("steps.pan.data.id == 'x'"), []string{
+			"nodes.b.rules[0].when 1: the check pan may pass without steps.pan.data.id: write steps.pan.?data.?id.orValue(...), or test has(steps.pan.data.id) first",
+		}},
+		{"a provider that does not say what it requires", pan("loose", failing+without) + branch(read), nil},
 		{"a provider that is not known", pan("unknown", failing+without) + branch(read), nil},
 		{"a value that every answer has", pan("scorer", failing) + branch(read), nil},
 		{"a value that every answer has, without an answer", pan("scorer", failing+without) + branch(read), []string{"nodes.b.rules[0].when 1: the check pan may have given no answer here, " + cure}},
@@ -100,6 +116,54 @@ func TestAValueOfACheckThatFailedIsAProblem(t *testing.T) {
 	} {
 		if diff := cmp.Diff(row.want, problems(t, workflowOf(t, row.nodes))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", row.name, diff)
+		}
+	}
+}
+
+func TestAValueThatNobodyMustGiveIsAWarning(t *testing.T) {
+	form := func(more, when string) string {
+		return `"pan":{"type":"customer_input"` + more + `,"fields":{"iban":{"type":"text"},"name":{"type":"text","required":true}},"next":"b"},
+			"b":{"type":"branch","rules":[{"when":"` + when + `","next":"done"}],"else":"done"}`
+	}
+	const (
+		optional = `,"optional":true`
+		closed   = `{"type":"object","required":["a"],"properties":{"a":{"type":"string"},"b":{"type":"string"}}}`
+		free     = `{"type":"object","properties":{"b":{"type":"string"}},"anyOf":[{"required":["b"]}]}`
+		noB      = "nodes.b.rules[0].when 1: input_schema does not require input.b: write input.?b.orValue(...), test has(input.b) first, or require it"
+	)
+	for _, row := range []struct {
+		name, schema, nodes string
+		want                []string
+	}{
+		{"an optional field", "", form("", "steps.pan.data.iban == 'x'"), []string{
+			"nodes.b.rules[0].when 1: the customer may leave steps.pan.data.iban out: write steps.pan.?data.?iban.orValue(...), test has(steps.pan.data.iban) first, or make the field required",
+		}},
+		{"a required field", "", form("", "steps.pan.data.name == 'x'"), nil},
+		{"a field of an optional form", "", form(optional, "steps.pan.data.name == 'x'"), []string{
+			"nodes.b.rules[0].when 1: the customer may opt out of pan, and steps.pan.data.name may be missing then: write steps.pan.?data.?name.orValue(...), or test steps.pan.passed first",
+		}},
+		{"an optional field of an optional form", "", form(optional, "steps.pan.data.iban == 'x'"), []string{
+			"nodes.b.rules[0].when 1: the customer may leave steps.pan.data.iban out or opt out of pan: write steps.pan.?data.?iban.orValue(...), or test has(steps.pan.data.iban) first",
+		}},
+		{"a tested field of an optional form", "", form(optional, "steps.pan.passed && steps.pan.data.name == 'x'"), nil},
+		{"optional access", "", form(optional, "steps.pan.data.?iban.orValue('') == 'x' || has(steps.pan.data.iban) && steps.pan.data.iban == 'y'"), nil},
+		{"an input that need not be there", closed, form("", "input.b == 'x'"), []string{noB}},
+		{"a required input", closed, form("", "input.a == 'x'"), nil},
+		{"optional access to the input", closed, form("", "input.?b.orValue('') == 'x' || has(input.b) && input.b == 'y'"), nil},
+		{"an input without a schema", "", form("", "input.b == 'x'"), nil},
+		{"an input that is required in another way", free, form("", "input.b == 'x'"), nil},
+	} {
+		d := workflowOf(t, row.nodes)
+		if row.schema != "" {
+			d.InputSchema = verification.Data(row.schema)
+		}
+		p, err := verification.Compile(t.Context(), "w", verification.Version{Definition: d}, language, nil, scored())
+		var got []string
+		for _, w := range p.Warnings() {
+			got = append(got, fmt.Sprintf("%s %d: %s", w.Name, w.Character, w.Message))
+		}
+		if diff := cmp.Diff(row.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", row.name, err, diff)
 		}
 	}
 }

@@ -16,6 +16,8 @@ import (
 func TestAnExpressionIsForeseenWithoutAValue(t *testing.T) {
 	data := verification.Absence{Step: "pan"}
 	score := verification.Absence{Step: "pan", Field: "score"}
+	passed := verification.Absence{Step: "pan", Field: "score", Passed: true}
+	age := verification.Absence{Field: "age"}
 	const (
 		yes = 1 << iota
 		no
@@ -66,6 +68,18 @@ func TestAnExpressionIsForeseenWithoutAValue(t *testing.T) {
 		{`input.age > 1 + steps.pan.data.score`, score, missing},
 		{`string(steps.pan.data.score).startsWith('1')`, score, missing},
 		{`steps.review.data.decision == 'approve'`, score, both},
+		{`steps.pan.data.score > 1.0`, passed, missing},
+		{`steps.pan.passed && steps.pan.data.score > 1.0`, passed, missing},
+		{`!steps.pan.passed && steps.pan.data.score > 1.0`, passed, no},
+		{`steps.pan.status == 'failed' && steps.pan.data.score > 1.0`, passed, no},
+		{`steps.pan.status == 'passed'`, passed, yes},
+		{`has(steps.pan.data.score) && steps.pan.data.score > 1.0`, passed, no},
+		{`steps.pan.?data.?score.orValue(2.0) > 1.0`, passed, yes},
+		{`input.age > 1`, age, missing},
+		{`has(input.age) && input.age > 1`, age, no},
+		{`input.?age.orValue(2.0) > 1.0`, age, yes},
+		{`input.active && input.age > 1`, age, no | missing},
+		{`steps.pan.data.score > 1.0 && steps.pan.passed`, age, both},
 	} {
 		c, ok := compiled(t, row.text).(verification.Foreseen)
 		if !ok {
@@ -175,6 +189,7 @@ func drawnWorkflow(r *rand.Rand, checks []string) verification.Definition {
 // explorer runs a workflow with every answer of its checks and its customer.
 type explorer struct {
 	program verification.Program
+	lacks   bool            // a check may also pass without f
 	missing map[string]bool // the nodes at which a run fails because a value is missing
 	left    int
 }
@@ -207,13 +222,17 @@ func (x *explorer) explore(t *testing.T, r verification.Run, depth int) {
 			x.note(w.Node, err.Error())
 			return
 		}
-		for _, a := range []verification.RecordResult{
+		answers := []verification.RecordResult{
 			{Outcome: verification.OutcomePassed, Data: verification.Data(`{"f":0}`)},
 			{Outcome: verification.OutcomePassed, Data: verification.Data(`{"f":5}`)},
 			{Outcome: verification.OutcomeFailed},
 			{Outcome: verification.OutcomeFailed, Data: verification.Data(`{"g":1}`)},
 			{Outcome: verification.OutcomeFailed, Data: verification.Data(`{"f":5}`)},
-		} {
+		}
+		if x.lacks {
+			answers = append(answers, verification.RecordResult{Outcome: verification.OutcomePassed, Data: verification.Data(`{"g":1}`)})
+		}
+		for _, a := range answers {
 			a.Node, a.Dispatch = w.Node, w.Dispatch
 			decide(a)
 		}
@@ -250,19 +269,22 @@ func (x *explorer) runs(t *testing.T, d verification.Definition) {
 	}
 }
 
-// vendors have a vendor whose answer needs f if it passed.
-var vendors = map[string]verification.ProviderDescription{"vendor": {Data: verification.Data(
-	`{"type":"object","required":["f"],"properties":{"f":{"type":"number"},"g":{"type":"number"}},"additionalProperties":false}`)}}
-
-// reported returns the nodes with a value that may be missing.
-func reported(t *testing.T, d verification.Definition) map[string]bool {
+// reported returns the nodes with a value that may be missing. The vendor's answer needs f if it
+// passed, unless it lacks it.
+func reported(t *testing.T, d verification.Definition, lacks bool) map[string]bool {
 	t.Helper()
-	_, err := verification.Compile(t.Context(), "w", verification.Version{Definition: d}, language, nil, vendors)
+	required := "f"
+	if lacks {
+		required = "h"
+	}
+	_, err := verification.Compile(t.Context(), "w", verification.Version{Definition: d}, language, nil, map[string]verification.ProviderDescription{"vendor": {
+		Data: verification.Data(`{"type":"object","required":["` + required + `"],"properties":{"f":{"type":"number"},"g":{"type":"number"},"h":{}},"additionalProperties":false}`),
+	}})
 	nodes := map[string]bool{}
 	var invalid *verification.Error
 	if errors.As(err, &invalid) {
 		for _, f := range invalid.Fields {
-			if strings.Contains(f.Message, " may be missing then: ") {
+			if strings.Contains(f.Message, " may be missing then: ") || strings.Contains(f.Message, "pass without ") {
 				nodes[strings.Split(f.Name, ".")[1]] = true
 			}
 		}
@@ -285,9 +307,9 @@ func TestWhatMayBeMissingIsWhatRunsLack(t *testing.T) {
 			i--
 			continue
 		}
-		x := &explorer{program: p, missing: map[string]bool{}, left: 2_000_000}
+		x := &explorer{program: p, lacks: i%3 == 1, missing: map[string]bool{}, left: 2_000_000}
 		x.runs(t, d)
-		got := reported(t, d)
+		got := reported(t, d, x.lacks)
 		if len(x.missing) > 0 {
 			failing++
 		}
