@@ -46,8 +46,9 @@ type ProviderDescription struct {
 	With Data
 	// Data is the JSON Schema of the data of a result; nil if its fields are not
 	// known. It lists every field that a result may have. The fields that every result
-	// that passed has are `required`. A result that failed may lack them, unless the schema
-	// says `"x-always": true`. `title` is the label of a field on reports; `x-unit` is the
+	// that passed has are `required`; workflows cannot read the others without asking whether
+	// they are there, unless the schema has no `required` at all. A result that failed may lack
+	// all of them, unless the schema says `"x-always": true`. `title` is the label of a field on reports; `x-unit` is the
 	// unit of its value.
 	Data Data
 	// Rescreens says that the provider is a Rescreener. Lists are then the names of its

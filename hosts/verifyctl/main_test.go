@@ -40,6 +40,7 @@ func TestTheCommandsPrintWhatTheyAlwaysPrinted(t *testing.T) {
 		{"validate-many-json", "workflow validate --json testdata/form.yaml testdata/onboarding.yaml testdata/meaning.yaml"},
 		{"validate-providers", "workflow validate testdata/screening.json --providers http,offline"},
 		{"validate-providers-known", "workflow validate testdata/screening.json --providers http,sandbox"},
+		{"validate-absent", "workflow validate testdata/absent.yaml"},
 		{"validate-doubts", "workflow validate testdata/doubts.yaml"},
 		{"validate-doubts-json", "workflow validate --json testdata/doubts.yaml"},
 		{"validate-strict", "workflow validate --strict testdata/doubts.yaml testdata/onboarding.yaml"},

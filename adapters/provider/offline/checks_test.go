@@ -438,9 +438,14 @@ func TestTheDocumentationListsEveryKeyAndField(t *testing.T) {
 			_, line, _ := strings.Cut(section, row)
 			line, _, _ = strings.Cut(line, "\n")
 			properties, _ := schema.Map()["properties"].(map[string]any)
+			required, _ := schema.Map()["required"].([]any)
 			for property, p := range properties {
 				if property != "reason" && !strings.Contains(line, "`"+property+"`") {
 					t.Errorf("the row %q of %s does not name %s", row, name, property)
+				}
+				optional := strings.Contains(line, "`"+property+"`?")
+				if property != "reason" && optional == slices.Contains(required, any(property)) {
+					t.Errorf("the row %q of %s marks %s as optional: %t", row, name, property, optional)
 				}
 				words, _ := p.(map[string]any)["enum"].([]any)
 				for _, word := range words {

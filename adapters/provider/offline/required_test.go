@@ -29,8 +29,14 @@ func passing() map[string][]with {
 			{"mrz": "P<UTOUNKNOWN<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<\nA1234567<6UTO74<<<<1<3001019<<<<<<<<<<<<<<<2"},
 		},
 		"offline.phone": {
-			{"number": "+800 1234 5678"}, {"number": "+870 773 111 632"}, {"number": "+882 1621 123456"}, {"number": "+44 20 7946 0018"},
-			{"number": "+1 242 365 1234"}, {"number": "+247 46666"}, {"number": "+39 06 698 12345"}, {"number": "+7 912 345 67 89"},
+			{"number": "+800 1234 5678"},
+			{"number": "+870 773 111 632"},
+			{"number": "+882 1621 123456"},
+			{"number": "+44 20 7946 0018"},
+			{"number": "+1 242 365 1234"},
+			{"number": "+247 46666"},
+			{"number": "+39 06 698 12345"},
+			{"number": "+7 912 345 67 89"},
 		},
 		"offline.iban": {},
 		"offline.vat":  {},
@@ -127,5 +133,24 @@ func TestRandomPhoneNumbersHaveTheRequiredData(t *testing.T) {
 			number += string(rune('0' + random.IntN(10)))
 		}
 		result(t, "offline.phone", with{"number": number}, started()) // validated
+	}
+}
+
+// A version that was published before the data was described may read what a failure lacks.
+func TestANoIsNoOutageForOlderVersions(t *testing.T) {
+	for name, w := range samples() {
+		for key, value := range w {
+			if _, ok := value.(string); ok {
+				w[key] = "rubbish"
+			}
+		}
+		required, _ := describe(t, name).Data.Map()["required"].([]any)
+		r := verification.CheckRequest{With: w, StartedAt: started()}
+		for _, field := range required {
+			r.Needs = append(r.Needs, field.(string)) //nolint:errcheck // a panic fails the test
+		}
+		if result, err := checks[name].Check(t.Context(), r); err != nil || result.Outcome != verification.OutcomeFailed {
+			t.Errorf("%s of %v, which needs %v: %s, %v, want it to fail", name, w, r.Needs, result.Outcome, err)
+		}
 	}
 }
