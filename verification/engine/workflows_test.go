@@ -62,7 +62,11 @@ func TestADefinitionMustMatchItsProviders(t *testing.T) {
 		{when: good, with: number},
 		{when: good, with: number, fallback: "backup"},
 		{when: `steps.pan.?data.?name.orValue("") == "x"`, with: number},
-		{when: `steps.pan.?data.?anything.orValue("") == "x"`, with: number, fallback: "script"}, // which does not describe itself
+		{when: `has(steps.pan.data.anything) && steps.pan.data.anything == "x"`, with: number, fallback: "script"}, // which does not describe itself
+		{when: `steps.pan.data.name == "x"`, with: number, want: []verification.FieldError{{
+			Name: "nodes.risk.rules[0].when", Character: 1,
+			Message: "the check pan may pass without steps.pan.data.name: write steps.pan.?data.?name.orValue(...), or test has(steps.pan.data.name) first",
+		}}},
 		{when: good, with: `{"numbr":"x","strict":"yes"}`, want: []verification.FieldError{
 			{Name: "nodes.pan.with.number", Message: "is required"},
 			{Name: "nodes.pan.with.numbr", Message: "unknown field; did you mean number?"},
