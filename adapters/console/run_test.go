@@ -825,5 +825,5 @@ func TestANoteThatQuotesARuleIsNotTranslated(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := d.as(reviewer(verification.RoleReviewer))
-	wants(t, p.get("/runs/"+string(run)+"?lang=hi"), http.StatusOK, quoted, "पहले के एक दौर में विश्लेषण", "एक समीक्षक ने सत्यापन स्वीकार किया।")
+	wants(t, p.get("/runs/"+string(run)+"?lang=hi"), http.StatusOK, quoted, "पहले के एक दौर में सूची में एक संभावित मेल", "एक समीक्षक ने सत्यापन स्वीकार किया।")
 }
