@@ -19,7 +19,9 @@ type concernView struct {
 	Step  string
 	Badge *web.Badge // in place of Step in the queue; nil for none
 	Text  string
-	Hit   bool // it is a hit of a list
+	// Hit says that it is a hit of a list. The text then has the direction of the page, whatever
+	// the script of the listed name.
+	Hit bool
 	// Linked says that the page of the run shows the step: a review step without a verdict
 	// has nothing to show.
 	Linked bool

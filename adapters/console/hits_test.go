@@ -52,6 +52,27 @@ func TestAScreeningSaysHowManyHitsItFound(t *testing.T) {
 	wants(t, d.as(reviewer(verification.RoleReviewer)).get("/runs/"+string(run)), http.StatusOK, "3 possible matches on the list. The check found 30; the best 3 are here.")
 }
 
+// A name from right to left keeps its place before the birth date: the sentence is the console's.
+func TestAnArabicHitReadsFromLeftToRight(t *testing.T) {
+	d := serve(t)
+	found := enginetest.Pass(map[string]any{"analysis_ok": false})
+	found.Result.Screening = &verification.ScreeningResult{List: "fictional", ListVersion: "1", Total: 1, Hits: []verification.Hit{
+		{ID: "f-1", Name: "طارق المزروي", Score: 1, BirthDates: []string{"1974-07-02"}, Countries: []string{"sy"}},
+	}}
+	d.Provider.On("list", found)
+	run := d.begin(d.Apply(verification.Definition{
+		Workflow: "watched", Name: "Sanctions", Start: "list",
+		Nodes: map[verification.NodeID]verification.Node{
+			"list": {Type: verification.NodeCheck, Provider: "script", Next: "done"}, "done": {Type: verification.NodeEnd},
+		},
+	}), "case-1")
+	d.Settle()
+	const said = "<span>\u2068طارق المزروي\u2069, born \u20681974-07-02\u2069, \u2068Syria\u2069</span>"
+	p := d.as(reviewer(verification.RoleReviewer))
+	wants(t, p.get("/queue"), http.StatusOK, said)
+	wants(t, p.get("/runs/"+string(run)), http.StatusOK, said)
+}
+
 // hitForms returns the fields of the forms of hits on a page, with the ids of their sections.
 func hitForms(t *testing.T, a response) (all [][]string) {
 	t.Helper()

@@ -46,7 +46,7 @@ func TestARejectionNeedsWhatTheWorkflowAsks(t *testing.T) {
 func TestTheSecondPersonReadsTheReason(t *testing.T) {
 	d := serve(t)
 	w := waiting("Account opening", "Look.")
-	w.FourEyes = true
+	w.FourEyes, w.Notes = true, verification.NotesOnReject
 	w.RejectReasons = []verification.RejectReason{{Code: "listed", Label: "Is on the list"}}
 	applied := d.Apply(w)
 	asha, ravi := d.as(reviewerCalled("asha")), d.as(reviewerCalled("ravi"))
@@ -57,7 +57,8 @@ func TestTheSecondPersonReadsTheReason(t *testing.T) {
 		wants(t, p.post(path+"/verdict", append(verdictForm(t, p.get(path)), form...)...), http.StatusSeeOther)
 		p.post(path + "/release")
 	}
-	give(asha, "decision", "reject", "reason", "listed")
+	give(asha, "decision", "reject", "reason", "listed", "notes", "It is him.")
+	wants(t, ravi.get(path), http.StatusOK, `data-notes="optional"`, `Notes <span class="optional">(optional)</span>`, "the notes of the proposal are kept")
 	wants(t, ravi.get(path), http.StatusOK, "Rejection proposed", `<b>Is on the list</b>`, "Reason: \u2068Is on the list\u2069")
 	give(ravi, "decision", "reject")
 	wants(t, ravi.get(path), http.StatusOK, "Verdicts so far", `<b>Is on the list</b>`, "Confirmed a proposal of \u2068asha\u2069")

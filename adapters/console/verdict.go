@@ -158,6 +158,9 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 		if proposal.Decision == verification.DecisionReject && p.Proposal.Reason == "" && proposal.Notes == "" {
 			p.Proposal.Reason = s.say("verdict.noreason")
 		}
+		if strings.TrimSpace(proposal.Notes) != "" { // a confirmation keeps them
+			p.NotesFor, p.NotesRule = verification.NotesOptional, s.say("verdict.notes."+string(verification.NotesOptional))
+		}
 		p.Proposed, p.Own, p.Doubt = proposal.Decision, proposal.Person().Is(s.Person()), proposal.Person().MayBe(s.Person())
 	}
 	p.MayApprove = !p.Own && !p.Doubt && p.Proposed != verification.DecisionReject

@@ -567,8 +567,13 @@ func TestARefusedCustomerReadsTheReason(t *testing.T) {
 				t.Errorf("%s: the page has %q: %t, want %t", c.name, text, not, !not)
 			}
 		}
-		if strings.Contains(page.body, "sign good") && c.has[0] == shown {
-			t.Errorf("%s: a refused customer sees a tick", c.name)
+		if c.has[0] == shown && c.onReject == "refused" {
+			wants(t, page, http.StatusOK, "We have reviewed your answers", "<p>You can close this page.</p>")
+			for _, untrue := range []string{"sign good", "you are done", "nothing more to do"} {
+				if strings.Contains(page.body, untrue) {
+					t.Errorf("%s: a refused customer sees %q", c.name, untrue)
+				}
+			}
 		}
 		if j.language = "hi"; c.has[0] == shown {
 			wants(t, j.get(), http.StatusOK, "फ़ोटो धुंधली है।")

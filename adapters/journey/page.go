@@ -307,7 +307,13 @@ func endPage(v visitor, j engine.Journey) page {
 	}
 	p.Reference = j.Run.ReferenceID
 	p.Words = j.EndTextIn.In(v.Lang(), j.EndText)
-	if p.Rejected = j.RejectTextIn.In(v.Lang(), j.RejectText); p.Words != "" || p.Rejected != "" {
+	if p.Rejected = j.RejectTextIn.In(v.Lang(), j.RejectText); p.Rejected != "" { // it may say what to do
+		p.Closing = "end.close.rejected"
+		if p.Title == "done.title" {
+			p.Title = "done.title.rejected"
+		}
+	}
+	if p.Words != "" || p.Rejected != "" {
 		p.Tone = web.Neutral // the text may say no
 		if p.Icon == "tick" {
 			p.Icon = "info"
