@@ -31,7 +31,7 @@ func statement(t *testing.T, password string) string {
 func TestARefusalSaysWhatToDo(t *testing.T) {
 	for lang, says := range map[string]struct{ phone, number, file string }{
 		"en": {
-			"Please write “Phone” as a phone number with its country or area code, such as +91 98765 43210. Leave out words, an extension and a second number.",
+			"Please write “Phone” as a phone number with its country or area code, such as +91\u00a098765\u00a043210. Leave out words, an extension and a second number.",
 			"People read this number in two ways. Please write 1250 or 1.25.",
 			"This PDF has a password: send it without. You can open it and print or save it as a new PDF.",
 		},
