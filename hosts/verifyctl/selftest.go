@@ -124,7 +124,7 @@ func (c screeningTest) print(s *session, result testJSON) error {
 		line += fmt.Sprintf("; a search took %.1f ms (p99 %.1f ms)", result.P50, result.P99)
 	}
 	if result.OnlyExact > 0 {
-		line += fmt.Sprintf("; the index of similar names has no part in %d of them", result.OnlyExact)
+		line += fmt.Sprintf("; found only as they are written: %d", result.OnlyExact)
 	}
 	s.note(line)
 	return nil
