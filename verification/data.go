@@ -132,17 +132,39 @@ func (d Data) with(name string, value any) Data {
 	return fmt.Appendf(d[:len(d)-1:len(d)-1], `,%q:%s}`, name, raw)
 }
 
-// replaced returns the object with other texts in some of its fields.
+// replaced returns the object with other texts in some of its fields. The order of the fields
+// stays.
 func (d Data) replaced(texts map[string]string) Data {
-	values := d.Map()
-	for name, text := range texts {
-		values[name] = text
+	return d.edited(func(name string, value []byte) []byte {
+		if text, ok := texts[name]; ok {
+			value = jsonOf(text)
+		}
+		return value
+	})
+}
+
+// edited returns the object with other values, and then with more fields, each with its name
+// and its value as JSON. A field without a value is left out.
+func (d Data) edited(edit func(name string, value []byte) []byte, more ...[2]string) Data {
+	var fields []string
+	d.eachField(func(name, value []byte) {
+		if value = edit(string(name), value); value != nil {
+			fields = append(fields, string(jsonOf(string(name)))+":"+string(value))
+		}
+	})
+	for _, field := range more {
+		fields = append(fields, string(jsonOf(field[0]))+":"+field[1])
 	}
-	replaced, err := NewData(values)
+	return Data("{" + strings.Join(fields, ",") + "}")
+}
+
+// jsonOf returns a text, or a list of texts, as JSON, as NewData writes it.
+func jsonOf(v any) []byte {
+	raw, err := plainJSON(v)
 	if err != nil {
-		return d // valid data with other texts always encodes
+		return []byte("null") // texts always encode
 	}
-	return replaced
+	return raw
 }
 
 // checkJSON returns why a JSON text cannot be stored; empty if it can. It checks

@@ -3,7 +3,6 @@
 package verification
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -160,25 +159,12 @@ func stepOf(path string) (NodeID, bool) {
 
 // differing returns the data with the facts that differ.
 func (d Data) differing(facts []string) Data {
-	var fields []string
-	add := func(name string, value []byte) {
-		key, err := plainJSON(name)
-		if err == nil { // texts always encode
-			fields = append(fields, string(key)+":"+string(value))
+	return d.edited(func(name string, value []byte) []byte {
+		if name == fieldAnalysis || name == fieldDiffers {
+			return nil
 		}
-	}
-	d.eachField(func(name, value []byte) {
-		if n := string(name); n != fieldAnalysis && n != fieldDiffers {
-			add(n, value)
-		}
-	})
-	list, err := json.Marshal(facts)
-	if err != nil {
-		return d // texts always encode
-	}
-	add(fieldAnalysis, []byte("false"))
-	add(fieldDiffers, list)
-	return Data("{" + strings.Join(fields, ",") + "}")
+		return value
+	}, [2]string{fieldAnalysis, "false"}, [2]string{fieldDiffers, string(jsonOf(facts))})
 }
 
 // difference checks what a comparison says about differences.
