@@ -116,7 +116,8 @@ func (s session) matchBadge(m verification.HitMatch) web.Badge {
 	return b
 }
 
-// hitRows returns the facts of whom a check has screened beside those of an entry.
+// hitRows returns the facts of the person or company that a check has screened beside the facts
+// of an entry.
 func (s session) hitRows(asked verification.Data, about verification.Subject, h verification.Hit) (rows []hitRow) {
 	for _, row := range view.HitRows(asked, about, h, view.HitWords{
 		CountryCode: func(text string) string {

@@ -49,7 +49,7 @@ type Part struct {
 	Mark bool
 }
 
-// screened is whom a check has screened.
+// screened is the person or company that a check has screened.
 type screened struct {
 	name       string
 	birthDates []string
@@ -60,8 +60,8 @@ type screened struct {
 // maxScreened is how many countries and numbers of a person are shown.
 const maxScreened = 20
 
-// screenedOf returns whom a check has screened: as it was asked and, if that is whom the
-// run is about, as the run says.
+// screenedOf returns the person or company that a check has screened: as it was asked and, if
+// the run is about the same one, as the run says.
 func screenedOf(asked verification.Data, about verification.Subject, words HitWords) (who screened) {
 	values := asked.Map()
 	texts := func(keys ...string) (all []string) {
@@ -113,9 +113,9 @@ func textsOf(value any) (all []string) {
 	return all
 }
 
-// HitRows returns the facts of whom a check has screened beside the facts of an entry: as the
-// check was asked and, if that is whom the run is about, as the run says. A fact that neither
-// side has gets no row.
+// HitRows returns the facts of the person or company that a check has screened beside the facts
+// of an entry: as the check was asked and, if the run is about the same one, as the run says. A
+// fact that neither side has gets no row.
 func HitRows(asked verification.Data, about verification.Subject, h verification.Hit, words HitWords) (rows []HitRow) {
 	who := screenedOf(asked, about, words)
 	add := func(fact HitFact, customer, entry []Part) {

@@ -4,6 +4,7 @@ package screening
 
 import (
 	_ "embed"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -86,6 +87,17 @@ func (f *filler) seen() (all []Column) {
 func (f *filler) ignored(column, entry, value string) {
 	if value != "" {
 		f.ignoredIn(f.column(column, ""), entry, value)
+	}
+}
+
+// ignoredBut counts the values of all columns but those that are known.
+func (f *filler) ignoredBut(known map[string]bool, values map[string][]string, entry string) {
+	for _, column := range slices.Sorted(maps.Keys(values)) {
+		for _, value := range values[column] {
+			if !known[column] {
+				f.ignored(column, entry, value)
+			}
+		}
 	}
 }
 

@@ -228,13 +228,7 @@ func (r *cslRecord) entry(f *filler, number string) Entry {
 	if !e.Person && !e.Company {
 		return e
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.values)) {
-		for _, value := range r.values[name] {
-			if !known[name] {
-				f.ignored(name, e.ID, value)
-			}
-		}
-	}
+	f.ignoredBut(known, r.values, e.ID)
 	return e
 }
 

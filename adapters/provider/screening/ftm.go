@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
-	"slices"
 
 	"github.com/go-json-experiment/json"
 )
@@ -115,12 +113,6 @@ func (v *entity) entry(f *filler) Entry {
 	if !e.Person && !e.Company {
 		return e
 	}
-	for _, property := range slices.Sorted(maps.Keys(v.Properties)) {
-		for _, value := range v.Properties[property] {
-			if !known[property] {
-				f.ignored(property, e.ID, value)
-			}
-		}
-	}
+	f.ignoredBut(known, v.Properties, e.ID)
 	return e
 }
