@@ -48,9 +48,9 @@ type Compiler struct {
 	same    *agreement
 }
 
-// known is a compiled schema of declarations; nil if it is not valid.
+// known is a compiled schema; its root is nil if it is not valid.
 type known struct {
-	*jsonschema.Schema
+	schema
 	size int // bytes of its text
 }
 

@@ -50,19 +50,18 @@ func (c *Compiler) shapesOf(d verification.Declarations) *shapes {
 }
 
 // declared returns the compiled schema of declarations; nil if there is none or it is
-// not valid. All expressions of a definition use the same few.
+// not valid.
 func (c *Compiler) declared(text verification.Data) *jsonschema.Schema {
 	if len(text) == 0 {
 		return nil
 	}
 	found, ok := c.schemas.Get(string(text))
 	if !ok {
-		compiled, _ := c.Schema(text) // its error is reported for the schema itself
-		valid, _ := compiled.(schema)
-		found = known{valid.root, len(text)}
+		found.schema, _ = c.compileSchema(text) // its error is reported for the schema itself
+		found.size = len(text)
 		c.schemas.Put(string(text), found)
 	}
-	return found.Schema
+	return found.root
 }
 
 func (p *shapes) step(path string, d verification.StepDeclaration, data *jsonschema.Schema) *shape {

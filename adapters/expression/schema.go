@@ -23,13 +23,26 @@ type schema struct {
 
 // Schema compiles a JSON Schema of draft 2020-12. Formats are asserted, those of
 // schematext.Formats too. References to files and hosts, unsupported keywords and schemas
-// beyond the bounds are errors.
-func (c *Compiler) Schema(text verification.Data) (s verification.Schema, err error) {
+// beyond the bounds are errors. Workflows share the schemas of their providers, so a schema is
+// compiled once.
+func (c *Compiler) Schema(text verification.Data) (verification.Schema, error) {
+	if found, ok := c.schemas.Get(string(text)); ok && found.root != nil {
+		return found.schema, nil
+	}
+	s, err := c.compileSchema(text)
+	if err != nil {
+		return nil, err
+	}
+	c.schemas.Put(string(text), known{s, len(text)})
+	return s, nil
+}
+
+func (c *Compiler) compileSchema(text verification.Data) (s schema, err error) {
 	defer recovered(&err)
 	// Map bounds a json.Number, which the library expands to all its digits.
 	document := text.Map()
 	if err := new(schemaText).check("", document); err != nil {
-		return nil, err
+		return s, err
 	}
 	lib := jsonschema.NewCompiler()
 	lib.DefaultDraft(jsonschema.Draft2020)
@@ -39,11 +52,11 @@ func (c *Compiler) Schema(text verification.Data) (s verification.Schema, err er
 	}
 	lib.UseLoader(jsonschema.SchemeURLLoader{})
 	if err := lib.AddResource(schemaURL, document); err != nil {
-		return nil, fmt.Errorf("the schema cannot be read: %s", oneLine(err.Error()))
+		return s, fmt.Errorf("the schema cannot be read: %s", oneLine(err.Error()))
 	}
 	root, err := lib.Compile(schemaURL)
 	if err != nil {
-		return nil, schemaError(err, text)
+		return s, schemaError(err, text)
 	}
 	b := schemaBounds{document: document, known: map[*jsonschema.Schema]load{}}
 	most := weight{1, 1}
@@ -51,7 +64,7 @@ func (c *Compiler) Schema(text verification.Data) (s verification.Schema, err er
 		most = weight{max(most.work, w.work), max(most.scans, w.scans)}
 	}
 	if b.refused != nil {
-		return nil, b.refused
+		return s, b.refused
 	}
 	for s := range b.known {
 		guardUnique(s)

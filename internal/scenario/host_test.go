@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
@@ -154,12 +155,15 @@ func listen(t testing.TB, keys *token.Keys) *host {
 	return h
 }
 
+// expressions returns the compiler of all hosts: it keeps compiled schemas over their restarts.
+var expressions = sync.OnceValue(expression.New)
+
 // serve serves a store until stop is called. stop cancels work that does not end in time.
 func (h *host) serve(t testing.TB, store store.Store, documents verification.DocumentStore) (stop func(timeout time.Duration) error) {
 	t.Helper()
 	links := token.NewLinks(h.keys)
 	e, err := engine.New(engine.Ports{
-		Store: store, Providers: h.providers, Expressions: expression.New(), Links: links, Clock: h.clock,
+		Store: store, Providers: h.providers, Expressions: expressions(), Links: links, Clock: h.clock,
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() }, Printer: h.printer, Notifier: h.notifier,
 		Documents: documents, Sanitize: media.Sanitize,
 	}, engine.Options{PublicURL: h.url, StartWait: 50 * time.Millisecond, SearchKey: []byte(strings.Repeat("k", 32))})
