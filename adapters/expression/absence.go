@@ -1,0 +1,185 @@
+// Absences: which values an expression may miss, and what becomes of it without them.
+
+package expression
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/common/ast"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// foresee returns what may become of an expression if none of the conditions before it
+// holds.
+func foresee(a verification.Absence, before []*expression, e *expression) (p prospect, missing []ast.Expr) {
+	all := make([]*foresight, 0, len(before)+1)
+	counts, visits := map[string]int{}, 0
+	for _, e := range append(slices.Clone(before), e) {
+		f := newForesight(e, a)
+		f.counts = counts
+		f.of(e.tree.Expr())
+		f.counts, visits = nil, visits+f.visits
+		f.missing = nil
+		all = append(all, f)
+	}
+	var assumed []string
+	for text, n := range counts {
+		if n > 1 {
+			assumed = append(assumed, text)
+		}
+	}
+	slices.Sort(assumed)
+	assumed = assumed[:min(len(assumed), maxAssumed)]
+	for len(assumed) > 0 && visits<<len(assumed) > maxForesight {
+		assumed = assumed[:len(assumed)-1]
+	}
+	last := all[len(all)-1]
+	for n := range 1 << len(assumed) {
+		truths := make(map[string]bool, len(assumed))
+		for i, text := range assumed {
+			truths[text] = n>>i&1 == 1
+		}
+		reached := true
+		for _, f := range all[:len(all)-1] {
+			f.assumed = truths
+			reached = reached && f.of(f.tree.Expr())&isFalse != 0
+		}
+		if last.assumed = truths; reached {
+			p |= last.of(last.tree.Expr())
+			missing = append(missing, last.missing...)
+			last.missing = nil
+		}
+	}
+	slices.SortFunc(missing, func(x, y ast.Expr) int { return cmp.Compare(x.ID(), y.ID()) })
+	return p, slices.CompactFunc(missing, func(x, y ast.Expr) bool { return x.ID() == y.ID() })
+}
+
+// missingValue returns the value that a node reads, as it is written and as it may be missing.
+func (e *expression) missingValue(x ast.Expr) verification.MissingValue {
+	p := e.paths[x.ID()]
+	if x.Kind() == ast.CallKind && x.AsCall().IsMemberFunction() { // of value()
+		x = x.AsCall().Target()
+		p = e.paths[x.ID()]
+	}
+	m := verification.MissingValue{Value: p.String(), Optional: p.optional()}
+	for {
+		switch {
+		case x.Kind() == ast.SelectKind:
+			x = x.AsSelect().Operand()
+			continue
+		case x.Kind() == ast.CallKind && len(x.AsCall().Args()) > 0:
+			x = x.AsCall().Args()[0]
+			continue
+		}
+		break
+	}
+	if at, ok := e.tree.SourceInfo().GetOffsetRange(x.ID()); ok {
+		m.Character = int(at.Start) + 1
+	}
+	return m
+}
+
+// optional returns a path to data of a step, or to the input, as an expression writes it if the
+// data may be missing.
+func (p path) optional() string {
+	s := p.root
+	for i, k := range p.keys {
+		next := path{s, []key{k}}.String()
+		if rest := strings.TrimPrefix(next, s); i > 0 || p.root == nameInput {
+			next = s + rest[:1] + "?" + rest[1:]
+		}
+		s = next
+	}
+	return s
+}
+
+// absences returns the absences under which an expression may fail.
+func (e *expression) absences() (all []verification.Absence) {
+	seen := map[verification.Absence]bool{}
+	try := func(a verification.Absence) {
+		if seen[a] {
+			return
+		}
+		seen[a] = true
+		if p, _ := foresee(a, nil, e); p&fails != 0 {
+			all = append(all, a)
+		}
+	}
+	for _, read := range e.reads {
+		keys := read.path.keys
+		switch {
+		case read.path.root == nameInput && len(keys) > 0 && !keys[0].list:
+			try(verification.Absence{Field: keys[0].name})
+		case read.path.root != nameSteps || len(keys) < 2 || keys[1].name != "data":
+		default:
+			step := verification.NodeID(keys[0].name)
+			if try(verification.Absence{Step: step}); len(keys) > 2 && !keys[2].list {
+				try(verification.Absence{Step: step, Field: keys[2].name})
+				try(verification.Absence{Step: step, Field: keys[2].name, Passed: true})
+			}
+		}
+	}
+	return all
+}
+
+func (e *expression) readsStep(step verification.NodeID) bool {
+	return slices.ContainsFunc(e.reads, func(r read) bool {
+		if step == "" {
+			return r.path.root == nameInput
+		}
+		return r.path.root == nameSteps && len(r.path.keys) > 0 && r.path.keys[0].name == string(step)
+	})
+}
+
+// Reads reports whether the condition reads anything of a step, or of the input.
+func (c condition) Reads(step verification.NodeID) bool { return c.readsStep(step) }
+
+// Absences returns the absences under which the condition may fail.
+func (c condition) Absences() []verification.Absence { return c.absences() }
+
+// Foresee returns what may become of the condition under an absence.
+func (c condition) Foresee(a verification.Absence, before []verification.Condition) verification.Prospect {
+	var earlier []*expression
+	for _, b := range before {
+		if b, ok := b.(condition); ok {
+			earlier = append(earlier, b.expression)
+		}
+	}
+	p, missing := foresee(a, earlier, c.expression)
+	found := verification.Prospect{Holds: p&isTrue != 0, HoldsNot: p&isFalse != 0}
+	for _, x := range missing {
+		found.Missing = append(found.Missing, c.missingValue(x))
+	}
+	return found
+}
+
+// Absences returns the absences under which an expression of the template may fail.
+func (t template) Absences() (all []verification.Absence) {
+	each(t.root, func(f filled) { all = append(all, f.absences()...) })
+	return all
+}
+
+// Reads reports whether an expression of the template reads anything of a step, or of the
+// input.
+func (t template) Reads(step verification.NodeID) (reads bool) {
+	each(t.root, func(f filled) { reads = reads || f.readsStep(step) })
+	return reads
+}
+
+// Foresee returns what may become of the template under an absence.
+func (t template) Foresee(a verification.Absence, _ []verification.Condition) verification.Prospect {
+	found := verification.Prospect{Holds: true}
+	each(t.root, func(f filled) {
+		p, missing := foresee(a, nil, f.expression)
+		found.Holds = found.Holds && p != fails
+		for _, x := range missing {
+			m := f.missingValue(x)
+			m.Path, m.Character = f.path, f.at+m.Character-1
+			found.Missing = append(found.Missing, m)
+		}
+	})
+	return found
+}
