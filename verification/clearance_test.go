@@ -216,6 +216,9 @@ func TestARunRecordsWhoClearedItsHits(t *testing.T) {
 	if got := j.run.ClearedByOthers(); got != 1 {
 		t.Errorf("%d hits are cleared by others, want 1", got)
 	}
+	if got := j.run.Decision(); got != verification.DecisionReview {
+		t.Errorf("the decision is %q, want review: no decision clears the second hit", got)
+	}
 }
 
 func TestAReScreeningRecordsWhoClearedItsHits(t *testing.T) {

@@ -51,13 +51,11 @@ func (d *decision) result(c RecordResult) {
 		}
 		d.recordPending(c, n)
 	case OutcomePassed:
-		data := d.compared(c.Node, StepPassed, c.Data, n.Next)
-		d.add(ResultRecorded{Node: c.Node, Passed: true, Data: data, Screening: c.Screening.recorded(c)})
+		d.add(d.answered(c, StepPassed, n.Next))
 		d.goTo(n.Next)
 	case OutcomeFailed:
 		to, ok := route(n.OnFailed, n.Next)
-		data := d.compared(c.Node, StepFailed, c.Data, to)
-		d.add(ResultRecorded{Node: c.Node, Data: data, Screening: c.Screening.recorded(c)})
+		d.add(d.answered(c, StepFailed, to))
 		if ok {
 			d.goTo(to)
 			return
@@ -72,6 +70,17 @@ func (d *decision) result(c RecordResult) {
 			Cause: fmt.Sprintf("the provider returned the unknown outcome %q", c.Outcome),
 		})
 	}
+}
+
+// answered returns the fact of an answer, after which the run goes to another node. A hit that
+// the provider left out although no decision clears it flags the step.
+func (d *decision) answered(c RecordResult, status StepStatus, to NodeID) ResultRecorded {
+	f := ResultRecorded{Node: c.Node, Passed: status == StepPassed, Data: d.compared(c.Node, status, c.Data, to)}
+	unfounded := false
+	if f.Screening, unfounded = c.Screening.recorded(c); unfounded {
+		f.Data = f.Data.doubted()
+	}
+	return f
 }
 
 // recordPending records a pending result. It does not record one that equals the last,

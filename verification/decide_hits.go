@@ -46,12 +46,13 @@ func (d *decision) recordHits(c RecordHits) error {
 }
 
 // recorded returns what a run keeps of the result of a screening that left out the hits which
-// some of the decisions clear; nil if there is none.
-func (r *ScreeningResult) recorded(c RecordResult) *Screening {
+// some of the decisions clear; nil if there is none. more reports whether it left out others,
+// which are hits.
+func (r *ScreeningResult) recorded(c RecordResult) (s *Screening, more bool) {
 	if r == nil {
-		return nil
+		return nil, false
 	}
-	s := &Screening{List: clean(r.List), ListVersion: clean(r.ListVersion), Total: r.Total}
+	s = &Screening{List: clean(r.List), ListVersion: clean(r.ListVersion), Total: r.Total}
 	for _, h := range r.Hits {
 		s.Hits = append(s.Hits, h.cleaned())
 	}
@@ -60,7 +61,7 @@ func (r *ScreeningResult) recorded(c RecordResult) *Screening {
 	if s.Hits = append(s.Hits, unfounded...); len(s.Hits) > 0 {
 		s.Asked = c.Asked
 	}
-	return s
+	return s, len(unfounded) > 0
 }
 
 // cleaned returns the hit with texts that every store can keep.

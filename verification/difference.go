@@ -167,6 +167,16 @@ func (d Data) differing(facts []string) Data {
 	}, [2]string{fieldAnalysis, "false"}, [2]string{fieldDiffers, string(jsonOf(facts))})
 }
 
+// doubted returns the data with analysis_ok false.
+func (d Data) doubted() Data {
+	return d.edited(func(name string, value []byte) []byte {
+		if name == fieldAnalysis {
+			return nil
+		}
+		return value
+	}, [2]string{fieldAnalysis, "false"})
+}
+
 // difference checks what a comparison says about differences.
 func (v *validator) difference(at string, c Comparison) {
 	if rules := []OnDifference{DifferenceNote, DifferenceFlag}; c.OnDifference != "" && !slices.Contains(rules, c.OnDifference) {
