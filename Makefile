@@ -25,6 +25,23 @@ SERVICES := /adapters/postgres$$|/internal/(bench|bench/fill|browser|noisy|pgtes
 # The linker flags are those of go test without -o.
 KEEP = -o $(BUILD)/tests$(findstring -race,$(TESTFLAGS))/ -ldflags='-s -w'
 
+# Where the home folder cannot be written, caches are in .build; where there is no folder for
+# temporary files, it is in .build, too.
+writable = $(shell mkdir -p "$(1)" 2>/dev/null && test -w "$(1)" && echo yes)
+HERE    := $(CURDIR)/$(BUILD)
+CACHE   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)
+ifneq ($(call writable,$(CACHE)),yes)
+export XDG_CACHE_HOME   := $(HERE)/cache
+export npm_config_cache := $(HERE)/cache/npm
+endif
+ifneq ($(shell mkdir -p "$$($(GO) env GOMODCACHE)" 2>/dev/null && echo yes),yes)
+export GOMODCACHE := $(HERE)/modules
+endif
+ifneq ($(call writable,$(or $(TMPDIR),/tmp)),yes)
+export TMPDIR := $(HERE)/tmp
+TEMPORARY     := $(shell mkdir -p $(HERE)/tmp)
+endif
+
 # Our packages are compiled without inlining and debug information, which takes about half
 # of the time. Tests that build a host with go also read GOFLAGS, so that they use the same
 # packages. The packages are vetted by make vet, not once more with the tests.

@@ -12,6 +12,9 @@ import (
 
 const prefix = "verifyd-pgtest-"
 
+// The modes of access(2).
+const write, enter = 2, 1
+
 // folder is owned by the user that runs PostgreSQL. A locked file in it means that it is
 // in use.
 type folder struct {
@@ -100,7 +103,7 @@ func temporary(durable bool) (string, error) {
 		return os.TempDir(), nil
 	}
 	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
-		if open(dir) {
+		if open(dir) && syscall.Access(dir, write|enter) == nil {
 			return dir, nil
 		}
 	}

@@ -10,7 +10,6 @@ const memory = "/dev/shm"
 // hasMemory reports whether files can be written there, and at least 8 GiB are free: tests need up to 2.
 func hasMemory() bool {
 	const tmpfs = 0x01021994
-	const write, enter = 2, 1
 	var s syscall.Statfs_t
 	return syscall.Access(memory, write|enter) == nil && syscall.Statfs(memory, &s) == nil && s.Type == tmpfs && s.Bavail*uint64(s.Bsize) >= 8<<30
 }

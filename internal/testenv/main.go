@@ -25,7 +25,13 @@ func main() {
 	}
 }
 
+// opening is printed first, because the tests print little while they run.
+const opening = `All tests take about 10 minutes on two idle cores, and 25 minutes with the race detector.
+First, what is missing is installed: Chromium (with apt as root, else from npm), PostgreSQL and the names (from npm).
+`
+
 func run(ctx context.Context, stdout io.Writer) error {
+	fmt.Fprint(stdout, opening)
 	var missing []error
 	for _, tool := range []struct {
 		name     string

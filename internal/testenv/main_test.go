@@ -14,7 +14,7 @@ func TestEachToolIsNamedInOneLine(t *testing.T) {
 	if err := run(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(strings.TrimPrefix(out.String(), opening), "\n"), "\n")
 	if len(lines) != 3 || !strings.Contains(lines[0], "Chrom") || !strings.Contains(lines[1], "PostgreSQL) ") || !strings.Contains(lines[2], "locales") {
 		t.Errorf("it prints %q, want a line about Chromium, one about PostgreSQL and one about the names", lines)
 	}

@@ -12,8 +12,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -27,6 +29,11 @@ func main() {
 // run runs go test; the error says which packages failed.
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	fmt.Fprintln(stdout, "Compiling. A line for each package follows when its tests end.")
+	unlock, err := ownFolder(args)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	c := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
 	c.Stderr = os.Stderr
 	events, err := c.StdoutPipe()
@@ -42,6 +49,39 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return fmt.Errorf("go test: %w; failed after %.0fs: %s", err, time.Since(start).Seconds(), strings.Join(failed, ", "))
 	}
 	return nil
+}
+
+// maxRuns bounds the runs of the tests in one checkout at the same time.
+const maxRuns = 8
+
+// ownFolder locks the folder of the test binaries, the value of -o in args, until unlock is
+// called. If another run has locked it, ownFolder changes the value to a folder beside it.
+func ownFolder(args []string) (unlock func(), err error) {
+	at := slices.Index(args, "-o") + 1
+	if at == 0 || at == len(args) {
+		return func() {}, nil
+	}
+	folder := strings.TrimSuffix(args[at], "/")
+	for n := 1; n <= maxRuns; n++ {
+		if n > 1 {
+			args[at] = fmt.Sprintf("%s-%d/", folder, n)
+		}
+		if err := os.MkdirAll(args[at], 0o750); err != nil {
+			return nil, err
+		}
+		f, err := os.OpenFile(filepath.Join(args[at], ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = f.Close() }, nil
+		}
+		if _ = f.Close(); !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
+		}
+	}
+	return nil, fmt.Errorf("%d runs of the tests have locked %s and the folders beside it: wait until one ends", maxRuns, folder)
 }
 
 // event is a line that go test -json prints; see go doc test2json.

@@ -78,3 +78,27 @@ func TestFailuresOfGoTestAreComplete(t *testing.T) {
 		t.Log(got.String())
 	}
 }
+
+func TestTwoRunsInOneCheckoutHaveTheirOwnBinaries(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "tests")
+	run := func() (string, func()) {
+		args := []string{"-v", "-o", folder + "/", "./..."}
+		unlock, err := ownFolder(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return args[2], unlock
+	}
+	first, endFirst := run()
+	second, endSecond := run()
+	if first != folder+"/" || second != folder+"-2/" {
+		t.Errorf("the runs use %s and %s, want %s/ and %[3]s-2/", first, second, folder)
+	}
+	endFirst()
+	endSecond()
+	if again, end := run(); again != first {
+		t.Errorf("a later run uses %s, want %s", again, first)
+	} else {
+		end()
+	}
+}

@@ -156,7 +156,6 @@ func TestOnlyItsUserCanReadADataFolder(t *testing.T) {
 // refusal returns the problem because of which a host does not start.
 func refusal(t *testing.T, vars map[string]string) string {
 	t.Helper()
-	vars["VERIFYD_ADDR"], vars["VERIFYD_ADMIN_ADDR"] = "127.0.0.1:0", "127.0.0.1:0"
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := server.Run(ctx, []string{"serve"}, env(vars), io.Discard, io.Discard); err != nil {

@@ -58,10 +58,10 @@ func (q *syncBuffer) String() string {
 	return q.b.String()
 }
 
-// env is an environment as os.Environ has it. A host is in memory unless the environment
-// names another store.
+// env is an environment as os.Environ has it. A host is on free ports, because the default ports
+// may be taken, and in memory unless the environment names another store.
 func env(pairs map[string]string) []string {
-	var environ []string
+	environ := []string{"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0"} // the last value of a name counts
 	if pairs["VERIFYD_DATABASE_URL"] == "" && pairs["VERIFYD_DATA_DIR"] == "" {
 		environ = append(environ, "VERIFYD_MEMORY=true")
 	}
@@ -74,15 +74,11 @@ func env(pairs map[string]string) []string {
 // serveHost starts a host on free ports and waits for its ready line.
 func serveHost(t *testing.T, vars map[string]string, options ...server.Option) *served {
 	t.Helper()
-	all := map[string]string{"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0"}
-	for name, value := range vars {
-		all[name] = value
-	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	read, write := io.Pipe()
 	s := &served{t: t, stop: stop, ended: make(chan error, 1), stderr: &syncBuffer{}}
 	go func() {
-		s.ended <- server.Run(ctx, []string{"serve"}, env(all), write, s.stderr, options...)
+		s.ended <- server.Run(ctx, []string{"serve"}, env(vars), write, s.stderr, options...)
 		_ = write.Close()
 	}()
 	line, err := bufio.NewReader(read).ReadString('\n')

@@ -114,7 +114,7 @@ func TestAWrongAdditionStopsTheStart(t *testing.T) {
 			"--blob-dir (VERIFYD_BLOB_DIR): must not be given: the program has its own document store",
 		},
 	} {
-		vars := map[string]string{"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0"}
+		vars := map[string]string{}
 		for name, value := range tc.vars {
 			vars[name] = value
 		}

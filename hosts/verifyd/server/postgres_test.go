@@ -114,7 +114,7 @@ func TestHostsThatStartTogetherMigrateOnce(t *testing.T) {
 }
 
 func TestAnOlderSchemaIsRefusedWhenItMayNotBeMigrated(t *testing.T) {
-	vars := onPostgres(pgtest.Empty(t), "VERIFYD_ADDR", "127.0.0.1:0", "VERIFYD_ADMIN_ADDR", "127.0.0.1:0", "VERIFYD_MIGRATE", "never")
+	vars := onPostgres(pgtest.Empty(t), "VERIFYD_MIGRATE", "never")
 	err := server.Run(t.Context(), nil, env(vars), io.Discard, io.Discard)
 	if err == nil || !strings.HasPrefix(err.Error(), "--database-url ") || strings.Count(err.Error(), "\n") != strings.Count(err.Error(), "\nwarning: ") ||
 		!strings.Contains(err.Error(), "verifyctl migrate up") {

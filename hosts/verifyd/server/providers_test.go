@@ -146,7 +146,7 @@ func TestBadProvidersAreReportedLineByLineAtStart(t *testing.T) {
 	text = strings.Replace(text, "  registry:", "  sandbox_2: {type: rest, base_url: \"https://a.example\", request: {path: /}, response: {passed: \"true\"}}\n  registry:", 1)
 	file := bootstrapFile(t, text)
 	err := server.Run(t.Context(), []string{"serve"}, env(map[string]string{
-		"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0", "VERIFYD_BOOTSTRAP": file, "VERIFYD_SECRET_HOOK": "x",
+		"VERIFYD_BOOTSTRAP": file, "VERIFYD_SECRET_HOOK": "x",
 	}), io.Discard, io.Discard)
 	if err == nil {
 		t.Fatal("the host started")
@@ -171,7 +171,7 @@ func TestBadProvidersAreReportedLineByLineAtStart(t *testing.T) {
 
 func TestAFolderOfSecretsThatDoesNotExistStopsTheStart(t *testing.T) {
 	err := server.Run(t.Context(), []string{"serve"}, env(map[string]string{
-		"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0", "VERIFYD_SECRETS_DIR": "/nowhere/at/all",
+		"VERIFYD_SECRETS_DIR": "/nowhere/at/all",
 	}), io.Discard, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "--secrets-dir (VERIFYD_SECRETS_DIR): /nowhere/at/all is not a folder") {
 		t.Errorf("error = %v, want the setting and the folder", err)

@@ -64,7 +64,7 @@ func TestAWrongSettingStopsTheStartAndIsNamed(t *testing.T) {
 		"VERIFYD_LOG_LEVEL":              "loud",
 		"VERIFYD_LOG_FORMAT":             "xml",
 	} {
-		vars := map[string]string{"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0", name: value}
+		vars := map[string]string{name: value}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		err := server.Run(ctx, []string{"serve"}, env(vars), io.Discard, io.Discard)
 		cancel()
@@ -258,7 +258,7 @@ func TestABootstrapFileIsAppliedOrRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := server.Run(t.Context(), nil, env(map[string]string{
-		"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0", "VERIFYD_BOOTSTRAP": path,
+		"VERIFYD_BOOTSTRAP": path,
 	}), io.Discard, io.Discard)
 	if want := path + ":6:"; err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), `there is no provider "nobody"`) {
 		t.Errorf("bad bootstrap = %v, want it to name %s and the provider", err, want)
@@ -338,7 +338,7 @@ func TestTheSettingsOfASignInBelongTogether(t *testing.T) {
 		{map[string]string{"ROLES": "a=viewer,b"}, `--oidc-roles (VERIFYD_OIDC_ROLES): "b" is not VALUE=ROLE`},
 		{map[string]string{"ROLES": "CN=staff=boss"}, `--oidc-roles (VERIFYD_OIDC_ROLES): role: there is no role "boss" (supported: viewer, reviewer, admin)`},
 	} {
-		vars := map[string]string{"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0"}
+		vars := map[string]string{}
 		for name, value := range tt.vars {
 			vars["VERIFYD_OIDC_"+name] = value
 		}
