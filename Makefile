@@ -34,7 +34,9 @@ ifneq ($(call writable,$(CACHE)),yes)
 export XDG_CACHE_HOME   := $(HERE)/cache
 export npm_config_cache := $(HERE)/cache/npm
 endif
-ifneq ($(shell mkdir -p "$$($(GO) env GOMODCACHE)" 2>/dev/null && echo yes),yes)
+MODULES := $(shell $(GO) env GOMODCACHE)
+ifneq ($(call writable,$(MODULES)),yes)
+export GOPROXY    := file://$(MODULES)/cache/download,$(shell $(GO) env GOPROXY)
 export GOMODCACHE := $(HERE)/modules
 endif
 ifneq ($(call writable,$(or $(TMPDIR),/tmp)),yes)
