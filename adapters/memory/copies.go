@@ -231,6 +231,25 @@ func (s *Store) ReplaceRun(ctx context.Context, state RunState) error {
 	return nil
 }
 
+// ExtendRun adds the next part of its history to a run that ReplaceRun has added with an encoded
+// history. from is the number of events before the part.
+func (s *Store) ExtendRun(ctx context.Context, ref verification.RunRef, from int, part History) error {
+	d, err := s.runs.get(ctx, ref.Tenant, "run")
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := d.runs[ref.Run]
+	if r == nil || r.history.encoded == nil || r.history.n != from {
+		return fmt.Errorf("the history of run %s does not have the %d events before it", ref.Run, from)
+	}
+	d.changes(r)
+	r.history = r.history.join(part)
+	s.kept.Add(int64(part.size))
+	return nil
+}
+
 // replace replaces the work of a run.
 func (q *queue) replace(r *record, work []store.WorkRecord, known bool) {
 	q.mu.Lock()
@@ -270,6 +289,18 @@ func (s *Store) saveWorkflowRecord(ctx context.Context, r store.WorkflowRecord) 
 		}
 		rows[key] = &workflow{r.Workflow, r.Versions}
 		newest.Set(rows[key])
+		return nil
+	})
+}
+
+// ExtendWorkflow adds versions to a workflow that has from versions.
+func (s *Store) ExtendWorkflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID, from int, versions []verification.Version) error {
+	return s.workflows.change(ctx, func(rows map[workflowKey]*workflow) error {
+		w := rows[workflowKey{t, id}]
+		if w == nil || len(w.versions) != from {
+			return fmt.Errorf("the workflow %s does not have the %d versions before them", id, from)
+		}
+		w.versions = append(slices.Clip(w.versions), versions...)
 		return nil
 	})
 }

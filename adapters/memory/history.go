@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
@@ -12,9 +13,15 @@ import (
 // that a store with many runs is restored fast and is small.
 type History struct {
 	events  []verification.Event // only appended to, so that slices of it stay valid
-	encoded []byte               // in place of events
+	encoded []encodedEvents      // in place of events, in their order
 	n       int
 	size    int // in memory, in bytes
+}
+
+// encodedEvents are n events that verification.EncodeEvents has encoded.
+type encodedEvents struct {
+	raw []byte
+	n   int
 }
 
 // NewHistory returns the history with these events.
@@ -24,26 +31,77 @@ func NewHistory(events []verification.Event) History {
 
 // EncodedHistory returns the history of n events that verification.EncodeEvents has encoded. It
 // keeps raw.
-func EncodedHistory(raw []byte, n int) History { return History{encoded: raw, n: n, size: len(raw)} }
+func EncodedHistory(raw []byte, n int) History {
+	return History{encoded: []encodedEvents{{raw, n}}, n: n, size: len(raw)}
+}
 
 // Len returns the number of events.
 func (h History) Len() int { return h.n }
 
 // Events returns the events. Callers must not modify them. Events returns an error if this
 // build does not know one of them.
-func (h History) Events() ([]verification.Event, error) {
-	if h.encoded != nil {
-		return verification.DecodeEvents(h.encoded)
+func (h History) Events() (events []verification.Event, err error) {
+	if h.encoded == nil {
+		return slices.Clip(h.events), nil
 	}
-	return slices.Clip(h.events), nil
+	for _, part := range h.encoded {
+		decoded, err := verification.DecodeEvents(part.raw)
+		if err != nil {
+			return nil, err
+		}
+		if len(h.encoded) == 1 {
+			return decoded, nil
+		}
+		events = append(events, decoded...)
+	}
+	return events, nil
 }
 
-// Encode returns the events as verification.EncodeEvents encodes them.
+// Encode returns the events of a part as verification.EncodeEvents encodes them.
 func (h History) Encode() ([]byte, error) {
-	if h.encoded != nil {
-		return h.encoded, nil
+	if len(h.encoded) == 1 {
+		return h.encoded[0].raw, nil
 	}
-	return verification.EncodeEvents(h.events)
+	events, err := h.Events()
+	if err != nil {
+		return nil, err
+	}
+	return verification.EncodeEvents(events)
+}
+
+// Parts returns the history in parts that need at most so many bytes of memory, unless one event
+// needs more. A part of a history that was restored is what was given to EncodedHistory.
+func (h History) Parts(bytes int) iter.Seq[History] {
+	return func(yield func(History) bool) {
+		if h.size <= bytes {
+			yield(h)
+			return
+		}
+		for _, part := range h.encoded {
+			if !yield(EncodedHistory(part.raw, part.n)) {
+				return
+			}
+		}
+		from, used := 0, 0
+		for i := range h.events {
+			one := size(h.events[i : i+1])
+			if i > from && used+one > bytes {
+				if !yield(NewHistory(h.events[from:i])) {
+					return
+				}
+				from, used = i, 0
+			}
+			used += one
+		}
+		if from < len(h.events) {
+			yield(NewHistory(h.events[from:]))
+		}
+	}
+}
+
+// join returns the history with the part that follows. Both are encoded.
+func (h History) join(next History) History {
+	return History{encoded: append(slices.Clip(h.encoded), next.encoded...), n: h.n + next.n, size: h.size + next.size}
 }
 
 // add adds events. No more follow the last ones.

@@ -34,26 +34,28 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) iter.Seq2[st
 	}
 }
 
-// SaveRecords implements store.CopyStore. The journal has a record for each of them.
+// SaveRecords implements store.CopyStore. The journal has a record for each of them, and more
+// for a large one.
 func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
 	var last *group
 	for _, r := range records {
-		saved, err := newRecordSaved(r)
-		if err != nil {
-			return err
-		}
-		payload, err := encode(saved)
-		if err != nil {
-			return err
-		}
-		last, _, err = s.changed(func() (kind, []byte, error) {
-			if err := saved.apply(ctx, s.memory); err != nil {
-				return 0, nil, err
+		for e, err := range entriesOf(r, s.partBytes) {
+			if err != nil {
+				return err
 			}
-			return kindRecord, payload, nil
-		}, false)
-		if err != nil {
-			return err
+			payload, err := encode(e.record)
+			if err != nil {
+				return err
+			}
+			last, _, err = s.changed(func() (kind, []byte, error) {
+				if err := e.record.apply(ctx, s.memory); err != nil {
+					return 0, nil, err
+				}
+				return e.kind, payload, nil
+			}, false)
+			if err != nil {
+				return err
+			}
 		}
 	}
 	if last == nil {
@@ -75,6 +77,7 @@ func (s *Store) SetUnfinishedCopy(ctx context.Context, source string) error {
 
 // recordSaved is a record of a store. One of its fields is set.
 type recordSaved struct {
+	Rest           int                         `json:"rest"` // versions in the records that follow
 	Tenant         *verification.Tenant        `json:"tenant"`
 	Account        *verification.Account       `json:"account"`
 	Workflow       *store.WorkflowRecord       `json:"workflow"`
@@ -93,9 +96,10 @@ type runSaved struct {
 	Claim    verification.Claim          `json:"claim"`
 	Keys     []store.SearchKey           `json:"keys"`
 	Screened []verification.ScreenedList `json:"screened"`
-	Length   int                         `json:"length"` // of the history
+	Length   int                         `json:"length"` // of Events
 	Events   history                     `json:"events"`
 	Work     []store.WorkRecord          `json:"work"`
+	Rest     int                         `json:"rest"` // events in the records that follow
 }
 
 // history has the JSON of its events, which is decoded when a run is read.
@@ -121,16 +125,21 @@ func (h *history) UnmarshalJSONFrom(from *jsontext.Decoder) error {
 	return err
 }
 
+// of returns the history, which has n events.
+func (h history) of(n int) memory.History {
+	if h.raw != nil {
+		return memory.EncodedHistory(h.raw, n)
+	}
+	return h.History
+}
+
 func newRunSaved(r memory.RunState) *runSaved {
-	return &runSaved{r.Ref.Run, r.Ref.Tenant, r.Summary, r.Claim, r.Keys, r.Screened, r.History.Len(), history{History: r.History}, r.Work}
+	return &runSaved{r.Ref.Run, r.Ref.Tenant, r.Summary, r.Claim, r.Keys, r.Screened, r.History.Len(), history{History: r.History}, r.Work, 0}
 }
 
 func (r runSaved) state() memory.RunState {
-	if r.Events.raw != nil {
-		r.Events.History = memory.EncodedHistory(r.Events.raw, r.Length)
-	}
 	ref := verification.RunRef{Tenant: r.Tenant, Run: r.Run}
-	return memory.RunState{Ref: ref, Summary: r.Summary, Claim: r.Claim, Keys: r.Keys, Screened: r.Screened, History: r.Events.History, Work: r.Work}
+	return memory.RunState{Ref: ref, Summary: r.Summary, Claim: r.Claim, Keys: r.Keys, Screened: r.Screened, History: r.Events.of(r.Length), Work: r.Work}
 }
 
 func newRecordSaved(r store.Record) (saved recordSaved, err error) {
@@ -141,10 +150,8 @@ func newRecordSaved(r store.Record) (saved recordSaved, err error) {
 		saved.Account = &r.Account
 	case store.WorkflowRecord:
 		saved.Workflow = &r
-	case store.RunRecord:
-		saved.Run = newRunSaved(memory.RunState{
-			Ref: r.Run, Summary: r.Summary, Claim: r.Claim, Keys: r.Keys, Screened: r.Screened, History: memory.NewHistory(r.Events), Work: r.Work,
-		})
+	case store.RunRecord: // see entriesOf
+		saved.Run = newRunSaved(runState(r))
 	case store.MeasureRecord:
 		saved.Measure = &r
 	case store.IdempotencyKeyRecord:

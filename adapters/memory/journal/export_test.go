@@ -25,6 +25,9 @@ func FolderDisk(dir string) (Disk, error) {
 // Memory returns the memory store, whose reads do not wait.
 func (s *Store) Memory() *memory.Store { return s.memory }
 
+// CutParts sets how much memory the events in one record need.
+func (s *Store) CutParts(bytes int) { s.partBytes = bytes }
+
 // SegmentName returns the name of the file of a segment.
 func SegmentName(segment int) string { return segmentName(segment) }
 
@@ -59,7 +62,7 @@ func AppendFrame(group []byte, k, version byte, payload string) []byte {
 
 // Kinds returns the kinds of records.
 func Kinds() (all []string) {
-	for k := kindBegun; k <= kindComplete; k++ {
+	for k := kindBegun; k <= kindRest; k++ {
 		all = append(all, k.String())
 	}
 	return all

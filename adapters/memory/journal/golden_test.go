@@ -32,6 +32,10 @@ func TestGoldenJournalsAreReadForEver(t *testing.T) {
 		"v1":          {calls: callsOfV1},
 		"v1-snapshot": {calls: callsOfV1},
 		"v1-copy":     {calls: callsOfV1, write: copyOfV1},
+		"v1-parts-snapshot": {calls: callsOfV1, write: func(ctx context.Context, s *journal.Store) error {
+			s.CutParts(100)
+			return callsOfV1(ctx, s)
+		}},
 	} {
 		stored := filepath.Join("testdata", name)
 		if _, err := os.Stat(stored); errors.Is(err, fs.ErrNotExist) && os.Getenv(golden.Env) == "1" {

@@ -80,6 +80,7 @@ type Store struct {
 	root      *os.Root
 	opened    []io.Closer // the lock and the folder
 	found     Recovery
+	partBytes int // of a history in one record
 }
 
 // Recovery is what Open found in the folder.
@@ -170,7 +171,7 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	if err := out.begin(r.next); err != nil {
 		return nil, err
 	}
-	s := &Store{memory: r.memory, writer: newWriter(out, o.Fail), log: o.Log, snapshots: make(chan struct{}, 1), found: r.found}
+	s := &Store{memory: r.memory, writer: newWriter(out, o.Fail), log: o.Log, snapshots: make(chan struct{}, 1), found: r.found, partBytes: defaultPartBytes}
 	s.closing, s.close = context.WithCancel(context.WithoutCancel(ctx))
 	s.writer.tail, s.writer.limit, s.writer.dueAt = r.tail, o.SnapshotBytes, max(o.SnapshotBytes, r.snapshotSize/2)
 	s.writer.checkTailLocked()

@@ -38,6 +38,7 @@ const (
 	kindCopy        kind = 14
 	kindSnapshot    kind = 15 // the first record of each snapshot
 	kindComplete    kind = 16 // the last record of each snapshot
+	kindRest        kind = 17 // in copies and snapshots
 )
 
 // currentVersion is the version of the records that this build writes. A kind whose JSON
@@ -79,6 +80,8 @@ func (k kind) String() string {
 		return "record"
 	case kindCopy:
 		return "copy"
+	case kindRest:
+		return "rest of a record"
 	}
 	return fmt.Sprintf("unknown kind %d", byte(k))
 }
@@ -93,7 +96,7 @@ func encode(r record) ([]byte, error) {
 	raw, err := json.Marshal(r, json.OmitZeroStructFields(true), jsonv1.OmitEmptyWithLegacySemantics(true),
 		json.Deterministic(true), jsontext.PreserveRawStrings(true))
 	if err == nil && len(raw) >= maxPayload {
-		err = errors.New("the record is too large")
+		err = verification.Invalid("change", fmt.Sprintf("needs %d bytes in the journal, and a record may have %d; send less at once", len(raw), maxPayload))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("encode a record of the journal: %w", err)
@@ -139,6 +142,8 @@ func decode(f frame) (record, error) {
 		return decodeAs[recordSaved](f.payload)
 	case kindCopy:
 		return decodeAs[copySet](f.payload)
+	case kindRest:
+		return decodeAs[restSaved](f.payload)
 	}
 	return nil, errors.New("this build does not know its kind")
 }

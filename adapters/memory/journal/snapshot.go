@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 
 	"github.com/verifyd/verifyd/adapters/memory"
 )
@@ -38,7 +39,7 @@ func (s *Store) Snapshot(ctx context.Context) error {
 	if g.err != nil {
 		return g.err
 	}
-	size, err := writeSnapshot(ctx, s.writer.out.disk, d, g.segment)
+	size, err := writeSnapshot(ctx, s.writer.out.disk, entries(d, s.partBytes), g.segment)
 	if err != nil {
 		return fmt.Errorf("write a snapshot of the journal: %w", err)
 	}
@@ -79,7 +80,7 @@ func (s *Store) snapshotWhenDue() {
 
 // writeSnapshot writes a snapshot that replaces the segments up to a number, and returns its
 // size. Once writeSnapshot has returned, the snapshot survives a loss of power.
-func writeSnapshot(ctx context.Context, d disk, of *memory.Dump, segment int) (size int64, err error) {
+func writeSnapshot(ctx context.Context, d disk, of iter.Seq2[entry, error], segment int) (size int64, err error) {
 	name := snapshotName(segment)
 	part := name + partSuffix
 	if err := d.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // of one that failed
@@ -103,7 +104,7 @@ func writeSnapshot(ctx context.Context, d disk, of *memory.Dump, segment int) (s
 }
 
 // writeEntries writes the records of a snapshot and syncs them.
-func writeEntries(ctx context.Context, out *synced, of *memory.Dump, segment int) error {
+func writeEntries(ctx context.Context, out *synced, of iter.Seq2[entry, error], segment int) error {
 	w := bufio.NewWriterSize(out, 64<<10)
 	var frame []byte
 	records := 0
@@ -120,7 +121,7 @@ func writeEntries(ctx context.Context, out *synced, of *memory.Dump, segment int
 	if err := write(entry{kindSnapshot, snapshotBegun{segment}}); err != nil {
 		return err
 	}
-	for e, err := range entries(of) {
+	for e, err := range of {
 		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}

@@ -17,20 +17,23 @@ type entry struct {
 }
 
 // entries returns the records of a snapshot without the first and the last.
-func entries(d *memory.Dump) iter.Seq2[entry, error] {
+func entries(d *memory.Dump, partBytes int) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		if d.Source() != "" && !yield(entry{kindCopy, copySet{d.Source()}}, nil) {
 			return
 		}
 		for r := range d.Records() {
-			saved, err := newRecordSaved(r)
-			if !yield(entry{kindRecord, saved}, err) {
-				return
+			for e, err := range entriesOf(r, partBytes) {
+				if !yield(e, err) {
+					return
+				}
 			}
 		}
 		for r := range d.Runs() {
-			if !yield(entry{kindRecord, recordSaved{Run: newRunSaved(r)}}, nil) {
-				return
+			for e, err := range entriesOfRun(r, partBytes) {
+				if !yield(e, err) {
+					return
+				}
 			}
 		}
 	}
@@ -51,6 +54,7 @@ type completed struct {
 type order struct {
 	number   int
 	records  int // so far
+	whole    whole
 	complete bool
 }
 
@@ -59,6 +63,9 @@ func (o *order) next(r record) (restore bool, err error) {
 	o.records++
 	head, isHead := r.(snapshotBegun)
 	end, isEnd := r.(completed)
+	if err := o.whole.next(r); err != nil {
+		return false, err
+	}
 	switch {
 	case o.complete:
 		return false, errPosition
