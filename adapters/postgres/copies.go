@@ -21,8 +21,9 @@ import (
 var _ store.CopyStore = (*Store)(nil)
 
 const (
-	// maxRecords is how many records are read at once, and maxRunRecords how many runs.
-	maxRecords, maxRunRecords = 1000, 200
+	// maxRecords is how many records are read at once, and maxRunRecords how many runs, unless
+	// their histories together have more than maxRunBytes.
+	maxRecords, maxRunRecords, maxRunBytes = 1000, 200, 16 << 20
 )
 
 // recordPages reads records of one kind.
@@ -31,16 +32,19 @@ type recordPages[R any] struct {
 	limit   int               // of a page; 0 means maxRecords
 	key     func(row R) []any // the values of the columns
 	filter  string            // a condition; empty for none
-	records func(ctx context.Context, s *Store, rows []R) ([]store.Record, error)
+	records func(ctx context.Context, s *Store, rows []R) iter.Seq2[store.Record, error]
 }
 
 // each returns the function of a recordPages that converts each row.
-func each[R any](convert func(R) store.Record) func(context.Context, *Store, []R) ([]store.Record, error) {
-	return func(_ context.Context, _ *Store, rows []R) (all []store.Record, err error) {
-		for _, r := range rows {
-			all = append(all, convert(r))
+func each[R any](convert func(R) store.Record) func(context.Context, *Store, []R) iter.Seq2[store.Record, error] {
+	return func(_ context.Context, _ *Store, rows []R) iter.Seq2[store.Record, error] {
+		return func(yield func(store.Record, error) bool) {
+			for _, r := range rows {
+				if !yield(convert(r), nil) {
+					return
+				}
+			}
 		}
-		return all, nil
 	}
 }
 
@@ -61,16 +65,12 @@ func (p recordPages[R]) read(ctx context.Context, s *Store) iter.Seq2[store.Reco
 				q = q.Where(p.filter)
 			}
 			rows, err := selectAll(ctx, s.querier(), everyTenant, q.String(), func(r R) R { return r })
-			var all []store.Record
-			if err == nil {
-				all, err = p.records(ctx, s, rows)
-			}
 			if err != nil {
 				yield(nil, pgerror.Translate("read records", err))
 				return
 			}
-			for _, r := range all {
-				if !yield(r, nil) {
+			for r, err := range p.records(ctx, s, rows) {
+				if !yield(r, pgerror.Translate("read records", err)) || err != nil {
 					return
 				}
 			}
@@ -145,25 +145,30 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) iter.Seq2[st
 	}
 }
 
-// workflowRecords returns workflows with their versions.
-func workflowRecords(ctx context.Context, s *Store, rows []workflowRow) (all []store.Record, err error) {
-	for _, r := range rows {
-		versions, err := selectAll(ctx, s.querier(), everyTenant, s.db.NewSelect().Model((*versionRow)(nil)).
-			Where("tenant_id = ?", r.TenantID).Where("workflow_id = ?", r.ID).OrderExpr("number, hash").String(), func(v versionRow) versionRow { return v })
-		if err != nil {
-			return nil, err
-		}
-		record := store.WorkflowRecord{Tenant: r.TenantID, Workflow: r.workflow()}
-		for _, v := range versions {
-			version := verification.Version{Hash: v.Hash, Number: v.Number, CreatedAt: v.CreatedAt.UTC()}
-			if err := json.Unmarshal([]byte(v.Definition), &version.Definition); err != nil {
-				return nil, err
+// workflowRecords yields workflows with their versions.
+func workflowRecords(ctx context.Context, s *Store, rows []workflowRow) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		for _, r := range rows {
+			record, err := workflowRecord(ctx, s, r)
+			if !yield(record, err) || err != nil {
+				return
 			}
-			record.Versions = append(record.Versions, version)
 		}
-		all = append(all, record)
 	}
-	return all, nil
+}
+
+func workflowRecord(ctx context.Context, s *Store, r workflowRow) (store.WorkflowRecord, error) {
+	record := store.WorkflowRecord{Tenant: r.TenantID, Workflow: r.workflow()}
+	versions, err := selectAll(ctx, s.querier(), everyTenant, s.db.NewSelect().Model((*versionRow)(nil)).
+		Where("tenant_id = ?", r.TenantID).Where("workflow_id = ?", r.ID).OrderExpr("number, hash").String(), func(v versionRow) versionRow { return v })
+	for _, v := range versions {
+		version := verification.Version{Hash: v.Hash, Number: v.Number, CreatedAt: v.CreatedAt.UTC()}
+		if err := json.Unmarshal([]byte(v.Definition), &version.Definition); err != nil {
+			return record, err
+		}
+		record.Versions = append(record.Versions, version)
+	}
+	return record, err
 }
 
 // The rows of runs from $1, $2 up to $3, $4.
@@ -200,15 +205,64 @@ type copiedRow struct {
 	LeftAt     pgtype.Timestamptz
 }
 
-// runRecords returns runs with all that belongs to them, in one round trip.
-func runRecords(ctx context.Context, s *Store, rows []runRow) (all []store.Record, err error) {
-	if len(rows) == 0 {
-		return nil, nil
+// historySizes selects the bytes of the histories of runs.
+const historySizes = "SELECT run_id, sum(octet_length(events))::bigint AS bytes FROM verifyd.run_events" +
+	" WHERE (tenant_id, run_id) >= ($1, $2) AND (tenant_id, run_id) <= ($3, $4) GROUP BY tenant_id, run_id"
+
+// boundsOf returns the ids of the first and the last run.
+func boundsOf(rows []runRow) []any {
+	first, last := rows[0], rows[len(rows)-1]
+	return []any{string(first.TenantID), string(first.ID), string(last.TenantID), string(last.ID)}
+}
+
+// runRecords yields runs, with no more bytes of histories at once than maxRunBytes, or one run.
+func runRecords(ctx context.Context, s *Store, rows []runRow) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		sizes := map[verification.RunID]int64{}
+		if len(rows) > 0 {
+			err := s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
+				b.Queue(historySizes, boundsOf(rows)...).Query(func(found pgx.Rows) error {
+					var id verification.RunID
+					var bytes int64
+					_, err := pgx.ForEachRow(found, []any{&id, &bytes}, func() error {
+						sizes[id] = bytes
+						return nil
+					})
+					return err
+				})
+				return nil
+			})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		for len(rows) > 0 {
+			n, bytes := 1, sizes[rows[0].ID]
+			for n < len(rows) && bytes+sizes[rows[n].ID] <= maxRunBytes {
+				bytes += sizes[rows[n].ID]
+				n++
+			}
+			all, err := wholeRuns(ctx, s, rows[:n])
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, r := range all {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			rows = rows[n:]
+		}
 	}
+}
+
+// wholeRuns returns runs with all that belongs to them, in one round trip.
+func wholeRuns(ctx context.Context, s *Store, rows []runRow) (all []store.Record, err error) {
 	runs := make([]*store.RunRecord, 0, len(rows))
 	byRef := make(map[verification.RunRef]*store.RunRecord, len(rows))
-	first, last := rows[0], rows[len(rows)-1]
-	bounds := []any{string(first.TenantID), string(first.ID), string(last.TenantID), string(last.ID)}
+	bounds := boundsOf(rows)
 	err = s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
 		b.Queue(copiedRuns, bounds...).Query(func(rows pgx.Rows) error {
 			found, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[queueRow])

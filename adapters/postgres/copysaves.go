@@ -155,6 +155,8 @@ const (
 
 	removeCopiedRuns = "DELETE FROM verifyd.runs WHERE (tenant_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))"
 
+	insertPart = "INSERT INTO verifyd.run_events (tenant_id, run_id, seq, next_seq, events) VALUES ($1, $2, $3, $4, $5)"
+
 	insertScreened = `
 INSERT INTO verifyd.screened_runs (tenant_id, run_id, list, version) SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])`
 
@@ -178,28 +180,63 @@ func copiedTables() []string {
 func (s *Store) saveRunRecords(ctx context.Context, records []store.RunRecord) error {
 	var group []*pendingAppend
 	size, from := 0, 0
+	var rest []pendingAppend
 	for i, r := range records {
-		due := store.DueWork{}
-		for _, w := range r.Work {
-			due[w.WorkKey] = w.Due
-		}
-		p, err := newPendingAppend(r.Run.Tenant, r.Run.Run, 0, store.Commit{Events: r.Events, Summary: r.Summary, Work: due, Keys: r.Keys})
+		parts, err := copiedParts(r)
 		if err != nil {
 			return err
 		}
-		group = append(group, p)
-		if size += len(p.events); size < maxGroupBytes && len(group) < maxGroup && i < len(records)-1 {
+		group, rest = append(group, &parts[0]), append(rest, parts[1:]...)
+		for _, p := range parts {
+			size += len(p.events)
+		}
+		if size < maxGroupBytes && len(group) < maxGroup && i < len(records)-1 {
 			continue
 		}
-		if err := s.saveRunGroup(ctx, group, records[from:i+1]); err != nil {
+		if err := s.saveRunGroup(ctx, group, rest, records[from:i+1]); err != nil {
 			return err
 		}
-		group, size, from = nil, 0, i+1
+		group, rest, size, from = nil, nil, 0, i+1
 	}
 	return nil
 }
 
-func (s *Store) saveRunGroup(ctx context.Context, group []*pendingAppend, records []store.RunRecord) error {
+// copiedParts returns the appends that save a run: the first one, and one for each further part
+// of a long history, which is several rows as it was before.
+func copiedParts(r store.RunRecord) (parts []pendingAppend, err error) {
+	due := store.DueWork{}
+	for _, w := range r.Work {
+		due[w.WorkKey] = w.Due
+	}
+	add := func(from, to int) error {
+		c := store.Commit{Events: r.Events[from:to], Summary: r.Summary, Work: due, Keys: r.Keys}
+		p, err := newPendingAppend(r.Run.Tenant, r.Run.Run, from, c)
+		parts = append(parts, *p)
+		return err
+	}
+	if err := add(0, len(r.Events)); err != nil || len(parts[0].events) <= maxGroupBytes {
+		return parts, err
+	}
+	parts = nil
+	from, size := 0, 0
+	for i := range r.Events {
+		raw, err := verification.EncodeEvents(r.Events[i : i+1])
+		if err != nil {
+			return nil, err
+		}
+		if i > from && size+len(raw) > maxGroupBytes {
+			if err := add(from, i); err != nil {
+				return nil, err
+			}
+			from, size = i, 0
+		}
+		size += len(raw)
+	}
+	return parts, add(from, len(r.Events))
+}
+
+// saveRunGroup saves runs, and the rest of long histories.
+func (s *Store) saveRunGroup(ctx context.Context, group []*pendingAppend, rest []pendingAppend, records []store.RunRecord) error {
 	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	appended := make(map[verification.RunRef]bool, len(group))
@@ -219,6 +256,9 @@ func (s *Store) saveRunGroup(ctx context.Context, group []*pendingAppend, record
 			})
 			if err := queueAppends(q, b, sorted, appended); err != nil {
 				return err
+			}
+			for _, p := range rest {
+				b.Queue(insertPart, p.tenant, p.run, p.seq, p.nextSeq(), p.events)
 			}
 			queueRest(b, group, records)
 			return nil
