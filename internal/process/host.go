@@ -26,6 +26,8 @@ type HostOptions struct {
 	Env []string
 	// LogFolder is where the whole log is written; if empty, only its end is kept.
 	LogFolder string
+	// Stderr takes the log in place of Host.Log; nil for none.
+	Stderr *os.File
 	// MaxDataBytes is a hard limit of the memory that the host may allocate; the host
 	// crashes when it needs more. 0 means no limit.
 	MaxDataBytes int64
@@ -55,6 +57,9 @@ func StartHost(o HostOptions) (*Host, error) {
 	}, o.Env...)
 	out, printed := io.Pipe()
 	cmd.Stdout, cmd.Stderr = printed, log
+	if o.Stderr != nil {
+		cmd.Stderr = o.Stderr
+	}
 	h := &Host{Name: o.Name, Log: log}
 	if h.Process, err = Start(cmd); err != nil {
 		return nil, err

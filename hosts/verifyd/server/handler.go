@@ -25,12 +25,18 @@ import (
 func Handler(ctx context.Context, args []string, options ...Option) (handler http.Handler, wait func() error, err error) {
 	added := newAdditions(options)
 	added.mounted = true
-	h, err := newHost(ctx, args, os.Environ(), os.Stdout, os.Stderr, added)
+	stderr := newLines(os.Stderr)
+	h, err := newHost(ctx, args, os.Environ(), os.Stdout, stderr, added)
 	if err != nil {
+		stderr.close()
 		return nil, nil, err
 	}
 	ready, ended := make(chan struct{}), make(chan error, 1)
-	go func() { ended <- h.serve(ctx, func() error { close(ready); return nil }) }()
+	go func() {
+		err := h.serve(ctx, func() error { close(ready); return nil })
+		stderr.close()
+		ended <- err
+	}()
 	select {
 	case <-ready:
 		return h.mounted, sync.OnceValue(func() error { return <-ended }), nil

@@ -21,13 +21,19 @@ import (
 func Main(options ...Option) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // net/http logs there what handlers already report
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr, options...)
+	context.AfterFunc(ctx, stop)                            // a second signal ends the process at once
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // or a log that nobody reads any more ends the process
+	stderr := newLines(os.Stderr)
+	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, stderr, options...)
 	stop()
-	if err != nil && !errors.Is(err, errHelp) {
+	failed := err != nil && !errors.Is(err, errHelp)
+	if failed {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
-			fmt.Fprintln(os.Stderr, "verifyd: "+line)
+			fmt.Fprintln(stderr, "verifyd: "+line)
 		}
+	}
+	stderr.close()
+	if failed {
 		os.Exit(1)
 	}
 }

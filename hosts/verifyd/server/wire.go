@@ -54,6 +54,7 @@ type hostClock interface {
 type host struct {
 	settings   settings
 	log        *slog.Logger
+	level      *slog.LevelVar // of the log
 	storage    *storage
 	keys       *token.Keys // that sign and verify
 	documents  verification.DocumentStore
@@ -160,7 +161,8 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 // them, then the store, and applies the bootstrap file or the demo. It returns
 // the warnings even if err is not nil.
 func wire(ctx context.Context, s settings, env *environment, added additions, stderr io.Writer) (_ *host, warnings []string, err error) {
-	h := &host{settings: s, log: newLog(s, stderr), build: cli.ReadBuild(), stopping: make(chan struct{})}
+	h := &host{settings: s, build: cli.ReadBuild(), stopping: make(chan struct{})}
+	h.log, h.level = newLog(s, stderr)
 	defer func() {
 		if err != nil {
 			h.abandon()
@@ -206,6 +208,9 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	has, lacks := o.printer.Scripts()
 	h.log.Info("fonts of reports", "scripts", has, "without", lacks)
 	m := newMetrics(h.build)
+	if l, ok := stderr.(*lines); ok {
+		m.registry.MustRegister(l.counter())
+	}
 	if c := h.storage.capacity; c != nil {
 		m.registry.MustRegister(capacityGauges(c))
 	}
@@ -360,16 +365,6 @@ func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 		return nil, fmt.Errorf("%s is in use: set %s to another address; 127.0.0.1:0 picks a free port", addr, cli.Variable(flag))
 	}
 	return l, err
-}
-
-func newLog(s settings, stderr io.Writer) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(s.LogLevel)) // the settings allow only known levels
-	o := &slog.HandlerOptions{Level: level}
-	if s.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(stderr, o))
-	}
-	return slog.New(slog.NewTextHandler(stderr, o))
 }
 
 func newClock(s settings) (c hostClock, manual *clock.Manual) {
