@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
@@ -126,6 +127,10 @@ func configure(url string, o Options) (*pgxpool.Config, error) {
 	if config.ConnConfig.ConnectTimeout == 0 || config.ConnConfig.ConnectTimeout > o.QueryTimeout {
 		config.ConnConfig.ConnectTimeout = min(5*time.Second, o.QueryTimeout)
 	}
+	fatal := config.ConnConfig.OnPgError
+	config.ConnConfig.OnPgError = func(c *pgconn.PgConn, err *pgconn.PgError) bool {
+		return fatal(c, err) && err.Code != pgerror.ReadOnly // the next connection may lead to the new primary
+	}
 	if !strings.Contains(url, "pool_max_conns") {
 		config.MaxConns = int32(min(o.MaxConns, 1000))
 	}
@@ -142,9 +147,10 @@ func newBun(pool *pgxpool.Pool) *bun.DB {
 	return bun.NewDB(db, pgdialect.New())
 }
 
-// Ping sends an empty statement on a connection of the pool. It returns
-// ErrUnavailable when no connection becomes free before ctx ends, or when the
-// database does not answer.
+// Ping asks the database on a connection of the pool whether it takes writes. It returns
+// ErrUnavailable when no connection becomes free before ctx ends, when the database
+// does not answer, and when it is read-only. Then the pool connects anew, because another
+// server may have become the primary.
 func (s *Store) Ping(ctx context.Context) error {
 	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
@@ -156,7 +162,15 @@ func (s *Store) Ping(ctx context.Context) error {
 		return pgerror.Translate("reach the database", err)
 	}
 	defer conn.Release()
-	return pgerror.Translate("reach the database", conn.Ping(ctx))
+	var readOnly bool
+	if err := conn.QueryRow(ctx, "SELECT current_setting('transaction_read_only')::bool").Scan(&readOnly); err != nil {
+		return pgerror.Translate("reach the database", err)
+	}
+	if readOnly {
+		s.pool.Reset()
+		return pgerror.Unavailable("database", pgerror.TakesNoWrites, nil)
+	}
+	return nil
 }
 
 // Close waits for pending appends and closes the connections.

@@ -32,7 +32,11 @@ func Translate(doing string, err error) error {
 	}
 	wrapped := fmt.Errorf("%s: %w", doing, err)
 	switch {
-	case IsUnavailable(err), IsOverloaded(err):
+	case Code(err) == ReadOnly:
+		return Unavailable("database", TakesNoWrites, wrapped)
+	case IsOverloaded(err):
+		return Unavailable("database", "the database cannot do this now", wrapped)
+	case IsUnavailable(err):
 		return Unavailable("database", "the database does not answer", wrapped)
 	case Code(err) == NoTable || Code(err) == "3F000": // a table, or the whole schema
 		return Unavailable("database", "the tables of verifyd are gone", wrapped)
@@ -57,7 +61,7 @@ func Code(err error) string {
 func IsUnavailable(err error) bool {
 	if c := Code(err); c != "" {
 		// Connections, shutdowns, too many clients, a standby that takes no writes.
-		return strings.HasPrefix(c, "08") || strings.HasPrefix(c, "57P") || c == "53300" || c == "25006"
+		return strings.HasPrefix(c, "08") || strings.HasPrefix(c, "57P") || c == "53300" || c == ReadOnly
 	}
 	var connecting *pgconn.ConnectError
 	var network net.Error
@@ -71,6 +75,13 @@ func IsUnavailable(err error) bool {
 // Canceled is the SQLSTATE of a statement that was canceled, by its timeout
 // or by an administrator.
 const Canceled = "57014"
+
+// ReadOnly is the SQLSTATE of a write in a read-only transaction: the server is a standby, or
+// was the primary before a failover.
+const ReadOnly = "25006"
+
+// TakesNoWrites is the message of an error of such a server.
+const TakesNoWrites = "the database takes no writes: it is read-only"
 
 // NotLocked is the SQLSTATE of a statement that waited for a lock until its
 // lock_timeout.

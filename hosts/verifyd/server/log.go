@@ -16,11 +16,12 @@ import (
 func newLog(s settings, stderr io.Writer) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
 	_ = level.UnmarshalText([]byte(s.LogLevel)) // the settings allow only known levels
+	o := &slog.HandlerOptions{Level: level}
 	to := func(w io.Writer) *slog.Logger {
 		if s.LogFormat == "json" {
-			return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+			return slog.New(newCauses(slog.NewJSONHandler(w, o)))
 		}
-		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+		return slog.New(newCauses(slog.NewTextHandler(w, o)))
 	}
 	if l, ok := stderr.(*lines); ok {
 		l.sayLost(func(n int64) []byte {

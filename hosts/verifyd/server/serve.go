@@ -16,8 +16,9 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// serve calls ready and serves until ctx ends. Then it stops accepting requests, finishes
-// those in flight, and lets runs reach their next wait. It returns nil after a clean stop. If
+// serve calls ready and serves until ctx ends, and then for the shutdown delay, while it says that
+// it is not ready. Then it stops accepting requests, finishes those in flight, and lets runs reach
+// their next wait. It returns nil after a clean stop. If
 // the store fails, serve only lets answers leave, and returns why the store has failed.
 func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 	defer func() {
@@ -58,7 +59,7 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 	if h.storage.keeps() && h.names.Tenants != nil {
 		background.Go(func() { h.nameUnlisted(working) })
 	}
-	api, admin, vendor := h.server(h.api.handler), h.server(h.admin.handler), h.server(h.vendor.handler)
+	api, admin, vendor := h.server(h.leaving(h.api.handler)), h.server(h.admin.handler), h.server(h.vendor.handler)
 	api.RegisterOnShutdown(func() { close(h.stopping) })
 	for l, s := range map[*listener]*http.Server{&h.api: api, &h.admin: admin, &h.vendor: vendor} {
 		if l.Listener == nil {
@@ -75,12 +76,20 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 		failed <- err
 	}
 	timeout := h.settings.ShutdownTimeout
-	select {
-	case <-ctx.Done():
-		h.log.Info("stopping", "timeout", timeout)
-	case err = <-failed:
-	case <-h.storage.failed():
-		timeout = min(timeout, failedTimeout)
+	var delay <-chan time.Time // nil until a stop begins
+	for stop := ctx.Done(); ; {
+		select {
+		case <-stop:
+			h.log.Info("stopping", "delay", h.settings.ShutdownDelay, "timeout", timeout)
+			h.health.ready.Store(false)
+			stop, delay = nil, time.After(h.settings.ShutdownDelay)
+			continue
+		case <-delay:
+		case err = <-failed:
+		case <-h.storage.failed():
+			timeout = min(timeout, failedTimeout)
+		}
+		break
 	}
 	h.health.ready.Store(false)
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
@@ -98,6 +107,17 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 
 // failedTimeout is the maximum time for answers to leave when the store has failed.
 const failedTimeout = 2 * time.Second
+
+// leaving asks clients to close their connections once a stop has begun, so that a connection
+// ends between two requests, and not while the client sends one.
+func (h *host) leaving(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !h.health.ready.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
 
 // announce writes what to try in the demo, and the ready line.
 func (h *host) announce(stdout, stderr io.Writer) error {
@@ -131,7 +151,7 @@ func (h *host) server(handler http.Handler) *http.Server {
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       5 * time.Minute,
 		WriteTimeout:      6 * time.Minute,
-		IdleTimeout:       2 * time.Minute,
+		IdleTimeout:       h.settings.IdleTimeout,
 		MaxHeaderBytes:    64 << 10,
 	}
 }

@@ -65,6 +65,8 @@ type settings struct {
 	S3AccessKey         string        `name:"s3-access-key" placeholder:"KEY" help:"Access key of the object store; use the variable."`
 	S3SecretKey         string        `name:"s3-secret-key" placeholder:"KEY" help:"Secret key of the object store; use the variable."`
 	RateLimit           int           `default:"0" help:"Maximum requests per second of one client-id or reviewer; 0 means no limit."`
+	IdleTimeout         time.Duration `default:"2m" help:"Maximum time that a connection waits for its next request; longer than the load balancer keeps it."`
+	ShutdownDelay       time.Duration `default:"0s" help:"How long a stop begins with /readyz at 503 while requests are still served, so that load balancers notice; 5s behind one."`
 	ShutdownTimeout     time.Duration `default:"20s" help:"Maximum time for requests and runs in flight to finish at a stop."`
 	Clock               string        `default:"system" help:"system or manual. A manual clock advances only with POST /clock/advance {\"seconds\": N} on ADMIN_ADDR."`
 	FontDir             string        `placeholder:"DIR" help:"Folder of additional fonts for reports; the log says at the start which scripts reports print. The package fonts-noto-cjk is used if installed."`
@@ -209,6 +211,12 @@ func (s settings) check(p *problems) {
 	if s.RateLimit < 0 {
 		p.add("rate-limit", "must be at least 0")
 	}
+	if s.IdleTimeout < time.Second {
+		p.add("idle-timeout", "must be at least 1s")
+	}
+	if s.ShutdownDelay < 0 || s.ShutdownDelay > maxShutdownDelay {
+		p.add("shutdown-delay", "must be 0s to %s", maxShutdownDelay)
+	}
 	if s.ShutdownTimeout < 0 {
 		p.add("shutdown-timeout", "must be at least 0s")
 	}
@@ -229,6 +237,9 @@ func (s settings) checkMounted(p *problems) {
 		p.add("roles", "must include api")
 	}
 }
+
+// maxShutdownDelay is more than any load balancer needs.
+const maxShutdownDelay = 10 * time.Minute
 
 // minListBytes is the lowest limit for lists: 1 MiB.
 const minListBytes = 1 << 20
