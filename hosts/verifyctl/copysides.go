@@ -120,7 +120,7 @@ func openFolderSide(ctx context.Context, folder datadir.Folder, o journal.Option
 
 // endHost says what to do if a host has the folder.
 func endHost(err error) error {
-	if errors.Is(err, verification.ErrConflict) {
+	if errors.Is(err, journal.ErrHeld) {
 		err = fmt.Errorf("%w: end the host", err)
 	}
 	return err

@@ -13,7 +13,6 @@ import (
 	"github.com/verifyd/verifyd/internal/datadir"
 	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgerror"
-	"github.com/verifyd/verifyd/verification"
 )
 
 // examineFolder returns the findings so far when the folder cannot be examined further.
@@ -21,7 +20,7 @@ func (s *session) examineFolder(ctx context.Context, folder datadir.Folder) []fi
 	const check, advice = "folder", "read the log of the host"
 	db, err := s.openFolder(ctx, folder)
 	switch {
-	case errors.Is(err, verification.ErrConflict): // a host has it, and does not answer
+	case errors.Is(err, journal.ErrHeld): // a host has it, and does not answer
 		return []finding{failed(check, pgerror.Explain(err).Error(), advice)}
 	case err != nil: // it says what to do
 		return []finding{failed(check, pgerror.Explain(err).Error(), "")}

@@ -31,3 +31,11 @@ func ServePorts(ctx context.Context, folder datadir.Folder, p Ports) (stop func(
 	}
 	return serve(ctx, folder, p, early, slog.New(slog.DiscardHandler))
 }
+
+// ErrStranger is returned for a socket that another user serves.
+var ErrStranger = errStranger
+
+// Stranger is the comparison of users.
+func Stranger(folder datadir.Folder, owner int, served ...int) error {
+	return stranger(folder, owner, served...)
+}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/internal/datadir"
-	"github.com/verifyd/verifyd/verification"
 )
 
 // Options are the options of Open.
@@ -49,7 +48,7 @@ func Open(ctx context.Context, folder datadir.Folder, o Options) (Data, error) {
 }
 
 // reach returns the host that holds a folder. If there is none, it calls take, which returns
-// ErrConflict if a process has the folder after all, and returns nil.
+// ErrHeld if a process has the folder after all, and returns nil.
 func reach(ctx context.Context, folder datadir.Folder, o Options, take func() error) (*Client, error) {
 	if err := Examine(folder); err != nil {
 		return nil, err
@@ -59,7 +58,7 @@ func reach(ctx context.Context, folder datadir.Folder, o Options, take func() er
 	}
 	for began := time.Now(); ; {
 		host, err := attempt(ctx, folder, o.Wait, take)
-		if err == nil || !errors.Is(err, verification.ErrConflict) || ctx.Err() != nil {
+		if err == nil || !errors.Is(err, journal.ErrHeld) || ctx.Err() != nil {
 			return host, err
 		}
 		if time.Since(began) > o.Wait {
@@ -112,7 +111,7 @@ func attempt(ctx context.Context, folder datadir.Folder, wait time.Duration, tak
 }
 
 // Take opens a folder that no host has, or makes one. It returns an error if the folder is of
-// another user, and ErrConflict if a process has it.
+// another user, and journal.ErrHeld if a process has it.
 func Take(ctx context.Context, folder datadir.Folder, o journal.Options) (*Held, error) {
 	if err := folder.CheckOwner(); err != nil {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"reflect"
 	"time"
 
@@ -42,7 +41,7 @@ func Serve(ctx context.Context, folder datadir.Folder, data *Held, log *slog.Log
 func serve(
 	ctx context.Context, folder datadir.Folder, p Ports, backup func(context.Context, io.Writer) error, log *slog.Logger,
 ) (stop func(), err error) {
-	l, err := listen(ctx, folder)
+	l, remove, err := listen(ctx, folder)
 	if err != nil {
 		return nil, fmt.Errorf("listen for operators: %w", err)
 	}
@@ -64,7 +63,7 @@ func serve(
 	return func() {
 		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
-		_ = os.Remove(folder.Socket())
+		remove()
 		if err := s.Shutdown(stopping); err != nil {
 			_ = s.Close() // ends the calls that are still in flight
 		}

@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"syscall"
 
 	"github.com/verifyd/verifyd/adapters/memory"
 )
@@ -113,9 +111,7 @@ func examine(ctx context.Context, dir string, use func(*os.Root, *check) error) 
 	unlock = root.Close
 	held, err := lockToRead(root)
 	if err == nil {
-		if held != nil {
-			unlock = func() error { return errors.Join(held.Close(), root.Close()) }
-		}
+		unlock = func() error { return errors.Join(held.Close(), root.Close()) }
 		c := newCheck(nil)
 		if err = c.intact(ctx, folder{root}); err == nil {
 			err = use(root, c)
@@ -159,25 +155,6 @@ func storedFiles(root *os.Root, torn int64) ([]Part, error) {
 		end.size = info.Size() - torn
 	}
 	return openFiles(root, end)
-}
-
-// lockToRead locks the folder and leaves the holder in the file as it is. Without a lock file on
-// a read-only disk, no process can have the folder, and the result is nil.
-func lockToRead(root *os.Root) (*os.File, error) {
-	f, err := root.Open(lockFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		f, err = root.OpenFile(lockFile, os.O_RDONLY|os.O_CREATE, fileMode)
-		if errors.Is(err, syscall.EROFS) {
-			return nil, nil
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := flock(f, syscall.LOCK_SH); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // CloseFiles closes files.

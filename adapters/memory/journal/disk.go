@@ -19,6 +19,9 @@ type disk interface { //nolint:interfacebloat // one method for each operation t
 	Open(name string) (io.ReadCloser, error)
 	// Create creates a file that does not exist. SyncFolder makes it permanent.
 	Create(name string) (file, error)
+	// Prepare creates a file, or takes an empty one that is there, and gives it room for a size. If
+	// the disk has no room, it returns the file and an error.
+	Prepare(name string, size int64) (file, error)
 	// Cut shortens a file and syncs it.
 	Cut(name string, size int64) error
 	// Rename renames a file, and Remove removes one. SyncFolder makes that permanent.
@@ -114,3 +117,12 @@ func (d folder) SyncFolder() error {
 	}
 	return errors.Join(dir.Sync(), dir.Close())
 }
+
+// heldFolder is a folder that stays open, so that it can be synced without another descriptor.
+type heldFolder struct {
+	folder
+
+	dir *os.File
+}
+
+func (d heldFolder) SyncFolder() error { return d.dir.Sync() }

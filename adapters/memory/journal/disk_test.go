@@ -87,6 +87,17 @@ func (d *fakeDisk) Create(name string) (journal.File, error) {
 	return f, nil
 }
 
+func (d *fakeDisk) Prepare(name string, _ int64) (journal.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.op("prepare %s", name); err != nil {
+		return nil, err
+	}
+	f := &fakeFile{disk: d, name: name}
+	d.files[name] = f
+	return f, nil
+}
+
 func (d *fakeDisk) Cut(name string, size int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

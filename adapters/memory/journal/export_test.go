@@ -74,3 +74,9 @@ func CheckDisk(ctx context.Context, d Disk) (Report, error) {
 	err := c.all(ctx, d)
 	return c.Report, err
 }
+
+// LookNow looks at the folder once.
+func (s *Store) LookNow() error { return s.writer.look() }
+
+// SpareFile is the name of the file of the next segment.
+const SpareFile = spareFile

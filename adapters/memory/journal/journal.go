@@ -65,6 +65,8 @@ type Options struct {
 	Copying bool
 	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger
+
+	guard *guard // nil: nothing but the journal changes the disk
 }
 
 // Store is a store.Store that keeps its data in memory and in a journal. It is safe for
@@ -77,6 +79,7 @@ type Store struct {
 	snapshots chan struct{} // has a value while a snapshot is taken
 	closing   context.Context
 	close     context.CancelFunc
+	watched   chan struct{} // closed when nothing looks at the folder any more; nil if nothing does
 	root      *os.Root
 	opened    []io.Closer // the lock and the folder
 	found     Recovery
@@ -100,7 +103,7 @@ var _ store.Store = (*Store)(nil)
 // Open opens the journal in a folder, which it creates if it is missing, and makes all changes
 // again. A record at the end of the journal that was not written completely was never
 // acknowledged: Open removes it and logs that. Any other damage is an error, which names the
-// file, the offset, and the kind and the run of the record. Open returns ErrConflict if
+// file, the offset, and the kind and the run of the record. Open returns ErrHeld if
 // another process has the folder.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err := create(dir); err != nil {
@@ -114,11 +117,19 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the journal in %s: %w", dir, err), root.Close())
 	}
-	s, err := open(ctx, folder{root}, o)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.guard = &guard{dir: dir, root: root, lock: held, log: o.Log}
+	var s *Store
+	if err = trim(folder{root}); err == nil {
+		s, err = open(ctx, heldFolder{folder{root}, held.dir}, o)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the journal in %s: %w", dir, err), held.Close(), root.Close())
 	}
-	s.root, s.opened = root, []io.Closer{held, root}
+	s.root, s.opened, s.watched = root, []io.Closer{held, root}, make(chan struct{})
+	go s.watch()
 	return s, nil
 }
 
@@ -167,7 +178,7 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	if source, err := r.memory.UnfinishedCopy(ctx); err != nil || source != "" && !o.Copying {
 		return nil, cmp.Or(err, errUnfinished(source))
 	}
-	out := segments{disk: d, limit: o.SegmentBytes}
+	out := segments{disk: d, limit: o.SegmentBytes, spare: &spare{}, guard: o.guard}
 	if err := out.begin(r.next); err != nil {
 		return nil, err
 	}
@@ -186,6 +197,9 @@ func (s *Store) Close() error {
 	s.close()
 	s.snapshots <- struct{}{} // after a snapshot that is being taken, which ends at once
 	defer func() { <-s.snapshots }()
+	if s.watched != nil {
+		<-s.watched
+	}
 	err := s.writer.close()
 	for _, c := range s.opened {
 		err = errors.Join(err, c.Close())

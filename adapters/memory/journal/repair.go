@@ -58,8 +58,8 @@ type lost struct {
 
 // Repair removes the first damage of a journal and all that comes after it, which may depend
 // on what cannot be read, and keeps it in another folder. Without accept, it changes nothing
-// and returns what it would remove. Repair returns ErrConflict if another process has the
-// folder, if there is no damage, or if the damage is in the snapshot. A process that dies
+// and returns what it would remove. Repair returns ErrHeld if another process has the
+// folder, and ErrConflict if there is no damage, or if the damage is in the snapshot. A process that dies
 // meanwhile loses nothing: repair the journal again.
 func Repair(ctx context.Context, dir string, now time.Time, accept bool) (r Repaired, err error) {
 	root, err := os.OpenRoot(dir)

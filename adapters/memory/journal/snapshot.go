@@ -36,8 +36,8 @@ func (s *Store) Snapshot(ctx context.Context) error {
 	}
 	defer d.Close()
 	<-g.done
-	if g.err != nil {
-		return g.err
+	if err := cmp.Or(g.err, g.goesOn); err != nil {
+		return err
 	}
 	size, err := writeSnapshot(ctx, s.writer.out.disk, entries(d, s.partBytes), g.segment)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"sync"
 
 	"github.com/verifyd/verifyd/verification"
@@ -19,9 +20,10 @@ type group struct {
 	err    error
 
 	// Once it is done: its segment, and the size of the segments from the last snapshot up to
-	// the group.
+	// the group; and if it is the last of its segment, why the segment goes on.
 	segment int
 	tail    int64
+	goesOn  error
 }
 
 func newGroup(buffer []byte) *group { return &group{frames: buffer[:0], done: make(chan struct{})} }
@@ -52,8 +54,9 @@ type writer struct {
 }
 
 func newWriter(out segments, fail func(error)) *writer {
+	var once sync.Once
 	return &writer{
-		filling: newGroup(nil), out: out, end: out.end(), fail: fail,
+		filling: newGroup(nil), out: out, end: out.end(), fail: func(err error) { once.Do(func() { fail(err) }) },
 		wake: make(chan struct{}, 1), due: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 }
@@ -162,7 +165,11 @@ func (w *writer) write(g *group) error {
 	if !g.last {
 		return nil
 	}
-	return w.out.next()
+	err := w.out.next()
+	if errors.Is(err, errNotBegun) {
+		g.goesOn, err = err, nil
+	}
+	return err
 }
 
 // checkTailLocked tells when a snapshot is due.
@@ -203,6 +210,9 @@ const maxBuffer = 1 << 20
 
 // failLocked ends the service: nothing is known any more about what is on disk.
 func (w *writer) failLocked(err error) {
+	if w.err != nil {
+		return
+	}
 	failed := verification.Unavailable("store", "the journal could not be written; restart the host")
 	failed.Cause = err
 	w.cause, w.err = err, failed
@@ -241,38 +251,62 @@ func (w *writer) close() error {
 type segments struct {
 	disk   disk
 	limit  int64 // of the size of a segment, unless one group is larger
+	spare  *spare
 	number int
 	file   file
 	size   int64
 	head   int64 // the size of the first frame
+	due    int64 // the size at which the next segment begins
+	guard  *guard
 }
 
 // write writes a group and syncs it.
 func (s *segments) write(frames []byte) error {
-	if s.size > s.head && s.size+int64(len(frames)) > s.limit {
-		if err := s.next(); err != nil {
+	if s.size > s.head && s.size+int64(len(frames)) > s.due {
+		err := s.next()
+		switch {
+		case errors.Is(err, errNotBegun): // it goes on in this segment for a while
+			s.due = s.size + s.limit/16
+		case err != nil:
 			return err
 		}
 	}
 	return s.append(frames)
 }
 
-// next begins the next segment.
-func (s *segments) next() error { return errors.Join(s.close(), s.begin(s.number+1)) }
+// errNotBegun is returned if the next segment has not begun, and the newest one goes on.
+var errNotBegun = errors.New("the next segment of the journal cannot begin")
 
-func (s *segments) append(frames []byte) error {
-	n, err := s.file.Write(frames)
-	if err == nil && n < len(frames) {
-		err = fmt.Errorf("write %s: %w", segmentName(s.number), io.ErrShortWrite)
-	}
-	if err == nil {
-		err = s.file.Sync()
-	}
-	if err != nil {
+// next begins the next segment.
+func (s *segments) next() error {
+	complete := s.file
+	if err := s.begin(s.number + 1); err != nil {
 		return err
 	}
-	s.size += int64(n)
-	return nil
+	return complete.Close()
+}
+
+func (s *segments) append(frames []byte) error {
+	if err := writeAll(s.file, frames); err != nil {
+		if named := (*fs.PathError)(nil); errors.As(err, &named) { // by the name that the file had before
+			err = named.Err
+		}
+		return fmt.Errorf("write %s: %w", segmentName(s.number), err)
+	}
+	s.size += int64(len(frames))
+	return s.guard.newest(s.number, s.file, s.size)
+}
+
+// writeAll writes to a file and syncs it.
+func writeAll(f file, frames []byte) error {
+	n, err := f.Write(frames)
+	if err == nil && n < len(frames) {
+		err = io.ErrShortWrite
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return err
 }
 
 // begin begins a segment. Once begin has returned, the segment survives a loss of power.
@@ -281,27 +315,32 @@ func (s *segments) begin(number int) error {
 	if err != nil {
 		return err
 	}
-	f, err := s.disk.Create(segmentName(number))
-	if err != nil {
-		return fmt.Errorf("create %s: %w", segmentName(number), err)
-	}
 	head := appendFrame(nil, kindBegun, currentVersion, payload)
-	s.number, s.file, s.size, s.head = number, f, 0, int64(len(head))
-	if err := s.append(head); err != nil {
-		return errors.Join(err, s.close())
+	s.spare.mu.Lock()
+	defer s.spare.mu.Unlock()
+	f, err := s.spare.becomeLocked(s.disk, s.limit, head)
+	if err != nil {
+		return fmt.Errorf("%w: create %s: %w", errNotBegun, segmentName(number), err)
+	}
+	if err := s.disk.Rename(spareFile, segmentName(number)); err != nil {
+		return errors.Join(err, f.Close())
 	}
 	if err := s.disk.SyncFolder(); err != nil {
-		return errors.Join(fmt.Errorf("sync the folder after %s: %w", segmentName(number), err), s.close())
+		return errors.Join(fmt.Errorf("sync the folder after %s: %w", segmentName(number), err), f.Close())
 	}
+	s.number, s.file, s.size, s.head, s.due = number, f, int64(len(head)), int64(len(head)), s.limit
 	return nil
 }
 
 // close closes the file of the newest segment, whose records are on disk.
 func (s *segments) close() error {
+	s.spare.mu.Lock()
+	defer s.spare.mu.Unlock()
+	err := s.spare.close()
 	if s.file == nil {
-		return nil
+		return err
 	}
 	f := s.file
 	s.file = nil
-	return f.Close()
+	return errors.Join(err, f.Close())
 }

@@ -53,8 +53,10 @@ func openFolder(ctx context.Context, folder datadir.Folder, log *slog.Logger) (_
 func advise(folder datadir.Folder, err error) error {
 	_, none := os.Stat(folder.Journal())
 	switch {
-	case errors.Is(err, verification.ErrConflict):
+	case errors.Is(err, journal.ErrHeld):
 		return fmt.Errorf("%w; end that host, or choose another folder", err)
+	case errors.Is(err, verification.ErrConflict): // a record does not fit the records before it
+		return fmt.Errorf("%w; run verifyctl store check %s, and restore the folder from a backup", err, folder)
 	case errors.Is(err, fs.ErrPermission) && none == nil:
 		return fmt.Errorf("%w; all of the folder must belong to the user of this process: chown -R %d %s", err, os.Geteuid(), folder)
 	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR):
@@ -89,7 +91,11 @@ func (f *dataFolder) failure() error {
 		return nil
 	}
 	advice := "check the disk, and start the host again"
-	if noSpace(f.cause) {
+	switch {
+	case errors.Is(f.cause, journal.ErrReplaced) || errors.Is(f.cause, journal.ErrHeld):
+		return fmt.Errorf("the host has ended, and has accepted nothing since: %w; see what moves files, or unpacks a backup, into %s, run verifyctl store check %[2]s, and start the host again",
+			f.cause, f.Folder)
+	case noSpace(f.cause):
 		advice = "free some space, and start the host again: it has everything that was accepted"
 	}
 	return fmt.Errorf("the journal in %s cannot be written, so the host has ended: %w; %s", f.Journal(), f.cause, advice)
