@@ -50,7 +50,8 @@ type Tokens interface {
 // IdentityProvider is where reviewers sign in, such as an OpenID Connect issuer.
 type IdentityProvider interface {
 	// Begin returns the URL at which a person signs in, and the secrets of this
-	// attempt, which fit into a cookie.
+	// attempt, which fit into a cookie. The URL, and the response to the attempt, have its
+	// state in the parameter state.
 	Begin(ctx context.Context) (signIn, attempt string, err error)
 	// Matches returns ErrUnauthenticated unless a response belongs to the attempt. It calls
 	// nobody. The response is the query with which the provider sent the browser back.

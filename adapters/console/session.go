@@ -57,7 +57,7 @@ func (s session) At(t time.Time) instant {
 // __Host- where the console is served over TLS, so that no other host can set them.
 const (
 	sessionCookie  = "verifyd-session"  // a token of Tokens
-	attemptCookie  = "verifyd-sign-in"  // of a sign-in at the identity provider
+	attemptCookie  = "verifyd-sign-in"  // the beginning of the name; see attempt.go
 	idTokenCookie  = "verifyd-id-token" // for signing out of the identity provider
 	languageCookie = "verifyd-language"
 	flashCookie    = "verifyd-flash"

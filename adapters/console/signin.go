@@ -5,12 +5,10 @@ package console
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -58,15 +56,13 @@ func (c *console) beginSignIn(w http.ResponseWriter, r *http.Request, _ session)
 	if c.opt.IdentityProvider == nil {
 		return verification.NotFound("page")
 	}
-	to, attempt, err := c.opt.IdentityProvider.Begin(r.Context())
+	to, secrets, err := c.opt.IdentityProvider.Begin(r.Context())
+	if err == nil {
+		err = c.keepAttempt(w, r, to, attempt{secrets, c.local(r.URL.Query().Get("next"))})
+	}
 	if err != nil {
 		return err
 	}
-	next := c.local(r.URL.Query().Get("next"))
-	if len(next) > maxWanted {
-		next = c.local("")
-	}
-	c.setCookie(w, attemptCookie, attempt+"|"+base64.RawURLEncoding.EncodeToString([]byte(next)))
 	return c.redirect(w, to)
 }
 
@@ -76,25 +72,30 @@ func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session
 		return verification.NotFound("page")
 	}
 	s.Languages = c.catalogs.Links(s.Catalog, nil) // without the code of the provider
-	attempt, encoded, _ := strings.Cut(c.cookie(r, attemptCookie), "|")
-	next, _ := base64.RawURLEncoding.DecodeString(encoded)
-	c.setCookie(w, attemptCookie, "")
+	name := attemptName(r.URL.Query().Get("state"))
+	begun := c.attemptOf(r, name)
+	if begun.secrets != "" {
+		c.setCookie(w, name, "")
+	}
 	var who verification.Reviewer
 	var idToken string
-	err := c.opt.IdentityProvider.Matches(attempt, r.URL.Query())
+	err := c.opt.IdentityProvider.Matches(begun.secrets, r.URL.Query())
 	if err == nil { // only then may it wait for the provider
 		err = c.gates.calls.Try(r.Context(), clientOf(r), func() (err error) {
-			who, idToken, err = c.opt.IdentityProvider.Finish(r.Context(), attempt, r.URL.Query())
+			who, idToken, err = c.opt.IdentityProvider.Finish(r.Context(), begun.secrets, r.URL.Query())
 			return err
 		})
 	}
 	switch {
 	case errors.Is(err, verification.ErrUnauthenticated):
 		s.log.Info("sign-in refused", "error", err, "cause", causeOf(err))
-		return c.renderSignIn(w, s, http.StatusUnauthorized, &web.Note{Tone: web.Bad, Text: s.Message("signin.refused")}, string(next))
+		if c.identify(r, &s) == nil { // such as a reload of the callback
+			return c.redirect(w, c.local(begun.wanted))
+		}
+		return c.renderSignIn(w, s, http.StatusUnauthorized, &web.Note{Tone: web.Bad, Text: s.Message("signin.refused")}, begun.wanted)
 	case errors.Is(err, verification.ErrForbidden):
 		s.log.Info("sign-in refused", "error", err)
-		return c.renderSignIn(w, s, http.StatusForbidden, &web.Note{Tone: web.Bad, Text: s.Message("signin.norole")}, string(next))
+		return c.renderSignIn(w, s, http.StatusForbidden, &web.Note{Tone: web.Bad, Text: s.Message("signin.norole")}, begun.wanted)
 	case err != nil:
 		return err
 	}
@@ -105,7 +106,7 @@ func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session
 		idToken = ""
 	}
 	c.setCookie(w, idTokenCookie, idToken)
-	return c.redirect(w, c.local(string(next)))
+	return c.redirect(w, c.local(begun.wanted))
 }
 
 // clientOf returns the address of the other end of the connection: a browser, or a proxy.
@@ -116,10 +117,6 @@ func clientOf(r *http.Request) string {
 	}
 	return host
 }
-
-// maxWanted is the longest path and query that a sign-in leads back to, in bytes. The
-// cookie of the attempt holds it.
-const maxWanted = 1000
 
 // maxIDToken is the longest ID token that is kept for signing out, in bytes, because
 // browsers refuse cookies above 4 KiB. Without it the provider may ask whether to sign
@@ -212,8 +209,11 @@ const signOutTimeout = 2 * time.Second
 // signOut ends the session in this browser, and offers to end that at the identity provider.
 func (c *console) signOut(w http.ResponseWriter, r *http.Request, s session) error {
 	idToken := c.cookie(r, idTokenCookie)
-	for _, name := range []string{sessionCookie, attemptCookie, idTokenCookie, flashCookie} {
+	for _, name := range []string{sessionCookie, idTokenCookie, flashCookie} {
 		c.setCookie(w, name, "")
+	}
+	for _, begun := range c.attemptCookies(r) {
+		c.setCookie(w, begun.Name, "")
 	}
 	var to string
 	if c.opt.IdentityProvider != nil {

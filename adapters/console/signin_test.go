@@ -396,3 +396,79 @@ func TestARefusedSignInStillLeadsToThePageWanted(t *testing.T) {
 	p.err = verification.Forbidden("bearer token", "")
 	wants(t, browser.get("/sign-in/callback?state="+p.state), http.StatusForbidden, `href="/console/sign-in/start?next=%2Fconsole%2Fruns"`)
 }
+
+func TestEachTabHasASignInOfItsOwn(t *testing.T) {
+	p := &provider{who: reviewer(verification.RoleReviewer)}
+	d := serveWith(t, func(o *console.Options) { o.IdentityProvider = p })
+	browser := d.nobody()
+	var states []string
+	for n := range 7 {
+		wants(t, browser.get("/sign-in/start?next="+escape("/console/runs?offset="+strconv.Itoa(n))), http.StatusSeeOther)
+		states = append(states, p.state)
+	}
+	if kept := len(browser.client.Jar.Cookies(d.url())); kept != 5 {
+		t.Errorf("the browser keeps %d attempts, want 5", kept)
+	}
+	wants(t, browser.get("/sign-in/callback?state=made-up&code=y"), http.StatusUnauthorized)
+	wants(t, browser.get("/sign-in/callback?state="+states[1]), http.StatusUnauthorized) // given up for a newer one
+	for _, n := range []int{3, 2, 6, 4, 5} {
+		back := browser.get("/sign-in/callback?state=" + states[n])
+		wants(t, back, http.StatusSeeOther)
+		if got, want := back.header.Get("Location"), "/console/runs?offset="+strconv.Itoa(n); got != want {
+			t.Errorf("attempt %d leads to %q, want %q", n, got, want)
+		}
+	}
+	for _, c := range browser.client.Jar.Cookies(d.url()) {
+		if strings.HasPrefix(c.Name, "verifyd-sign-in") {
+			t.Errorf("the attempt %s is still there after its response", c.Name)
+		}
+	}
+}
+
+func TestAnAttemptLastsTenMinutes(t *testing.T) {
+	p := &provider{who: reviewer(verification.RoleReviewer)}
+	d := serveWith(t, func(o *console.Options) { o.IdentityProvider, o.URL = p, "https://verify.example/console" })
+	for _, c := range (&http.Response{Header: d.nobody().get("/sign-in/start").header}).Cookies() {
+		if !strings.HasPrefix(c.Name, "__Host-verifyd-sign-in-") || c.MaxAge != 600 || !c.HttpOnly || !c.Secure || c.Path != "/" {
+			t.Errorf("cookie = %+v", c)
+		}
+	}
+}
+
+func TestTheCookiesOfAttemptsFitIntoAHeader(t *testing.T) {
+	p := &provider{who: reviewer(verification.RoleReviewer)}
+	d := serveWith(t, func(o *console.Options) { o.IdentityProvider = p })
+	browser := d.nobody()
+	for range 6 {
+		wants(t, browser.get("/sign-in/start?next=/console/runs%3Fsearch="+strings.Repeat("x", 900)), http.StatusSeeOther)
+		size := 0
+		for _, c := range browser.client.Jar.Cookies(d.url()) {
+			size += len(c.String())
+		}
+		if size > 3000 {
+			t.Fatalf("the cookies have %d bytes", size)
+		}
+	}
+	wants(t, browser.get("/sign-in/callback?state="+p.state), http.StatusSeeOther)
+}
+
+func TestAUselessCallbackLeadsOnWithASession(t *testing.T) {
+	p := &provider{who: reviewer(verification.RoleReviewer)}
+	d := serveWith(t, func(o *console.Options) { o.IdentityProvider = p })
+	browser := d.nobody()
+	wants(t, browser.get("/sign-in/start?next=%2Fconsole%2Fruns"), http.StatusSeeOther)
+	wants(t, browser.get("/sign-in/callback?state="+p.state), http.StatusSeeOther)
+	again := browser.get("/sign-in/callback?state=" + p.state) // a reload
+	wants(t, again, http.StatusSeeOther)
+	if to := again.header.Get("Location"); to != "/console/" {
+		t.Errorf("a reload leads to %q", to)
+	}
+	wants(t, browser.get("/sign-in/start?next=%2Fconsole%2Fruns"), http.StatusSeeOther)
+	p.err = &verification.Error{Kind: verification.ErrUnauthenticated}
+	refused := browser.get("/sign-in/callback?state=" + p.state)
+	wants(t, refused, http.StatusSeeOther)
+	if to := refused.header.Get("Location"); to != "/console/runs" {
+		t.Errorf("an attempt that the provider refused leads to %q", to)
+	}
+	wants(t, browser.get("/session"), http.StatusOK, "asha-reviewer")
+}

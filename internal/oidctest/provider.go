@@ -9,6 +9,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"html"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -45,6 +47,7 @@ type Provider struct {
 	signOuts []url.Values
 	public   bool
 	down     bool
+	asks     bool
 }
 
 // grant is what a code was issued for.
@@ -123,6 +126,13 @@ func (p *Provider) Down(down bool) {
 	p.down = down
 }
 
+// Ask makes the provider show a page with a link, a, that leads the browser back.
+func (p *Provider) Ask() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asks = true
+}
+
 // SignOuts returns the queries of the requests to sign out.
 func (p *Provider) SignOuts() []url.Values {
 	p.mu.Lock()
@@ -168,6 +178,13 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 		answer.Set("code", code)
 	}
 	back.RawQuery = answer.Encode()
+	if p.asks {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if _, err := io.WriteString(w, `<a href="`+html.EscapeString(back.String())+`">Sign in</a>`); err != nil {
+			p.tb.Error(err)
+		}
+		return
+	}
 	http.Redirect(w, r, back.String(), http.StatusSeeOther)
 }
 

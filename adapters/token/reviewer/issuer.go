@@ -133,7 +133,7 @@ func (i *Issuer) issue(typ, audience string, r verification.Reviewer, ttl time.D
 // Verify returns the claims of a bearer token that was issued with one of the keys
 // and is valid at now. For any other token it fails with ErrUnauthenticated.
 func (i *Issuer) Verify(raw string, now time.Time) (Claims, error) {
-	t, err := parse(raw)
+	t, err := parse(raw, maxToken)
 	if err != nil {
 		return Claims{}, err
 	}
@@ -144,7 +144,7 @@ func (i *Issuer) Verify(raw string, now time.Time) (Claims, error) {
 // is valid at now. For any other token it fails with ErrUnauthenticated. It does not
 // know whether the link was used.
 func (i *Issuer) OpenSignInLink(raw string, now time.Time) (verification.SignInLink, error) {
-	t, err := parse(raw)
+	t, err := parse(raw, maxToken)
 	if err != nil {
 		return verification.SignInLink{}, err
 	}

@@ -107,7 +107,7 @@ func (l *Login) Finish(ctx context.Context, attempt string, response url.Values)
 	if err != nil {
 		return none, "", err
 	}
-	t, err := parse(raw)
+	t, err := parse(raw, maxIDToken)
 	if err != nil {
 		return none, "", err
 	}

@@ -5,6 +5,7 @@ package reviewer_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -123,6 +124,21 @@ func TestASignInAtTheIssuerNamesTheReviewer(t *testing.T) {
 				t.Errorf("the same code once more: %v, want ErrUnauthenticated", err)
 			}
 		})
+	}
+}
+
+func TestAPersonInTwoHundredGroupsSignsIn(t *testing.T) {
+	for groups, want := range map[int]error{200: nil, 2000: verification.ErrUnauthenticated} {
+		l := newLogin(t)
+		claim := []string{"compliance"}
+		for i := range groups - 1 {
+			claim = append(claim, fmt.Sprintf("8a1f0c52-7d0e-4f55-9a6b-%012x", i)) // as of Entra ID
+		}
+		l.provider.SignIn(aPerson("groups", claim))
+		attempt, answer := l.begin(t)
+		if _, raw, err := l.Finish(t.Context(), attempt, answer); !errors.Is(err, want) {
+			t.Errorf("Finish with %d groups, an ID token of %d bytes: %v (%v), want %v", groups, len(raw), err, causeOf(err), want)
+		}
 	}
 }
 

@@ -124,7 +124,7 @@ func NewOIDC(o OIDCOptions) (*OIDC, error) {
 // role, and with ErrUnauthenticated for any other token. Only a token that is valid
 // except for its signature causes a fetch.
 func (o *OIDC) Verify(ctx context.Context, raw string) (Claims, error) {
-	t, err := parse(raw)
+	t, err := parse(raw, maxToken)
 	if err != nil {
 		return Claims{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -21,9 +22,10 @@ import (
 )
 
 const (
-	maxToken    = 8 << 10 // bytes of a token
-	maxReviewer = 200     // characters of a reviewer's name
-	maxIdentity = 500     // characters of a reviewer's identity
+	maxToken    = 8 << 10  // bytes of a token that a client sent
+	maxIDToken  = 64 << 10 // bytes of a token that the issuer sent: it may name 200 groups
+	maxReviewer = 200      // characters of a reviewer's name
+	maxIdentity = 500      // characters of a reviewer's identity
 )
 
 // Claims are the verified claims of a bearer token.
@@ -38,7 +40,7 @@ type Claims struct {
 // verified by both, and a token with an unknown iss is refused without a fetch.
 func NewVerifier(local *Issuer, remote *OIDC, now func() time.Time) func(ctx context.Context, raw string) (Claims, error) {
 	return func(ctx context.Context, raw string) (Claims, error) {
-		t, err := parse(raw)
+		t, err := parse(raw, maxToken)
 		if err != nil {
 			return Claims{}, err
 		}
@@ -56,13 +58,13 @@ type unverified struct {
 	claims jwt.Token
 }
 
-// parse reads a compact JWT of at most 8 KiB. Its error is ErrUnauthenticated.
-func parse(raw string) (unverified, error) {
+// parse reads a compact JWT of at most limit bytes. Its error is ErrUnauthenticated.
+func parse(raw string, limit int) (unverified, error) {
 	malformed := func(reason string) (unverified, error) {
 		return unverified{}, refused("it is malformed", errors.New(reason))
 	}
-	if len(raw) > maxToken {
-		return malformed("it is longer than 8 KiB")
+	if len(raw) > limit {
+		return malformed(fmt.Sprintf("it is longer than %d KiB", limit>>10))
 	}
 	if !compact(raw) {
 		return malformed("it is not a compact JWT")

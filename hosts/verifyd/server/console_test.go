@@ -89,6 +89,34 @@ func TestReviewersSignInAndOutAtTheProvider(t *testing.T) {
 	}
 }
 
+func TestTwoSignInsAtTheProviderBothWork(t *testing.T) {
+	p := oidctest.New(t, time.Now)
+	p.Ask()
+	p.SignIn(map[string]any{"sub": "u-1", "email": "asha@example.com", "tenant": demoTenant, "groups": "compliance"})
+	s := serveHost(t, map[string]string{
+		"VERIFYD_OIDC_ISSUER": p.URL, "VERIFYD_OIDC_CLIENT_ID": oidctest.ClientID, "VERIFYD_OIDC_CLIENT_SECRET": oidctest.ClientSecret,
+		"VERIFYD_OIDC_ROLES_CLAIM": "groups", "VERIFYD_OIDC_ROLES": "compliance=reviewer",
+	})
+	tab := browser.Start(t).Open(t, browser.Options{Wide: true})
+	var back []string
+	for _, page := range []string{"/console/runs", "/console/session"} {
+		tab.Go(s.api + page)
+		tab.Press("main .button")
+		tab.Wait(`document.links[0]?.pathname == "/console/sign-in/callback"`)
+		back = append(back, browser.Eval[string](tab, "document.links[0].href"))
+	}
+	for _, c := range []struct{ url, want string }{
+		{back[0], "/console/runs"}, {back[1], "/console/session"}, {back[1], "/console/queue"}, // the last one is used up
+		{s.api + "/console/sign-in/callback?state=made-up&code=x", "/console/queue"},
+	} {
+		tab.Go(c.url)
+		tab.See(".person")
+		if at := browser.Eval[string](tab, "location.pathname"); at != c.want {
+			t.Errorf("%s leads to %s, want %s", c.url, at, c.want)
+		}
+	}
+}
+
 // keyFile returns a file with a new key set, and an issuer of its tokens.
 func keyFile(t *testing.T) (file string, issuer *reviewer.Issuer) {
 	t.Helper()
