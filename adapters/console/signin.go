@@ -156,7 +156,7 @@ func (c *console) linkPage(w http.ResponseWriter, r *http.Request, s session) er
 		return c.refuseLink(w, s, err)
 	}
 	return c.render(w, s, http.StatusOK, "link", "link.title", linkView{
-		Name: link.Name, Tenant: tenant, Action: c.base + SignInPath + "/link/" + chi.URLParam(r, "token"),
+		Name: link.Name, Tenant: tenant, Action: c.base + SignInPath + "/link/" + tokenOf(r),
 	})
 }
 
@@ -179,7 +179,7 @@ func (c *console) useLink(w http.ResponseWriter, r *http.Request, s session) err
 // openLink returns the link of a request and the name of its tenant.
 func (c *console) openLink(r *http.Request) (link verification.SignInLink, tenant string, err error) {
 	err = c.gates.tokens.Try(r.Context(), "", func() (err error) {
-		link, err = c.opt.Tokens.OpenSignInLink(chi.URLParam(r, "token"))
+		link, err = c.opt.Tokens.OpenSignInLink(tokenOf(r))
 		return err
 	})
 	if err == nil {
@@ -187,6 +187,9 @@ func (c *console) openLink(r *http.Request) (link verification.SignInLink, tenan
 	}
 	return link, tenant, err
 }
+
+// tokenOf returns the token of a sign-in link.
+func tokenOf(r *http.Request) string { return web.LinkToken(r, chi.URLParam(r, "token")) }
 
 // refuseLink says that a link is of no use: it was used, has expired, or was never
 // issued.

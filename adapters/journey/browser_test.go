@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -259,5 +260,61 @@ func TestOneFormOfAPageIsSentAtATime(t *testing.T) {
 		form.dispatchEvent(new SubmitEvent("submit", {cancelable: true, submitter: form.querySelector(".buttons button")}))).join(" ")`)
 	if sent != "true false" {
 		t.Errorf("of an answer and a skip are sent: %s, want true false", sent)
+	}
+}
+
+func TestTheScriptSaysThatSomebodySeesThePage(t *testing.T) {
+	for _, noScript := range []bool{false, true} {
+		t.Run(fmt.Sprintf("without JavaScript %v", noScript), func(t *testing.T) {
+			s := serve(t)
+			c := s.begin(onboarding(), "")
+			s.Advance(20 * time.Minute)
+			tab := browser.Start(t).Open(t, browser.Options{NoScript: noScript})
+			tab.Go(c.link)
+			tab.See("button[value=success]")
+			if noScript { // then the form is the first sign
+				if got := s.Run(c.run).Status; got != verification.StatusAbandoned {
+					t.Errorf("status = %s before the form, want abandoned", got)
+				}
+				tab.Press("button[value=success]")
+				tab.See("#f-name")
+			}
+			for range 200 { // the script does not wait for the answer
+				if s.Run(c.run).Status == verification.StatusInProgress {
+					return
+				}
+				tab.See("main")
+				browser.Eval[bool](tab, "new Promise((done) => setTimeout(() => done(true), 50))")
+			}
+			t.Errorf("status = %s, want in_progress", s.Run(c.run).Status)
+		})
+	}
+}
+
+// A browser loads a page ahead in a tab that is hidden.
+func TestAPageThatIsLoadedAheadSaysNothing(t *testing.T) {
+	s := serve(t)
+	page := s.begin(onboarding(), "").get().body
+	tab := browser.Start(t).Open(t, browser.Options{})
+	tab.Go(s.server.URL + "/journey/assets/" + between(page, `src="./assets/`, `"`)) // has a body, and does not run the script
+	told := browser.Eval[[]int](tab, `new Promise((done) => {
+		let state = "hidden", posts = 0, told = [];
+		Object.defineProperty(document, "visibilityState", { get: () => state });
+		window.fetch = async () => { posts++; };
+		document.body.dataset.opened = "";
+		const script = document.createElement("script");
+		script.src = location.href;
+		script.onload = () => {
+			for (const next of ["hidden", "visible", "hidden", "visible"]) {
+				state = next;
+				document.dispatchEvent(new Event("visibilitychange"));
+				told.push(posts);
+			}
+			done(told);
+		};
+		document.head.append(script);
+	})`)
+	if !slices.Equal(told, []int{0, 1, 1, 1}) {
+		t.Errorf("a page that is hidden, seen, hidden, seen has sent %v, want 0, 1, 1, 1", told)
 	}
 }

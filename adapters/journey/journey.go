@@ -72,6 +72,7 @@ func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
 	read("/{token}/state", s.state)
 	read("/{token}/logo/{name}", s.logo)
 	r.Post("/{token}", s.answer)
+	r.Post("/{token}/opened", s.opened)
 	return r, nil
 }
 
@@ -83,13 +84,18 @@ type RunLogger interface {
 // maxToken is the length of the longest token that is opened, in bytes.
 const maxToken = 1024
 
-// open opens the link of a request, and names its run in the log lines.
+// open opens the link of a request, and names its run in the log lines. Only a post shows that
+// the customer is there: mail scanners, previews and browsers that prefetch send GET and HEAD.
 func (s *site) open(w http.ResponseWriter, r *http.Request) (visitor, engine.Journey, error) {
 	v := s.visitor(w, r)
 	if len(v.token) > maxToken {
 		return v, engine.Journey{}, errNotFound
 	}
-	j, err := s.engine.OpenJourney(r.Context(), v.token)
+	open := s.engine.ReadJourney
+	if r.Method == http.MethodPost {
+		open = s.engine.OpenJourney
+	}
+	j, err := open(r.Context(), v.token)
 	v.tenant = j.Tenant
 	if id := j.Run.ID; id != "" {
 		v.log = v.log.With("run", id)
@@ -142,6 +148,19 @@ const (
 func afterPost(r *http.Request) bool {
 	q := r.URL.Query()
 	return q.Has(markSent) || q.Has(markMoved) || q.Has(markDeclined)
+}
+
+// opened is what the script of a page says once somebody sees the page.
+func (s *site) opened(w http.ResponseWriter, r *http.Request) {
+	if s.crossSite(r) {
+		w.WriteHeader(http.StatusForbidden)
+		return
+	}
+	status := http.StatusNoContent
+	if v, _, err := s.open(w, r); err != nil {
+		status = v.failed(err)
+	}
+	w.WriteHeader(status)
 }
 
 // state writes the state of the run for the script of a wait page.

@@ -4,6 +4,7 @@ package journey_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/journey"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -402,16 +404,117 @@ func away(t testing.TB, a response, to string) {
 	}
 }
 
-func TestOpeningTheLinkResumesAnAbandonedRun(t *testing.T) {
+func TestAnOpenedPageResumesAnAbandonedRun(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	s.Advance(20 * time.Minute)
 	if got := s.Run(c.run).Status; got != verification.StatusAbandoned {
 		t.Fatalf("status = %s, want abandoned", got)
 	}
-	wants(t, c.get(), http.StatusOK, "Your consent")
+	wants(t, c.get(), http.StatusOK, "Your consent", "data-opened")
+	foreign := c.do(http.MethodPost, c.link+"/opened", "", nil, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site")
+	if got := s.Run(c.run).Status; foreign.status != http.StatusForbidden || got != verification.StatusAbandoned {
+		t.Errorf("another site gets %d, and the run is %s", foreign.status, got)
+	}
+	if a := c.do(http.MethodPost, c.link+"/opened", "", nil); a.status != http.StatusNoContent || a.body != "" {
+		t.Errorf("answer = %d %q, want 204", a.status, a.body)
+	}
 	if got := s.Run(c.run).Status; got != verification.StatusInProgress {
 		t.Errorf("status = %s, want in_progress", got)
+	}
+	if a := c.do(http.MethodPost, s.server.URL+"/journey/x/opened", "", nil); a.status != http.StatusNotFound {
+		t.Errorf("a link that is wrong = %d, want 404", a.status)
+	}
+	if again := c.do(http.MethodPost, c.link, "application/x-www-form-urlencoded", strings.NewReader("wait=2&do=language")); strings.Contains(again.body, "data-opened") {
+		t.Error("a page that answers a post says once more that it is open")
+	}
+}
+
+// The requests of programs that open links for or before people, as their makers document them
+// or as servers log them.
+func TestProgramsThatOpenLinksAreNobody(t *testing.T) {
+	const chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36"
+	s := serve(t)
+	c := s.begin(onboarding(), "")
+	s.Advance(20 * time.Minute)
+	before := s.history(c)
+	for name, headers := range map[string][]string{
+		"WhatsApp":          {"User-Agent", "WhatsApp/2.23.20.0"},
+		"Slack":             {"User-Agent", "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)", "Range", "bytes=0-32768"},
+		"Slack images":      {"User-Agent", "Slack-ImgProxy (+https://api.slack.com/robots)"},
+		"Telegram":          {"User-Agent", "TelegramBot (like TwitterBot)"},
+		"Facebook":          {"User-Agent", "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)", "Range", "bytes=0-524287"},
+		"iMessage":          {"User-Agent", "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko) Version/9.0.1 Safari/601.2.4 facebookexternalhit/1.1 Facebot Twitterbot/1.0"},
+		"Teams":             {"User-Agent", "Mozilla/5.0 (Windows NT 6.1; WOW64) SkypeUriPreview Preview/0.5 skype-url-preview@microsoft.com"},
+		"LinkedIn":          {"User-Agent", "LinkedInBot/1.0 (compatible; Mozilla/5.0; Apache-HttpClient +http://www.linkedin.com)"},
+		"Discord":           {"User-Agent", "Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)"},
+		"Google":            {"User-Agent", "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"},
+		"Safe Links":        {"User-Agent", chrome, "Accept", "*/*"}, // it does not say what it is
+		"Proofpoint":        {"User-Agent", "Mozilla/5.0 (Windows NT 6.1; Trident/7.0; rv:11.0) like Gecko"},
+		"prefetch":          {"User-Agent", chrome, "Sec-Purpose", "prefetch", "Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "none"},
+		"prerender":         {"User-Agent", chrome, "Sec-Purpose", "prefetch;prerender", "Sec-Fetch-Dest", "document"},
+		"anonymous":         {"User-Agent", chrome, "Sec-Purpose", "prefetch;anonymous-client-ip"},
+		"Firefox prefetch":  {"User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0", "X-Moz", "prefetch"},
+		"Safari top hit":    {"User-Agent", "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Safari/605.1.15", "X-Purpose", "preview", "Purpose", "prefetch"},
+		"a monitor":         {"User-Agent", "curl/8.5.0", "Accept", "*/*"},
+		"a form of a robot": {"User-Agent", "", "Accept", "text/html"},
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			for _, path := range []string{"", "?lang=hi", "?decline", "/state"} {
+				if a := c.do(method, c.link+path, "", nil, headers...); a.status != http.StatusOK {
+					t.Errorf("%s: %s %s = %d, want 200", name, method, path, a.status)
+				}
+			}
+		}
+	}
+	if after := s.history(c); s.Run(c.run).Status != verification.StatusAbandoned || after != before {
+		t.Errorf("the run is %s and has %d events, want it abandoned as before, with %d", s.Run(c.run).Status, after, before)
+	}
+}
+
+// history returns the number of events of the run of a customer.
+func (s *site) history(c *customer) int {
+	s.t.Helper()
+	events, err := s.Store.Load(s.t.Context(), enginetest.Tenant, c.run, 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return len(events)
+}
+
+func TestALinkWorksAsProgramsForwardIt(t *testing.T) {
+	keys, err := token.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, func(p *engine.Ports, _ *engine.Options) { p.Links = token.NewLinks(keys) })
+	c := s.begin(onboarding(), "")
+	it := c.link[strings.LastIndex(c.link, "/")+1:]
+	site := strings.TrimSuffix(c.link, it)
+	var encoded strings.Builder
+	for _, b := range []byte(it) {
+		fmt.Fprintf(&encoded, "%%%02x", b)
+	}
+	for _, link := range []string{
+		it[:3] + fmt.Sprintf("%%%02X", it[3]) + it[4:], strings.ReplaceAll(strings.ReplaceAll(it, "-", "%2D"), "_", "%5f"),
+		encoded.String(),
+		it + ".", it + ",", it + ")", it + ").", it + "%29.", it + "!", it + ";", it + ":", it + "%3E", it + "'",
+		it + "%22", it + "*", it + "]", it + "}", it + "%E2%80%9D", it + "%e0%a5%a4", it + "%3f", it + "?", it + "?lang=hi.",
+	} {
+		if a := c.do(http.MethodGet, site+link, "", nil); a.status != http.StatusOK {
+			t.Errorf("GET %s = %d, want 200", link, a.status)
+		}
+	}
+	for _, link := range []string{it + "_", it + "-", it + "a", "." + it, "%252E" + it, strings.Replace(it, it[3:4], fmt.Sprintf("%%25%02x", it[3]), 1)} {
+		if a := c.do(http.MethodGet, site+link, "", nil); a.status != http.StatusNotFound {
+			t.Errorf("GET %s = %d, want 404", link, a.status)
+		}
+	}
+	c.link = site + encoded.String() + "."
+	a := c.post("consent", "success")
+	onward(t, a)
+	if to := a.header.Get("Location"); to != "./"+it {
+		t.Errorf("the answer leads to %s", to)
 	}
 }
 

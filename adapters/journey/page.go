@@ -52,7 +52,7 @@ type visitor struct {
 }
 
 func (s *site) visitor(w http.ResponseWriter, r *http.Request) visitor {
-	v := visitor{log: web.Log(w, s.log), token: chi.URLParam(r, "token"), assets: s.assets}
+	v := visitor{log: web.Log(w, s.log), token: web.LinkToken(r, chi.URLParam(r, "token")), assets: s.assets}
 	chosen := r.URL.Query().Get("lang")
 	v.catalog = catalog{s.catalogs.Choose(chosen, r.Header)}
 	v.others, v.posted = s.catalogs.Links(v.Catalog, r.URL.Query()), r.Method == http.MethodPost

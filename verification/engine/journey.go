@@ -76,20 +76,44 @@ type JourneyConsent struct {
 	At      time.Time
 }
 
-// OpenJourney returns the journey of a link, and records that the customer has
-// opened it. Every link of a run leads to the step that is open now, whichever step it
-// was made for. ErrNotFound is returned for a token that Ports.Links did not sign, and for
-// a run that is gone: then the journey has the tenant of the link. With any other error,
-// the journey has only the id of its run.
+// ReadJourney returns the journey of a link. Every link of a run leads to the step that is open
+// now, whichever step it was made for. It does not record that the customer opened the journey,
+// because programs open links too: see OpenJourney. ErrNotFound is returned for a token that
+// Ports.Links did not sign, and for a run that is gone: then the journey has the tenant of the
+// link. With any other error, the journey has only the id of its run.
+func (e *Engine) ReadJourney(ctx context.Context, token string) (Journey, error) {
+	return e.journeyOf(ctx, token, func(s *session) error {
+		err := e.reload(ctx, s)
+		if err == nil {
+			err = e.expireIfOverdue(ctx, s)
+		}
+		if err == nil {
+			err = e.loadProgram(ctx, s)
+		}
+		return err
+	})
+}
+
+// OpenJourney is ReadJourney, and records that the customer has opened the journey. Call it once
+// something shows that a person is there, such as a form or a script of the page.
 func (e *Engine) OpenJourney(ctx context.Context, token string) (Journey, error) {
+	return e.journeyOf(ctx, token, func(s *session) error {
+		_, err := e.command(ctx, s, verification.OpenJourney{})
+		if errors.Is(err, verification.ErrNotOpen) {
+			return nil
+		}
+		return err
+	})
+}
+
+// journeyOf returns the journey of a link, with the run and the program that read gives its session.
+func (e *Engine) journeyOf(ctx context.Context, token string, read func(*session) error) (Journey, error) {
 	link, err := e.ports.Links.OpenLink(token)
 	if err != nil {
 		return Journey{}, &verification.Error{Kind: verification.ErrNotFound, Subject: "journey", Cause: err}
 	}
 	s := &session{ref: link.RunRef}
-	if _, err = e.command(ctx, s, verification.OpenJourney{}); errors.Is(err, verification.ErrNotOpen) {
-		err = nil
-	}
+	err = read(s)
 	var tenant verification.Tenant
 	if err == nil {
 		tenant, err = e.store.Tenant(ctx, s.ref.Tenant)
@@ -108,8 +132,7 @@ func (e *Engine) OpenJourney(ctx context.Context, token string) (Journey, error)
 	return j, nil
 }
 
-// JourneyLogo returns the logo of the tenant of a link. Unlike OpenJourney it does not
-// record that the customer opened the journey. ErrNotFound is returned for a token that
+// JourneyLogo returns the logo of the tenant of a link. ErrNotFound is returned for a token that
 // Ports.Links did not sign, and if the tenant has no logo.
 func (e *Engine) JourneyLogo(ctx context.Context, token string) (verification.Logo, error) {
 	link, err := e.ports.Links.OpenLink(token)

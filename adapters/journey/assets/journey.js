@@ -1,6 +1,18 @@
 // Improvements that need JavaScript. The pages also work without it.
 "use strict";
 
+// The server learns that somebody sees the page. Scanners and previews of links run no script,
+// and a page that a browser loads ahead is hidden.
+if ("opened" in document.body.dataset) {
+  const tell = () => {
+    if (document.visibilityState !== "visible") return;
+    document.removeEventListener("visibilitychange", tell);
+    fetch(location.pathname + "/opened", { method: "POST", keepalive: true }).catch(() => {});
+  };
+  document.addEventListener("visibilitychange", tell);
+  tell();
+}
+
 // A second click sends nothing, also in another form; the button shows that the form is
 // being sent.
 for (const form of document.querySelectorAll("form[data-busy]")) {
