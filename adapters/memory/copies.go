@@ -263,7 +263,7 @@ func (q *queue) replace(r *record, work []store.WorkRecord, known bool) {
 	}
 	for _, w := range work {
 		p := &piece{pieceKey: pieceKey{w.WorkKey, r.ref}, workflow: r.summary.Workflow}
-		p.set(Piece{Due: w.Due, Attempt: w.Attempt, Lost: w.Lost, LeftAt: w.LeftAt, Taken: w.Leased})
+		p.set(Piece{Due: w.Due, Attempt: w.Attempt, Lost: w.Lost, Alone: w.Alone, LeftAt: w.LeftAt, Taken: w.Leased})
 		q.put(p, w.Due)
 	}
 }

@@ -196,7 +196,7 @@ func (q *queue) records() map[verification.RunRef][]store.WorkRecord {
 	for _, p := range q.pieces {
 		state := p.state()
 		all[p.run] = append(all[p.run], store.WorkRecord{
-			WorkKey: state.Key, Due: state.Due, Attempt: state.Attempt, Lost: state.Lost, LeftAt: state.LeftAt, Leased: state.Taken,
+			WorkKey: state.Key, Due: state.Due, Attempt: state.Attempt, Lost: state.Lost, Alone: state.Alone, LeftAt: state.LeftAt, Leased: state.Taken,
 		})
 	}
 	return all

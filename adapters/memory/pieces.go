@@ -18,9 +18,9 @@ type Piece struct {
 	// before is due when its lease ends, so that hosts that die one after the other do not
 	// lose five leases within seconds.
 	Due time.Time
-	// Attempt, Lost and LeftAt are those of store.Work.
-	Attempt, Lost int
-	LeftAt        time.Time
+	// Attempt, Lost, Alone and LeftAt are those of store.Work.
+	Attempt, Lost, Alone int
+	LeftAt               time.Time
 	// Taken reports whether a host has the work: the next Take counts a lost lease.
 	Taken bool
 }
@@ -40,12 +40,13 @@ func (p *piece) state() Piece {
 	if p.leased {
 		due = p.again
 	}
-	return Piece{p.run, p.WorkKey, due, p.attempt, p.lost, p.left, p.leased}
+	return Piece{p.run, p.WorkKey, due, p.attempt, p.lost, p.alone, p.left, p.leased}
 }
 
 // set changes everything but the due time.
 func (p *piece) set(state Piece) {
-	p.attempt, p.lost, p.left, p.leased, p.again, p.lease = state.Attempt, state.Lost, state.LeftAt, state.Taken, state.Due, ""
+	p.attempt, p.lost, p.alone, p.left = state.Attempt, state.Lost, state.Alone, state.LeftAt
+	p.leased, p.again, p.lease = state.Taken, state.Due, ""
 }
 
 // SetPiece changes the state of a piece of work, and removes the piece if it is never due.

@@ -55,6 +55,7 @@ type piece struct {
 	order    uint64 // of pieces with the same due time
 	attempt  int
 	lost     int
+	alone    int
 	left     time.Time
 	leased   bool
 	again    time.Time     // when it is due if its host has died
@@ -82,7 +83,7 @@ func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Wor
 			}
 			q.put(p, r.Now.Add(r.Lease))
 			work = append(work, store.Work{
-				Kind: p.Kind, RunRef: p.run, Seq: p.Seq, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, LeftAt: p.left, Lease: lease,
+				Kind: p.Kind, RunRef: p.run, Seq: p.Seq, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, Alone: p.alone, LeftAt: p.left, Lease: lease,
 			})
 		}
 		if next = r.Now; !more {
@@ -189,11 +190,15 @@ func roundRobin(lanes []*lane, r store.TakeRequest) (taken []*piece, more bool) 
 	return taken, false
 }
 
-// Renew makes the leases of runs end at the time until.
-func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
+// Renew makes the leases of runs end at the time until, and counts a trial of each if alone is
+// true.
+func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time, alone bool) error {
 	return s.queue.do(ctx, func(q *queue) {
 		for _, run := range runs {
 			if p := q.pieces[pieceKey{store.WorkKey{Kind: store.WorkAdvance}, run}]; p != nil {
+				if p.alone++; !alone {
+					p.alone = 0
+				}
 				q.put(p, until)
 			}
 		}

@@ -182,7 +182,7 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 			},
 			"renew": func(t *rapid.T) {
 				renewed, until := rapid.SliceOfN(runs, 0, 3).Draw(t, "runs"), instants().Draw(t, "until")
-				if err := s.Renew(t.Context(), renewed, until); err != nil {
+				if err := s.Renew(t.Context(), renewed, until, false); err != nil {
 					t.Fatal(err)
 				}
 				for _, run := range renewed {

@@ -77,7 +77,7 @@ func callEverything(ctx context.Context, t *testing.T, s *memory.Store, own veri
 		t.Errorf("Take: %v", err)
 	}
 	for n, w := range work {
-		errs := []error{s.Renew(ctx, []verification.RunRef{w.RunRef}, now.Add(time.Hour))}
+		errs := []error{s.Renew(ctx, []verification.RunRef{w.RunRef}, now.Add(time.Hour), false)}
 		if n%2 == 0 {
 			errs = append(errs, s.Finish(ctx, w))
 		} else {

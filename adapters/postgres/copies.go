@@ -182,7 +182,7 @@ WHERE (r.tenant_id, r.id) >= ($1, $2) AND (r.tenant_id, r.id) <= ($3, $4) ORDER 
 	copiedEvents   = "SELECT tenant_id, run_id, events FROM verifyd.run_events" + ofCopiedRuns + "seq"
 	copiedKeys     = "SELECT tenant_id, run_id, key FROM verifyd.search_keys" + ofCopiedRuns + "key"
 	copiedScreened = "SELECT tenant_id, run_id, list, version FROM verifyd.screened_runs" + ofCopiedRuns + "list"
-	copiedWork     = "SELECT tenant_id, run_id, kind, seq, due_at, attempt, leased, lost_leases, left_at FROM verifyd.work" + ofCopiedRuns + "kind, seq"
+	copiedWork     = "SELECT tenant_id, run_id, kind, seq, due_at, attempt, leased, lost_leases, alone, left_at FROM verifyd.work" + ofCopiedRuns + "kind, seq"
 )
 
 // copiedRow is a row of one of the tables of runs.
@@ -202,6 +202,7 @@ type copiedRow struct {
 	Attempt    int
 	Leased     bool
 	LostLeases int
+	Alone      int
 	LeftAt     pgtype.Timestamptz
 }
 
@@ -305,7 +306,7 @@ func wholeRuns(ctx context.Context, s *Store, rows []runRow) (all []store.Record
 		})
 		add(copiedWork, func(to *store.RunRecord, r copiedRow) error {
 			to.Work = append(to.Work, store.WorkRecord{
-				WorkKey: store.WorkKey{Kind: r.Kind, Seq: r.Seq}, Due: utc(r.DueAt.Time), Attempt: r.Attempt, Lost: r.LostLeases,
+				WorkKey: store.WorkKey{Kind: r.Kind, Seq: r.Seq}, Due: utc(r.DueAt.Time), Attempt: r.Attempt, Lost: r.LostLeases, Alone: r.Alone,
 				LeftAt: utc(r.LeftAt.Time), Leased: r.Leased,
 			})
 			return nil

@@ -161,9 +161,9 @@ const (
 INSERT INTO verifyd.screened_runs (tenant_id, run_id, list, version) SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])`
 
 	updateWork = `
-UPDATE verifyd.work w SET attempt = i.attempt, leased = i.leased, lost_leases = i.lost, left_at = i.left_at
-FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::int[], $6::bool[], $7::int[], $8::timestamptz[])
-    AS i (tenant_id, run_id, kind, seq, attempt, leased, lost, left_at)
+UPDATE verifyd.work w SET attempt = i.attempt, leased = i.leased, lost_leases = i.lost, left_at = i.left_at, alone = i.alone
+FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::int[], $6::bool[], $7::int[], $8::timestamptz[], $9::int[])
+    AS i (tenant_id, run_id, kind, seq, attempt, leased, lost, left_at, alone)
 WHERE w.tenant_id = i.tenant_id AND w.run_id = i.run_id AND (w.kind || '') = i.kind AND w.seq = i.seq`
 
 	insertClaims = `
@@ -278,7 +278,7 @@ func queueRest(b *pgx.Batch, group []*pendingAppend, records []store.RunRecord) 
 	}
 	var screened, claims, work rows
 	var since, at, until, left []pgtype.Timestamptz
-	var seqs, attempts, lost []int32
+	var seqs, attempts, lost, alone []int32
 	var leased []bool
 	add := func(to *rows, p *pendingAppend, first, second string) {
 		to.tenants, to.runs, to.a, to.b = append(to.tenants, p.tenant), append(to.runs, p.run), append(to.a, first), append(to.b, second)
@@ -293,12 +293,12 @@ func queueRest(b *pgx.Batch, group []*pendingAppend, records []store.RunRecord) 
 			since, at, until = append(since, orNull(r.Summary.Review.Since)), append(at, orNull(c.At)), append(until, orNull(c.Until))
 		}
 		for _, w := range r.Work {
-			if w.Attempt == 0 && w.Lost == 0 && w.LeftAt.IsZero() && !w.Leased {
+			if w.Attempt == 0 && w.Lost == 0 && w.Alone == 0 && w.LeftAt.IsZero() && !w.Leased {
 				continue // as the append leaves it
 			}
 			add(&work, p, string(w.Kind), "")
 			seqs, attempts, lost = append(seqs, int32(w.Seq)), append(attempts, int32(w.Attempt)), append(lost, int32(w.Lost))
-			leased, left = append(leased, w.Leased), append(left, orNull(w.LeftAt))
+			leased, left, alone = append(leased, w.Leased), append(left, orNull(w.LeftAt)), append(alone, int32(w.Alone))
 		}
 	}
 	if screened.runs != nil {
@@ -308,6 +308,6 @@ func queueRest(b *pgx.Batch, group []*pendingAppend, records []store.RunRecord) 
 		b.Queue(insertClaims, claims.tenants, claims.runs, since, claims.a, claims.b, at, until)
 	}
 	if work.runs != nil {
-		b.Queue(updateWork, work.tenants, work.runs, work.a, seqs, attempts, leased, lost, left)
+		b.Queue(updateWork, work.tenants, work.runs, work.a, seqs, attempts, leased, lost, left, alone)
 	}
 }

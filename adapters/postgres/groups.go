@@ -108,7 +108,7 @@ const changeGroup = groupInput + `, appended AS (
     RETURNING r.tenant_id, r.id AS run_id
 ), ` + groupQueue + `
     ON CONFLICT (tenant_id, run_id, kind, seq) DO UPDATE SET
-        due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0, left_at = NULL
+        due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0, alone = 0, left_at = NULL
 ), dropped AS (
     DELETE FROM verifyd.work w USING works i
     WHERE w.tenant_id = i.tenant_id AND w.run_id = i.run_id AND (w.kind || '') = i.kind AND w.seq = i.seq AND i.due_at IS NULL

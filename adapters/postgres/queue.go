@@ -56,9 +56,9 @@ WITH RECURSIVE head AS MATERIALIZED (
 ), leased AS (
     UPDATE verifyd.work w SET lease_id = $8, leased = true, lost_leases = w.lost_leases + w.leased::int, due_at = $3
     FROM unlocked r WHERE w.ctid = r.id
-    RETURNING w.kind, w.tenant_id, w.run_id, w.seq, w.workflow_id, w.attempt, w.lost_leases, w.left_at, r.round
+    RETURNING w.kind, w.tenant_id, w.run_id, w.seq, w.workflow_id, w.attempt, w.lost_leases, w.alone, w.left_at, r.round
 )
-SELECT l.kind, l.tenant_id::text, l.run_id::text, l.seq, l.workflow_id::text, l.attempt, l.lost_leases, l.left_at,
+SELECT l.kind, l.tenant_id::text, l.run_id::text, l.seq, l.workflow_id::text, l.attempt, l.lost_leases, l.alone, l.left_at,
     (SELECT count(*) FROM picked) > (SELECT count(*) FROM leased)
         OR (SELECT count(*) FROM first) > (SELECT count(*) FROM leased) AS more
 FROM (SELECT 1) AS one LEFT JOIN leased l ON true
@@ -78,7 +78,7 @@ WITH held AS (
         SELECT ctid AS id FROM verifyd.work
         WHERE tenant_id = r.tenant_id AND run_id = r.run_id AND (kind || '') = 'advance' FOR UPDATE SKIP LOCKED) AS w
 )
-UPDATE verifyd.work w SET due_at = $3 FROM held h WHERE w.ctid = h.id`
+UPDATE verifyd.work w SET due_at = $3, alone = CASE WHEN $4::bool THEN w.alone + 1 ELSE 0 END FROM held h WHERE w.ctid = h.id`
 
 	// releaseWork returns the numbers of the pieces that another transaction locks.
 	releaseWork = `
@@ -153,16 +153,16 @@ func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Wor
 // more.
 func readWork(rows pgx.Rows, lease store.LeaseID) (work []store.Work, more bool, err error) {
 	var kind, tenant, run, workflow pgtype.Text
-	var seq, attempt, lost pgtype.Int4
+	var seq, attempt, lost, alone pgtype.Int4
 	var left pgtype.Timestamptz
-	_, err = pgx.ForEachRow(rows, []any{&kind, &tenant, &run, &seq, &workflow, &attempt, &lost, &left, &more}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&kind, &tenant, &run, &seq, &workflow, &attempt, &lost, &alone, &left, &more}, func() error {
 		if kind.Valid {
 			work = append(work, store.Work{
 				Kind:     store.WorkKind(kind.String),
 				RunRef:   verification.RunRef{Tenant: verification.TenantID(tenant.String), Run: verification.RunID(run.String)},
 				Seq:      int(seq.Int32),
 				Workflow: verification.WorkflowID(workflow.String),
-				Attempt:  int(attempt.Int32), Lost: int(lost.Int32), Lease: lease,
+				Attempt:  int(attempt.Int32), Lost: int(lost.Int32), Alone: int(alone.Int32), Lease: lease,
 			})
 			if left.Valid {
 				work[len(work)-1].LeftAt = left.Time.UTC()
@@ -173,14 +173,14 @@ func readWork(rows pgx.Rows, lease store.LeaseID) (work []store.Work, more bool,
 	return work, more, err
 }
 
-// Renew makes the leases of runs end at the time until. It skips runs that are being
-// appended to: their append sets the due time.
-func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
+// Renew makes the leases of runs end at the time until, and counts a trial of each if alone is
+// true. It skips runs that are being appended to: their append sets the due time.
+func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time, alone bool) error {
 	if len(runs) == 0 {
 		return ctx.Err()
 	}
 	tenants, ids := uuidsOf(runs)
-	return s.changeWork(ctx, "renew leases", everyTenant, renewWork, tenants, ids, until)
+	return s.changeWork(ctx, "renew leases", everyTenant, renewWork, tenants, ids, until, alone)
 }
 
 // uuidsOf returns the ids of runs, without those that are not UUIDs: no run has another id.

@@ -122,11 +122,11 @@ func TestChangingKnownWorkReadsNoBacklog(t *testing.T) {
 	exec("SELECT set_config('verifyd.tenant', 'all', false)")
 	exec("PREPARE hot AS " + postgres.SetTenantHot)
 	args := map[string]string{
-		"renew": "'{%[1]s}', '{%[2]s}', now()", "release": "'{%[1]s}', '{%[2]s}', '{advance}', '{NULL}', now(), '{NULL}', '{0}'",
+		"renew": "'{%[1]s}', '{%[2]s}', now(), false", "release": "'{%[1]s}', '{%[2]s}', '{advance}', '{NULL}', now(), '{NULL}', '{0}'",
 		"finish": "'%[1]s', '%[2]s', 'advance', gen_random_uuid(), 0", "postpone": "'%[1]s', '%[2]s', 'advance', gen_random_uuid(), now(), 0",
 	}
 	types := map[string]string{
-		"renew": "uuid[], uuid[], timestamptz", "release": "uuid[], uuid[], text[], uuid[], timestamptz, timestamptz[], int[]",
+		"renew": "uuid[], uuid[], timestamptz, bool", "release": "uuid[], uuid[], text[], uuid[], timestamptz, timestamptz[], int[]",
 		"finish": "uuid, uuid, text, uuid, int", "postpone": "uuid, uuid, text, uuid, timestamptz, int",
 	}
 	explain := func(name, run string) (raw []byte) {

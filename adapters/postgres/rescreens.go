@@ -76,7 +76,7 @@ SELECT s.tenant_id, s.run_id, r.workflow_id, ?kind, ?started FROM verifyd.screen
 JOIN verifyd.runs r ON r.tenant_id = s.tenant_id AND r.id = s.run_id
 WHERE s.list = ?list AND s.version <> ?version ORDER BY s.tenant_id, s.run_id
 ON CONFLICT (tenant_id, run_id, kind, seq) DO UPDATE SET
-    due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = false, lost_leases = 0, left_at = NULL`
+    due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = false, lost_leases = 0, alone = 0, left_at = NULL`
 
 	passQueued = `
 UPDATE verifyd.rescreen_passes SET queued = true, runs = ?runs,

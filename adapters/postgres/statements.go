@@ -108,7 +108,7 @@ SELECT $1::uuid, $2::uuid, $3::uuid, $4::text, $5::timestamptz, $6::bool, $7::in
 
 	replaceWork = insertWork + `
 ON CONFLICT (tenant_id, run_id, kind, seq) DO UPDATE SET
-    due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0, left_at = NULL`
+    due_at = excluded.due_at, attempt = 0, lease_id = NULL, leased = excluded.leased, lost_leases = 0, alone = 0, left_at = NULL`
 
 	deleteWork = `DELETE FROM verifyd.work
 WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND (kind || '') = $3 AND seq = $4 AND ` + ifAppended

@@ -302,7 +302,7 @@ var _ store.WorkQueue = &WorkQueueMock{}
 //			ReleaseFunc: func(ctx context.Context, work []store.Work, at time.Time) error {
 //				panic("mock out the Release method")
 //			},
-//			RenewFunc: func(ctx context.Context, runs []verification.RunRef, until time.Time) error {
+//			RenewFunc: func(ctx context.Context, runs []verification.RunRef, until time.Time, alone bool) error {
 //				panic("mock out the Renew method")
 //			},
 //			TakeFunc: func(ctx context.Context, r store.TakeRequest) ([]store.Work, time.Time, error) {
@@ -325,7 +325,7 @@ type WorkQueueMock struct {
 	ReleaseFunc func(ctx context.Context, work []store.Work, at time.Time) error
 
 	// RenewFunc mocks the Renew method.
-	RenewFunc func(ctx context.Context, runs []verification.RunRef, until time.Time) error
+	RenewFunc func(ctx context.Context, runs []verification.RunRef, until time.Time, alone bool) error
 
 	// TakeFunc mocks the Take method.
 	TakeFunc func(ctx context.Context, r store.TakeRequest) ([]store.Work, time.Time, error)
@@ -365,6 +365,8 @@ type WorkQueueMock struct {
 			Runs []verification.RunRef
 			// Until is the until argument value.
 			Until time.Time
+			// Alone is the alone argument value.
+			Alone bool
 		}
 		// Take holds details about calls to the Take method.
 		Take []struct {
@@ -498,7 +500,7 @@ func (mock *WorkQueueMock) ReleaseCalls() []struct {
 }
 
 // Renew calls RenewFunc.
-func (mock *WorkQueueMock) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
+func (mock *WorkQueueMock) Renew(ctx context.Context, runs []verification.RunRef, until time.Time, alone bool) error {
 	if mock.RenewFunc == nil {
 		panic("WorkQueueMock.RenewFunc: method is nil but WorkQueue.Renew was just called")
 	}
@@ -506,15 +508,17 @@ func (mock *WorkQueueMock) Renew(ctx context.Context, runs []verification.RunRef
 		Ctx   context.Context
 		Runs  []verification.RunRef
 		Until time.Time
+		Alone bool
 	}{
 		Ctx:   ctx,
 		Runs:  runs,
 		Until: until,
+		Alone: alone,
 	}
 	mock.lockRenew.Lock()
 	mock.calls.Renew = append(mock.calls.Renew, callInfo)
 	mock.lockRenew.Unlock()
-	return mock.RenewFunc(ctx, runs, until)
+	return mock.RenewFunc(ctx, runs, until, alone)
 }
 
 // RenewCalls gets all the calls that were made to Renew.
@@ -525,11 +529,13 @@ func (mock *WorkQueueMock) RenewCalls() []struct {
 	Ctx   context.Context
 	Runs  []verification.RunRef
 	Until time.Time
+	Alone bool
 } {
 	var calls []struct {
 		Ctx   context.Context
 		Runs  []verification.RunRef
 		Until time.Time
+		Alone bool
 	}
 	mock.lockRenew.RLock()
 	calls = mock.calls.Renew

@@ -39,8 +39,8 @@ func (c *Client) Take(ctx context.Context, r store.TakeRequest) (work []store.Wo
 }
 
 // Renew implements Ports.
-func (c *Client) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
-	return c.call(ctx, "Renew", nil, runs, until)
+func (c *Client) Renew(ctx context.Context, runs []verification.RunRef, until time.Time, alone bool) error {
+	return c.call(ctx, "Renew", nil, runs, until, alone)
 }
 
 // Finish implements Ports.

@@ -41,6 +41,9 @@ func Translate(doing string, err error) error {
 	case Code(err) == NoTable || Code(err) == "3F000": // a table, or the whole schema
 		return Unavailable("database", "the tables of verifyd are gone", wrapped)
 	case Code(err) == NotLocked:
+		if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Where != "" {
+			wrapped = fmt.Errorf("%w: %s", wrapped, refused.Where) // the table whose row is held
+		}
 		return Unavailable("run", "a transaction that is still open holds the run", wrapped)
 	case Code(err) == "22021" || Code(err) == "22P05":
 		return &verification.Error{Kind: verification.ErrInvalid, Message: NotStorable, Cause: wrapped}

@@ -153,7 +153,9 @@ func (c *Caller) Actions(t *rapid.T) map[string]func(*rapid.T) {
 			c.work = append(c.work, work...)
 			return err
 		}),
-		"renew":    refusable(func(t *rapid.T) error { return c.Renew(ctx, []verification.RunRef{c.ref(t)}, c.now.Add(time.Minute)) }),
+		"renew": refusable(func(t *rapid.T) error {
+			return c.Renew(ctx, []verification.RunRef{c.ref(t)}, c.now.Add(time.Minute), rapid.Bool().Draw(t, "alone"))
+		}),
 		"finish":   refusable(func(t *rapid.T) error { return c.Finish(ctx, c.some(t)) }),
 		"postpone": refusable(func(t *rapid.T) error { return c.Postpone(ctx, c.some(t), c.now.Add(time.Hour)) }),
 		"release": refusable(func(t *rapid.T) error {

@@ -97,13 +97,13 @@ func (n Noted) Append(ctx context.Context, t verification.TenantID, id verificat
 }
 
 // Renew notes what it is given.
-func (n Noted) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
+func (n Noted) Renew(ctx context.Context, runs []verification.RunRef, until time.Time, alone bool) error {
 	n.note(func() {
 		for _, ref := range runs {
 			n.renewed[ref] = true
 		}
 	})
-	return n.Store.Renew(ctx, runs, until)
+	return n.Store.Renew(ctx, runs, until, alone)
 }
 
 // SaveWorkflow notes what it is given.

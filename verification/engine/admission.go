@@ -24,12 +24,19 @@ const (
 
 // acquireWork waits for the slot that this host drives a run in: a worker slot, or one for
 // expensive work if the run is large. A run whose size is not known is read in a worker slot; if
-// it is large, it is read again after the wait, because many may wait.
+// it is large, it is read again after the wait, because many may wait. A run that is driven alone
+// needs no slot.
 func (e *Engine) acquireWork(ctx context.Context, j *job) (release func(), err error) {
+	if e.runner.Tries(j.Job) {
+		return func() {}, nil
+	}
 	if j.run.Size() <= largeRun && !e.knownLarge(j.ref) {
-		release, err = e.runner.AcquireWorker(ctx, j.ref.Tenant)
-		if err != nil || j.run.Seq > 0 {
-			return release, err
+		if release, err = e.runner.AcquireWorker(ctx, j.ref.Tenant); err != nil {
+			return nil, err
+		}
+		release = e.enter(j, release)
+		if j.run.Seq > 0 {
+			return release, nil
 		}
 		if err = e.reread(ctx, j); err == nil && j.run.Size() <= largeRun {
 			return release, nil
@@ -40,7 +47,16 @@ func (e *Engine) acquireWork(ctx context.Context, j *job) (release func(), err e
 		}
 		j.run = verification.Run{}
 	}
-	return e.heavy.Acquire(ctx, string(j.ref.Tenant))
+	if release, err = e.heavy.Acquire(ctx, string(j.ref.Tenant)); err != nil {
+		return nil, err
+	}
+	return e.enter(j, release), nil
+}
+
+// enter waits until no other run is driven alone. The run is driven until release is called.
+func (e *Engine) enter(j *job, slot func()) (release func()) {
+	leave := e.runner.Enter(j.Job)
+	return func() { leave(); slot() }
 }
 
 // admit waits for a slot for work on the run of s if it is expensive, unless s is admitted. It is

@@ -29,6 +29,7 @@ type callResult struct {
 	entered bool                 // Enter was called: Leave follows once the command is saved
 	lacking error                // what this host lacks for the call, which another host may make
 	err     error                // ends the driving
+	unsaved time.Time            // when the command could not be saved first; zero if it could
 }
 
 // drive drives a run until no further pass is needed. o is the result of a call that
@@ -56,6 +57,8 @@ func (e *Engine) drivePass(j *job, o callResult) (done bool) {
 			continue
 		case errors.Is(err, runner.ErrHandOver):
 			j.released = true
+		case e.savesLater(j, &o, err):
+			continue
 		case verification.LackingOf(err) != nil:
 			e.leave(j, verification.LackingOf(err))
 		case e.runner.Context().Err() == nil && j.Context().Err() == nil:
@@ -80,7 +83,7 @@ func (e *Engine) workOn(j *job, o callResult) (verification.TaskKind, error) {
 	}
 	ctx := e.runner.Context()
 	j.admitted = true // it waits for no slot beside the one for the run
-	defer func() { j.admitted = false }()
+	defer func() { j.admitted = e.runner.Tries(j.Job) }()
 	release, err := e.acquireWork(ctx, j)
 	if err != nil {
 		return verification.TaskNone, err
@@ -142,7 +145,7 @@ func (e *Engine) step(ctx context.Context, j *job, c verification.Command) (veri
 			switch w := j.run.Wait; {
 			case j.isPoison():
 				poisoned = true
-				c = verification.Abort{Node: w.Node, Cause: "the hosts that drove the run kept stopping before they saved anything"}
+				c = verification.Abort{Node: w.Node, Cause: "the hosts that drove the run, and nothing else, stopped before they saved anything"}
 			case lacking == nil:
 				return task.Kind, nil
 			case e.waitsForOthers(j):
@@ -171,7 +174,7 @@ func (e *Engine) step(ctx context.Context, j *job, c verification.Command) (veri
 	}
 	if poisoned {
 		e.opt.Observer.RunPoisoned()
-		e.log.Error("run ended: the hosts that drove it kept stopping", "run", j.ref.Run, "tenant", j.ref.Tenant)
+		e.log.Error("run ended: the hosts that drove it, and nothing else, stopped", "run", j.ref.Run, "tenant", j.ref.Tenant)
 	}
 	if drivable(after.Task(e.now())) {
 		return verification.TaskRedispatch, nil
@@ -179,9 +182,9 @@ func (e *Engine) step(ctx context.Context, j *job, c verification.Command) (veri
 	return verification.TaskNone, nil
 }
 
-// isPoison reports whether so many hosts stopped while they drove the run that it is
+// isPoison reports whether so many hosts stopped while they drove the run alone that it is
 // ended instead.
-func (j *job) isPoison() bool { return j.work != nil && j.work.Lost >= runner.MaxLost }
+func (j *job) isPoison() bool { return j.work != nil && j.work.Alone >= runner.MaxAlone }
 
 func (e *Engine) reread(ctx context.Context, j *job) error {
 	if err := e.reload(ctx, &j.session); err != nil {
@@ -193,7 +196,7 @@ func (e *Engine) reread(ctx context.Context, j *job) error {
 // saveStep appends events. The first append of a run that was taken from the queue
 // always renews its lease, so that the queue counts no lost leases.
 func (e *Engine) saveStep(j *job, after verification.Run, events []verification.Event) error {
-	return j.Save(func() error {
+	err := j.Save(func() error {
 		now := e.ports.Clock.Now()
 		young := j.LeaseIsYoung(now)
 		left := e.leaveNext(j.ref, after)
@@ -210,6 +213,10 @@ func (e *Engine) saveStep(j *job, after verification.Run, events []verification.
 		}
 		return nil
 	})
+	if err == nil {
+		e.runner.EndTrial(j.Job)
+	}
+	return err
 }
 
 // finishWork removes the work of a run that needs nothing from the queue.
@@ -219,7 +226,7 @@ func (e *Engine) finishWork(j *job) error {
 	}
 	w := *j.work
 	j.work = nil
-	return e.ports.Store.Finish(e.runner.Context(), w)
+	return j.Save(func() error { return e.ports.Store.Finish(e.runner.Context(), w) })
 }
 
 // waitUntil queues the run for a time without adding to its history.
@@ -276,6 +283,7 @@ func (e *Engine) callWithSlots(j *job, kind verification.TaskKind) (o callResult
 		}
 		return o
 	}
+	e.runner.Calling(j.Job)
 	if o, here = e.call(j.Context(), &j.session, kind, func(o callResult) { e.drive(j, called(o)) }); !here {
 		return callResult{}, false
 	}

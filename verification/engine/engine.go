@@ -110,8 +110,11 @@ type Observer interface { //nolint:interfacebloat // one method for each metric
 	// dropped. With the outcome deferred it counts a batch of notices that went back to
 	// the queue, because the receiver is paused or busy or its URL could not be read.
 	NoticeSent(outcome string)
-	// RunPoisoned counts a run that was ended because the hosts that drove it
-	// kept stopping before they saved anything.
+	// RunDrivenAlone counts a run that is driven alone on this host, because its leases ended
+	// again and again before anything was saved.
+	RunDrivenAlone()
+	// RunPoisoned counts a run that was ended because the hosts that drove it alone
+	// stopped before they saved anything.
 	RunPoisoned()
 	// RunLeft counts a run that this host left to other hosts, because it lacks what the
 	// next step needs. A run may be left several times.
@@ -273,6 +276,7 @@ func (noop) Leave()                                       {}
 func (noop) Counted([]view.Measure)                       {}
 func (noop) ProviderCalled(string, string, time.Duration) {}
 func (noop) NoticeSent(string)                            {}
+func (noop) RunDrivenAlone()                              {}
 func (noop) RunPoisoned()                                 {}
 func (noop) RunLeft()                                     {}
 func (noop) RunRescreened(string, string)                 {}

@@ -19,6 +19,7 @@ func newRunner(e *Engine) *runner.Runner {
 	return runner.New(runner.Config{
 		Handler: handler{e}, Queue: e.ports.Store, Clock: e.ports.Clock, Activity: e.activity, Log: e.log,
 		Deferred:  func() { e.opt.Observer.NoticeSent("deferred") },
+		Tried:     func() { e.opt.Observer.RunDrivenAlone() },
 		Providers: e.ports.Providers, TenantProviders: e.ports.TenantProviders,
 		Workers: e.opt.Workers, Calls: e.opt.Calls, Lease: e.opt.Lease, QueueInterval: e.opt.QueueInterval,
 		Rescreens: len(e.rescreening.lists) > 0,

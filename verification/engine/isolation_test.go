@@ -20,7 +20,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // bystander is the tenant beside that of the kit.
@@ -373,85 +372,6 @@ func TestADeadReceiverIsPausedAndDelaysNoOther(t *testing.T) {
 	k.Advance(24 * time.Hour)
 	if len(taken) != runs+2 {
 		t.Errorf("notices taken after the receiver came back = %d, want %d", len(taken), runs+2)
-	}
-}
-
-func TestARunThatStopsItsHostsIsEnded(t *testing.T) {
-	var poisoned poison
-	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Lease, o.Observer = 10*time.Second, &poisoned })
-	front := operator(t, k, nil)
-	w := k.Apply(chain("a"))
-	v, err := front.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	loseLeases(t, k, 6)
-	k.Engine.Wake()
-	run := k.Run(v.ID)
-	wantStatus(t, run, verification.StatusFailed)
-	if run.Error.Code != verification.CodeInternalError {
-		t.Errorf("error = %+v, want an internal error", run.Error)
-	}
-	if n := len(k.Provider.Calls("a")); n != 0 {
-		t.Errorf("the provider was called %d times, want never: the call may stop hosts", n)
-	}
-	if poisoned.runs != 1 {
-		t.Errorf("RunPoisoned was called %d times, want once", poisoned.runs)
-	}
-}
-
-// loseLeases takes the one run that is due n times, as hosts that stop at once do.
-// The first lease is not lost until the second is taken.
-func loseLeases(t *testing.T, k *enginetest.Kit, n int) {
-	t.Helper()
-	for i := range n {
-		_, _, err := k.Store.Take(t.Context(), store.TakeRequest{
-			Kind: store.WorkAdvance, Now: k.Clock.Now().Add(time.Duration(i) * time.Second), Max: 1, MaxPerTenant: 1,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	k.Advance(time.Duration(n) * time.Second)
-}
-
-// poison counts runs that were ended.
-type poison struct {
-	engine.Observer
-	runs int
-}
-
-func (*poison) Counted([]view.Measure)                       {}
-func (*poison) ProviderCalled(string, string, time.Duration) {}
-func (p *poison) RunPoisoned()                               { p.runs++ }
-
-func TestAPoisonedRunIsEndedOnceAnHourAtMost(t *testing.T) {
-	k, runs := withRuns(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 10 * time.Second })
-	front := operator(t, k, nil)
-	w := k.Apply(chain("a"))
-	v, err := front.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	loseLeases(t, k, 11)
-	var attempts atomic.Int32
-	onAppend(runs, func(verification.RunID, store.Commit) error {
-		if attempts.Add(1) <= 2 {
-			return errors.New("not saved")
-		}
-		return nil
-	})
-	for n, want := range []verification.Status{verification.StatusInProgress, verification.StatusInProgress, verification.StatusFailed} {
-		k.Engine.Wake()
-		k.Advance(59 * time.Minute)
-		if got := attempts.Load(); got != int32(n)+1 {
-			t.Errorf("%d attempts to end the run in %d hours, want one in each", got, n+1)
-		}
-		wantStatus(t, k.Run(v.ID), want)
-		k.Advance(time.Minute)
-	}
-	if n := len(k.Provider.Calls("a")); n != 0 {
-		t.Errorf("the provider was called %d times, want never", n)
 	}
 }
 

@@ -90,7 +90,8 @@ func (e *Engine) leave(j *job, lacking error) {
 	}
 	j.work = nil
 	j.LeaseEnded()
-	if err := e.ports.Store.Release(e.runner.Context(), []store.Work{w}, due); err != nil {
+	release := func() error { return e.ports.Store.Release(e.runner.Context(), []store.Work{w}, due) }
+	if err := j.Save(release); err != nil {
 		e.log.Error("run not left to other hosts", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
 	}
 	e.reportLeft(j.ref, j.run.Wait, lacking, w.LeftAt)

@@ -49,16 +49,16 @@ func TestARetryIsNotDelayedByALease(t *testing.T) {
 			}
 			return work, next, err
 		}
-		queue.RenewFunc = func(ctx context.Context, all []verification.RunRef, until time.Time) error {
+		queue.RenewFunc = func(ctx context.Context, all []verification.RunRef, until time.Time, alone bool) error {
 			<-waits // until the run waits for its retry
-			return own.Renew(ctx, all, until)
+			return own.Renew(ctx, all, until, alone)
 		}
 		p.Store = replace(own, func(s *ports) { s.RunStore, s.WorkQueue = runs, queue })
 	})
 	id := startFor(t, k, enginetest.Tenant, k.Apply(chain("a")), engine.StartRequest{ReferenceID: "x"})
 	<-called
 	ref := verification.RunRef{Tenant: enginetest.Tenant, Run: id}
-	if err := k.Store.Renew(t.Context(), []verification.RunRef{ref}, k.Clock.Now()); err != nil { // as if its lease had ended
+	if err := k.Store.Renew(t.Context(), []verification.RunRef{ref}, k.Clock.Now(), false); err != nil { // as if its lease had ended
 		t.Fatal(err)
 	}
 	k.Engine.Wake()

@@ -154,6 +154,9 @@ type Work struct {
 	// Lost counts the leases that ended since the last append or postponement, except
 	// those that were released: the host died, or could not save its result.
 	Lost int
+	// Alone counts the trials of the run since the last append, and since its lease was last
+	// renewed otherwise: how often a host began to drive it and nothing else, see Renew.
+	Alone int
 	// LeftAt is when a host first left the run to other hosts since the last append,
 	// because it lacked what the next step needs: what the last Release gave. Zero for none.
 	LeftAt time.Time

@@ -126,9 +126,9 @@ type WorkRecord struct {
 	WorkKey
 	// Due is when the work is due; of leased work, a time of the lease.
 	Due time.Time
-	// Attempt, Lost and LeftAt are those of Work.
-	Attempt, Lost int
-	LeftAt        time.Time
+	// Attempt, Lost, Alone and LeftAt are those of Work.
+	Attempt, Lost, Alone int
+	LeftAt               time.Time
 	// Leased reports whether a host has the work: if another one takes it, Lost counts that.
 	Leased bool
 }

@@ -58,8 +58,9 @@ type WorkQueue interface {
 	// was taken, zero for never.
 	Take(ctx context.Context, r TakeRequest) (work []Work, next time.Time, err error)
 	// Renew makes the leases of runs end at the time until. It ignores runs without
-	// an advance in the queue.
-	Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error
+	// an advance in the queue. If alone is true, their Work.Alone counts one more trial;
+	// otherwise it returns to 0.
+	Renew(ctx context.Context, runs []verification.RunRef, until time.Time, alone bool) error
 	// Finish removes a piece of work, unless it was replaced, released or taken again
 	// since then: w.Lease is no longer its lease.
 	Finish(ctx context.Context, w Work) error

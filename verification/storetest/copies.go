@@ -181,7 +181,7 @@ func savedRecordsAreRead(t *trial) {
 	run, claimed := recordOf(ours, s), claimOf("asha", instant(time.Minute))
 	run.Claim, run.Keys = claimed, []store.SearchKey{key(1), key(2)}
 	piece := pieceOf(advanceKey(), time.Minute)
-	piece.Attempt, piece.Lost, piece.LeftAt, piece.Leased = 3, 2, instant(time.Second), true
+	piece.Attempt, piece.Lost, piece.Alone, piece.LeftAt, piece.Leased = 3, 2, 1, instant(time.Second), true
 	run.Work = []store.WorkRecord{piece, pieceOf(expireKey(), time.Hour)}
 	done := recordOf(ours, screened(2, "1"))
 	done.Screened = []verification.ScreenedList{{List: peps, Version: ""}, {List: sanctions, Version: "1"}}
@@ -213,7 +213,8 @@ func savedRecordsAreRead(t *trial) {
 	t.passesAre(pass)
 	work := t.takeOne(instant(time.Minute))
 	want := store.Work{
-		Kind: store.WorkAdvance, RunRef: s.ref(ours), Workflow: onboarding, Attempt: 3, Lost: 3, LeftAt: instant(time.Second), Lease: work.Lease,
+		Kind: store.WorkAdvance, RunRef: s.ref(ours), Workflow: onboarding, Attempt: 3, Lost: 3, Alone: 1,
+		LeftAt: instant(time.Second), Lease: work.Lease,
 	}
 	same(t, "the work", work, want)
 	t.expires(instant(time.Hour), s.ref(ours))

@@ -31,6 +31,7 @@ func leases() []clause {
 		{"postponing does not move the work that replaced it", postpone, postponedAfterReplacement},
 		{"leases that end without an append are counted", "verification.Work: Lost counts the leases that ended since the last append or postponement, except those that were released", lostLeases},
 		{"a lost lease of an append counts like one of a Take", "verification.Commit: if a host takes the work at the end of a lease, that counts as one lost lease", lostAppended},
+		{"a renewal counts a trial, until an append or another renewal", "verification.Work: Alone counts the trials of the run since the last append, and since its lease was last renewed otherwise", trials},
 		{"released work is due at its time with the same counts", "WorkQueue.Release: the work is due again at the given time, and neither an attempt nor a lost lease is counted", workReleased},
 		{"released work says when its run was left, until the next append", "verification.Work: LeftAt is when a host first left the run to other hosts since the last append", leftWork},
 		{"releasing does not move the work that replaced it", release, releasedAfterReplacement},
@@ -226,6 +227,33 @@ func lostAppended(t *trial) {
 	a.Hold = store.Leased
 	t.add(ours, s.id, 0, a)
 	same(t, "the lost leases", t.takeOne(instant(lease)).Lost, 1)
+}
+
+func trials(t *trial) {
+	s := t.start(ours, 1, instant(0))
+	other := t.start(ours, 2, instant(0))
+	work, _ := t.take(instant(0), noLimit)
+	same(t, "the number of pieces", len(work), 2)
+	t.renew(instant(time.Hour), other.ref(ours))
+	for n := range 3 {
+		t.renewAlone(instant(time.Duration(n+1)*time.Minute), s.ref(ours))
+		w := t.takeOne(instant(time.Duration(n+1) * time.Minute))
+		same(t, "the run", w.RunRef, s.ref(ours))
+		same(t, "the trials", w.Alone, n+1)
+	}
+	w := t.takeOne(instant(3*time.Minute + lease))
+	same(t, "the trials after a lost lease without a trial", w.Alone, 3)
+	t.releaseWork(instant(10*time.Minute), w)
+	same(t, "the trials after a release", t.takeOne(instant(10*time.Minute)).Alone, 3)
+	t.renew(instant(20*time.Minute), s.ref(ours))
+	same(t, "the trials after another renewal", t.takeOne(instant(20*time.Minute)).Alone, 0)
+	t.renewAlone(instant(30*time.Minute), s.ref(ours))
+	t.requeue(ours, s, instant(30*time.Minute))
+	w = t.takeOne(instant(30 * time.Minute))
+	same(t, "the run", w.RunRef, s.ref(ours))
+	same(t, "the trials after an append", w.Alone, 0)
+	t.finish(w)
+	same(t, "the trials of a run without any", t.takeOne(instant(time.Hour)).Alone, 0)
 }
 
 func workReleased(t *trial) {

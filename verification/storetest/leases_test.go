@@ -56,17 +56,17 @@ func leaseBreaches() []breach {
 			},
 		},
 		{"a renewed lease lasts until its new end", "Renew does nothing", func(b *broken, _ stores) {
-			b.RenewFunc = func(context.Context, []runRef, time.Time) error { return nil }
+			b.RenewFunc = func(context.Context, []runRef, time.Time, bool) error { return nil }
 		}},
 		{"a renewed lease lasts until its new end", "Renew renews the first run alone", func(b *broken, sound stores) {
-			b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time) error {
-				return sound.Renew(ctx, runs[:1], until)
+			b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time, alone bool) error {
+				return sound.Renew(ctx, runs[:1], until, alone)
 			}
 		}},
 		{
 			"renewing creates no work and keeps no announcement", "Renew queues an advance where there is none",
 			func(b *broken, sound stores) {
-				b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time) error {
+				b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time, alone bool) error {
 					for _, run := range runs {
 						if err := requeue(ctx, sound, run, until); err != nil {
 							return err
@@ -78,13 +78,13 @@ func leaseBreaches() []breach {
 		},
 		{"renewing creates no work and keeps no announcement", "Renew holds the announcement back", func(b *broken, sound stores) {
 			held := holding(b, sound)
-			b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time) error {
+			b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time, alone bool) error {
 				for _, run := range runs {
 					if w, ok := held.get(piece{store.WorkAnnounce, run}); ok {
 						_ = sound.Postpone(ctx, w, until)
 					}
 				}
-				return sound.Renew(ctx, runs, until)
+				return sound.Renew(ctx, runs, until, alone)
 			}
 		}},
 		{"finished work is not taken again", "Finish does nothing", func(b *broken, _ stores) {
@@ -109,7 +109,7 @@ func leaseBreaches() []breach {
 		{"finishing and postponing do not change work that was released", "Release leaves the lease", func(b *broken, sound stores) {
 			b.ReleaseFunc = func(ctx context.Context, released []work, at time.Time) error {
 				for _, w := range released {
-					_ = sound.Renew(ctx, []runRef{w.RunRef}, at)
+					_ = sound.Renew(ctx, []runRef{w.RunRef}, at, false)
 				}
 				return nil
 			}
@@ -182,6 +182,42 @@ func leaseBreaches() []breach {
 		{"a lost lease of an append counts like one of a Take", "Append knows no leases", appending(func(a *store.Commit) {
 			a.Hold = store.Kept
 		})},
+		{"a renewal counts a trial, until an append or another renewal", "Renew counts no trial", func(b *broken, sound stores) {
+			b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time, _ bool) error {
+				return sound.Renew(ctx, runs, until, false)
+			}
+		}},
+		{"a renewal counts a trial, until an append or another renewal", "every renewal counts a trial", func(b *broken, sound stores) {
+			b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time, _ bool) error {
+				return sound.Renew(ctx, runs, until, true)
+			}
+		}},
+		{"a renewal counts a trial, until an append or another renewal", "Take knows no trials", taking(nil, func(taken []work, next time.Time) ([]work, time.Time) {
+			for i := range taken {
+				taken[i].Alone = 0
+			}
+			return taken, next
+		})},
+		{"a renewal counts a trial, until an append or another renewal", "an append leaves the count alone", func(b *broken, sound stores) {
+			trials := memo[runRef, int]{}
+			b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time, alone bool) error {
+				for _, r := range runs {
+					n, _ := trials.get(r)
+					if n++; !alone {
+						n = 0
+					}
+					trials.set(r, n)
+				}
+				return sound.Renew(ctx, runs, until, alone)
+			}
+			b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
+				taken, next, err := sound.Take(ctx, r)
+				for i, w := range taken {
+					taken[i].Alone, _ = trials.get(w.RunRef)
+				}
+				return taken, next, err
+			}
+		}},
 		{"released work says when its run was left, until the next append", "Release forgets the time", func(b *broken, sound stores) {
 			b.ReleaseFunc = func(ctx context.Context, released []work, at time.Time) error {
 				released = slices.Clone(released)
@@ -208,7 +244,7 @@ func leaseBreaches() []breach {
 				for _, w := range released {
 					runs = append(runs, w.RunRef)
 				}
-				return sound.Renew(ctx, runs, at)
+				return sound.Renew(ctx, runs, at, false)
 			}
 		}},
 		{"releasing does not move the work that replaced it", "Release releases whatever is there", func(b *broken, sound stores) {
@@ -241,11 +277,11 @@ func postponedAnyway(b *broken, sound stores) {
 // renewedAway does not finish the work of a run whose lease was renewed.
 func renewedAway(b *broken, sound stores) {
 	away := memo[runRef, bool]{}
-	b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time) error {
+	b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time, alone bool) error {
 		for _, run := range runs {
 			away.set(run, true)
 		}
-		return sound.Renew(ctx, runs, until)
+		return sound.Renew(ctx, runs, until, alone)
 	}
 	b.FinishFunc = func(ctx context.Context, w work) error {
 		if gone, _ := away.get(w.RunRef); gone {

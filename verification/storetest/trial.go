@@ -207,7 +207,11 @@ func (t *trial) releaseWork(at time.Time, work ...store.Work) {
 }
 
 func (t *trial) renew(until time.Time, runs ...verification.RunRef) {
-	t.ok("Renew", t.store.Renew(t.ctx, runs, until))
+	t.ok("Renew", t.store.Renew(t.ctx, runs, until, false))
+}
+
+func (t *trial) renewAlone(until time.Time, runs ...verification.RunRef) {
+	t.ok("Renew", t.store.Renew(t.ctx, runs, until, true))
 }
 
 // callers is the number of concurrent callers.

@@ -135,14 +135,14 @@ func workBreaches() []breach {
 				tenants.set(t, true)
 				return sound.Append(ctx, t, id, seq, a)
 			}
-			b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time) error {
+			b.RenewFunc = func(ctx context.Context, runs []runRef, until time.Time, alone bool) error {
 				var all []runRef
 				for _, run := range runs {
 					for _, t := range tenants.keys() {
 						all = append(all, runRef{Tenant: t, Run: run.Run})
 					}
 				}
-				return sound.Renew(ctx, all, until)
+				return sound.Renew(ctx, all, until, alone)
 			}
 		}},
 	}

@@ -45,9 +45,25 @@ func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Wor
 	return work, next, nil
 }
 
-// Renew implements store.WorkQueue.
-func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time) error {
-	return s.change(func() (kind, []byte, error) { return 0, nil, s.memory.Renew(ctx, runs, until) })
+// Renew implements store.WorkQueue. It records the runs whose count of trials changes.
+func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time, alone bool) error {
+	work := make([]store.Work, len(runs))
+	for i, ref := range runs {
+		work[i] = store.Work{Kind: store.WorkAdvance, RunRef: ref}
+	}
+	return s.change(func() (kind, []byte, error) {
+		before := s.pieces(work)
+		if err := s.memory.Renew(ctx, runs, until, alone); err != nil {
+			return 0, nil, err
+		}
+		var r worked
+		for i, p := range s.pieces(work) {
+			if p.Alone != before[i].Alone {
+				r.Pieces = append(r.Pieces, stateOf(p))
+			}
+		}
+		return r.encode()
+	})
 }
 
 // Finish implements store.WorkQueue.

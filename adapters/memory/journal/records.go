@@ -279,19 +279,20 @@ type pieceState struct {
 	Due     time.Time             `json:"due"` // zero removes the work
 	Attempt int                   `json:"attempt"`
 	Lost    int                   `json:"lost"`
+	Alone   int                   `json:"alone,omitempty"`
 	LeftAt  time.Time             `json:"left_at"`
 	Taken   bool                  `json:"taken"`
 }
 
 func stateOf(p memory.Piece) pieceState {
-	return pieceState{p.Run.Run, p.Run.Tenant, p.Key.Kind, p.Key.Seq, p.Due, p.Attempt, p.Lost, p.LeftAt, p.Taken}
+	return pieceState{p.Run.Run, p.Run.Tenant, p.Key.Kind, p.Key.Seq, p.Due, p.Attempt, p.Lost, p.Alone, p.LeftAt, p.Taken}
 }
 
 // piece returns the piece without its workflow.
 func (p pieceState) piece() memory.Piece {
 	return memory.Piece{
 		Run: verification.RunRef{Tenant: p.Tenant, Run: p.Run}, Key: store.WorkKey{Kind: p.Kind, Seq: p.Seq},
-		Due: p.Due, Attempt: p.Attempt, Lost: p.Lost, LeftAt: p.LeftAt, Taken: p.Taken,
+		Due: p.Due, Attempt: p.Attempt, Lost: p.Lost, Alone: p.Alone, LeftAt: p.LeftAt, Taken: p.Taken,
 	}
 }
 

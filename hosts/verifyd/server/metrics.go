@@ -28,6 +28,7 @@ type metrics struct {
 	calls    *prometheus.HistogramVec
 	notices  *prometheus.CounterVec
 	verdicts prometheus.Observer
+	tried    prometheus.Counter
 	poisoned prometheus.Counter
 	left     prometheus.Counter
 	skew     prometheus.Gauge
@@ -60,7 +61,8 @@ func newMetrics(build cli.Build) *metrics {
 		calls:    histogram("verifyd_provider_call_seconds", "Calls of check providers, by provider and outcome.", 0.001, "provider", "outcome"),
 		notices:  counter("verifyd_notices_total", "Attempts to notify a client that a run is over, by outcome.", "outcome"),
 		verdicts: histogram("verifyd_verdict_seconds", "Verdicts on runs that needed one, by the time since they began to need it.", 15).WithLabelValues(),
-		poisoned: counter("verifyd_runs_poisoned_total", "Runs that were ended because the hosts that executed them kept stopping.").WithLabelValues(),
+		tried:    counter("verifyd_runs_driven_alone_total", "Times that this host executed a run alone, because hosts that executed it had stopped.").WithLabelValues(),
+		poisoned: counter("verifyd_runs_poisoned_total", "Runs that were ended because the hosts that executed them alone stopped.").WithLabelValues(),
 		left:     counter("verifyd_runs_left_total", "Times that this host left a run, or a callback, to other hosts, because it lacks what the next step needs.").WithLabelValues(),
 		requests: histogram("verifyd_http_request_seconds", "API requests, by route, method and status.", 0.0005, "route", "method", "status"),
 		recheck:  counter("verifyd_rechecked_runs_total", "Completed runs whose cleared hits this host checked again, by outcome: clear, flagged (a hit is cleared no longer) or failed.", "outcome"),
@@ -114,6 +116,9 @@ func (m *metrics) Counted(found []view.Measure) {
 func (m *metrics) ProviderCalled(provider, outcome string, took time.Duration) {
 	m.calls.WithLabelValues(provider, outcome).Observe(took.Seconds())
 }
+
+// RunDrivenAlone counts a run that is driven alone.
+func (m *metrics) RunDrivenAlone() { m.tried.Inc() }
 
 // RunPoisoned counts a run that was ended because its hosts kept stopping.
 func (m *metrics) RunPoisoned() { m.poisoned.Inc() }

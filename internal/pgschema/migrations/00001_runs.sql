@@ -261,6 +261,7 @@ CREATE TABLE verifyd.work (
     leased      boolean NOT NULL DEFAULT false,
     lease_id    uuid,                       -- null unless the lease was taken from the queue
     lost_leases integer NOT NULL DEFAULT 0, -- in a row; an append or a postponement sets it to 0
+    alone       integer NOT NULL DEFAULT 0, -- trials; an append, or another renewal, sets it to 0
     left_at     timestamptz,                -- when a host left the run to others; an append sets it to null
     seq         integer NOT NULL DEFAULT 0, -- of a notice of an event; 0 for the end and for other work
     PRIMARY KEY (tenant_id, run_id, kind, seq)

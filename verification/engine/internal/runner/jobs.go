@@ -4,18 +4,21 @@ package runner
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// How many leases of a run may end in a row without an append.
+// How many leases may end in a row without an append.
 const (
-	// MaxLost is the number after which the run is ended: it probably stops its hosts.
+	// MaxLost is the number after which short work and notices are given up: they probably stop
+	// their hosts. Runs are tried instead, see trials.go.
 	MaxLost = 5
-	// maxLostEnding is the number after which ending it is attempted only once in each
-	// endingLease: that seems to stop hosts, too.
+	// maxLostEnding is the number after which ending a run that was tried is attempted only once in
+	// each endingLease: that seems to stop hosts, too.
 	maxLostEnding = 2 * MaxLost
 	endingLease   = time.Hour
 )
@@ -127,6 +130,7 @@ func (r *Runner) activateLocked(j *Job, drive func(*Job)) {
 // reports whether the run changed during the pass and needs another one; otherwise the job
 // is over.
 func (r *Runner) Driven(j *Job, released bool) (more bool) {
+	r.EndTrial(j)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for ; j.entered > 0; j.entered-- {
@@ -163,39 +167,61 @@ func (r *Runner) Interrupt(ref verification.RunRef) {
 }
 
 // accept drives the runs that were taken from the queue. A run that has a job is
-// driven already: its goroutine makes another pass. The leases of runs that could not even
-// be ended are extended first, so that the next attempt to end them comes later.
+// driven already: its goroutine makes another pass. A suspect is tried, see suspect. The leases
+// of runs that could not even be ended are extended first, so that the next attempt to end them comes
+// later.
 func (r *Runner) accept(ctx context.Context, work []store.Work) error {
 	var extended []verification.RunRef
+	var suspects, rest []store.Work
 	for _, w := range work {
-		if w.Lost > 0 {
-			r.cfg.Log.Warn("run taken over from a host that stopped; a provider may be called twice for one dispatch",
+		switch {
+		case w.Lost > 0 && r.has(w.RunRef):
+			r.cfg.Log.Warn("the lease of a run ended while this host drives it: it was not renewed in time",
+				"run", w.Run, "tenant", w.Tenant, "lost_leases", w.Lost)
+		case isSuspect(w):
+			suspects = append(suspects, w)
+			continue
+		case w.Lost > 0:
+			r.cfg.Log.Warn("run taken over: its host stopped, or could not save it; a provider may be called twice for one dispatch",
 				"run", w.Run, "tenant", w.Tenant, "lost_leases", w.Lost)
 		}
-		if w.Lost >= maxLostEnding {
+		rest = append(rest, w)
+		if w.Lost >= maxLostEnding && !isSuspect(w) {
 			extended = append(extended, w.RunRef)
 			r.cfg.Log.Error("run could not be driven or ended", "run", w.Run, "tenant", w.Tenant, "lost_leases", w.Lost)
 		}
 	}
+	return errors.Join(r.suspect(ctx, suspects), r.driveAll(ctx, rest, extended))
+}
+
+// has reports whether a run has a job.
+func (r *Runner) has(ref verification.RunRef) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.jobs[ref] != nil
+}
+
+// driveAll drives runs, after it has extended the leases of some of them.
+func (r *Runner) driveAll(ctx context.Context, work []store.Work, extended []verification.RunRef) error {
 	until := r.now().Add(endingLease)
 	var err error
 	if len(extended) > 0 {
-		err = r.cfg.Queue.Renew(ctx, extended, until)
+		err = r.cfg.Queue.Renew(ctx, extended, until, true)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range work {
-		j := r.jobs[w.RunRef]
+		j, late := r.jobs[w.RunRef], slices.Contains(extended, w.RunRef)
 		switch {
 		case j != nil:
 			j.changed = true
 			continue
-		case err != nil && w.Lost >= maxLostEnding:
+		case err != nil && late:
 			continue
 		}
 		j = r.addLocked(w.RunRef, &w)
 		r.activateLocked(j, r.cfg.Handler.Drive)
-		if w.Lost >= maxLostEnding {
+		if late {
 			j.LeaseBegan(until.Add(-r.cfg.Lease)) // a renewal would shorten the lease
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // idleRunner returns a runner whose loop does not run, and its queue.
 func idleRunner() (*Runner, *mock.WorkQueueMock) {
 	queue := &mock.WorkQueueMock{
-		RenewFunc:   func(context.Context, []verification.RunRef, time.Time) error { return nil },
+		RenewFunc:   func(context.Context, []verification.RunRef, time.Time, bool) error { return nil },
 		ReleaseFunc: func(context.Context, []store.Work, time.Time) error { return nil },
 	}
 	clock := &mock.ClockMock{NowFunc: func() time.Time { return time.Unix(0, 0) }}

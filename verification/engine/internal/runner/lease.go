@@ -15,6 +15,7 @@ import (
 type lease struct {
 	every  time.Duration // it is renewed when it is so old
 	saving sync.Mutex    // held while the run is saved, and while the lease is renewed
+	saved  bool          // since the run has its job; saving guards it
 	began  atomic.Int64  // in Unix nanoseconds; 0 for no lease
 }
 
@@ -22,7 +23,19 @@ type lease struct {
 func (l *lease) Save(save func() error) error {
 	l.saving.Lock()
 	defer l.saving.Unlock()
-	return save()
+	err := save()
+	l.saved = l.saved || err == nil
+	return err
+}
+
+// survived calls renew unless the run was saved since it has its job.
+func (l *lease) survived(renew func() error) error {
+	l.saving.Lock()
+	defer l.saving.Unlock()
+	if l.saved {
+		return nil
+	}
+	return renew()
 }
 
 // LeaseBegan records that the lease began at a time.
@@ -65,7 +78,7 @@ func (r *Runner) renewLeases(ctx context.Context, now time.Time) (next time.Time
 		}
 	}
 	if len(held) > 0 {
-		err = r.cfg.Queue.Renew(ctx, held, now.Add(r.cfg.Lease))
+		err = r.cfg.Queue.Renew(ctx, held, now.Add(r.cfg.Lease), false)
 	}
 	return now.Add(every), err
 }

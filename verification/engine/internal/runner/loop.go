@@ -94,6 +94,9 @@ func (l *timer) runRounds() {
 
 // Serve carries out work until ctx ends. It calls begun once it takes work.
 func (r *Runner) Serve(ctx context.Context, begun func()) {
+	r.mu.Lock()
+	r.trials.begun = r.now()
+	r.mu.Unlock()
 	r.timer.start()
 	r.Nudge(r.now())
 	begun()

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -61,6 +62,7 @@ type Config struct {
 	Activity  verification.ActivityTracker
 	Log       *slog.Logger
 	Deferred  func()                           // counts a batch of notices that went back to the queue
+	Tried     func()                           // counts a run that is driven alone
 	Providers map[string]verification.Provider // of all tenants; may be nil
 	// TenantProviders come before those of Providers with the same name; may be nil.
 	TenantProviders map[verification.TenantID]map[string]verification.Provider
@@ -75,9 +77,10 @@ type Config struct {
 // an engine that drives no runs: its work stays in the queue for other hosts. Reserve,
 // CancelReservation, Interrupt, Keeps, Leaves and Nudge accept it.
 type Runner struct {
-	cfg   Config
-	timer timer
-	slots slots
+	cfg    Config
+	timer  timer
+	slots  slots
+	trials trials
 
 	base context.Context // ends when Close stops waiting
 	halt context.CancelFunc
@@ -112,6 +115,8 @@ func New(c Config) *Runner {
 		receivers: receivers{},
 		left:      leftRuns{},
 	}
+	r.trials.gate.activity = c.Activity
+	r.trials.factor = 1 + rand.Float64() //nolint:gosec // it protects nothing
 	r.timer = timer{clock: c.Clock, round: r.round}
 	r.idle = sync.NewCond(&r.mu)
 	r.base, r.halt = context.WithCancel(context.Background())
