@@ -33,6 +33,10 @@ type HostFacts struct {
 	// how much they may need; 0 for no limit.
 	StoreBytes int64 `json:"store_bytes,omitempty"`
 	StoreLimit int64 `json:"store_limit,omitempty"`
+	// Connections is how many connections of clients are open, and ConnectionLimit how many
+	// may be; 0 for no limit.
+	Connections     int `json:"connections,omitempty"`
+	ConnectionLimit int `json:"connection_limit,omitempty"`
 	// ClockAhead is how far the clock of the host is ahead of the clock of the database.
 	ClockAhead time.Duration `json:"clock_ahead,omitempty"`
 }

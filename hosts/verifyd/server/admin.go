@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,7 @@ type health struct {
 	ping   func(context.Context) error // uses the store in the same way as an append
 	silent string                      // what is said if there is no answer
 	build  cli.Build
+	log    *slog.Logger
 }
 
 // pingTimeout is the timeout of a ping of the store.
@@ -45,6 +47,9 @@ func adminHandler(h *health, m *metrics, manual *clock.Manual) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), pingTimeout)
 		defer cancel()
 		if err := h.ping(ctx); err != nil {
+			if r.Context().Err() == nil {
+				h.log.Warn("not ready", "error", err)
+			}
 			status := h.silent
 			if e, ok := errors.AsType[*verification.Error](err); ok && e.Message != "" {
 				status = e.Message

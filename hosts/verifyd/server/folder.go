@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -31,6 +32,10 @@ type dataFolder struct {
 	journal *journal.Store
 	failed  chan struct{} // closed when the journal could not be written
 	cause   error         // why; set before failed is closed
+
+	mu      sync.Mutex
+	tried   time.Time // when a file was last made in the folder
+	problem error     // why that failed
 }
 
 // openFolder opens the journal in a folder that exists.
@@ -99,6 +104,28 @@ func (f *dataFolder) failure() error {
 		advice = "free some space, and start the host again: it has everything that was accepted"
 	}
 	return fmt.Errorf("the journal in %s cannot be written, so the host has ended: %w; %s", f.Journal(), f.cause, advice)
+}
+
+// writableFor is how long the folder counts as it was when it was last tried.
+const writableFor = 10 * time.Second
+
+// writable reports an error if no file can be made in the folder. It tries at most once in
+// writableFor.
+func (f *dataFolder) writable(now time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now.Sub(f.tried) < writableFor {
+		return f.problem
+	}
+	f.tried, f.problem = now, nil
+	probe, err := os.CreateTemp(string(f.Folder), ".writable-*")
+	if err == nil {
+		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	}
+	if err != nil {
+		f.problem = &verification.Error{Kind: verification.ErrUnavailable, Subject: "store", Message: "the data folder cannot be written", Cause: err}
+	}
+	return f.problem
 }
 
 // close writes what waits, and lets other hosts open the folder.

@@ -95,6 +95,7 @@ func (h *host) describe(s settings, o opened, search searchFacts) func(context.C
 		if c := h.storage.capacity; c != nil {
 			now.StoreBytes, now.StoreLimit = c.store.Kept(), c.limit
 		}
+		now.Connections, now.ConnectionLimit = h.clients.counts()
 		now.Lists = map[string]string{}
 		for _, name := range h.lists.Names() {
 			now.Lists[name] = ""

@@ -12,9 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// newLog returns the log of a host. Its level may be changed.
-func newLog(s settings, stderr io.Writer) (*slog.Logger, *slog.LevelVar) {
-	level := new(slog.LevelVar)
+// newLog returns the log of a host.
+func newLog(s settings, stderr io.Writer) *slog.Logger {
+	var level slog.Level
 	_ = level.UnmarshalText([]byte(s.LogLevel)) // the settings allow only known levels
 	o := &slog.HandlerOptions{Level: level}
 	to := func(w io.Writer) *slog.Logger {
@@ -30,7 +30,7 @@ func newLog(s settings, stderr io.Writer) (*slog.Logger, *slog.LevelVar) {
 			return b.Bytes()
 		})
 	}
-	return to(stderr), level
+	return to(stderr)
 }
 
 const (

@@ -29,6 +29,7 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		limitFiles()
+		limitOpenFiles()
 		server.Main()
 		return
 	}
@@ -267,6 +268,51 @@ func TestAHostIsReadyOnlyWhileItsDatabaseAnswers(t *testing.T) {
 	}
 	if err := ctx.Err(); err != nil {
 		t.Error(errors.Join(errors.New("the host did not recover"), err))
+	}
+}
+
+// After a failover, connections may lead to a server that has become read-only, and new ones to
+// the new primary. Sessions of before and after a change of the database are like that.
+func TestAHostLeavesAReadOnlyServer(t *testing.T) {
+	url := pgtest.Database(t)
+	s := serveHost(t, onPostgres(url, "VERIFYD_LOG_LEVEL", "warn"))
+	conn, err := pgx.Connect(t.Context(), pgtest.Admin(t, url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	exec := func(format string) {
+		t.Helper()
+		text := strings.ReplaceAll(format, "DATABASE", "DATABASE "+pgx.Identifier{conn.Config().Database}.Sanitize())
+		if _, err := conn.Exec(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := func() (int, string) {
+		status, raw, _ := s.call("POST", s.api+records, `{"reference_id":"person-1"}`)
+		return status, string(raw)
+	}
+	exec("ALTER DATABASE SET default_transaction_read_only = on")
+	exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	want := `{"status":"the database takes no writes: it is read-only"}`
+	within(t, time.Minute, "says that the database is read-only", func() bool {
+		status, raw, _ := s.call("GET", s.admin+"/readyz", "")
+		return status == http.StatusServiceUnavailable && strings.TrimSpace(string(raw)) == want
+	})
+	if status, raw := start(); status != http.StatusServiceUnavailable || !strings.Contains(raw, "read-only") {
+		t.Errorf("a start on a read-only database = %d %s, want 503 that says so", status, raw)
+	}
+	exec("ALTER DATABASE RESET default_transaction_read_only")
+	within(t, 30*time.Second, "takes starts again", func() bool { // also if nobody asks whether it is ready
+		status, _ := start()
+		return status == http.StatusAccepted || status == http.StatusCreated
+	})
+	if status, raw, _ := s.call("GET", s.admin+"/readyz", ""); status != http.StatusOK {
+		t.Errorf("/readyz = %d %s, want 200", status, raw)
+	}
+	if log := s.stderr.String(); !strings.Contains(log, `msg="not ready" error="database: the database takes no writes: it is read-only"`) ||
+		!strings.Contains(log, `msg="service unavailable" request_id=`) || !strings.Contains(log, "SQLSTATE 25006") {
+		t.Errorf("the log does not name the cause: %s", log)
 	}
 }
 

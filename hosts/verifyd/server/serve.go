@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -66,7 +67,7 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 			continue
 		}
 		background.Go(func() {
-			if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 				failed <- err
 			}
 		})
@@ -85,6 +86,9 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 			stop, delay = nil, time.After(h.settings.ShutdownDelay)
 			continue
 		case <-delay:
+			if h.settings.ShutdownDelay > 0 && h.clients != nil {
+				h.clients.finish(lastRequests)
+			}
 		case err = <-failed:
 		case <-h.storage.failed():
 			timeout = min(timeout, failedTimeout)
@@ -104,6 +108,10 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 	background.Wait()
 	return err
 }
+
+// lastRequests is how long requests on connections that were accepted before the end of the
+// shutdown delay may take to arrive: once a server shuts down, it drops them unanswered.
+const lastRequests = time.Second
 
 // failedTimeout is the maximum time for answers to leave when the store has failed.
 const failedTimeout = 2 * time.Second
@@ -146,7 +154,8 @@ func late(err error, what string) error {
 // may need minutes to send a photo.
 func (h *host) server(handler http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           handler,
+		Handler:           busy(handler),
+		ConnContext:       withConnection,
 		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       5 * time.Minute,

@@ -65,6 +65,7 @@ type settings struct {
 	S3AccessKey         string        `name:"s3-access-key" placeholder:"KEY" help:"Access key of the object store; use the variable."`
 	S3SecretKey         string        `name:"s3-secret-key" placeholder:"KEY" help:"Secret key of the object store; use the variable."`
 	RateLimit           int           `default:"0" help:"Maximum requests per second of one client-id or reviewer; 0 means no limit."`
+	MaxConnections      int           `name:"max-connections" default:"0" placeholder:"N" help:"Maximum number of connections to ADDR; beyond it idle ones are closed, and others get 503. 0: half of the files that the process may open."`
 	IdleTimeout         time.Duration `default:"2m" help:"Maximum time that a connection waits for its next request; longer than the load balancer keeps it."`
 	ShutdownDelay       time.Duration `default:"0s" help:"How long a stop begins with /readyz at 503 while requests are still served, so that load balancers notice; 5s behind one."`
 	ShutdownTimeout     time.Duration `default:"20s" help:"Maximum time for requests and runs in flight to finish at a stop."`
@@ -210,6 +211,9 @@ func (s settings) check(p *problems) {
 	}
 	if s.RateLimit < 0 {
 		p.add("rate-limit", "must be at least 0")
+	}
+	if s.MaxConnections < 0 {
+		p.add("max-connections", "must be at least 0")
 	}
 	if s.IdleTimeout < time.Second {
 		p.add("idle-timeout", "must be at least 1s")

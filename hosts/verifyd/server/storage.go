@@ -79,14 +79,16 @@ func (s *storage) keeps() bool { return s.database != nil || s.folder != nil }
 // shared reports whether other hosts may use the same store.
 func (s *storage) shared(given settings) bool { return s.database != nil && given.Clock != "manual" }
 
-// ping reports an error if the store cannot serve requests.
+// ping reports an error if the store cannot serve requests or take writes.
 func (s *storage) ping(ctx context.Context) error {
 	switch {
 	case s.database != nil:
 		return s.database.Ping(ctx)
 	case s.folder != nil:
-		_, err := s.Tenants(ctx) // like any read, it waits for the disk
-		return err
+		if _, err := s.Tenants(ctx); err != nil { // like any read, it waits for the disk
+			return err
+		}
+		return s.folder.writable(time.Now())
 	}
 	return nil
 }

@@ -54,7 +54,6 @@ type hostClock interface {
 type host struct {
 	settings   settings
 	log        *slog.Logger
-	level      *slog.LevelVar // of the log
 	storage    *storage
 	keys       *token.Keys // that sign and verify
 	documents  verification.DocumentStore
@@ -62,6 +61,7 @@ type host struct {
 	lists      *screening.Lists
 	membership *postgres.Membership // nil for a host that shares no database or is no worker
 	api        listener             // without a listener if the host does not have the role api, or is mounted
+	clients    *connections         // of the API; nil without a listener
 	mounted    *mounted             // the API on the server of a program; nil on a server of its own
 	admin      listener
 	health     *health
@@ -161,8 +161,7 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 // them, then the store, and applies the bootstrap file or the demo. It returns
 // the warnings even if err is not nil.
 func wire(ctx context.Context, s settings, env *environment, added additions, stderr io.Writer) (_ *host, warnings []string, err error) {
-	h := &host{settings: s, build: cli.ReadBuild(), stopping: make(chan struct{})}
-	h.log, h.level = newLog(s, stderr)
+	h := &host{settings: s, log: newLog(s, stderr), build: cli.ReadBuild(), stopping: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			h.abandon()
@@ -189,7 +188,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 			return nil, o.warnings, err
 		}
 	}
-	h.health = &health{ping: h.storage.ping, silent: "the database does not answer", build: h.build}
+	h.health = &health{ping: h.storage.ping, silent: "the database does not answer", build: h.build, log: h.log}
 	if h.storage.folder != nil {
 		h.health.silent = "the disk does not answer"
 	}
@@ -214,6 +213,12 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	if c := h.storage.capacity; c != nil {
 		m.registry.MustRegister(capacityGauges(c))
 	}
+	if h.api.Listener != nil {
+		h.clients = newConnections(h.api.Listener, connectionLimit(s), h.log)
+		h.clients.register(m.registry)
+		h.api.Listener = h.clients
+	}
+	h.admin.Listener = newConnections(h.admin.Listener, adminConnections, h.log)
 	if h.storage.database != nil {
 		m.registry.MustRegister(databaseGauges(h.storage.database, clk.Now))
 		if manual == nil {
