@@ -62,7 +62,10 @@ type connections struct {
 	refused  int64     // connections that got 503
 	said     time.Time // when the log had a line about the limit
 
-	refusing chan struct{}
+	refusing  chan struct{}
+	finishing sync.Mutex // held while the last connections are accepted
+	finished  bool       // guarded by finishing
+	last      []net.Conn // guarded by finishing
 }
 
 func newConnections(l net.Listener, limit int, log *slog.Logger) *connections {
@@ -85,7 +88,9 @@ func (l *connections) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
-			return nil, err
+			if c, err = l.lastOr(err); err != nil {
+				return nil, err
+			}
 		}
 		if made := l.admit(c); made != nil {
 			return made, nil
@@ -216,23 +221,6 @@ func refuseConnection(c net.Conn) {
 		"Content-Length: %d\r\n\r\n%s", len(body), body)
 	if half, ok := c.(interface{ CloseWrite() error }); ok && err == nil && half.CloseWrite() == nil {
 		_, _ = io.CopyN(io.Discard, c, 1<<20) // an unread request would end the connection before its answer is read
-	}
-}
-
-// finish accepts no more connections, and waits until the open ones have ended, at most for wait.
-func (l *connections) finish(wait time.Duration) {
-	_ = l.Listener.Close()
-	tick := time.NewTicker(wait / 100)
-	defer tick.Stop()
-	for end := time.After(wait); ; {
-		if open, _ := l.counts(); open == 0 {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-end:
-			return
-		}
 	}
 }
 
