@@ -65,7 +65,7 @@ func (c *console) firstPage(w http.ResponseWriter, r *http.Request, s session) e
 	}
 	page, err := c.opt.Pages.DrawPage(r.Context(), s.Tenant, d, content)
 	if err != nil {
-		if refused, ok := errors.AsType[*verification.Error](err); ok && errors.Is(refused.Kind, verification.ErrInvalid) {
+		if refused, ok := errors.AsType[*verification.Error](err); ok {
 			s.log.Warn("document not drawn", "tenant", s.Tenant, "run", run, "document", d.ID, "error", err, "cause", refused.Cause)
 		}
 		return err

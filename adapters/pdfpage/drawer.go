@@ -12,8 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/color"
-	"image/draw"
 	"image/jpeg"
 	"io"
 	"strings"
@@ -37,8 +35,8 @@ const (
 	// MaxSide is the length of the longer side of a picture, in pixels: 170 dpi for A4.
 	MaxSide = 2000
 
-	quality     = 85              // of the JPEG
-	memoryPages = 192 << 20 >> 16 // of 64 KiB: 192 MiB for one file
+	lessSide    = 1200 // of a page that takes too much memory otherwise: 100 dpi for A4
+	quality     = 85   // of the JPEG
 	restAfter   = 100 * time.Millisecond
 	refusedSize = 256 // bytes that a file without a picture counts in the cache
 )
@@ -61,7 +59,8 @@ type Drawer struct {
 	timeout, maxWait time.Duration
 	slots            *fair.Limiter // one, by tenant
 	cache            *lru.Cache[key, drawn]
-	compiled         func() wazero.CompilationCache
+	cacheOfCode      func() wazero.CompilationCache
+	compiled         bool // of the holder of the slot
 }
 
 // key is the key of the cache: the content of a file of a tenant.
@@ -83,8 +82,8 @@ func New(o Options) *Drawer {
 	o.CacheBytes = cmp.Or(o.CacheBytes, 16<<20)
 	d := &Drawer{
 		timeout: o.Timeout, maxWait: o.MaxWait, slots: fair.NewLimiter(1, 1),
-		cache:    lru.New[key](o.CacheBytes, o.CacheBytes, func(d drawn) int { return len(d.picture) + refusedSize }),
-		compiled: sync.OnceValue(wazero.NewCompilationCache),
+		cache:       lru.New[key](o.CacheBytes, o.CacheBytes, func(d drawn) int { return len(d.picture) + refusedSize }),
+		cacheOfCode: sync.OnceValue(wazero.NewCompilationCache),
 	}
 	if o.Clock != nil {
 		d.slots.Rest(3, restAfter, o.Clock)
@@ -109,8 +108,9 @@ func notDrawn(cause error) error {
 // on each side. It reads at most verification.MaxDocumentBytes. ErrInvalid means that the file
 // is damaged, encrypted or takes too long or too much memory; this is remembered, too. The
 // pages of one tenant delay those of another by at most one page. DrawPage returns
-// ErrUnavailable if it waits longer than MaxWait, and the error of ctx if ctx ends meanwhile. A
-// page that is being drawn is completed even if ctx ends.
+// ErrUnavailable if it waits longer than MaxWait, or if the memory limit of the process leaves
+// no room, and the error of ctx if ctx ends meanwhile. A page that is being drawn is completed
+// even if ctx ends.
 func (d *Drawer) DrawPage(ctx context.Context, t verification.TenantID, document verification.Document, content io.Reader) ([]byte, error) {
 	k := key{t, document.SHA256}
 	if page, ok := d.cache.Get(k); ok {
@@ -124,12 +124,20 @@ func (d *Drawer) DrawPage(ctx context.Context, t verification.TenantID, document
 	if page, ok := d.cache.Get(k); ok { // it was drawn meanwhile
 		return page.picture, page.err
 	}
-	raw, err := io.ReadAll(io.LimitReader(content, verification.MaxDocumentBytes))
-	if err != nil {
+	if err = d.room(); err != nil {
+		return nil, err
+	}
+	var raw bytes.Buffer
+	raw.Grow(int(min(max(document.Size, 0), verification.MaxDocumentBytes)) + bytes.MinRead)
+	if _, err = raw.ReadFrom(io.LimitReader(content, verification.MaxDocumentBytes)); err != nil {
 		return nil, fmt.Errorf("read the document %s: %w", document.ID, err)
 	}
 	var page drawn
-	if page.picture, err = d.draw(context.WithoutCancel(ctx), raw); err != nil {
+	page.picture, err = d.draw(context.WithoutCancel(ctx), raw.Bytes())
+	if errors.Is(err, verification.ErrUnavailable) {
+		return nil, err
+	}
+	if err != nil {
 		page.err = notDrawn(err)
 	}
 	d.cache.Put(k, page)
@@ -142,45 +150,68 @@ func (d *Drawer) wait(ctx context.Context, t verification.TenantID) (release fun
 	return d.slots.Acquire(ctx, string(t))
 }
 
-// draw draws a file in a new instance of the library. The end of its context stops the
-// instance, whatever it does.
-func (d *Drawer) draw(ctx context.Context, raw []byte) ([]byte, error) {
-	ctx, stop := context.WithCancelCause(ctx)
+// room returns ErrUnavailable unless there is memory for a page.
+func (d *Drawer) room() error {
+	if d.compiled {
+		return room(drawBytes)
+	}
+	return room(compileBytes)
+}
+
+// draw draws a file, each time in a new instance of the library: with less detail if the memory
+// of the first one is full. The end of its context stops an instance, whatever it does.
+func (d *Drawer) draw(ctx context.Context, raw []byte) (picture []byte, err error) {
+	var m memory
+	defer m.release()
+	ctx, stop := context.WithCancelCause(experimental.WithMemoryAllocator(ctx, &m))
 	defer stop(nil)
 	config := wazero.NewRuntimeConfig().
 		WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling).
-		WithCloseOnContextDone(true).WithMemoryLimitPages(memoryPages).WithCompilationCache(d.compiled())
+		WithCloseOnContextDone(true).WithCompilationCache(d.cacheOfCode())
 	pool, err := webassembly.Init(webassembly.Config{
 		Context: ctx, MaxTotal: 1, RuntimeConfig: config, FSConfig: wazero.NewFSConfig(), Stdout: io.Discard, Stderr: io.Discard,
 	})
 	if err != nil {
 		return nil, err
 	}
+	d.compiled = true
 	defer func() {
-		stop(nil) // what the instance still does ends here
+		stop(nil) // what an instance still does ends here
 		_ = pool.Close()
 	}()
 	late := time.AfterFunc(d.timeout, func() { stop(fmt.Errorf("it takes longer than %s", d.timeout)) })
 	defer late.Stop()
-	picture, err := drawIn(ctx, pool, raw)
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
+	for _, side := range []int{MaxSide, lessSide} {
+		if err = m.renew(); err != nil {
+			return nil, err
+		}
+		picture, err = drawIn(ctx, pool, raw, side)
+		switch {
+		case ctx.Err() != nil && err != nil:
+			return nil, context.Cause(ctx)
+		case !m.full:
+			return picture, err
+		}
 	}
-	return picture, err
+	return nil, errFull
 }
 
-func drawIn(ctx context.Context, pool pdfium.Pool, raw []byte) ([]byte, error) {
+// drawIn draws a file with at most side pixels on each side.
+func drawIn(ctx context.Context, pool pdfium.Pool, raw []byte, side int) ([]byte, error) {
 	instance, err := pool.GetInstanceWithContext(ctx)
 	if err != nil {
 		return nil, err
 	}
-	file, err := instance.OpenDocument(&requests.OpenDocument{File: &raw})
+	defer func() { _ = instance.Kill() }() // it may be in any state
+	content := bytes.NewReader(raw)
+	defer content.Reset(nil) // the library keeps the readers of files that it could not open
+	file, err := instance.OpenDocument(&requests.OpenDocument{FileReader: content, FileReaderSize: int64(len(raw))})
 	if err != nil {
 		return nil, err
 	}
 	page, err := instance.RenderPageInPixels(&requests.RenderPageInPixels{
 		Page:  requests.Page{ByIndex: &requests.PageByIndex{Document: file.Document}},
-		Width: MaxSide, Height: MaxSide, RenderFlags: enums.FPDF_RENDER_FLAG_ANNOT,
+		Width: side, Height: side, RenderFlags: enums.FPDF_RENDER_FLAG_ANNOT,
 		RenderForm: true, Document: &file.Document, // what was typed into a form
 	})
 	if err != nil {
@@ -193,14 +224,18 @@ func drawIn(ctx context.Context, pool pdfium.Pool, raw []byte) ([]byte, error) {
 	return encode(drawn)
 }
 
-// encode puts a page on white paper. The library does not multiply colours by their opacity,
-// unlike image.RGBA, and fills a page that has transparent parts with transparent black.
+// encode puts a page on white paper, in place. The library does not multiply colours by their
+// opacity, unlike image.RGBA, and fills a page that has transparent parts with transparent black.
 func encode(page *image.RGBA) ([]byte, error) {
-	paper := image.NewRGBA(page.Rect)
-	draw.Draw(paper, paper.Rect, image.NewUniform(color.White), image.Point{}, draw.Src)
-	draw.Draw(paper, paper.Rect, &image.NRGBA{Pix: page.Pix, Stride: page.Stride, Rect: page.Rect}, page.Rect.Min, draw.Over)
+	for p := page.Pix; len(p) >= 4; p = p[4:] {
+		opacity := uint32(p[3])
+		for i, colour := range p[:3] {
+			p[i] = byte((uint32(colour)*opacity + 255*(255-opacity)) / 255)
+		}
+		p[3] = 255
+	}
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, paper, &jpeg.Options{Quality: quality}); err != nil {
+	if err := jpeg.Encode(&b, page, &jpeg.Options{Quality: quality}); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil

@@ -91,6 +91,10 @@ func TestAPageIsDrawnWithItsTextInItsPlace(t *testing.T) {
 		"cropped":             {paged(a4+"/CropBox [0 421 595 842]", top), [4]int{0, 0, 100, 51}, 900},
 		"filled form":         {form(), [4]int{0, 0, 100, 26}, 900},
 		"100,000 pages":       {pages(100_000), [4]int{0, 0, 100, 26}, 900},
+		"by Chromium":         {produced(t, "chromium"), [4]int{0, 0, 100, 30}, 200},
+		"by cairo":            {produced(t, "cairo"), [4]int{0, 0, 100, 30}, 200},
+		"by Ghostscript":      {produced(t, "ghostscript"), [4]int{0, 0, 100, 30}, 200},
+		"by qpdf":             {produced(t, "qpdf"), [4]int{0, 0, 100, 30}, 200},
 		"no cross-references": {bytes.ReplaceAll(paged(a4, top), []byte("xref\n"), nil), [4]int{0, 0, 100, 26}, 900},
 	} {
 		t.Run(name, func(t *testing.T) {

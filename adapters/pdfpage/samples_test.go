@@ -9,6 +9,7 @@ import (
 	"image"
 	"image/color"
 	"image/jpeg"
+	"os"
 	"strings"
 	"testing"
 
@@ -27,6 +28,16 @@ func printed(t testing.TB, fill func(p *gofpdf.Fpdf)) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// produced returns a page with a heading and a dark bar, which another program printed.
+func produced(t testing.TB, program string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/" + program + ".pdf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
 
 // heading writes a text into the upper quarter of the page.
