@@ -83,7 +83,15 @@ func (d *decision) assign(c Assign) error {
 	if !c.Escalate && c.Notes == "" && to.Key() == d.run.Assignment.To.Key() {
 		return nil
 	}
-	return d.annotate(a)
+	err := d.run.assignments.room(Person{a.Identity, a.By}, maxAssignments, "assignments")
+	if a.Escalated {
+		err = d.run.escalations.room(Person{a.Identity, a.By}, maxEscalations, "escalations")
+	}
+	if err != nil {
+		return err
+	}
+	d.add(a)
+	return nil
 }
 
 // check returns ErrInvalid if a field of the assignment breaks a rule.

@@ -175,6 +175,10 @@ func (d *decision) goTo(id NodeID) {
 			d.abort(id, "the workflow has no such node")
 			return
 		}
+		if cause := d.run.tooLong(); cause != "" && n.Type != NodeEnd {
+			d.abort(id, cause)
+			return
+		}
 		switch n.Type {
 		case NodeBranch:
 			next, ok := d.branch(id, n)
@@ -234,7 +238,7 @@ func (d *decision) openJourney(c OpenJourney) error {
 	if w.Kind != WaitCustomer || (c.WaitNumber != 0 && c.WaitNumber != w.Number) {
 		return notOpen("journey")
 	}
-	if d.now.Sub(w.Since) >= d.run.openInterval() {
+	if d.now.Sub(w.Since) >= d.run.openInterval() && d.run.opened < maxAllOpenings {
 		d.add(JourneyOpened{Node: w.Node})
 	}
 	return nil
@@ -242,10 +246,16 @@ func (d *decision) openJourney(c OpenJourney) error {
 
 // openInterval returns the minimum time between two records of an opened journey. It
 // bounds the history of a run whose page is reloaded all the time: one second,
-// and less only where a second matters to the abandon timeout.
+// and less only where a second matters to the abandon timeout; after many records, a tenth of
+// the abandon timeout.
 func (r Run) openInterval() time.Duration {
 	timeout := time.Duration(r.Started.AbandonTimeoutSeconds) * time.Second
-	if timeout == 0 {
+	switch {
+	case r.opened >= maxOpenings && timeout == 0: // it changes nothing
+		return maxSeconds * time.Second
+	case r.opened >= maxOpenings:
+		return timeout / 10
+	case timeout == 0:
 		return time.Second
 	}
 	return min(time.Second, timeout/10)

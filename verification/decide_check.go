@@ -94,6 +94,10 @@ func (d *decision) recordPending(c RecordResult, n Node) {
 	if w.Kind == WaitPoll && w.Handle == c.Handle && w.PollFailures == 0 {
 		return
 	}
+	if w.Kind == WaitPoll && d.run.Seq-w.Number >= maxHandles {
+		d.failure(RecordFailure{Node: c.Node, Dispatch: c.Dispatch, Permanent: true, Cause: fmt.Sprintf("the handle of the pending result changed %d times", maxHandles)})
+		return
+	}
 	pollAt := PollAt(n, c.PollAfter, d.now)
 	if w.PollNow {
 		pollAt = d.now

@@ -157,9 +157,13 @@ func (d *decision) decideHit(c DecideHit) error {
 	} else if request, err := d.program.RequestAgain("", d.run, c.Node); err == nil {
 		decided.Asked = AskedDigest(request.With)
 	}
-	if hits[i].Decision.HitDecided != decided {
-		d.add(decided)
+	if hits[i].Decision.HitDecided == decided {
+		return nil
 	}
+	if err := d.run.hits.room(Person{decided.Identity, decided.By}, maxHitDecisions, "decisions on hits"); err != nil {
+		return err
+	}
+	d.add(decided)
 	return nil
 }
 

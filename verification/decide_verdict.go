@@ -78,6 +78,9 @@ func (d *decision) verdict(c GiveVerdict) error {
 	if live && w.Kind != WaitReview {
 		return notOpen(ReviewSignal)
 	}
+	if d.run.verdicts >= maxVerdicts {
+		return full("the run has %d verdicts, and takes no more", maxVerdicts)
+	}
 	given := VerdictRecorded{
 		Node: w.Node, Decision: c.Decision, Reason: c.Reason, Notes: c.Notes,
 		By: clean(c.By), Identity: clean(c.Identity), Request: c.Request,
@@ -157,8 +160,7 @@ func (d *decision) confirm(given VerdictRecorded) (*VerdictRecorded, error) {
 	case proposed.Person().Is(who):
 		return nil, ErrOwnProposal
 	case proposed.Decision != given.Decision:
-		d.add(ProposalReturned(given))
-		return nil, nil //nolint:nilnil // nothing is recorded
+		return nil, d.sendBack(ProposalReturned(given))
 	case proposed.Person().MayBe(who):
 		return nil, ErrMayBeProposer
 	}
@@ -182,7 +184,16 @@ func (d *decision) returnProposal(c ReturnProposal) error {
 	case identity == "":
 		return ErrNoPerson
 	}
-	d.add(ProposalReturned{Node: d.run.Wait.Node, Notes: c.Notes, By: clean(c.By), Identity: identity})
+	return d.sendBack(ProposalReturned{Node: d.run.Wait.Node, Notes: c.Notes, By: clean(c.By), Identity: identity})
+}
+
+// sendBack records that a proposal was sent back, unless that happened too often: then the
+// proposal can only be confirmed.
+func (d *decision) sendBack(f ProposalReturned) error {
+	if err := d.run.returned.room(Person{f.Identity, f.By}, maxReturned, "proposed verdicts that were sent back"); err != nil {
+		return err
+	}
+	d.add(f)
 	return nil
 }
 

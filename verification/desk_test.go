@@ -133,17 +133,6 @@ func TestARepeatedNoteIsAddedOnce(t *testing.T) {
 	}
 }
 
-func TestARunHasABoundOfNotes(t *testing.T) {
-	j := inReview(t, desk())
-	for n := range 200 {
-		j.noted(strings.Repeat("x", n+1))
-	}
-	if _, err := j.try(verification.AddNote{Notes: "one more", Identity: "asha"}); !errors.Is(err, verification.ErrConflict) {
-		t.Errorf("note 201 = %v, want a conflict", err)
-	}
-	j.approve("") // a verdict is never refused for that
-}
-
 func TestAnAssignmentEndsWithItsReview(t *testing.T) {
 	for name, c := range map[string]struct {
 		happen func(j *journey)

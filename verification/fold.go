@@ -31,6 +31,7 @@ func (r Run) Evolve(e Event) Run {
 // evolve is Evolve in place: a Run is large, and is copied once for an event.
 func (r *Run) evolve(e Event) {
 	r.Seq++
+	r.bytes += bytesOf(e.Fact)
 	if !isAnnotation(e.Fact) {
 		r.changed, r.lastNote = r.Seq, NoteAdded{}
 	}
@@ -69,6 +70,7 @@ func (r *Run) evolve(e Event) {
 		r.reach(Step{Node: f.Node, Type: f.Type, Label: f.Label, StartedAt: e.At})
 	case JourneyOpened:
 		r.Wait.Since = e.At
+		r.opened++
 	case DocumentUploaded:
 		r.Wait = r.Wait.uploaded(f, e.At)
 	case CustomerSubmitted:
@@ -95,7 +97,7 @@ func (r *Run) evolve(e Event) {
 		r.Proposal, r.proposalAt = verdictOf(VerdictRecorded(f), e.At), r.Seq
 		r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision, Proposed: true})
 	case ProposalReturned:
-		r.Proposal = Verdict{}
+		r.Proposal, r.returned = Verdict{}, r.returned.plus(Person{f.Identity, f.By})
 		r.received(SignalReceipt{Request: f.Request, Node: f.Node, Verdict: f.Decision, Returned: true})
 	case HitsFound:
 		// The verdict was given without the hits, so the run needs another one.
@@ -105,14 +107,19 @@ func (r *Run) evolve(e Event) {
 		r.Verdict, r.Proposal, r.HadHits = Verdict{}, Verdict{}, true
 		r.withStep(f.Node, func(s *Step) { s.Rescreened = append(slices.Clip(s.Rescreened), f) })
 	case HitDecided:
+		r.hits = r.hits.plus(Person{f.Identity, f.By})
 		r.withStep(f.Node, func(s *Step) { s.decided(f, e.At, r.Seq) })
 	case HitsCleared:
 		r.withStep(f.Node, func(s *Step) { s.clear(f.Cleared, cmp.Or(f.Visit, s.Visits)) })
 	case NoteAdded:
-		r.annotations++
+		r.notes = r.notes.plus(Person{f.Identity, f.By})
 		r.lastNote = f
 	case Assigned:
-		r.annotations++
+		if by := (Person{f.Identity, f.By}); f.Escalated {
+			r.escalations = r.escalations.plus(by)
+		} else {
+			r.assignments = r.assignments.plus(by)
+		}
 		r.lastNote = NoteAdded{}
 		r.assigned(f, e.At)
 	case ReviewDueSoon:
@@ -234,6 +241,7 @@ func verdictOf(f VerdictRecorded, at time.Time) Verdict {
 
 func (r *Run) judged(f VerdictRecorded, at time.Time) {
 	r.Verdict, r.judgedAt, r.proposedAt = verdictOf(f, at), r.Seq, 0
+	r.verdicts++
 	if r.Proposal.Decision == f.Decision {
 		r.proposedAt = r.proposalAt
 	}

@@ -4,9 +4,6 @@ package verification
 
 import "strings"
 
-// maxAnnotations is how many notes and assignments a run keeps.
-const maxAnnotations = 200
-
 // isAnnotation reports whether a fact changes nothing that a verdict is based on.
 func isAnnotation(f Fact) bool {
 	switch f.(type) {
@@ -14,15 +11,6 @@ func isAnnotation(f Fact) bool {
 		return true
 	}
 	return false
-}
-
-// annotate adds a note or an assignment, unless the run has too many.
-func (d *decision) annotate(f Fact) error {
-	if d.run.annotations >= maxAnnotations {
-		return Conflict("run", "the run has too many notes and assignments")
-	}
-	d.add(f)
-	return nil
 }
 
 func (d *decision) addNote(c AddNote) error {
@@ -36,7 +24,11 @@ func (d *decision) addNote(c AddNote) error {
 	if note == d.run.lastNote {
 		return nil
 	}
-	return d.annotate(note)
+	if err := d.run.notes.room(Person{note.Identity, note.By}, maxRunNotes, "notes"); err != nil {
+		return err
+	}
+	d.add(note)
+	return nil
 }
 
 // requireNotes returns ErrInvalid unless notes are valid and say something.

@@ -49,8 +49,15 @@ type Run struct {
 
 	endDecision Decision // right after the end
 
-	changed     int       // the length of the history at the last event that is no annotation
-	annotations int       // the notes and assignments
+	changed     int // the length of the history at the last event that is no annotation
+	notes       tally
+	assignments tally
+	escalations tally
+	verdicts    int
+	returned    tally     // proposals that were sent back
+	hits        tally     // decisions on hits
+	opened      int       // how often the journey was opened
+	bytes       int       // of the data and texts of the history, see bytesOf
 	lastNote    NoteAdded // the last event, if that is a note; a reminder does not count
 	reminded    time.Time // the beginning of the last review that had a reminder
 

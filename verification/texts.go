@@ -35,8 +35,8 @@ func (f InputField) In(language string) InputField {
 
 // translated checks each translation of a text.
 func (v *validator) translated(path string, t Translations, maximum int) {
-	if t != nil {
-		v.check(path, len(t) > 0 && len(t) <= maxLanguages, "must have 1 to %d languages", maxLanguages)
+	if t != nil && !v.check(path, len(t) > 0 && len(t) <= maxLanguages, "must have 1 to %d languages", maxLanguages) {
+		return // with many languages, there may be as many problems
 	}
 	for _, language := range slices.Sorted(maps.Keys(t)) {
 		at := fmt.Sprintf("%s.%s", path, language)

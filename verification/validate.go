@@ -26,6 +26,8 @@ const (
 	maxRules      = 50
 	maxFields     = 100
 	maxDispatches = 100
+	maxOptions    = 1000 // of a field
+	maxLists      = 100  // media types or areas of a field
 	// maxExpressions bounds the conditions and ${...} of all nodes, each of which
 	// takes memory as long as the workflow is in use.
 	maxExpressions = 1000

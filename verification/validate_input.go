@@ -90,6 +90,10 @@ func (v *validator) inputField(path string, f InputField) {
 	if f.Type == FieldSelect {
 		v.options(path, f)
 	}
+	if !v.check(path+".accept", len(f.Accept) <= maxLists, "must have at most %d media types", maxLists) ||
+		!v.check(path+".within", len(f.Within) <= maxLists, "must have at most %d areas", maxLists) {
+		return
+	}
 	for i, media := range f.Accept {
 		v.accept(fmt.Sprintf("%s.accept[%d]", path, i), media)
 	}
@@ -150,6 +154,9 @@ func (v *validator) accept(path, media string) {
 
 func (v *validator) options(path string, f InputField) {
 	v.check(path+".options", len(f.Options) > 0, "is required")
+	if !v.check(path+".options", len(f.Options) <= maxOptions, "must have at most %d options", maxOptions) {
+		return
+	}
 	seen := map[string]bool{}
 	for i, o := range f.Options {
 		at := fmt.Sprintf("%s.options[%d].value", path, i)

@@ -40,7 +40,8 @@ func (h History) Len() int { return h.n }
 
 // Events returns the events. Callers must not modify them. Events returns an error if this
 // build does not know one of them.
-func (h History) Events() (events []verification.Event, err error) {
+func (h History) Events() ([]verification.Event, error) {
+	var events []verification.Event
 	if h.encoded == nil {
 		return slices.Clip(h.events), nil
 	}

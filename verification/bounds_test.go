@@ -1,0 +1,184 @@
+package verification_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// grow is do for runs that become long: it compares nothing.
+func (j *journey) grow(c verification.Command) *journey {
+	j.t.Helper()
+	events, after, err := verification.Decide(j.program, j.run, c, j.now)
+	if err != nil {
+		j.t.Fatalf("%T = %v, want no error", c, err)
+	}
+	j.run, j.history = after, append(j.history, events...)
+	return j
+}
+
+// Each command is given until the run refuses it.
+func TestWhatOneRunTakes(t *testing.T) {
+	who := func(n, people int) string { return fmt.Sprint("reviewer-", n%people) }
+	note := func(people int) func(int) verification.Command {
+		return func(n int) verification.Command {
+			return verification.AddNote{Notes: fmt.Sprint("note ", n), By: "x", Identity: who(n, people)}
+		}
+	}
+	assign := func(people int, escalate bool) func(int) verification.Command {
+		return func(n int) verification.Command {
+			return verification.Assign{
+				To: verification.Assignee{Team: fmt.Sprint("team-", n%2)}, Escalate: escalate, Notes: "look", Identity: who(n, people),
+			}
+		}
+	}
+	verdict := func(n int) verification.Command {
+		return verification.GiveVerdict{Decision: verification.DecisionApprove, Notes: fmt.Sprint("verdict ", n)}
+	}
+	hit := func(people int) func(int) verification.Command {
+		return func(n int) verification.Command {
+			c := decides("pan", "e-1", "1", verification.MatchUnsure)
+			c.Reason, c.Identity = fmt.Sprint("reason ", n), who(n, people)
+			return c
+		}
+	}
+	sentBack := func(people int) func(*testing.T) *journey {
+		return func(t *testing.T) *journey {
+			t.Helper()
+			j := inReview(t, fourEyes())
+			for n := 0; ; n++ {
+				if _, err := j.try(verification.ReturnProposal{Identity: who(n, people)}); errors.Is(err, verification.ErrFull) {
+					return j
+				}
+				j.grow(verdictBy("asha", verification.DecisionApprove))
+				if _, err := j.try(verification.ReturnProposal{Identity: who(n, people)}); errors.Is(err, verification.ErrFull) {
+					return j
+				}
+				j.grow(verification.ReturnProposal{Identity: who(n, people)})
+			}
+		}
+	}
+	reviewed := func(t *testing.T) *journey { t.Helper(); return inReview(t, desk()) }
+	finished := func(t *testing.T) *journey { t.Helper(); return inReview(t, desk()).approve("") }
+	for _, row := range []struct {
+		name   string
+		run    func(*testing.T) *journey
+		give   func(n int) verification.Command
+		taken  int
+		others verification.Command // is still taken; nil for none
+		says   string
+	}{
+		{"verdicts of a program", finished, verdict, 999, note(1)(0), "the run has 1000 verdicts, and takes no more"},
+		{"notes of one reviewer", reviewed, note(1), 100, verification.AddNote{Notes: "x", Identity: "ravi"}, "half of what it takes"},
+		{"notes of two", reviewed, note(2), 200, assign(1, true)(0), "the run has 200 notes, and takes no more"},
+		{"assignments of one reviewer", reviewed, assign(1, false), 100, verification.Assign{Identity: "ravi"}, "half of what it takes"},
+		{"assignments of two", reviewed, assign(2, false), 200, assign(1, true)(0), "the run has 200 assignments"},
+		{"escalations of one reviewer", reviewed, assign(1, true), 100, assign(2, true)(1), "half of what it takes"},
+		{"escalations of two", reviewed, assign(2, true), 200, note(1)(0), "the run has 200 escalations"},
+		{"decisions on hits of one reviewer", doubtful, hit(1), 500, hit(2)(1), "half of what it takes"},
+		{"decisions on hits of two", doubtful, hit(2), 1000, note(1)(0), "the run has 1000 decisions on hits"},
+		{
+			"proposals that one reviewer sends back", sentBack(1), func(int) verification.Command { return verification.ReturnProposal{Identity: "reviewer-0"} },
+			0, verdictBy("ravi", verification.DecisionApprove), "half of what it takes",
+		},
+		{
+			"proposals that two send back", sentBack(2), func(int) verification.Command { return verification.ReturnProposal{Identity: "meera"} },
+			0, verdictBy("ravi", verification.DecisionApprove), "the run has 1000 proposed verdicts that were sent back",
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			j := row.run(t)
+			for n := range row.taken {
+				j.grow(row.give(n))
+			}
+			before := j.run.Seq
+			_, err := j.try(row.give(row.taken))
+			if !errors.Is(err, verification.ErrFull) || !errors.Is(err, verification.ErrConflict) || !strings.Contains(fmt.Sprint(err), row.says) {
+				t.Errorf("after %d: %v, want ErrFull that says %q", row.taken, err, row.says)
+			}
+			if j.run.Seq != before {
+				t.Errorf("the refusal changed the run: %d events, want %d", j.run.Seq, before)
+			}
+			if row.others != nil {
+				j.grow(row.others)
+			}
+		})
+	}
+}
+
+// The customer's page is opened all the time, for years.
+func TestOpeningsOfAJourneyAreBounded(t *testing.T) {
+	d := desk()
+	d.RunTTLSeconds = 0
+	j := begin(t, d, "")
+	open := func(step time.Duration, until int) (longest time.Duration) {
+		last, idle := j.run.Seq, time.Duration(0)
+		for range until {
+			j.after(step).grow(verification.OpenJourney{})
+			if idle += step; j.run.Seq > last {
+				longest, last, idle = max(longest, idle), j.run.Seq, 0
+			}
+		}
+		return longest
+	}
+	if got := open(time.Second, 1000); got != time.Second {
+		t.Errorf("the first openings are recorded every %s, want each second", got)
+	}
+	if got := open(time.Second, 600); got != time.Minute {
+		t.Errorf("later openings are recorded every %s, want a tenth of the abandon timeout", got)
+	}
+	open(time.Minute, 10_000)
+	if got := strings.Count(kinds(j.history), "journey_opened"); got != 10_000 {
+		t.Errorf("%d openings are recorded, want 10,000", got)
+	}
+	j.submit(consents)
+}
+
+func TestALoopEndsAtTheBoundOfItsHistory(t *testing.T) {
+	d := loop()
+	d.RunTTLSeconds = 0
+	large := `{"pan":"` + strings.Repeat("x", 900) + `"}`
+	for _, row := range []struct {
+		name string
+		data string // of each check
+		most int    // events
+		says string
+	}{
+		{"events", "{}", 20_000, "20000 events"},
+		{"bytes", `{"large":"` + strings.Repeat("x", 1<<20) + `"}`, 400, "67108864 bytes"},
+	} {
+		j := begin(t, d, "")
+		for j.run.Ended == "" && j.run.Seq < row.most+10 {
+			j.grow(verification.Submit{Signal: j.run.Wait.Signal, Payload: data(t, large)})
+			if w := j.run.Wait; j.run.Ended == "" {
+				j.grow(verification.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: verification.OutcomeFailed, Data: data(t, row.data)})
+			}
+		}
+		last, ok := j.history[len(j.history)-1].Fact.(verification.Failed)
+		if !ok || !strings.Contains(last.Cause, row.says) || last.Error.Code != verification.CodeInternalError || j.run.Seq > row.most+3 {
+			t.Errorf("%s: after %d events the run ended with %+v, want a failure that says %q", row.name, j.run.Seq, last, row.says)
+		}
+		j.grow(verification.GiveVerdict{Decision: verification.DecisionReject}) // any finished run can be decided
+	}
+}
+
+func TestAPendingHandleChangesNotForEver(t *testing.T) {
+	d := single(func(n *verification.Node) {
+		n.Poll = &verification.Poll{IntervalSeconds: 1, TimeoutSeconds: 10 * 365 * 24 * 3600}
+		n.Retry = &verification.Retry{MaxDispatches: 1}
+	})
+	d.RunTTLSeconds = 0
+	j := begin(t, d, "")
+	for n := range 1100 {
+		if w := j.run.Wait; j.run.Ended == "" {
+			j.after(time.Second).grow(verification.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: verification.OutcomePending, Handle: fmt.Sprint(n)})
+		}
+	}
+	if j.run.Ended != verification.StatusFailed || j.run.Error.Code != verification.CodeCheckUnavailable || j.run.Seq > 1010 {
+		t.Errorf("after %d events the run is %q (%v), want the check unavailable", j.run.Seq, j.run.Ended, j.run.Error)
+	}
+}
