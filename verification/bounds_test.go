@@ -3,6 +3,7 @@ package verification_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,7 @@ func TestWhatOneRunTakes(t *testing.T) {
 	}
 	reviewed := func(t *testing.T) *journey { t.Helper(); return inReview(t, desk()) }
 	finished := func(t *testing.T) *journey { t.Helper(); return inReview(t, desk()).approve("") }
+	limits := limitsOfARun(t)
 	for _, row := range []struct {
 		name   string
 		run    func(*testing.T) *journey
@@ -76,18 +78,18 @@ func TestWhatOneRunTakes(t *testing.T) {
 		{"notes of one reviewer", reviewed, note(1), 100, verification.AddNote{Notes: "x", Identity: "ravi"}, "half of what it takes"},
 		{"notes of two", reviewed, note(2), 200, assign(1, true)(0), "the run has 200 notes, and takes no more"},
 		{"assignments of one reviewer", reviewed, assign(1, false), 100, verification.Assign{Identity: "ravi"}, "half of what it takes"},
-		{"assignments of two", reviewed, assign(2, false), 200, assign(1, true)(0), "the run has 200 assignments"},
+		{"assignments of two", reviewed, assign(2, false), 200, assign(1, true)(0), "the run has 200 assignments, and takes no more"},
 		{"escalations of one reviewer", reviewed, assign(1, true), 100, assign(2, true)(1), "half of what it takes"},
-		{"escalations of two", reviewed, assign(2, true), 200, note(1)(0), "the run has 200 escalations"},
+		{"escalations of two", reviewed, assign(2, true), 200, note(1)(0), "the run has 200 escalations, and takes no more"},
 		{"decisions on hits of one reviewer", doubtful, hit(1), 500, hit(2)(1), "half of what it takes"},
-		{"decisions on hits of two", doubtful, hit(2), 1000, note(1)(0), "the run has 1000 decisions on hits"},
+		{"decisions on hits of two", doubtful, hit(2), 1000, note(1)(0), "the run has 1000 decisions on hits, and takes no more"},
 		{
 			"proposals that one reviewer sends back", sentBack(1), func(int) verification.Command { return verification.ReturnProposal{Identity: "reviewer-0"} },
 			0, verdictBy("ravi", verification.DecisionApprove), "half of what it takes",
 		},
 		{
 			"proposals that two send back", sentBack(2), func(int) verification.Command { return verification.ReturnProposal{Identity: "meera"} },
-			0, verdictBy("ravi", verification.DecisionApprove), "the run has 1000 proposed verdicts that were sent back",
+			0, verdictBy("ravi", verification.DecisionApprove), "the run has 1000 proposed verdicts that were sent back, and takes no more",
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -106,8 +108,50 @@ func TestWhatOneRunTakes(t *testing.T) {
 			if row.others != nil {
 				j.grow(row.others)
 			}
+			thing, _, _ := strings.Cut(strings.TrimPrefix(row.says, "the run has "), ",")
+			number, thing, _ := strings.Cut(thing, " ")
+			if limit, told := limits[thing]; strings.HasPrefix(row.says, "the run has ") {
+				if !told || !strings.HasPrefix(strings.ReplaceAll(limit.number, ",", ""), number) || !strings.Contains(limit.answer, row.says) {
+					t.Errorf("docs/limits.md says of %s %+v, want %q", thing, limit, row.says)
+				}
+				delete(limits, thing)
+			}
 		})
 	}
+	for thing, number := range map[string]string{ // the tests below reach them
+		"openings of the journey":                      "1,000, one each second; 10,000 in all",
+		"changes of a pending handle during one wait":  "1,000",
+		"events of a run that goes on to another step": "20,000",
+		"data of a run that goes on to another step":   "64 MiB",
+	} {
+		if !strings.HasPrefix(limits[thing].number, number) {
+			t.Errorf("docs/limits.md says of %s %+v, want %s", thing, limits[thing], number)
+		}
+		delete(limits, thing)
+	}
+	for thing := range limits {
+		t.Errorf("no test reaches the limit of %s in docs/limits.md", thing)
+	}
+}
+
+type documentedLimit struct{ number, answer string }
+
+// limitsOfARun returns the rows of the table of one run in docs/limits.md.
+func limitsOfARun(t *testing.T) map[string]documentedLimit {
+	t.Helper()
+	raw, err := os.ReadFile("../docs/limits.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(raw), "## One run")
+	section, _, _ = strings.Cut(section, "## ")
+	limits := map[string]documentedLimit{}
+	for line := range strings.Lines(section) {
+		if cells := strings.Split(line, " | "); len(cells) == 3 && cells[0] != "| thing" && !strings.HasPrefix(cells[0], "| ---") {
+			limits[strings.TrimPrefix(cells[0], "| ")] = documentedLimit{cells[1], cells[2]}
+		}
+	}
+	return limits
 }
 
 // The customer's page is opened all the time, for years.
