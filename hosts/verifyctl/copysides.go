@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/bootstrap"
@@ -98,6 +100,19 @@ func sameFolder(a, b string) bool {
 	}
 	second, err := os.Stat(b)
 	return err == nil && os.SameFile(first, second)
+}
+
+// sameDatabase reports whether two URLs are of one database, as far as the URLs tell.
+func sameDatabase(a, b string) bool {
+	if !isURL(a) || !isURL(b) {
+		return false
+	}
+	first, err := pgx.ParseConfig(a)
+	if err != nil { // it is told when the database is opened
+		return false
+	}
+	second, err := pgx.ParseConfig(b)
+	return err == nil && first.Host == second.Host && first.Port == second.Port && first.Database == second.Database
 }
 
 func isURL(name string) bool {

@@ -31,6 +31,9 @@ func (c storeCopy) Run(ctx context.Context, s *session) error {
 	if sameFolder(c.From, c.To) {
 		return errors.New("--from and --to are the same folder")
 	}
+	if sameDatabase(c.From, c.To) {
+		return errors.New("--from and --to are the same database")
+	}
 	from, err := openSource(ctx, c.From)
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)

@@ -134,6 +134,7 @@ func TestACopyRefusesWhatItWouldMix(t *testing.T) {
 	c.copy("--from DIR/none --to URL")
 	c.copy("--from DIR/a")
 	c.copy("--from DIR/a --to DIR/./a")
+	c.copy("--from URL --to URL")
 	source, err := openFolderSide(t.Context(), c.folder("a"), journal.Options{OpenedAt: c.clock.Now()})
 	if err != nil {
 		t.Fatal(err)
