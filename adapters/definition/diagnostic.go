@@ -181,10 +181,11 @@ func (l location) Explain(err error) error {
 }
 
 // ExplainFields returns the position of each problem or warning of a definition, as
-// Explain does.
+// Explain does; of too many, it counts the rest.
 func (l location) ExplainFields(fields []verification.FieldError) *Diagnostics {
 	var list []Diagnostic
-	for _, field := range fields {
+	explained := fields[:min(len(fields), 2*maxListedDiagnostics)]
+	for _, field := range explained {
 		name := strings.TrimSuffix(strings.TrimPrefix(l.base+"."+field.Name, "."), ".")
 		at, value := l.root.find(name)
 		if field.Character > 0 {
@@ -192,5 +193,7 @@ func (l location) ExplainFields(fields []verification.FieldError) *Diagnostics {
 		}
 		list = append(list, Diagnostic{File: l.file, Line: at.line, Column: at.column, Path: name, Message: field.Message})
 	}
-	return sorted(list, l.file)
+	found := sorted(list, l.file)
+	found.More += len(fields) - len(explained)
+	return found
 }

@@ -52,6 +52,30 @@ workflows/w.yaml:15:9: nodes.risk.rules[1].when: is required`
 	}
 }
 
+// A position is looked for among all values of a file, so many problems must not have one each.
+func TestManyLanguagesAreOneProblem(t *testing.T) {
+	label := ""
+	for i := range 2000 {
+		label += fmt.Sprintf("      l%d: x\n", i)
+	}
+	d, err := definition.ReadWorkflow("w.yaml", []byte("workflow: w\nname: W\nstart: a\nnodes:\n  a:\n    type: end\n    label:\n"+label))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, cause := verification.Compile(t.Context(), "", verification.Version{Definition: d.Definition}, lenient{}, nil, nil)
+	if got := fmt.Sprint(d.Explain(cause)); !strings.Contains(got, "nodes.a.label: must have 1 to 50 languages") || strings.Count(got, "\n") > 2 {
+		t.Errorf("the problems are %s", got)
+	}
+	many := make([]verification.FieldError, 60_000)
+	for i := range many {
+		many[i] = verification.FieldError{Name: fmt.Sprint("nodes.a.label.l", i), Message: "no"}
+	}
+	found := d.ExplainFields(many)
+	if len(found.List) != 500 || found.More != 59_500 {
+		t.Errorf("%d problems are listed and %d counted, want 500 and 59,500", len(found.List), found.More)
+	}
+}
+
 func TestExplainFindsTheNearestPosition(t *testing.T) {
 	d, err := definition.ReadWorkflow("w.json", []byte(`{
   "workflow": "w",
