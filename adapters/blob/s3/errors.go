@@ -18,7 +18,8 @@ import (
 )
 
 // translate returns the domain error for an error of the client. Only the code of
-// a response is kept: its text may repeat parts of the request.
+// a response is kept: its text may repeat parts of the request. ctx is the context of the caller,
+// which ends later than the one of the request.
 func translate(ctx context.Context, err error) error {
 	var response minio.ErrorResponse
 	var request *url.Error
@@ -30,12 +31,16 @@ func translate(ctx context.Context, err error) error {
 		return ctx.Err()
 	case errors.As(err, &response):
 		return translateResponse(response)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return unavailable(errors.New("the object store did not respond in time"))
 	case errors.As(err, &request), errors.As(err, &network), errors.Is(err, io.ErrUnexpectedEOF):
 		return unavailable(err)
 	}
 	return err
 }
 
+// translateResponse returns the domain error for a response. A refusal is ErrUnavailable, such as one of
+// a key that was revoked or a bucket that is gone: the operator mends it, and the customer tries again.
 func translateResponse(r minio.ErrorResponse) error {
 	err := fmt.Errorf("the object store responded with %d %s", r.StatusCode, r.Code)
 	switch {
@@ -43,11 +48,8 @@ func translateResponse(r minio.ErrorResponse) error {
 		return verification.NotFound("document")
 	case r.Code == minio.PreconditionFailed, r.StatusCode == http.StatusPreconditionFailed:
 		return verification.Conflict("document", "a document has that id")
-	case r.Code == "RequestTimeout", r.StatusCode >= http.StatusInternalServerError, r.StatusCode == http.StatusRequestTimeout,
-		r.StatusCode == http.StatusTooManyRequests, r.StatusCode == http.StatusConflict: // 409: two concurrent writes of one object
-		return unavailable(err)
 	}
-	return err
+	return unavailable(err)
 }
 
 // wrap adds the path of the document to an internal error. An error of the temporary

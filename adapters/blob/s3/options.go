@@ -10,12 +10,14 @@
 package s3
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -26,6 +28,9 @@ import (
 // less than two seconds.
 const attempts = 3
 
+// defaultTimeout is how long one call of the object store may take.
+const defaultTimeout = 10 * time.Second
+
 // Options configure a Store. Formatting or logging them does not show the keys.
 type Options struct {
 	Endpoint  string // host, or host:port
@@ -35,6 +40,9 @@ type Options struct {
 	AccessKey string `json:"-"`
 	SecretKey string `json:"-"`
 	Secure    bool   // use TLS
+	// Timeout bounds a call of the object store with all its attempts, but not the time to read a
+	// document; 0 means 10 s.
+	Timeout time.Duration
 	// Transport is the HTTP transport; nil means the default of minio-go, which
 	// has timeouts.
 	Transport http.RoundTripper `json:"-"`
@@ -49,7 +57,7 @@ func (o Options) Format(f fmt.State, _ rune) {
 func (o Options) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(o)) }
 
 // New returns a store in a bucket. It does not connect: a missing or inaccessible
-// bucket is an error of the first use.
+// bucket is an error of the first use. A missing folder for temporary files is an error now.
 func New(o Options) (*Store, error) {
 	prefix := strings.Trim(o.Prefix, "/")
 	switch {
@@ -70,5 +78,10 @@ func New(o Options) (*Store, error) {
 	if err != nil { // its text repeats the endpoint, which may contain keys
 		return nil, errors.New("open the bucket of documents: the endpoint must be a host, or host:port")
 	}
-	return &Store{client: client, bucket: o.Bucket, prefix: prefix}, nil
+	spool, err := newSpool()
+	if err != nil {
+		return nil, fmt.Errorf("uploads need a folder for temporary files: set TMPDIR to a folder that can be written: %w", err)
+	}
+	spool.remove()
+	return &Store{client: client, bucket: o.Bucket, prefix: prefix, limit: cmp.Or(o.Timeout, defaultTimeout)}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 
@@ -27,6 +28,14 @@ type Store struct {
 	client *minio.Core
 	bucket string
 	prefix string // empty, or without a slash at either end
+	limit  time.Duration
+}
+
+// request calls the object store, for at most the limit.
+func (s *Store) request(ctx context.Context, call func(ctx context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
+	return translate(ctx, call(limited))
 }
 
 var _ verification.DocumentStore = (*Store)(nil)
@@ -53,12 +62,11 @@ func (s *Store) SaveDocument(ctx context.Context, r verification.RunRef, d verif
 		return verification.Document{}, fmt.Errorf("save a document: %w", err)
 	}
 	d.ID, d.CreatedAt = path.Base(name), d.CreatedAt.UTC()
-	spool, err := os.CreateTemp("", "document-*")
+	spool, err := newSpool()
 	if err != nil {
 		return verification.Document{}, wrap("save", name, err)
 	}
-	_ = os.Remove(spool.Name()) // if the system allows it now, even a crash leaves no file
-	defer func() { _, _ = spool.Close(), os.Remove(spool.Name()) }()
+	defer spool.remove()
 	digest := sha256.New()
 	if d.Size, err = io.Copy(io.MultiWriter(spool, digest), content); err != nil {
 		return verification.Document{}, wrap("save", name, err)
@@ -69,6 +77,19 @@ func (s *Store) SaveDocument(ctx context.Context, r verification.RunRef, d verif
 	}
 	return d, nil
 }
+
+// spool is a temporary file.
+type spool struct{ *os.File }
+
+func newSpool() (spool, error) {
+	f, err := os.CreateTemp("", "document-*")
+	if err == nil {
+		_ = os.Remove(f.Name()) // if the system allows it now, even a crash leaves no file
+	}
+	return spool{f}, err
+}
+
+func (s spool) remove() { _, _ = s.Close(), os.Remove(s.Name()) }
 
 // Document implements verification.DocumentStore.
 func (s *Store) Document(ctx context.Context, r verification.RunRef, id string) (verification.Document, error) {
@@ -90,11 +111,15 @@ func (s *Store) OpenDocument(ctx context.Context, r verification.RunRef, id stri
 	if err != nil {
 		return nil, err
 	}
-	body, _, _, err := s.client.GetObject(ctx, s.bucket, s.key(name), minio.GetObjectOptions{})
+	reading, cancel := context.WithCancel(ctx)
+	late := time.AfterFunc(s.limit, cancel)
+	body, _, _, err := s.client.GetObject(reading, s.bucket, s.key(name), minio.GetObjectOptions{})
+	late.Stop() // the content may take longer
 	if err != nil {
+		cancel()
 		return nil, wrap("open", name, translate(ctx, err))
 	}
-	return &download{ctx: ctx, ReadCloser: body}, nil
+	return &download{ctx: ctx, ReadCloser: body, cancel: cancel}, nil
 }
 
 // RemoveDocument implements verification.DocumentStore. A bucket with versioning
@@ -102,7 +127,9 @@ func (s *Store) OpenDocument(ctx context.Context, r verification.RunRef, id stri
 func (s *Store) RemoveDocument(ctx context.Context, r verification.RunRef, id string) error {
 	name, err := s.find(ctx, r, id)
 	if err == nil {
-		err = translate(ctx, s.client.RemoveObject(ctx, s.bucket, s.key(name), minio.RemoveObjectOptions{}))
+		err = s.request(ctx, func(ctx context.Context) error {
+			return s.client.RemoveObject(ctx, s.bucket, s.key(name), minio.RemoveObjectOptions{})
+		})
 	}
 	if errors.Is(err, verification.ErrNotFound) {
 		return nil
@@ -114,21 +141,28 @@ func (s *Store) RemoveDocument(ctx context.Context, r verification.RunRef, id st
 // uses them gets the same. The first call writes it there.
 func (s *Store) Identity(ctx context.Context) (string, error) {
 	name := path.Join(s.prefix, ".identity")
-	read := func() (string, error) {
-		body, _, _, err := s.client.GetObject(ctx, s.bucket, name, minio.GetObjectOptions{})
-		if err != nil {
-			return "", translate(ctx, err)
-		}
-		raw, err := io.ReadAll(io.LimitReader(body, maxIdentity))
-		return string(raw), errors.Join(err, body.Close())
+	read := func() (identity string, err error) {
+		err = s.request(ctx, func(ctx context.Context) error {
+			body, _, _, err := s.client.GetObject(ctx, s.bucket, name, minio.GetObjectOptions{})
+			if err != nil {
+				return err
+			}
+			raw, err := io.ReadAll(io.LimitReader(body, maxIdentity))
+			identity = string(raw)
+			return errors.Join(err, body.Close())
+		})
+		return identity, err
 	}
 	identity, err := read()
 	if errors.Is(err, verification.ErrNotFound) {
 		fresh := "bucket-" + rand.Text()
 		options := minio.PutObjectOptions{ContentType: "text/plain"}
 		options.SetMatchETagExcept("*")
-		_, err = s.client.PutObject(ctx, s.bucket, name, strings.NewReader(fresh), int64(len(fresh)), "", "", options)
-		if err = translate(ctx, err); err == nil || errors.Is(err, verification.ErrConflict) { // another process was first
+		err = s.request(ctx, func(ctx context.Context) error {
+			_, err := s.client.PutObject(ctx, s.bucket, name, strings.NewReader(fresh), int64(len(fresh)), "", "", options)
+			return err
+		})
+		if err == nil || errors.Is(err, verification.ErrConflict) { // another process was first
 			identity, err = read()
 		}
 	}
@@ -166,10 +200,13 @@ func (s *Store) put(ctx context.Context, name string, d saved, content io.Reader
 		DisableContentSha256: true, // do not hash each chunk: the digest is known
 	}
 	options.SetMatchETagExcept("*")
-	_, err = s.client.PutObject(ctx, s.bucket, s.key(name), content, d.Size, "", d.SHA256, options)
-	switch err = translate(ctx, err); {
+	err = s.request(ctx, func(ctx context.Context) error {
+		_, err := s.client.PutObject(ctx, s.bucket, s.key(name), content, d.Size, "", d.SHA256, options)
+		return err
+	})
+	switch {
 	case errors.Is(err, verification.ErrNotFound):
-		return errors.New("the object store has no such bucket or path")
+		return unavailable(errors.New("the object store has no such bucket or path"))
 	case !errors.Is(err, verification.ErrConflict):
 		return err
 	}
@@ -185,9 +222,13 @@ func (s *Store) put(ctx context.Context, name string, d saved, content io.Reader
 }
 
 func (s *Store) stat(ctx context.Context, name string) (d saved, err error) {
-	info, err := s.client.StatObject(ctx, s.bucket, s.key(name), minio.StatObjectOptions{})
+	var info minio.ObjectInfo
+	err = s.request(ctx, func(ctx context.Context) (err error) {
+		info, err = s.client.StatObject(ctx, s.bucket, s.key(name), minio.StatObjectOptions{})
+		return err
+	})
 	if err != nil {
-		return d, translate(ctx, err)
+		return d, err
 	}
 	text, err := base64.RawURLEncoding.DecodeString(info.UserMetadata[recordKey])
 	if err == nil {
@@ -201,7 +242,14 @@ func (s *Store) stat(ctx context.Context, name string) (d saved, err error) {
 
 type download struct {
 	io.ReadCloser
-	ctx context.Context
+	ctx    context.Context // of the caller
+	cancel context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (d *download) Close() error {
+	defer d.cancel()
+	return d.ReadCloser.Close()
 }
 
 // Read implements io.Reader. An interrupted response is ErrUnavailable.

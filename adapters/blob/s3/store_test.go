@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -207,16 +208,16 @@ func TestErrorsAreTranslatedByTheirCode(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		code   string
-		want   error // nil for an internal error
+		want   error
 	}{
 		{http.StatusServiceUnavailable, "SlowDown", verification.ErrUnavailable},
 		{http.StatusInternalServerError, "InternalError", verification.ErrUnavailable},
 		{http.StatusTooManyRequests, "TooManyRequests", verification.ErrUnavailable},
 		{http.StatusBadRequest, "RequestTimeout", verification.ErrUnavailable},
 		{http.StatusConflict, "ConditionalRequestConflict", verification.ErrUnavailable},
-		{http.StatusForbidden, "InvalidAccessKeyId", nil},
-		{http.StatusNotFound, "NoSuchBucket", nil},
-		{http.StatusBadRequest, "InvalidArgument", nil},
+		{http.StatusForbidden, "InvalidAccessKeyId", verification.ErrUnavailable},
+		{http.StatusNotFound, "NoSuchBucket", verification.ErrUnavailable},
+		{http.StatusBadRequest, "InvalidArgument", verification.ErrUnavailable},
 	} {
 		t.Run(c.code, func(t *testing.T) {
 			t.Parallel() // the pauses between attempts add up
@@ -228,15 +229,35 @@ func TestErrorsAreTranslatedByTheirCode(t *testing.T) {
 			}
 			for method, err := range callAll(t, b.store(t)) {
 				hidesKeys(t, err)
-				var expected *verification.Error
-				switch {
-				case c.want != nil && !errors.Is(err, c.want):
-					t.Errorf("%s: %v, want %v", method, err, c.want)
-				case c.want == nil && (err == nil || errors.As(err, &expected)):
-					t.Errorf("%s: %v, want an internal error", method, err)
+				expected, _ := errors.AsType[*verification.Error](err)
+				if !errors.Is(err, c.want) || expected.Cause == nil {
+					t.Errorf("%s: %v, want %v with a cause", method, err, c.want)
 				}
 			}
 		})
+	}
+}
+
+func TestASilentEndpointIsUnavailableSoon(t *testing.T) {
+	b := newBucket(t)
+	released := make(chan struct{})
+	b.after = func(http.ResponseWriter, *http.Request, *httptest.ResponseRecorder) { <-released }
+	t.Cleanup(func() { close(released) })
+	o := b.options()
+	o.Timeout = 300 * time.Millisecond
+	for method, err := range callAll(t, open(t, o)) { // or the test takes minutes
+		if !errors.Is(err, verification.ErrUnavailable) {
+			t.Errorf("%s: %v, want unavailable", method, err)
+		}
+		hidesKeys(t, err)
+	}
+}
+
+func TestWithoutAFolderForFilesThereIsNoStore(t *testing.T) {
+	b := newBucket(t)
+	t.Setenv("TMPDIR", "/nonexistent/folder")
+	if _, err := s3.New(b.options()); err == nil || !strings.Contains(err.Error(), "set TMPDIR") {
+		t.Errorf("New = %v, want an error that names TMPDIR", err)
 	}
 }
 

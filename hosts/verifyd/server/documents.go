@@ -17,7 +17,7 @@ func (o *opened) openDocuments(s settings, p *problems) verification.DocumentSto
 	if s.S3Endpoint != "" {
 		bucket, err := s3.New(s3.Options{
 			Endpoint: s.S3Endpoint, Bucket: s.S3Bucket, Region: s.S3Region,
-			AccessKey: s.S3AccessKey, SecretKey: s.S3SecretKey, Secure: true,
+			AccessKey: s.S3AccessKey, SecretKey: s.S3SecretKey, Secure: true, Timeout: s.S3Timeout,
 		})
 		p.wrap("s3-endpoint", err)
 		return bucket

@@ -64,6 +64,7 @@ type settings struct {
 	S3Region            string        `name:"s3-region" placeholder:"NAME" help:"Region of the bucket (default: ask the object store)."`
 	S3AccessKey         string        `name:"s3-access-key" placeholder:"KEY" help:"Access key of the object store; use the variable."`
 	S3SecretKey         string        `name:"s3-secret-key" placeholder:"KEY" help:"Secret key of the object store; use the variable."`
+	S3Timeout           time.Duration `name:"s3-timeout" default:"10s" help:"Maximum time of a call of the object store, 1s to 1m. A customer whose upload takes longer is asked to try again."`
 	RateLimit           int           `default:"0" help:"Maximum requests per second of one client-id or reviewer; 0 means no limit."`
 	MaxConnections      int           `name:"max-connections" default:"0" placeholder:"N" help:"Maximum number of connections to ADDR; beyond it idle ones are closed, and others get 503. 0: half of the files that the process may open."`
 	IdleTimeout         time.Duration `default:"2m" help:"Maximum time that a connection waits for its next request; longer than the load balancer keeps it."`
@@ -220,6 +221,9 @@ func (s settings) check(p *problems) {
 	}
 	if s.ShutdownDelay < 0 || s.ShutdownDelay > maxShutdownDelay {
 		p.add("shutdown-delay", "must be 0s to %s", maxShutdownDelay)
+	}
+	if s.S3Timeout < time.Second || s.S3Timeout > time.Minute {
+		p.add("s3-timeout", "must be 1s to 1m")
 	}
 	if s.ShutdownTimeout < 0 {
 		p.add("shutdown-timeout", "must be at least 0s")
