@@ -18,9 +18,11 @@ const (
 	SurfaceWorkflows Surface = "workflows" // list and read workflows, set a webhook
 	SurfaceRuns      Surface = "runs"      // start, list, read, report, documents, cancel
 	SurfaceSignals   Surface = "signals"   // deliver a signal
+	SurfaceFiles     Surface = "files"     // print the report for the file, which says who decided and why
 )
 
-// Surfaces returns all surfaces.
+// Surfaces returns the surfaces of an account for which none are chosen: all but SurfaceFiles,
+// which nobody has unless an operator gives it.
 func Surfaces() []Surface { return []Surface{SurfaceWorkflows, SurfaceRuns, SurfaceSignals} }
 
 // MinAPIKeyLength is the minimum length of an API key, in characters.
@@ -58,9 +60,9 @@ func (a Account) Validate() error {
 		problems = append(problems, FieldError{Name: "client_id", Message: printableRule(1, maxClientID)})
 	}
 	for _, s := range a.Surfaces {
-		if !slices.Contains(Surfaces(), s) {
+		if s != SurfaceFiles && !slices.Contains(Surfaces(), s) {
 			problems = append(problems, FieldError{
-				Name: "surfaces", Message: fmt.Sprintf("there is no surface %q (supported: %s)", s, joined(Surfaces())),
+				Name: "surfaces", Message: fmt.Sprintf("there is no surface %q (supported: %s)", s, joined(append(Surfaces(), SurfaceFiles))),
 			})
 		}
 	}

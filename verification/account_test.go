@@ -14,7 +14,7 @@ import (
 func TestAccountsAreAuthorizedBySurface(t *testing.T) {
 	a := verification.Account{Surfaces: []verification.Surface{verification.SurfaceRuns, verification.SurfaceSignals}}
 	for s, want := range map[verification.Surface]bool{
-		verification.SurfaceRuns: true, verification.SurfaceSignals: true, verification.SurfaceWorkflows: false, "": false,
+		verification.SurfaceRuns: true, verification.SurfaceSignals: true, verification.SurfaceWorkflows: false, verification.SurfaceFiles: false, "": false,
 	} {
 		if got := a.Allows(s); got != want {
 			t.Errorf("Allows(%s) = %v, want %v", s, got, want)
@@ -44,10 +44,10 @@ func TestAccountValidation(t *testing.T) {
 			t.Errorf("Validate of client id %q = %v, want it valid: %t", id, err, good)
 		}
 	}
-	err := verification.Account{Surfaces: []verification.Surface{"runs", "reports"}}.Validate()
+	err := verification.Account{Surfaces: []verification.Surface{"runs", "files", "reports"}}.Validate()
 	want := []verification.FieldError{
 		{Name: "client_id", Message: "must be 1 to 200 printable ASCII characters without spaces"},
-		{Name: "surfaces", Message: `there is no surface "reports" (supported: workflows, runs, signals)`},
+		{Name: "surfaces", Message: `there is no surface "reports" (supported: workflows, runs, signals, files)`},
 	}
 	if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
 		t.Errorf("Validate (-want +got):\n%s", diff)

@@ -133,8 +133,9 @@ func New(e *engine.Engine, o Options) http.Handler {
 	runs := rule{surface: verification.SurfaceRuns, noun: "run"}
 	get("/v1/runs", runs, a.listRuns)
 	get("/v1/runs/{id}", runs, a.readRun)
-	get("/v1/runs/{id}/report.pdf", runs, a.printReport)
-	get("/v1/runs/{id}/report.pdf.jws", runs, a.signReport)
+	reports := rule{surface: verification.SurfaceRuns, noun: "run", report: true}
+	get("/v1/runs/{id}/report.pdf", reports, a.printReport)
+	get("/v1/runs/{id}/report.pdf.jws", reports, a.signReport)
 	get("/v1/runs/{id}/documents/{document_id}", rule{surface: verification.SurfaceRuns, noun: "document"}, a.readDocument)
 	post("/v1/runs/{id}/documents", rule{surface: verification.SurfaceSignals, noun: "run"}, a.uploadDocument)
 	post("/v1/runs/{id}/cancel", runs, a.cancelRun)
@@ -160,6 +161,7 @@ type rule struct {
 	surface verification.Surface
 	noun    string // names the resource in the text of a 404
 	bearer  bool   // the route accepts dashboard access tokens
+	report  bool   // the surface is SurfaceFiles if the request is for the file
 }
 
 // guard returns a handler that checks the caller before it calls h.

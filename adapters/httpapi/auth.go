@@ -42,12 +42,21 @@ func (a *api) admit(r *http.Request, rule rule) (caller, error) {
 		return caller{}, err
 	case account.Disabled:
 		return caller{}, errDisabled
-	case !account.Allows(rule.surface):
+	case !account.Allows(rule.surfaceOf(r)):
 		return caller{}, errSurface
 	case a.tooMany(r, "client "+account.ClientID):
 		return caller{}, errTooMany
 	}
 	return caller{tenant: account.Tenant, name: account.ClientID}, nil
+}
+
+// surfaceOf returns the surface of a request. Of two values of for, which are refused later, the
+// first one counts.
+func (r rule) surfaceOf(q *http.Request) verification.Surface {
+	if r.report && q.URL.Query().Get("for") == "file" {
+		return verification.SurfaceFiles
+	}
+	return r.surface
 }
 
 // admitBearer checks the dashboard access token of a reviewer.

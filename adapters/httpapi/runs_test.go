@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -150,6 +151,29 @@ func TestIDsOfThePathAreUUIDs(t *testing.T) {
 		a.do(http.MethodGet, "/v1/runs/"+bad+"/report.pdf", "").is(404, noRun)
 		a.do(http.MethodGet, "/v1/workflows/"+bad, "").is(404, noWorkflow)
 	}
+}
+
+func TestOnlyTheSurfaceFilesPrintsForTheFile(t *testing.T) {
+	a := newAPI(t, setup{options: httpapi.Options{Signer: newSigner(t)}})
+	id := string(a.started(simple()).ID)
+	a.account("usual", enginetest.Tenant, verification.Surfaces()...)
+	a.account("runs", enginetest.Tenant, verification.SurfaceRuns)
+	a.account("files", enginetest.Tenant, verification.SurfaceFiles)
+	for _, path := range []string{"/v1/runs/" + id + "/report.pdf", "/v1/runs/" + id + "/report.pdf.jws", "/v1/runs/" + nowhere + "/report.pdf", "/v1/runs/x/report.pdf"} {
+		for _, client := range []string{"usual", "runs"} {
+			for _, query := range []string{"?for=file", "?for=%66ile", "?for=file&allow_missing=1", "?for=file&for=file"} {
+				a.do(http.MethodGet, path+query, "", "client-id: "+client).is(403, `{"error":"service account not authorized for this surface"}`)
+				if got := a.do(http.MethodHead, path+query, "", "client-id: "+client); got.Status != http.StatusForbidden {
+					t.Errorf("HEAD %s%s as %s = %d, want 403", path, query, client, got.Status)
+				}
+			}
+		}
+	}
+	a.do(http.MethodGet, "/v1/runs/"+id+"/report.pdf", "", "client-id: runs").says(200, "%PDF of ")
+	a.do(http.MethodGet, "/v1/runs/"+id+"/report.pdf?for=customer", "", "client-id: runs").says(400, "for")
+	a.do(http.MethodGet, "/v1/runs/"+id+"/report.pdf?for=file", "", "client-id: files").says(200, "for the file")
+	a.do(http.MethodGet, "/v1/runs/"+id+"/report.pdf", "", "client-id: files").says(403, "surface")
+	a.do(http.MethodGet, "/v1/runs/"+id, "", "client-id: files").says(403, "surface")
 }
 
 func TestThePrintedReport(t *testing.T) {

@@ -253,8 +253,8 @@ func TestTheDemoTakesItsCustomerAndItsReviewerAlong(t *testing.T) {
 		t.Errorf("report.pdf = %d, want the review step without its notes", status)
 	}
 	status, doc, _ = s.call("GET", s.api+"/v1/runs/"+r.ID+"/report.pdf?for=file", "")
-	if status != http.StatusOK || !printed(t, doc, "APPROVED") || !printed(t, doc, "seen in person") {
-		t.Errorf("report.pdf?for=file = %d, want the decision and its notes", status)
+	if status != http.StatusForbidden || !strings.Contains(string(doc), "not authorized for this surface") {
+		t.Errorf("report.pdf?for=file = %d %.100s, want 403: the account has no surface files", status, doc)
 	}
 }
 

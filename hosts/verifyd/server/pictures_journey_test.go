@@ -171,6 +171,7 @@ func serveBank(t *testing.T, keys string) *served {
 		t.Fatal(err)
 	}
 	raw = bytes.Replace(raw, []byte("- individual-onboarding.yaml"), []byte("- individual-onboarding.yaml\n      - savings.yaml"), 1)
+	raw = bytes.Replace(raw, []byte("    accounts:\n"), []byte("    accounts:\n      - {client_id: bank-files, api_key: a-key-for-the-files-alone, surfaces: [files]}\n"), 1)
 	dir := filepath.Dir(bootstrap)
 	for name, content := range map[string][]byte{bootstrap: raw, filepath.Join(dir, "savings.yaml"): []byte(bankWorkflow)} {
 		if err := os.WriteFile(name, content, 0o600); err != nil {
@@ -259,7 +260,11 @@ func TestPicturesOfTheDocsReports(t *testing.T) {
 	s, dir := serveBank(t, keys), t.TempDir()
 	shoot := func(query, run, page, name string) {
 		t.Helper()
-		status, raw, _ := s.call("GET", s.api+"/v1/runs/"+run+"/report.pdf"+query, "")
+		headers := []string{"client-id", "bank-files", "x-api-key", "a-key-for-the-files-alone"}
+		if query == "" {
+			headers = nil
+		}
+		status, raw, _ := s.call("GET", s.api+"/v1/runs/"+run+"/report.pdf"+query, "", headers...)
 		file := filepath.Join(dir, "report.pdf")
 		if err := os.WriteFile(file, raw, 0o600); err != nil || status != 200 {
 			t.Fatalf("report.pdf = %d %.200s, %v", status, raw, err)
