@@ -81,7 +81,7 @@ func isJSON(h http.Header) bool {
 		return false
 	}
 	charset, named := params["charset"]
-	return !named || strings.EqualFold(charset, "utf-8")
+	return !named || strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "utf8")
 }
 
 // decoder decodes one JSON object. It collects the problems of fields and goes on

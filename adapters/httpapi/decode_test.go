@@ -124,7 +124,7 @@ func TestABodyMustBeAnnouncedAsJSON(t *testing.T) {
 	start := "/v1/workflows/" + string(a.Apply(simple()).ID) + "/runs"
 	const body, refused = `{"reference_id":"p"}`, `{"error":"Unsupported Media Type","message":"The body must be JSON: send Content-Type: application/json.","code":415}`
 	for _, good := range []string{
-		"application/json", "Application/JSON", "application/json; charset=utf-8", `application/json;charset="UTF-8"`,
+		"application/json", "Application/JSON", "application/json; charset=utf-8", `application/json;charset="UTF-8"`, "application/json; charset=utf8",
 		"application/vnd.acme.start+json", "application/json; profile=x",
 	} {
 		a.do(http.MethodPost, start, body, "Content-Type: "+good).says(202, `"status"`)

@@ -8,11 +8,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -175,6 +178,8 @@ const maxToken = 1 << 20
 
 // RoundTrip implements http.RoundTripper.
 func (s strictTokens) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Accept-Encoding", "identity")
 	got, err := s.RoundTripper.RoundTrip(r)
 	if err != nil {
 		return nil, err
@@ -184,12 +189,32 @@ func (s strictTokens) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, fault := readable(got.Header, raw)
+	text, fault := readable(got.Header, raw, maxToken)
 	if fault != "" {
 		return nil, &unclearError{got.StatusCode, fault}
 	}
-	got.Body = io.NopCloser(bytes.NewReader(text))
+	got.Body = io.NopCloser(bytes.NewReader(wholeSeconds(text)))
 	return got, nil
+}
+
+// wholeSeconds returns the response of a token endpoint with a whole number as its expires_in, as
+// the library needs it: some vendors send 3600.0, also as a string.
+func wholeSeconds(response []byte) []byte {
+	var fields map[string]json.RawMessage
+	var number json.Number
+	if json.Unmarshal(response, &fields) != nil || json.Unmarshal(fields["expires_in"], &number) != nil {
+		return response
+	}
+	seconds, err := number.Float64()
+	if err != nil || seconds < 0 || seconds > math.MaxInt32 {
+		return response
+	}
+	fields["expires_in"] = json.RawMessage(strconv.FormatInt(int64(seconds), 10))
+	whole, err := json.Marshal(fields)
+	if err != nil {
+		return response
+	}
+	return whole
 }
 
 // unclearError is a response of a token endpoint whose JSON has no clear meaning.

@@ -146,13 +146,16 @@ func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef
 	if err != nil {
 		return vendorResponse{}, err
 	}
-	return newResponse(got.StatusCode, got.Header, raw), nil
+	return newResponse(got.StatusCode, got.Header, raw, p.limits.ResponseBytes), nil
 }
 
 func (p *Provider) request(ctx context.Context, r *request, run verification.RunRef, vars map[string]any) (*http.Request, error) {
 	made, err := r.build(ctx, p, run, vars)
 	if err != nil {
 		return nil, err
+	}
+	if made.Header.Get("Accept-Encoding") == "" {
+		made.Header.Set("Accept-Encoding", "identity")
 	}
 	if err := p.auth.apply(ctx, made.Header); err != nil {
 		closeBody(made)

@@ -84,7 +84,7 @@ func (p *receiver) ReceiveCallback(_ context.Context, r verification.PollRequest
 	if p.poll != nil {
 		return verification.CheckResult{Outcome: verification.OutcomePending, Handle: r.Handle}, nil
 	}
-	a := newResponse(http.StatusOK, c.Header, c.Body)
+	a := newResponse(http.StatusOK, c.Header, c.Body, p.limits.ResponseBytes)
 	result, err := p.check.response.result(a, variables(r.CheckRequest, r.Handle), r.Needs)
 	if err != nil {
 		return result, verification.Invalid("callback", err.Error())

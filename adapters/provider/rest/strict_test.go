@@ -1,9 +1,12 @@
 package rest_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -198,6 +201,37 @@ func TestOtherCharsetsAreConverted(t *testing.T) {
 	}
 }
 
+// zipped returns a text in gzip.
+func zipped(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return b.String()
+}
+
+func TestGzipAndByteOrderMarksAreDecoded(t *testing.T) {
+	v := start(t)
+	const body = `{"result":"VALID","score":1,"name":"Zoë"}`
+	bomb := zipped(`{"result":"VALID","score":1,"name":"` + strings.Repeat("x", 8<<20) + `"}`)
+	for _, tt := range []struct{ kind, body, want string }{
+		{"application/json", "\ufeff" + body, ""},
+		{"application/json; charset=utf8", body, ""},
+		{"application/json+gzip", zipped(body), ""},
+		{"application/json+x-gzip", zipped("\ufeff" + body), ""},
+		{"application/json+identity", body, ""},
+		{"application/json+gzip", bomb, "its body has more than 1048576 bytes once its gzip is decoded"},
+		{"application/json+gzip", zipped(body)[:20], "its body is not the gzip that its header names"},
+		{"application/json+gzip", body, "its body is not the gzip that its header names"},
+		{"application/json+br", body, "the Content-Encoding of its body is not supported: send it as gzip, or as it is"},
+	} {
+		got, err := answered(t, v.provider(nil), "200", tt.kind, tt.body)
+		if tt.want != "" && (err == nil || !strings.HasSuffix(err.Error(), ": "+tt.want)) || tt.want == "" && (err != nil || got.Data["registered"] != "Zoë") {
+			t.Errorf("%s, %d bytes: %+v, %v, want the name or the error %q", tt.kind, len(tt.body), got, err, tt.want)
+		}
+	}
+}
+
 func TestPollsAndCallbacksAreReadStrictly(t *testing.T) {
 	v := start(t)
 	p, ok := v.provider(map[string]any{
@@ -302,6 +336,21 @@ func TestAPathThatCannotBeCalledIsAProblem(t *testing.T) {
 		if got != want {
 			t.Errorf("path %s: %q, want %q", path, got, want)
 		}
+	}
+}
+
+func TestATokenIsReadFromAnOddResponse(t *testing.T) {
+	v := start(t)
+	p := v.provider(map[string]any{"auth": map[string]any{"oauth2": map[string]any{
+		"token_url": v.url + "/token_odd", "client_id": "acme", "client_secret": "${secret.CLIENT}",
+	}}})
+	for range 2 {
+		if _, err := p.Check(t.Context(), request("valid")); err != nil {
+			t.Errorf("Check = %v", err)
+		}
+	}
+	if n := len(v.seen("token_odd")); n != 1 {
+		t.Errorf("the token was fetched %d times, want once: it lasts for an hour", n)
 	}
 }
 

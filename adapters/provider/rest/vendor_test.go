@@ -190,7 +190,11 @@ func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status, text, _ := strings.Cut(wanted.Number, " ")
 		code, _ := strconv.Atoi(status)
 		kind, text, _ := strings.Cut(text, "|")
+		kind, coding, _ := strings.Cut(kind, "+")
 		w.Header().Set("Content-Type", kind)
+		if coding != "" {
+			w.Header().Set("Content-Encoding", coding)
+		}
 		raw, _ := base64.StdEncoding.DecodeString(text)
 		say(code, string(raw))
 	case "odd":
@@ -210,6 +214,12 @@ func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		token := v.tokens
 		v.mu.Unlock()
 		say(200, `{"access_token":"`+canary+"-"+strconv.Itoa(token)+`","token_type":"bearer","expires_in":3600}`)
+	case "token_odd": // in gzip, with a byte order mark and a fraction of a second
+		w.Header().Set("Content-Encoding", "gzip")
+		v.mu.Lock()
+		v.tokens++
+		v.mu.Unlock()
+		say(200, zipped("\ufeff"+`{"access_token":"`+canary+`-1","token_type":"bearer","expires_in":"3600.0"}`))
 	case "token_twice":
 		say(200, `{"access_token":"`+canary+`-a","access_token":"`+canary+`-b","token_type":"bearer"}`)
 	case "no_token":

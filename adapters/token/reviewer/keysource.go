@@ -3,6 +3,7 @@
 package reviewer
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -139,7 +140,7 @@ func (s *keySource) get(ctx context.Context, from string) ([]byte, http.Header, 
 	case len(body) > maxFetch:
 		return nil, nil, errors.New("the response is larger than 1 MiB")
 	}
-	return body, response.Header, nil
+	return bytes.TrimPrefix(body, []byte("\ufeff")), response.Header, nil
 }
 
 // checkRedirect allows at most three redirects, each to a URL that checkURL
