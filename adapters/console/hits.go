@@ -192,7 +192,11 @@ func (c *console) decideHit(w http.ResponseWriter, r *http.Request, s session) e
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("hit.taken", isolate(claim.Name))}
 		return c.showRun(w, r, s, http.StatusConflict, kept)
 	case errors.Is(err, verification.ErrConflict):
-		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("hit.gone")}
+		key := "hit.gone"
+		if errors.Is(err, verification.ErrFull) {
+			key = "desk.full"
+		}
+		kept.Note = &web.Note{Tone: web.Warning, Text: s.say(key)}
 		return c.showRun(w, r, s, http.StatusConflict, kept)
 	case errors.Is(err, verification.ErrInvalid):
 		kept.HitProblem = s.say("hit.invalid", verification.MaxNotes)

@@ -174,6 +174,21 @@ func TestAScriptGetsTheResultOfAVerdictOnce(t *testing.T) {
 	wants(t, p.script(path, append(form, "another")...), http.StatusConflict, "Nothing was saved", "!<html")
 }
 
+// The form comes again with the same key and another decision, as from a page that was restored.
+func TestAFormThatWasUsedShowsWhatWasDecided(t *testing.T) {
+	d := serve(t)
+	id := d.fill(1)[0]
+	p := d.as(reviewer(verification.RoleReviewer))
+	path := "/runs/" + string(id) + "/verdict"
+	form := append(formOf(t, p.get("/runs/"+string(id)), path), "request", "6f1f7a8c", "decision")
+	wants(t, p.script(path, append(form, "approve")...), http.StatusOK, "was approved")
+	wants(t, p.script(path, append(form, "reject")...), http.StatusConflict, "this form has given another verdict before", "!<html")
+	wants(t, p.post(path, append(form, "reject")...), http.StatusConflict, "this form has given another verdict before", "Approved")
+	if got := d.Run(id).Decision; got != verification.DecisionApprove {
+		t.Errorf("the decision is %q, want approve", got)
+	}
+}
+
 func TestARunOfTheQueueIsSkipped(t *testing.T) {
 	d := serve(t)
 	ids := d.fill(3)

@@ -268,7 +268,8 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 	case errors.Is(err, verification.ErrClaimed):
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("verdict.taken", isolate(claim.Name))}
 		return c.refuseVerdict(w, r, s, http.StatusConflict, kept)
-	case errors.Is(err, verification.ErrConflict), errors.Is(err, verification.ErrNotOpen):
+	case errors.Is(err, verification.ErrConflict), errors.Is(err, verification.ErrNotOpen),
+		errors.Is(err, verification.ErrKeyReused), errors.Is(err, verification.ErrInFlight):
 		kept.Changed = errors.Is(err, verification.ErrRunChanged)
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say(refusalOf(err))}
 		return c.refuseVerdict(w, r, s, http.StatusConflict, kept)
@@ -311,6 +312,12 @@ func refusalOf(err error) string {
 		return "verdict.refused.noproposal"
 	case errors.Is(err, verification.ErrNotOpen):
 		return "verdict.refused.notopen"
+	case errors.Is(err, verification.ErrFull):
+		return "verdict.refused.full"
+	case errors.Is(err, verification.ErrKeyReused):
+		return "verdict.refused.reused"
+	case errors.Is(err, verification.ErrInFlight):
+		return "verdict.refused.inflight"
 	}
 	return "verdict.changed"
 }
