@@ -43,7 +43,7 @@ func (s *Store) SaveHost(ctx context.Context, h Host) error {
 	}
 	h.Roles = append([]string{}, h.Roles...) // an empty list for nil
 	err := s.querier().exec(ctx, noTenant, s.db.NewInsert().Model(&hostRow{Host: h}).Value("seen_at", "clock_timestamp()").
-		On("CONFLICT (id) DO UPDATE").Set("seen_at = excluded.seen_at, facts = excluded.facts").String())
+		On("CONFLICT (id) DO UPDATE").Set("seen_at = excluded.seen_at, facts = excluded.facts, bootstrap = excluded.bootstrap").String())
 	return pgerror.Translate("save host "+h.ID, err)
 }
 

@@ -109,6 +109,7 @@ func (s *session) state(ctx context.Context, db *database) (st state, err error)
 	if st.hosts, err = db.Hosts(ctx); err != nil {
 		return st, err
 	}
+	st.hosts = asDoctor(st.hosts)
 	st.passes, err = db.RescreenPasses(ctx)
 	return st, err
 }
@@ -132,6 +133,7 @@ func (s *session) judge(ctx context.Context, db *database, st state) []finding {
 			"see verifyctl webhook list --state failed; then run verifyctl webhook redeliver --all-failed"),
 		rescreening(st.passes, s.clock.Now()),
 	}
+	found = append(found, clients(st.hosts)...)
 	found = append(found, searching(st.hosts)...)
 	found = append(found, hostDifferences(st.hosts)...)
 	return append(found, s.bootstrap(ctx, db, st.hosts)...)
@@ -276,7 +278,7 @@ func (s *session) bootstrap(ctx context.Context, db *database, hosts []pgadmin.H
 	var old []string
 	for _, h := range hosts {
 		if h.Alive && h.Bootstrap != "" && h.Bootstrap != applied[0].Hash {
-			old = append(old, h.Name)
+			old = append(old, labelOf(h))
 		}
 	}
 	if len(old) > 0 {

@@ -10,7 +10,42 @@ import (
 
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/pgadmin"
+	"github.com/verifyd/verifyd/internal/pgschema"
 )
+
+// deadAfter is the age of a heartbeat at which two more have been missed: the host counts as
+// dead, also if the database lists it as alive for a minute.
+const deadAfter = 25 * time.Second
+
+// asDoctor returns the hosts as the doctor counts them: a host is alive if its last heartbeat is
+// less than deadAfter old, and no host with its name and address has started since then. Hosts with
+// the same name and address are told apart by the ends of their ids.
+func asDoctor(all []pgadmin.Host) []pgadmin.Host {
+	all = slices.Clone(all)
+	for i := range all {
+		h := &all[i]
+		h.Alive = h.Alive && h.SeenAgo < deadAfter.Seconds() && !replaced(*h, all)
+	}
+	same := map[string]int{}
+	for _, h := range all {
+		if h.Alive {
+			same[labelOf(h)]++
+		}
+	}
+	for i := range all {
+		if h := &all[i]; h.Alive && same[labelOf(*h)] > 1 {
+			h.Address += ", id ..." + h.ID[max(0, len(h.ID)-6):]
+		}
+	}
+	return all
+}
+
+// replaced reports whether a host with the name and address of h has started since h was last seen.
+func replaced(h pgadmin.Host, all []pgadmin.Host) bool {
+	return slices.ContainsFunc(all, func(o pgadmin.Host) bool {
+		return o.ID != h.ID && o.Name == h.Name && o.Address == h.Address && o.StartedAt.After(h.SeenAt)
+	})
+}
 
 // alive reports whether hosts answer requests and drive runs.
 func alive(all []pgadmin.Host) finding {
@@ -18,12 +53,14 @@ func alive(all []pgadmin.Host) finding {
 	has := func(role string) bool {
 		return slices.ContainsFunc(living, func(h pgadmin.Host) bool { return slices.Contains(h.Roles, role) })
 	}
-	message := fmt.Sprintf("%d alive", len(living))
-	late := slices.DeleteFunc(slices.Clone(living), func(h pgadmin.Host) bool { return h.SeenAgo < lateHeartbeat.Seconds() })
-	for _, h := range late {
-		message += fmt.Sprintf(", %s last seen %s", labelOf(h), seenAgo(h))
+	message, silent := fmt.Sprintf("%d alive", len(living)), 0
+	for _, h := range all {
+		if !h.Alive && h.SeenAgo < pgschema.HostTimeout.Seconds() && !replaced(h, all) {
+			silent++
+			message += fmt.Sprintf(", %s dead or silent (last heartbeat %s)", labelOf(h), seenAgo(h))
+		}
 	}
-	if died := len(all) - len(living); died > 0 {
+	if died := len(all) - len(living) - silent; died > 0 {
 		message += fmt.Sprintf(", %d died in the last day", died)
 	}
 	switch {
@@ -34,14 +71,24 @@ func alive(all []pgadmin.Host) finding {
 	case !has("api"):
 		return warning("hosts", message+", none with the role api", "start one with it (VERIFYD_ROLES): the API does not answer")
 	}
-	if len(late) > 0 {
+	if silent > 0 {
 		return warning("hosts", message, "it has died, or cannot reach the database: read its log; other hosts continue its runs")
 	}
 	return ok("hosts", message)
 }
 
-// lateHeartbeat is the age of a heartbeat at which the next two are late.
-const lateHeartbeat = 25 * time.Second
+// clients reports how many connections of clients each live host has.
+func clients(all []pgadmin.Host) (found []finding) {
+	for _, h := range all {
+		facts, err := cli.ParseHostFacts(h.Facts)
+		if !h.Alive || err != nil || facts.ConnectionLimit == 0 || 100*facts.Connections < 80*facts.ConnectionLimit {
+			continue
+		}
+		found = append(found, warning("clients", fmt.Sprintf("%s has %d of at most %d connections of clients", labelOf(h), facts.Connections, facts.ConnectionLimit),
+			"look for clients that keep too many connections, or raise the limit of open files of the process and VERIFYD_MAX_CONNECTIONS"))
+	}
+	return found
+}
 
 func labelOf(h pgadmin.Host) string {
 	if h.Address == "" {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -34,18 +35,88 @@ func differing(h pgadmin.Host, address, key string, ahead time.Duration) pgadmin
 	return h
 }
 
+// fleet returns hosts on one machine that were last seen some seconds ago, the last one now.
+func fleet(ago ...float64) (all []pgadmin.Host) {
+	now := enginetest.Began().Add(time.Hour)
+	for i, seconds := range ago {
+		seen := now.Add(-time.Duration(seconds * float64(time.Second)))
+		all = append(all, pgadmin.Host{
+			Host: postgres.Host{
+				ID: fmt.Sprintf("00000000-0000-7000-8000-%012d", i+1), Name: "web", Address: "0.0.0.0:8080", Roles: []string{"api", "worker"},
+				StartedAt: seen.Add(-time.Second),
+			},
+			SeenAt: seen, SeenAgo: seconds, Alive: seconds < 60,
+		})
+	}
+	return all
+}
+
+func TestTheDoctorCountsTheHostsThatLive(t *testing.T) {
+	w := onMemory(t)
+	r := newRemembered()
+	w.server, r.health = r.server(), sound()
+	line := func() string {
+		t.Helper()
+		printed := w.ctl("doctor")
+		for l := range strings.Lines(printed) {
+			if strings.Contains(l, " hosts ") {
+				return strings.TrimSpace(l)
+			}
+		}
+		t.Fatalf("doctor printed %s", printed)
+		return ""
+	}
+	r.hosts = fleet(12, 0) // killed, and started again
+	if got, want := line(), "ok      hosts        1 alive, 1 died in the last day"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	r.hosts = fleet(24, 0)
+	r.hosts[1].StartedAt = r.hosts[0].StartedAt // both at once
+	if got, want := line(), "ok      hosts        2 alive"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	r.hosts = fleet(26, 0)
+	r.hosts[0].Name = "other"
+	if got := line(); !strings.HasPrefix(got, "warn    hosts        1 alive, other (0.0.0.0:8080) dead or silent (last heartbeat 26 s ago); ") {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestTheDoctorTellsHostsOfOneNameApart(t *testing.T) {
+	all := fleet(1, 0)
+	all[1].StartedAt = all[0].StartedAt
+	all = asDoctor(all)
+	if a, b := labelOf(all[0]), labelOf(all[1]); a == b || a != "web (0.0.0.0:8080, id ...000001)" {
+		t.Errorf("the hosts are %s and %s", a, b)
+	}
+}
+
+func TestTheDoctorWarnsOfManyConnections(t *testing.T) {
+	all := fleet(0)
+	for n, want := range map[int]int{79: 0, 80: 1} {
+		all[0].Facts = cli.HostFacts{Connections: n, ConnectionLimit: 100}.String()
+		if found := clients(all); len(found) != want {
+			t.Errorf("with %d of 100 connections: %v", n, found)
+		}
+	}
+}
+
 func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 	w := onMemory(t)
 	r := newRemembered()
 	w.server = r.server()
 	began := enginetest.Began()
 	host := func(name string, alive bool, roles ...string) pgadmin.Host {
-		return pgadmin.Host{
+		h := pgadmin.Host{
 			Host: postgres.Host{
 				ID: "00000000-0000-7000-8000-00000000000" + name, Name: name, Roles: roles, Version: "v1.2.3", StartedAt: began,
 			},
 			SeenAt: began.Add(time.Minute), Alive: alive,
 		}
+		if !alive {
+			h.SeenAgo = 600
+		}
+		return h
 	}
 	for _, hosts := range [][]pgadmin.Host{
 		nil,
@@ -60,7 +131,7 @@ func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 	w.ctl("host list")
 	w.ctl("host list --json")
 	killed := host("2", true, "api", "worker")
-	killed.SeenAgo = 40
+	killed.SeenAgo = 20
 	r.hosts = []pgadmin.Host{differing(host("1", true, "api", "worker"), "10.0.0.1:8080", "k1", 3*time.Second), differing(killed, "10.0.0.2:8080", "k2", -2*time.Hour)}
 	w.ctl("doctor")
 	w.ctl("host list")

@@ -205,6 +205,25 @@ func (a *Lists) Refresh(ctx context.Context) {
 	}
 }
 
+// Reload loads the lists whose files have changed since they were loaded, at once, and returns
+// their names. A list that cannot be read stays as it is; the error joins the reasons.
+func (a *Lists) Reload(ctx context.Context) (loaded []string, problems error) {
+	a.reload.Lock()
+	defer a.reload.Unlock()
+	for _, name := range a.Names() {
+		k := a.lists[name]
+		if state, err := k.source.state(); err == nil && state == k.seen {
+			continue
+		}
+		if err := a.load(ctx, k); err != nil {
+			problems = errors.Join(problems, fmt.Errorf("list %s: %w", name, err))
+			continue
+		}
+		loaded = append(loaded, name)
+	}
+	return loaded, problems
+}
+
 // Watch calls Refresh at every interval until ctx ends.
 func (a *Lists) Watch(ctx context.Context, interval time.Duration) {
 	tick := time.NewTicker(interval)

@@ -44,20 +44,22 @@ func (o *opened) readBootstrap(ctx context.Context, s settings, env *environment
 // what it changes in a store that is kept. It changes nothing in a database if live hosts run
 // with a newer file.
 func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Providers) (err error) {
+	var hash string
 	if h.storage.keeps() && h.demo == nil {
-		if h.me.Bootstrap, err = boot.Hash(b); err != nil {
+		if hash, err = boot.Hash(b); err != nil {
 			return err
 		}
 	}
 	db := h.storage.database
 	if db != nil {
-		newer, err := boot.Newer(ctx, pgadmin.Of(db), h.me.Bootstrap)
+		newer, err := boot.Newer(ctx, pgadmin.Of(db), hash)
 		if err != nil {
 			return err
 		}
 		if newer.Hash != "" {
 			h.log.Warn("the bootstrap file was not applied: live hosts run with a newer one; verifyctl apply makes this one the newest",
 				"newer_applied_at", newer.AppliedAt)
+			h.applied.Store(&hash)
 			return nil
 		}
 	}
@@ -92,15 +94,18 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Provide
 	if err != nil {
 		return err
 	}
+	first := h.applied.Swap(&hash) == nil
 	if db == nil {
-		return boot.Record(ctx, h.operators, h.me.Bootstrap, boot.NamesOf(b, p))
+		return boot.Record(ctx, h.operators, hash, boot.NamesOf(b, p))
 	}
 	// The host says first that it is alive: then a host with an older file finds both.
-	if err := db.SaveHost(ctx, h.me); err != nil {
+	if err := db.SaveHost(ctx, h.described()); err != nil {
 		return err
 	}
-	h.closing = append(h.closing, func() { h.leave(db) })
-	return boot.Record(ctx, pgadmin.Of(db), h.me.Bootstrap, boot.NamesOf(b, p))
+	if first {
+		h.closing = append(h.closing, func() { h.leave(db) })
+	}
+	return boot.Record(ctx, pgadmin.Of(db), hash, boot.NamesOf(b, p))
 }
 
 // unlistedTimeout bounds the search for what the bootstrap file does not list.

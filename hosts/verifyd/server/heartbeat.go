@@ -6,9 +6,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"os"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/pgadmin"
@@ -50,7 +52,7 @@ func (h *host) heartbeat(ctx context.Context, db *postgres.Store, now func() tim
 						"ahead", facts.ClockAhead.Round(time.Millisecond))
 				}
 			}
-			me := h.me
+			me := h.described()
 			me.Facts = facts.String()
 			return db.SaveHost(ctx, me)
 		})
@@ -72,16 +74,7 @@ func (h *host) describe(s settings, o opened, search searchFacts) func(context.C
 	for name := range o.providers.All {
 		facts.Providers[name] = "" // of the program, unless the file declares it
 	}
-	if b := o.bootstrap; b != nil {
-		for _, p := range b.Providers {
-			facts.Providers[p.Name] = hashOf(p.Declaration)
-		}
-		for _, t := range b.Tenants {
-			for _, p := range t.Providers {
-				facts.Providers[string(t.Tenant.ID)+"/"+p.Name] = hashOf(p.Declaration)
-			}
-		}
-	}
+	maps.Copy(facts.Providers, declared(o.bootstrap))
 	documents, identifies := o.documents.(verification.IdentifiedStore)
 	return func(ctx context.Context) cli.HostFacts {
 		if facts.Documents == "" && identifies {
@@ -107,6 +100,23 @@ func (h *host) describe(s settings, o opened, search searchFacts) func(context.C
 	}
 }
 
+// declared returns the hashes of the providers of a bootstrap file, which may be nil.
+func declared(b *definition.Bootstrap) map[string]string {
+	all := map[string]string{}
+	if b == nil {
+		return all
+	}
+	for _, p := range b.Providers {
+		all[p.Name] = hashOf(p.Declaration)
+	}
+	for _, t := range b.Tenants {
+		for _, p := range t.Providers {
+			all[string(t.Tenant.ID)+"/"+p.Name] = hashOf(p.Declaration)
+		}
+	}
+	return all
+}
+
 // hashOf returns the start of the hash of a declaration, which names its secrets and does
 // not contain them.
 func hashOf(d verification.Data) string {
@@ -121,6 +131,15 @@ func (h *host) leave(db *postgres.Store) {
 	if err := db.RemoveHost(ctx, h.me.ID); err != nil {
 		h.log.Debug("host not removed", "host", h.me.ID, "error", err)
 	}
+}
+
+// described returns this host as the database lists it, without its facts.
+func (h *host) described() postgres.Host {
+	me := h.me
+	if applied := h.applied.Load(); applied != nil {
+		me.Bootstrap = *applied
+	}
+	return me
 }
 
 func (h *host) self(startedAt time.Time) postgres.Host {

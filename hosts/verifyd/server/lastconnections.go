@@ -14,7 +14,7 @@ import (
 // A server that shuts down drops requests that arrive on connections that it has accepted.
 func (l *connections) finish(wait time.Duration) {
 	l.acceptLast()
-	_ = l.Listener.Close()
+	_ = l.Close()
 	tick := time.NewTicker(wait / 100)
 	defer tick.Stop()
 	for end := time.After(wait); ; {
@@ -27,6 +27,14 @@ func (l *connections) finish(wait time.Duration) {
 			return
 		}
 	}
+}
+
+// Close implements net.Listener. It may be called again.
+func (l *connections) Close() error {
+	if err := l.Listener.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 // maxLast bounds the connections that acceptLast accepts. A system queues at most as many.

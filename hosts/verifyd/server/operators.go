@@ -25,7 +25,7 @@ func (h *host) hold() *operator.Held {
 		Describe: func(ctx context.Context) pgadmin.Host {
 			mu.Lock()
 			defer mu.Unlock()
-			me := pgadmin.Host{Host: h.me, SeenAt: time.Now().UTC(), Alive: true}
+			me := pgadmin.Host{Host: h.described(), SeenAt: time.Now().UTC(), Alive: true}
 			me.Facts = h.facts(ctx).String()
 			return me
 		},

@@ -1,13 +1,18 @@
-// Reading the signing keys again while the host runs.
+// Reading files again while the host runs.
 
 package server
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
+	"reflect"
 	"syscall"
 
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/internal/cli"
 )
 
@@ -19,8 +24,8 @@ func hangup() (requests chan os.Signal, stop func()) {
 	return requests, func() { signal.Stop(requests) }
 }
 
-// reload reads the file of the signing keys at each request until ctx ends. Keys that cannot
-// be read change nothing.
+// reload reads the signing keys, the bootstrap file and the lists again at each request until
+// ctx ends. The log has a line for each of them. What cannot be read stays as it was.
 func (h *host) reload(ctx context.Context, requests <-chan os.Signal) {
 	for {
 		select {
@@ -28,20 +33,72 @@ func (h *host) reload(ctx context.Context, requests <-chan os.Signal) {
 			return
 		case <-requests:
 		}
-		file := h.settings.SigningKeyFile
-		if f := h.storage.folder; file == "" && f != nil {
-			file = f.SigningKeys()
-		}
-		if file == "" {
-			h.log.Warn("nothing to reload: there is no signing key file")
-			continue
-		}
-		keys, err := cli.ReadKeys(file)
-		if err != nil {
-			h.log.Error("the signing keys were not reloaded", "error", err)
-			continue
-		}
-		h.keys.Replace(keys)
-		h.log.Info("the signing keys were reloaded", "kids", keys.IDs())
+		h.reloadKeys()
+		h.reloadBootstrap(ctx)
+		h.reloadLists(ctx)
+		h.log.Info("not reloaded: settings, variables, secrets of providers and the search key; restart the host for them")
 	}
+}
+
+func (h *host) reloadKeys() {
+	file := h.settings.SigningKeyFile
+	if f := h.storage.folder; file == "" && f != nil {
+		file = f.SigningKeys()
+	}
+	if file == "" {
+		h.log.Info("the signing keys were not read again: they are in no file")
+		return
+	}
+	keys, err := cli.ReadKeys(file)
+	if err != nil {
+		h.log.Error("the signing keys were not reloaded", "error", err)
+		return
+	}
+	h.keys.Replace(keys)
+	h.log.Info("the signing keys were reloaded", "kids", keys.IDs())
+}
+
+var errOthersInFile = errors.New("its providers or lists have changed: restart the host")
+
+func (h *host) reloadBootstrap(ctx context.Context) {
+	if h.opened.bootstrap == nil || h.demo != nil {
+		h.log.Info("no bootstrap file was read again: the host has none")
+		return
+	}
+	var now opened
+	var p problems
+	now.bootstrap = now.readBootstrap(ctx, h.settings, h.env, &p)
+	err := p.err()
+	if err == nil && !(reflect.DeepEqual(declared(now.bootstrap), declared(h.opened.bootstrap)) &&
+		reflect.DeepEqual(listed(now.bootstrap), listed(h.opened.bootstrap))) {
+		err = errOthersInFile
+	}
+	if err == nil {
+		err = h.apply(ctx, *now.bootstrap, h.opened.providers)
+	}
+	if err != nil {
+		h.log.Error("the bootstrap file was not reloaded", "error", err)
+		return
+	}
+	h.opened.bootstrap = now.bootstrap
+	h.log.Info("the bootstrap file was reloaded", "file", h.settings.Bootstrap)
+}
+
+// listed returns the sources of the lists of a bootstrap file.
+func listed(b *definition.Bootstrap) (all []screening.Source) {
+	for _, l := range b.Lists {
+		all = append(all, bootstrap.ListSource(l))
+	}
+	return all
+}
+
+func (h *host) reloadLists(ctx context.Context) {
+	if !h.settings.has(roleWorker) {
+		return
+	}
+	loaded, err := h.lists.Reload(ctx)
+	if err != nil {
+		h.log.Error("lists were not reloaded; their last versions stay in use", "error", err)
+	}
+	h.log.Info("changed lists were reloaded", "lists", loaded)
 }

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -66,7 +67,10 @@ type host struct {
 	admin      listener
 	health     *health
 	build      cli.Build
-	me         postgres.Host // this host, as the database lists it
+	me         postgres.Host          // this host, as the database lists it: see described
+	applied    atomic.Pointer[string] // the hash of the bootstrap file; nil before it is applied
+	opened     opened
+	env        *environment
 	facts      func(context.Context) cli.HostFacts
 	skew       prometheus.Gauge // of the clock; nil for a manual clock and without a database
 	names      boot.Names       // of the bootstrap file; empty without one
@@ -257,6 +261,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	if err != nil {
 		return nil, o.warnings, err
 	}
+	h.opened, h.env = o, env
 	h.facts = h.describe(s, o, search)
 	m.registry.MustRegister(queueGauges(h.engine))
 	if len(h.lists.Names()) > 0 {
