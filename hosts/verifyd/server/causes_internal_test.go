@@ -39,7 +39,7 @@ func TestEachCauseIsLoggedOnceAndCounted(t *testing.T) {
 		if n := strings.Count(first, "\n"); n != 3 {
 			t.Errorf("the log has %d lines, want 3:\n%s", n, first)
 		}
-		time.Sleep(causeEvery)
+		time.Sleep(causeEvery) //nolint:forbidigo // the clock of the bubble
 		synctest.Wait()
 		if later := b.String()[len(first):]; strings.Count(later, "request_id=0") != 2 || strings.Count(later, "left_out=49") != 2 {
 			t.Errorf("the log does not count what it left out:\n%s", later)

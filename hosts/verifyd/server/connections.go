@@ -39,7 +39,7 @@ func connectionLimit(s settings) int {
 	if s.MaxConnections > 0 || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {
 		return s.MaxConnections
 	}
-	free := min(int64(files.Cur), 1<<20) - keptDescriptors - adminConnections //nolint:gosec // bounded
+	free := min(int64(files.Cur), 1<<20) - keptDescriptors - adminConnections
 	if s.DatabaseURL != "" {
 		free -= int64(s.DatabaseConns)
 	}
@@ -141,7 +141,7 @@ func (l *connections) say() {
 func (l *connections) longestIdle() *connection {
 	for _, idle := range []*list.List{&l.strange, &l.familiar} {
 		if first := idle.Front(); first != nil {
-			return first.Value.(*connection) //nolint:forcetypeassert // the lists have nothing else
+			return first.Value.(*connection) //nolint:forcetypeassert,errcheck // the lists have nothing else
 		}
 	}
 	return nil

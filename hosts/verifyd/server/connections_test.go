@@ -34,7 +34,7 @@ func limitOpenFiles() {
 // connect opens a connection and sends text.
 func connect(t *testing.T, s *served, text string) net.Conn {
 	t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(s.api, "http://")) //nolint:noctx // on this machine
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.api, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,12 +69,12 @@ func (h *host) reloadBootstrap(ctx context.Context) {
 	var p problems
 	now.bootstrap = now.readBootstrap(ctx, h.settings, h.env, &p)
 	err := p.err()
-	if err == nil && !(reflect.DeepEqual(declared(now.bootstrap), declared(h.opened.bootstrap)) &&
-		reflect.DeepEqual(listed(now.bootstrap), listed(h.opened.bootstrap))) {
-		err = errOthersInFile
-	}
 	if err == nil {
-		err = h.apply(ctx, *now.bootstrap, h.opened.providers)
+		before := h.opened.bootstrap
+		same := reflect.DeepEqual(declared(now.bootstrap), declared(before)) && reflect.DeepEqual(listed(now.bootstrap), listed(before))
+		if err = errOthersInFile; same {
+			err = h.apply(ctx, *now.bootstrap, h.opened.providers)
+		}
 	}
 	if err != nil {
 		h.log.Error("the bootstrap file was not reloaded", "error", err)

@@ -37,7 +37,7 @@ func TestAStoppingHostServesUntilItsDelayEnds(t *testing.T) {
 			t.Fatalf("/readyz = %d %s, want 503 before the host stops", status, raw)
 		}
 	}
-	r, err := http.Post(s.api+onboarding, "application/json", strings.NewReader(`{}`)) //nolint:noctx // on this machine
+	r, err := http.Post(s.api+onboarding, "application/json", strings.NewReader(`{}`))
 	if err != nil {
 		t.Fatalf("a request after /readyz was 503: %v", err)
 	}
@@ -87,7 +87,7 @@ type balancer struct {
 func (b *balancer) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		for i := range b.hosts {
-			r, err := http.Get(b.hosts[i].Load().admin + "/readyz") //nolint:noctx // on this machine
+			r, err := http.Get(b.hosts[i].Load().admin + "/readyz")
 			b.ready[i].Store(err == nil && r.StatusCode == http.StatusOK)
 			if err == nil {
 				_ = r.Body.Close()
