@@ -19,6 +19,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if at := os.Getenv(engineAt); at != "" {
+		if err := serveEngine(at); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	zerolog.SetGlobalLevel(zerolog.Disabled) // parts of the proxy use the global logger
 	code := m.Run()
 	if err := errors.Join(steady.close(), verifyd.remove()); err != nil {

@@ -47,17 +47,18 @@ func (r *Runner) window(lost int) time.Duration {
 // isSuspect reports whether a run may only be driven alone.
 func isSuspect(w store.Work) bool { return w.Lost >= suspectLost && w.Alone < MaxAlone }
 
-// earliestLocked returns when this host may begin the trial of a run.
-func (r *Runner) earliestLocked(w store.Work) time.Time {
-	quiet := time.Duration(r.trials.factor * float64(quietWindows*r.window(w.Lost)))
-	at := r.trials.begun.Add(quiet)
+// earliestLocked returns when this host may begin the trial of a run; quiet reports whether the
+// host has run for long enough by now.
+func (r *Runner) earliestLocked(w store.Work) (at time.Time, quiet bool) {
+	at = r.trials.begun.Add(time.Duration(r.trials.factor * float64(quietWindows*r.window(w.Lost))))
+	quiet = !at.After(r.now())
 	if at.Before(r.trials.next) {
 		at = r.trials.next
 	}
 	if now := r.now(); r.trials.job.Load() != nil && !at.After(now) {
 		at = now.Add(r.window(w.Lost))
 	}
-	return at.Truncate(time.Microsecond)
+	return at.Truncate(time.Microsecond), quiet
 }
 
 // suspect begins the trial of one of the runs that were taken, if this host may begin one, and
@@ -66,7 +67,7 @@ func (r *Runner) suspect(ctx context.Context, work []store.Work) (err error) {
 	now, waits := r.now(), 0
 	for n, w := range work {
 		r.mu.Lock()
-		at := r.earliestLocked(w)
+		at, quiet := r.earliestLocked(w)
 		try := !at.After(now) && !r.closing
 		if try {
 			r.tryLocked(w)
@@ -75,7 +76,9 @@ func (r *Runner) suspect(ctx context.Context, work []store.Work) (err error) {
 		if try {
 			continue
 		}
-		waits++
+		if !quiet { // other suspects wait only for their turn
+			waits++
+		}
 		at = at.Add(time.Duration(n) * r.window(w.Lost)) // one after the other
 		if failed := r.cfg.Queue.Release(ctx, []store.Work{w}, at); failed != nil {
 			err = failed
