@@ -157,6 +157,15 @@ func TestOnlyTheFormIsChecked(t *testing.T) {
 	}
 }
 
+func TestAFileMayNameItsVersionOfYAML(t *testing.T) {
+	for _, begin := range []string{"%YAML 1.2\n---\n", "\ufeff%YAML 1.2 # the current one\r\n---\r\n", "%YAML 1.1\n---\n", "\ufeff"} {
+		d, err := definition.ReadWorkflow("w.yaml", []byte(begin+"workflow: w\nname: W\n"))
+		if err != nil || d.Definition.Name != "W" {
+			t.Errorf("after %q the name is %q, %v, want W", begin, d.Definition.Name, err)
+		}
+	}
+}
+
 func TestAnEmptyObjectIsNoData(t *testing.T) {
 	d, err := definition.ReadWorkflow("w.json", []byte("\ufeff"+`{"input_schema": {}, "nodes": {"a": {"type": "check", "with": {}}}}`))
 	if err != nil {

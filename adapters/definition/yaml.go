@@ -41,6 +41,9 @@ func parse(file string, raw []byte, d *diagnostics) *tree {
 		return refuse(at, message)
 	}
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
+	if bytes.HasPrefix(raw, []byte("%YAML 1.2")) { // the library knows the directive of 1.1 only
+		raw = append([]byte("#"), raw[1:]...)
+	}
 	language := "YAML"
 	if isJSON(file, raw) {
 		language = "JSON"

@@ -18,9 +18,9 @@ type querier struct {
 	to interface {
 		SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 	}
-	db       *bun.DB       // builds statements
-	timeout  time.Duration // of a batch; 0 for none
-	external bool          // the transaction belongs to a caller: nothing is prepared on its connection
+	db      *bun.DB       // builds statements
+	timeout time.Duration // of a batch; 0 for none
+	caller  *pgx.Conn     // of a transaction that belongs to a caller, or nil; nothing is prepared on it
 }
 
 // querier returns a querier that sends to the pool.
@@ -32,9 +32,9 @@ func (s *Store) querier() querier {
 // transaction.
 func (q querier) stmt(name string) string {
 	switch {
-	case q.external && name == stmtTenant:
+	case q.caller != nil && name == stmtTenant:
 		return setTenant + ", " + lockCaller
-	case q.external:
+	case q.caller != nil:
 		return statements("ON CONFLICT DO NOTHING")[name]
 	}
 	return name
@@ -49,7 +49,7 @@ func (q querier) batch(ctx context.Context, tenants string, queue func(*pgx.Batc
 // hotBatch is batch under the planner settings of setTenantHot, for statements
 // that must use an index whatever the statistics are.
 func (q querier) hotBatch(ctx context.Context, tenants string, queue func(*pgx.Batch) error) error {
-	if q.external { // the settings of the transaction belong to its caller
+	if q.caller != nil { // the settings of the transaction belong to its caller
 		return q.send(ctx, stmtTenant, tenants, queue)
 	}
 	return q.send(ctx, stmtTenantHot, tenants, queue)
@@ -62,6 +62,11 @@ func (q querier) send(ctx context.Context, setUp, tenants string, queue func(*pg
 		defer cancel()
 	}
 	var b pgx.Batch
+	if q.caller != nil {
+		if err := queueSuits(&b, q.caller); err != nil {
+			return err
+		}
+	}
 	b.Queue(q.stmt(setUp), tenants)
 	if err := queue(&b); err != nil {
 		return err

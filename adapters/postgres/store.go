@@ -115,18 +115,15 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 // configure reads the URL. Statements are sent unprepared, because the texts
 // of bun differ at every call; the hot ones are prepared by name.
 func configure(url string, o Options) (*pgxpool.Config, error) {
-	config, err := pgxpool.ParseConfig(url)
+	config, err := pgschema.ParseConfig(url, noTenant)
 	if err != nil {
-		return nil, pgerror.BadAddress(err)
+		return nil, err
 	}
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
-	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = "verifyd"
 	}
-	if config.ConnConfig.ConnectTimeout == 0 || config.ConnConfig.ConnectTimeout > o.QueryTimeout {
-		config.ConnConfig.ConnectTimeout = min(5*time.Second, o.QueryTimeout)
-	}
+	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, o.QueryTimeout)
 	fatal := config.ConnConfig.OnPgError
 	config.ConnConfig.OnPgError = func(c *pgconn.PgConn, err *pgconn.PgError) bool {
 		return fatal(c, err) && err.Code != pgerror.ReadOnly // the next connection may lead to the new primary

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -83,15 +84,28 @@ func TestOpenRefusesAnUnsuitableDatabase(t *testing.T) {
 		url  string
 		kind error
 	}{
-		"an older schema": {pgtest.Empty(t), verification.ErrConflict},
-		"no server":       {"postgres://verifyd@127.0.0.1:1/none", verification.ErrUnavailable},
-		"another scheme":  {"mysql://x:secret@y/z", verification.ErrInvalid},
+		"an older schema":  {pgtest.Empty(t), verification.ErrConflict},
+		"no server":        {"postgres://verifyd@127.0.0.1:1/none", verification.ErrUnavailable},
+		"no database":      {at(t, func(u *url.URL) { u.Path = "/absent" }), verification.ErrUnavailable},
+		"no role":          {at(t, func(u *url.URL) { u.User = url.UserPassword("absent", "secret") }), verification.ErrUnavailable},
+		"a wrong password": {at(t, func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), "secret") }), verification.ErrUnavailable},
+		"one connection":   {pgtest.Database(t) + "&pool_max_conns=1", verification.ErrInvalid},
+		"another scheme":   {"mysql://x:secret@y/z", verification.ErrInvalid},
 	} {
 		_, err := postgres.Open(t.Context(), tt.url, postgres.Options{})
 		if !errors.Is(err, tt.kind) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: Open = %v, want %v", name, err, tt.kind)
 		}
 	}
+}
+
+// at returns a URL of the server of the tests, changed.
+func at(t *testing.T, change func(*url.URL)) string {
+	t.Helper()
+	u, err := url.Parse(pgtest.Empty(t))
+	must(t, err)
+	change(u)
+	return u.String()
 }
 
 func TestPingReportsThatAllConnectionsAreInUse(t *testing.T) {
@@ -111,10 +125,12 @@ func TestPingReportsThatAllConnectionsAreInUse(t *testing.T) {
 	must(t, s.Ping(t.Context()))
 }
 
+// TestTwoStoresOnOneDatabaseKeepTheContract uses a database whose settings are for another application.
 func TestTwoStoresOnOneDatabaseKeepTheContract(t *testing.T) {
 	url := pgtest.Database(t)
-	p := &pair{Store: openAt(t, url, postgres.Options{}), other: openAt(t, url, postgres.Options{SingleHost: true})}
 	empty := emptier(t, url)
+	hostile(t, url)
+	p := &pair{Store: openAt(t, url, postgres.Options{}), other: openAt(t, url, postgres.Options{SingleHost: true})}
 	storetest.All(t, func(t *testing.T) store.Store { empty(t); return p })
 }
 

@@ -7,11 +7,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/verifyd/verifyd/internal/pgerror"
+	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -20,7 +22,8 @@ import (
 // or rolled back with the transaction, and other hosts are woken at the commit.
 //
 // The transaction must be on the store's database, and its role needs the rights of
-// the store's own role on the schema "verifyd". After a call, row-level security
+// the store's own role on the schema "verifyd". A call returns an error if the transaction has
+// settings under which statements have another meaning, such as standard_conforming_strings = off. After a call, row-level security
 // shows the transaction only the rows of the tenant of that call.
 type Tx struct {
 	store *Store
@@ -52,7 +55,30 @@ func (s *Store) WithinSQL(ctx context.Context, conn *sql.Conn, f func(*Tx) error
 	})
 }
 
-func (t *Tx) querier() querier { return querier{to: t.tx, db: t.store.db, external: true} }
+// queueSuits adds a statement to a batch that fails if statements have another meaning in the
+// transaction. It returns an error itself if the meaning of texts differs, before any is sent.
+func queueSuits(b *pgx.Batch, conn *pgx.Conn) error {
+	for name, want := range map[string]string{"standard_conforming_strings": "on", "client_encoding": "UTF8"} {
+		if conn.PgConn().ParameterStatus(name) != want { // the server has told it
+			return unsuitable(name)
+		}
+	}
+	b.Queue(pgschema.Unsuitable).Query(func(rows pgx.Rows) error {
+		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err == nil && len(names) > 0 {
+			err = unsuitable(names...)
+		}
+		return err
+	})
+	return nil
+}
+
+// unsuitable is the error of a transaction with a setting under which verifyd cannot work.
+func unsuitable(names ...string) error {
+	return fmt.Errorf("postgres: the transaction has other settings than verifyd relies on: reset %s for the connection", strings.Join(names, ", "))
+}
+
+func (t *Tx) querier() querier { return querier{to: t.tx, db: t.store.db, caller: t.tx.Conn()} }
 
 // Load returns the events after the first `after` ones, or ErrNotFound.
 func (t *Tx) Load(ctx context.Context, tenant verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/verifyd/verifyd/adapters/token"
+
 	"github.com/verifyd/verifyd/internal/cli"
 )
 
@@ -20,6 +22,30 @@ func TestASettingNamesItsFlagAndItsVariable(t *testing.T) {
 	}
 	if err := cli.DatabaseError(errors.New("gone")); err == nil || !strings.HasPrefix(err.Error(), "--database-url (VERIFYD_DATABASE_URL): ") {
 		t.Errorf("DatabaseError = %v, want the setting in it", err)
+	}
+}
+
+func TestAVariableMayEndWithALineBreak(t *testing.T) {
+	var given struct{ URL string }
+	parser, err := kong.New(&given, kong.Resolvers(cli.Resolver(func(f *kong.Flag) string {
+		if f.Name == "url" {
+			return "postgres://host/name \r\n"
+		}
+		return ""
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse(nil); err != nil || given.URL != "postgres://host/name" {
+		t.Errorf("the setting is %q, %v, want it without the line break", given.URL, err)
+	}
+}
+
+func TestAPublicURLWithAPasswordIsNotRepeated(t *testing.T) {
+	for _, u := range []string{"https://user:s3cret@host", "ftp://s3cret@host/"} {
+		if err := cli.CheckPublicURL(u); err == nil || strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), "password") {
+			t.Errorf("CheckPublicURL(%q) = %v, want an error about the password without it", u, err)
+		}
 	}
 }
 
@@ -33,7 +59,7 @@ func TestASecretIsReadFromItsVariableOrItsFile(t *testing.T) {
 	vars := map[string]string{"VERIFYD_SECRET_BOTH": "variable", "VERIFYD_SECRET_VARIABLE": " v\n"}
 	for _, tt := range []struct{ dir, name, want string }{
 		{dir, "BOTH", "variable"},
-		{dir, "VARIABLE", " v\n"},
+		{dir, "VARIABLE", " v"},
 		{dir, "FILE", " from a file"},
 		{dir, "EMPTY", ""},
 		{dir, "NONE", ""},

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -16,6 +17,8 @@ const ConsolePath = "/console"
 func CheckPublicURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
+	case err == nil && u.User != nil: // its password is not repeated
+		return errors.New("must not have a user or password: leave out all between // and @")
 	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
 		return fmt.Errorf("%q is not an absolute http(s) URL", s)
 	case u.RawQuery != "" || u.ForceQuery:

@@ -13,7 +13,7 @@ import (
 const SecretPrefix = "VERIFYD_SECRET_"
 
 // Secrets returns a function that looks up a secret: the variable VERIFYD_SECRET_NAME,
-// or else the file NAME in dir without its final line break. dir may be empty. It
+// or else the file NAME in dir, each without its final line break. dir may be empty. It
 // fails if dir is not a folder.
 func Secrets(getenv func(string) string, dir string) (func(name string) (string, bool), error) {
 	if dir != "" {
@@ -22,7 +22,7 @@ func Secrets(getenv func(string) string, dir string) (func(name string) (string,
 		}
 	}
 	return func(name string) (string, bool) {
-		if v := getenv(SecretPrefix + name); v != "" {
+		if v := strings.TrimRight(getenv(SecretPrefix+name), "\r\n"); v != "" {
 			return v, true
 		}
 		if dir == "" {

@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 
@@ -20,10 +21,15 @@ func Variable(flag string) string {
 func Setting(flag string) string { return fmt.Sprintf("--%s (%s)", flag, Variable(flag)) }
 
 // Resolver returns a resolver of flags that are not given. value returns an empty
-// string for a flag that has no value.
+// string for a flag that has no value. White space at the end of a value is left out: a
+// mounted secret may end with a line break.
 func Resolver(value func(flag *kong.Flag) string) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-		if v := value(flag); v != "" {
+		v := value(flag)
+		if trimmed := strings.TrimRightFunc(v, unicode.IsSpace); trimmed != "" {
+			return trimmed, nil
+		}
+		if v != "" {
 			return v, nil
 		}
 		return nil, nil //nolint:nilnil // for kong this means no value

@@ -59,16 +59,19 @@ func Code(err error) string {
 	return ""
 }
 
-// IsUnavailable reports whether the connection to the database failed or was refused.
-// The statement may have been executed.
+// IsUnavailable reports whether the connection to the database failed or was refused,
+// for whatever reason. The statement may have been executed.
 func IsUnavailable(err error) bool {
+	var connecting *pgconn.ConnectError
+	if errors.As(err, &connecting) {
+		return true
+	}
 	if c := Code(err); c != "" {
 		// Connections, shutdowns, too many clients, a standby that takes no writes.
 		return strings.HasPrefix(c, "08") || strings.HasPrefix(c, "57P") || c == "53300" || c == ReadOnly
 	}
-	var connecting *pgconn.ConnectError
 	var network net.Error
-	return errors.As(err, &connecting) || errors.As(err, &network) ||
+	return errors.As(err, &network) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, puddle.ErrClosedPool) || errors.Is(err, ErrTimeout) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) || errors.Is(err, pgx.ErrTxClosed) ||

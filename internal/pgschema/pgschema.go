@@ -278,11 +278,10 @@ type migrator struct {
 
 // migrating calls f while no other host migrates the database.
 func migrating(ctx context.Context, url string, files fs.FS, f func(*migrator) error) error {
-	config, err := pgxpool.ParseConfig(url)
+	config, err := ParseConfig(url, "all")
 	if err != nil {
-		return pgerror.BadAddress(err)
+		return err
 	}
-	config.ConnConfig.RuntimeParams["verifyd.tenant"] = "all"
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return pgerror.Translate("open the database", err)
@@ -308,6 +307,10 @@ func migrating(ctx context.Context, url string, files fs.FS, f func(*migrator) e
 		return pgerror.Translate("reach the database", err)
 	}
 	defer func() { _ = conn.Close() }() // it goes back to the pool
+	err = conn.Raw(func(driver any) error { return refuseTransactionPooling(ctx, driver.(*stdlib.Conn).Conn()) })
+	if err != nil {
+		return pgerror.Translate("reach the database", err)
+	}
 	if err := locker.SessionLock(ctx, conn); err != nil {
 		return pgerror.Translate("lock the migrations", err)
 	}
@@ -345,6 +348,9 @@ func Check(ctx context.Context, config *pgx.ConnConfig) error {
 		return pgerror.Translate("reach the database", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
+	if err := refuseTransactionPooling(ctx, conn); err != nil {
+		return pgerror.Translate("reach the database", err)
+	}
 	applied, err := appliedFiles(ctx, conn)
 	if err != nil {
 		return err
