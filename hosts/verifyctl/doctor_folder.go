@@ -30,7 +30,7 @@ func (s *session) examineFolder(ctx context.Context, folder datadir.Folder) []fi
 	if err != nil {
 		return []finding{failed(check, pgerror.Explain(err).Error(), advice)}
 	}
-	found := []finding{ok(check, "the data can be read"), holding(folder, st.hosts), size(folder), room(st.hosts)}
+	found := []finding{ok(check, "the data can be read"), holding(folder, st.hosts), size(folder), room(st.hosts), disk(st.hosts)}
 	return append(found, s.judge(ctx, db, st)...)
 }
 
@@ -85,6 +85,27 @@ func room(hosts []pgadmin.Host) finding {
 		return warning(check, needed, advice)
 	}
 	return ok(check, needed)
+}
+
+// disk reports whether the disk of the folder has its reserve.
+func disk(hosts []pgadmin.Host) finding {
+	const check = "disk"
+	if len(hosts) == 0 {
+		return ok(check, "not known without a host")
+	}
+	facts, err := cli.ParseHostFacts(hosts[0].Facts)
+	if err != nil || facts.DiskReserve == 0 {
+		return warning(check, "the host does not say how much space is free", "use the verifyctl of its build, and read its log")
+	}
+	message := fmt.Sprintf("%s free, and the reserve is %s", mebibytes(facts.DiskFree), mebibytes(facts.DiskReserve))
+	const advice = "free some space on the disk of the folder, enlarge it, or lower VERIFYD_DISK_RESERVE"
+	switch {
+	case facts.DiskFree < facts.DiskReserve:
+		return failed(check, message+": new runs and uploads get 503", advice)
+	case facts.DiskFree < 2*facts.DiskReserve:
+		return warning(check, message, advice)
+	}
+	return ok(check, message)
 }
 
 // mebibytes returns a number of bytes for people.

@@ -255,15 +255,22 @@ func TestDamageIsFoundAndRemoved(t *testing.T) {
 func TestTheDoctorExaminesAFolder(t *testing.T) {
 	at := time.Now()
 	host := pgadmin.Host{Host: postgres.Host{Name: "one", Address: "127.0.0.1:8080", Roles: []string{"api", "worker"}}, SeenAt: at, Alive: true}
-	host.Facts = cli.HostFacts{SearchKey: "5ea5c4", Keys: []string{"k1"}, StoreBytes: 1536, StoreLimit: 100 << 20}.String()
+	host.Facts = cli.HostFacts{SearchKey: "5ea5c4", Keys: []string{"k1"}, StoreBytes: 1536, StoreLimit: 100 << 20, DiskFree: 5 << 30, DiskReserve: 2 << 30}.String()
+	enough := host.Facts
 	w := onFolderOf(t, operator.Host{Describe: func(context.Context) pgadmin.Host { return host }, Wake: func() {}})
 	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
 	w.ctl("apply testdata/bootstrap.yaml")
 	want := map[string]string{
-		"folder": "ok", "hosts": "ok", "journal": "ok", "memory": "ok", "work": "ok", "leases": "ok", "expiry": "ok", "deliveries": "ok",
+		"folder": "ok", "hosts": "ok", "journal": "ok", "memory": "ok", "disk": "ok", "work": "ok", "leases": "ok", "expiry": "ok", "deliveries": "ok",
 		"rescreening": "ok", "search": "ok", "bootstrap": "ok",
 	}
 	w.holdStatuses("doctor --json", want)
+	for free, status := range map[int64]string{3 << 30: "warn", 1 << 30: "fail"} {
+		host.Facts = cli.HostFacts{SearchKey: "5ea5c4", Keys: []string{"k1"}, StoreBytes: 1536, StoreLimit: 100 << 20, DiskFree: free, DiskReserve: 2 << 30}.String()
+		want["disk"] = status
+		w.holdStatuses("doctor --json", want)
+	}
+	host.Facts, want["disk"] = enough, "ok"
 	host.Bootstrap = "of another file"
 	host.Roles = []string{"api"}
 	w.start(onboarding, "person-1")

@@ -37,6 +37,10 @@ type HostFacts struct {
 	// may be; 0 for no limit.
 	Connections     int `json:"connections,omitempty"`
 	ConnectionLimit int `json:"connection_limit,omitempty"`
+	// DiskFree is the free space of the disk of a data folder, and DiskReserve the free space
+	// below which the host takes no new runs and no uploads, in bytes; 0 without a data folder.
+	DiskFree    int64 `json:"disk_free,omitempty"`
+	DiskReserve int64 `json:"disk_reserve,omitempty"`
 	// ClockAhead is how far the clock of the host is ahead of the clock of the database.
 	ClockAhead time.Duration `json:"clock_ahead,omitempty"`
 }

@@ -12,6 +12,11 @@ import (
 
 // Append implements store.RunStore.
 func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
+	if seq == 0 {
+		if err := s.room(); err != nil {
+			return err
+		}
+	}
 	return s.record(kindAppend, newAppended(t, id, seq, c), func() error { return s.memory.Append(ctx, t, id, seq, c) })
 }
 

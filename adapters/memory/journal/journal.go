@@ -60,6 +60,9 @@ type Options struct {
 	// OpenedAt is the time that a second process is told about the holder of the folder;
 	// zero leaves it out.
 	OpenedAt time.Time
+	// Room is called before a run is added, and returns why it is refused; nil refuses none. It may be
+	// called by several goroutines at once, and must not call the store.
+	Room func() error
 	// Copying opens also the result of an unfinished copy, see store.CopyStore. Otherwise it is
 	// an error.
 	Copying bool
@@ -79,6 +82,7 @@ type Store struct {
 	snapshots chan struct{} // has a value while a snapshot is taken
 	closing   context.Context
 	close     context.CancelFunc
+	room      func() error
 	watched   chan struct{} // closed when nothing looks at the folder any more; nil if nothing does
 	root      *os.Root
 	opened    []io.Closer // the lock and the folder
@@ -171,6 +175,9 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	if o.Fail == nil {
 		o.Fail = func(error) {}
 	}
+	if o.Room == nil {
+		o.Room = func() error { return nil }
+	}
 	r := recovery{disk: d, memory: memory.New(), log: o.Log}
 	if err := r.run(ctx); err != nil {
 		return nil, err
@@ -182,7 +189,7 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	if err := out.begin(r.next); err != nil {
 		return nil, err
 	}
-	s := &Store{memory: r.memory, writer: newWriter(out, o.Fail), log: o.Log, snapshots: make(chan struct{}, 1), found: r.found, partBytes: defaultPartBytes}
+	s := &Store{memory: r.memory, writer: newWriter(out, o.Fail), log: o.Log, snapshots: make(chan struct{}, 1), room: o.Room, found: r.found, partBytes: defaultPartBytes}
 	s.closing, s.close = context.WithCancel(context.WithoutCancel(ctx))
 	s.writer.tail, s.writer.limit, s.writer.dueAt = r.tail, o.SnapshotBytes, max(o.SnapshotBytes, r.snapshotSize/2)
 	s.writer.checkTailLocked()

@@ -4,7 +4,12 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/blob"
@@ -33,12 +38,61 @@ func (o *opened) openDocuments(s settings, p *problems) verification.DocumentSto
 		}
 		return blob.Memory(documentMemory(), s.TenantDocumentBytes)
 	}
-	documents, err := blob.Folder(dir, s.TenantDocumentBytes)
+	documents, err := openDocumentFolder(dir, s)
 	if flag == "data-dir" {
 		err = advise(folder, err)
 	}
 	p.wrap(flag, err)
 	return documents
+}
+
+// documentFolder is a folder of uploads on a disk with a reserve.
+type documentFolder struct {
+	*blob.FolderStore
+
+	space  *space
+	opened fs.FileInfo
+}
+
+// SaveDocument saves nothing while the free space is below the reserve. It returns ErrUnavailable if
+// another folder is in the place of the one that was opened: the next start would not find the document.
+func (d documentFolder) SaveDocument(
+	ctx context.Context, r verification.RunRef, of verification.Document, content io.Reader,
+) (verification.Document, error) {
+	if err := d.space.room(); err != nil {
+		return verification.Document{}, err
+	}
+	saved, err := d.FolderStore.SaveDocument(ctx, r, of, content)
+	if err != nil {
+		return verification.Document{}, err
+	}
+	if there, err := os.Stat(d.space.dir); err != nil || !os.SameFile(d.opened, there) {
+		moved := verification.Unavailable("document", "the folder of documents was moved or replaced; restart the host")
+		moved.Cause = err
+		return verification.Document{}, moved
+	}
+	return saved, nil
+}
+
+// openDocumentFolder opens a folder of uploads, of which a tenant may use half of the disk unless the
+// settings say otherwise.
+func openDocumentFolder(dir string, s settings) (verification.DocumentStore, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create the folder of documents: %w", err)
+	}
+	limit := s.TenantDocumentBytes
+	if size, err := statfs(dir); err == nil && limit == 0 {
+		limit = max(size.all/2, minTenantDocumentBytes)
+	}
+	folder, err := blob.Folder(dir, limit)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := os.Stat(dir)
+	if err != nil {
+		return nil, errors.Join(err, folder.Close())
+	}
+	return documentFolder{folder, newSpace(dir, s.DiskReserve), opened}, nil
 }
 
 // incompleteEvery is how often a host looks for them. They are removed an hour after their

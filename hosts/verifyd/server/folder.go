@@ -30,6 +30,7 @@ import (
 type dataFolder struct {
 	datadir.Folder
 	journal *journal.Store
+	space   *space
 	failed  chan struct{} // closed when the journal could not be written
 	cause   error         // why; set before failed is closed
 
@@ -39,10 +40,10 @@ type dataFolder struct {
 }
 
 // openFolder opens the journal in a folder that exists.
-func openFolder(ctx context.Context, folder datadir.Folder, log *slog.Logger) (_ *dataFolder, err error) {
-	f := &dataFolder{Folder: folder, failed: make(chan struct{})}
+func openFolder(ctx context.Context, folder datadir.Folder, reserve int64, log *slog.Logger) (_ *dataFolder, err error) {
+	f := &dataFolder{Folder: folder, space: newSpace(string(folder), reserve), failed: make(chan struct{})}
 	f.journal, err = journal.Open(ctx, f.Journal(), journal.Options{
-		Log: log, OpenedAt: time.Now().UTC().Truncate(time.Second),
+		Log: log, OpenedAt: time.Now().UTC().Truncate(time.Second), Room: f.space.room,
 		Fail: func(err error) {
 			f.cause = err
 			close(f.failed)

@@ -89,6 +89,9 @@ func (h *host) describe(s settings, o opened, search searchFacts) func(context.C
 			now.StoreBytes, now.StoreLimit = c.store.Kept(), c.limit
 		}
 		now.Connections, now.ConnectionLimit = h.clients.counts()
+		if f := h.storage.folder; f != nil {
+			now.DiskFree, now.DiskReserve, _ = f.space.read() // unknown, both are 0 or the log says so
+		}
 		now.Lists = map[string]string{}
 		for _, name := range h.lists.Names() {
 			now.Lists[name] = ""

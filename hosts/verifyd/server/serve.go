@@ -57,6 +57,9 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 	if c := h.storage.capacity; c != nil {
 		background.Go(func() { c.watch(working, capacityEvery, h.log) })
 	}
+	for _, s := range h.disks() {
+		background.Go(func() { s.watch(working, capacityEvery, h.log) })
+	}
 	if h.storage.keeps() && h.names.Tenants != nil {
 		background.Go(func() { h.nameUnlisted(working) })
 	}

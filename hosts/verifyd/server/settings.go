@@ -58,7 +58,8 @@ type settings struct {
 	SearchKey           string        `placeholder:"SECRET" help:"Key of the hashes by which the console finds the runs of a person, at least 32 bytes, the same on all hosts and never changed; use the variable. Without it no run on a database is found by a person; a host without a database makes a key in its folder, and a host in memory makes one at each start."`
 	SearchKeyFile       string        `placeholder:"FILE" help:"File with the search key, in place of --search-key."`
 	BlobDir             string        `placeholder:"DIR" help:"Folder of uploaded documents; hosts that share a database must share it. Without it, documents are in the data folder, or in memory if there is none."`
-	TenantDocumentBytes int64         `name:"document-bytes-per-tenant" default:"0" help:"Maximum bytes of uploaded documents per tenant. 0: a quarter of the limit in memory, no limit in a folder."`
+	TenantDocumentBytes int64         `name:"document-bytes-per-tenant" default:"0" help:"Maximum bytes of uploaded documents per tenant. 0: a quarter of the limit in memory, half of the disk in a folder."`
+	DiskReserve         int64         `default:"0" placeholder:"BYTES" help:"Free bytes of the disk of a data folder, or of the folder of documents, below which new runs and uploads get 503, and runs that exist go on. 0: 5 percent of the disk, at least 1 GiB and at most 20 GiB."`
 	S3Endpoint          string        `name:"s3-endpoint" placeholder:"HOST" help:"S3 object store for uploaded documents in place of a folder, over TLS."`
 	S3Bucket            string        `name:"s3-bucket" placeholder:"NAME" help:"Bucket of the object store, which must exist."`
 	S3Region            string        `name:"s3-region" placeholder:"NAME" help:"Region of the bucket (default: ask the object store)."`
@@ -209,6 +210,9 @@ func (s settings) check(p *problems) {
 		p.add("document-bytes-per-tenant", "must be 0 or at least %d, for one document of 10 MiB", minTenantDocumentBytes)
 	case s.TenantDocumentBytes != 0 && s.S3Endpoint != "":
 		p.add("document-bytes-per-tenant", "does not apply to an object store; set a quota there")
+	}
+	if s.DiskReserve != 0 && s.DiskReserve < minDiskReserve {
+		p.add("disk-reserve", "must be 0 or at least %d, for two segments of the journal", minDiskReserve)
 	}
 	if s.RateLimit < 0 {
 		p.add("rate-limit", "must be at least 0")

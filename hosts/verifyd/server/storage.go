@@ -35,7 +35,7 @@ func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, e
 		m := memory.New()
 		return &storage{Store: m, capacity: newCapacity(capacity{store: m}, s.StoreMemory, memlimit.FromSystem, log)}, nil
 	case s.DatabaseURL == "":
-		f, err := openFolder(ctx, s.folder(), log)
+		f, err := openFolder(ctx, s.folder(), s.DiskReserve, log)
 		if err != nil {
 			return nil, err
 		}

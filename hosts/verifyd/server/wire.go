@@ -223,6 +223,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 		h.api.Listener = h.clients
 	}
 	h.admin.Listener = newConnections(h.admin.Listener, adminConnections, h.log)
+	m.registry.MustRegister(spaceGauges(h.disks()))
 	if h.storage.database != nil {
 		m.registry.MustRegister(databaseGauges(h.storage.database, clk.Now))
 		if manual == nil {
