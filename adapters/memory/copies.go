@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
@@ -187,7 +188,7 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err er
 		case store.MeasureRecord:
 			err = s.saveMeasureRecord(ctx, r)
 		case store.IdempotencyKeyRecord:
-			err = s.keys.save(ctx, r)
+			err = s.saveKey(ctx, r)
 		case store.DeliveryRecord:
 			err = s.SaveDelivery(ctx, r.Tenant, r.Delivery)
 		case store.PassRecord:
@@ -214,14 +215,13 @@ func (s *Store) ReplaceRun(ctx context.Context, state RunState) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r, known := d.runs[state.Ref.Run]
-	grown := -sizeOf(r)
 	if !known {
 		r = &record{ref: state.Ref, dump: d.dump}
 		d.runs[r.ref.Run] = r
 	}
 	d.changes(r)
 	r.history = state.History
-	s.kept.Add(int64(grown + sizeOf(r)))
+	defer s.count(r)
 	state.Summary.ID = r.ref.Run
 	d.index.put(r, state.Summary)
 	d.index.putKeys(r, state.Keys)
@@ -246,7 +246,7 @@ func (s *Store) ExtendRun(ctx context.Context, ref verification.RunRef, from int
 	}
 	d.changes(r)
 	r.history = r.history.join(part)
-	s.kept.Add(int64(part.size))
+	s.count(r)
 	return nil
 }
 
@@ -287,6 +287,10 @@ func (s *Store) saveWorkflowRecord(ctx context.Context, r store.WorkflowRecord) 
 		if old := rows[key]; old != nil {
 			newest.Delete(old)
 		}
+		s.kept.add(r.Tenant, behind(reflect.ValueOf(r.Versions)))
+		if old := rows[key]; old != nil {
+			s.kept.add(r.Tenant, -behind(reflect.ValueOf(old.versions)))
+		}
 		rows[key] = &workflow{r.Workflow, r.Versions}
 		newest.Set(rows[key])
 		return nil
@@ -313,17 +317,18 @@ func (s *Store) saveMeasureRecord(ctx context.Context, r store.MeasureRecord) er
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r.Count -= d.measures[measureKey{r.Workflow, r.MeasureKey}][r.Day]
-	d.measures.add(r.Workflow, []view.Measure{r.Measure})
+	s.kept.add(r.Tenant, d.measures.add(r.Workflow, []view.Measure{r.Measure}))
 	return nil
 }
 
-// save saves a key. Old keys are removed in the order of their arrival, so that those of a
+// saveKey saves a key. Old keys are removed in the order of their arrival, so that those of a
 // copy may stay for up to IdempotencyKeyTTL longer than others.
-func (k *idempotencyKeys) save(ctx context.Context, r store.IdempotencyKeyRecord) error {
-	return k.change(ctx, func(rows map[tenantKey]store.IdempotencyRecord) error {
+func (s *Store) saveKey(ctx context.Context, r store.IdempotencyKeyRecord) error {
+	return s.keys.change(ctx, func(rows map[tenantKey]store.IdempotencyRecord) error {
 		key := tenantKey{r.Tenant, r.Request.IdempotencyKey}
 		rows[key] = r.Request
-		k.claims = append(k.claims, claim{key, r.Request.ID, r.Request.At})
+		s.keys.claims = append(s.keys.claims, claim{key, r.Request.ID, r.Request.At})
+		s.kept.add(r.Tenant, sizeOfRequest)
 		return nil
 	})
 }

@@ -34,6 +34,8 @@ func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d ver
 		if old, ok := rows[ref]; ok {
 			l.at(deliveryList{t, ""}, verification.NewerDelivery).Delete(old)
 			l.at(deliveryList{t, old.State}, verification.NewerDelivery).Delete(old)
+		} else {
+			s.kept.add(t, sizeOfDelivery)
 		}
 		rows[ref] = d
 		l.at(deliveryList{t, ""}, verification.NewerDelivery).Set(d)

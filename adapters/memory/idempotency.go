@@ -4,6 +4,7 @@ package memory
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -49,7 +50,11 @@ func (s *Store) ClaimIdempotencyKey(
 		k := tenantKey{t, r.IdempotencyKey}
 		stored = rows[k]
 		if stored.ID == "" || r.At.Sub(stored.At) >= store.IdempotencyKeyTTL {
-			s.keys.removeOld(r.At)
+			if err := s.refuseKey(t, r); err != nil {
+				return err
+			}
+			s.kept.add(t, sizeOfRequest)
+			s.keys.removeOld(r.At, s.kept.add)
 			stored, rows[k] = r, r
 			s.keys.claims = append(s.keys.claims, claim{k, r.ID, r.At})
 		}
@@ -76,13 +81,32 @@ func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.Tenant
 		k := tenantKey{t, r.IdempotencyKey}
 		if stored, ok := rows[k]; ok && stored.ID == r.ID && !stored.Settled {
 			delete(rows, k)
+			s.keys.removeReleased(s.kept.add)
 		}
 		return nil
 	})
 }
 
+// removeReleased removes the claims of records that were released or replaced, once they are
+// most of all claims.
+func (k *idempotencyKeys) removeReleased(count func(t verification.TenantID, bytes int)) {
+	if len(k.claims) < 2*len(k.rows)+minReleased {
+		return
+	}
+	k.claims = slices.DeleteFunc(k.claims, func(c claim) bool {
+		if k.rows[c.tenantKey].ID == c.id {
+			return false
+		}
+		count(c.tenant, -sizeOfRequest)
+		return true
+	})
+}
+
+// minReleased keeps removeReleased from looking through few claims again and again.
+const minReleased = 1000
+
 // removeOld removes the records that are older than IdempotencyKeyTTL.
-func (k *idempotencyKeys) removeOld(now time.Time) {
+func (k *idempotencyKeys) removeOld(now time.Time, count func(t verification.TenantID, bytes int)) {
 	for len(k.claims) > 0 && now.Sub(k.claims[0].at) >= store.IdempotencyKeyTTL {
 		first := k.claims[0]
 		if k.rows[first.tenantKey].ID == first.id {
@@ -90,5 +114,6 @@ func (k *idempotencyKeys) removeOld(now time.Time) {
 		}
 		k.claims[0] = claim{} // release its strings
 		k.claims = k.claims[1:]
+		count(first.tenant, -sizeOfRequest)
 	}
 }

@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"bytes"
 	"cmp"
 	"reflect"
 	"slices"
@@ -21,7 +22,21 @@ type index struct {
 	at      time.Time
 	runs    trees[filter, *record] // those that match a filter, in its order
 	changes *btree.BTreeG[statusChange]
-	keyed   map[store.SearchKey]map[*record]bool
+	keyed   *btree.BTreeG[keyedRun]
+}
+
+// keyedRun is a run with one of its search keys; without a run it sorts before all runs with
+// the key.
+type keyedRun struct {
+	key store.SearchKey
+	run *record
+}
+
+func keyedBefore(a, b keyedRun) bool {
+	if c := bytes.Compare(a.key[:], b.key[:]); c != 0 || a.run == nil || b.run == nil {
+		return c < 0 || c == 0 && a.run == nil && b.run != nil
+	}
+	return a.run.ref.Run < b.run.ref.Run
 }
 
 // filter selects runs in an order; an empty field selects all. An order of the review queue
@@ -61,7 +76,7 @@ type statusChange struct {
 const maxFollow = 8
 
 func newIndex() index {
-	return index{keyed: map[store.SearchKey]map[*record]bool{}, changes: newTree(func(a, b statusChange) bool {
+	return index{keyed: newTree(keyedBefore), changes: newTree(func(a, b statusChange) bool {
 		if c := a.at.Compare(b.at); c != 0 || a.run == nil || b.run == nil {
 			return c < 0 || c == 0 && a.run == nil && b.run != nil
 		}
@@ -92,11 +107,15 @@ func (x *index) page(q store.RunQuery) store.Page[verification.Summary] {
 // withKeys reads one page of the runs that have search keys.
 func (x *index) withKeys(q store.RunQuery) store.Page[verification.Summary] {
 	var all []*record
-	for r := range x.keyed[q.Keys[0]] {
-		if !slices.ContainsFunc(q.Keys, func(k store.SearchKey) bool { return !slices.Contains(r.keys, k) }) {
-			all = append(all, r)
+	x.keyed.Ascend(keyedRun{key: q.Keys[0]}, func(k keyedRun) bool {
+		if k.key != q.Keys[0] {
+			return false
 		}
-	}
+		if !slices.ContainsFunc(q.Keys, func(other store.SearchKey) bool { return !slices.Contains(k.run.keys, other) }) {
+			all = append(all, k.run)
+		}
+		return true
+	})
 	f := filter{order: q.Order}
 	slices.SortFunc(all, func(a, b *record) int {
 		if f.before(a, b) {
@@ -170,16 +189,11 @@ func (x *index) put(r *record, s verification.Summary) {
 // putKeys replaces the search keys of a run.
 func (x *index) putKeys(r *record, keys []store.SearchKey) {
 	for _, k := range r.keys {
-		if delete(x.keyed[k], r); len(x.keyed[k]) == 0 {
-			delete(x.keyed, k)
-		}
+		x.keyed.Delete(keyedRun{k, r})
 	}
 	r.keys = slices.Clone(keys)
 	for _, k := range keys {
-		if x.keyed[k] == nil {
-			x.keyed[k] = map[*record]bool{}
-		}
-		x.keyed[k][r] = true
+		x.keyed.Set(keyedRun{k, r})
 	}
 }
 

@@ -19,8 +19,9 @@ type measureKey struct {
 	view.MeasureKey
 }
 
-// add adds what was counted in a run of a workflow.
-func (ms *measures) add(w verification.WorkflowID, found []view.Measure) {
+// add adds what was counted in a run of a workflow, and returns by how many bytes the measures
+// have grown.
+func (ms *measures) add(w verification.WorkflowID, found []view.Measure) (grown int) {
 	if *ms == nil {
 		*ms = measures{}
 	}
@@ -28,9 +29,14 @@ func (ms *measures) add(w verification.WorkflowID, found []view.Measure) {
 		key := measureKey{w, m.MeasureKey}
 		if (*ms)[key] == nil {
 			(*ms)[key] = map[view.Day]int{}
+			grown += sizeOfMeasure
+		}
+		if _, found := (*ms)[key][m.Day]; !found {
+			grown += sizeOfDay
 		}
 		(*ms)[key][m.Day] += m.Count
 	}
+	return grown
 }
 
 // sums adds up what a query selects.

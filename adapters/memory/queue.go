@@ -26,6 +26,7 @@ type queue struct {
 	heads    trees[store.WorkKind, *lane]
 	inserted uint64 // counts insertions into lanes
 	leases   uint64 // counts the calls of Take
+	count    func(t verification.TenantID, bytes int)
 }
 
 type pieceKey struct {
@@ -62,13 +63,16 @@ type piece struct {
 	lease    store.LeaseID // empty unless the lease was taken from the queue
 }
 
-func newQueue() queue {
-	return queue{pieces: map[pieceKey]*piece{}, lanes: map[laneKey]*lane{}}
+func newQueue(count func(t verification.TenantID, bytes int)) queue {
+	return queue{pieces: map[pieceKey]*piece{}, lanes: map[laneKey]*lane{}, count: count}
 }
 
 // Take leases due work of one kind. Its cost grows with the number of tenants that
 // have due work and of pieces taken, not with the backlog.
 func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Work, next time.Time, err error) {
+	if r.Kind == store.WorkAdvance && Pressure(s.pressure.Load()) >= LeaveWork {
+		return nil, r.Now.Add(leftFor), ctx.Err()
+	}
 	err = s.queue.do(ctx, func(q *queue) {
 		taken, more := roundRobin(q.dueLanes(r), r)
 		q.leases++
@@ -284,12 +288,14 @@ func (q *queue) put(p *piece, at time.Time) {
 	q.inserted++
 	p.due, p.order = at, q.inserted
 	q.pieces[p.pieceKey] = p
+	q.count(p.run.Tenant, sizeOfPiece)
 	q.change(p.pieceKey, func(l *lane) { l.pieces.Set(p) })
 }
 
 func (q *queue) remove(n pieceKey) {
 	if p := q.pieces[n]; p != nil {
 		delete(q.pieces, n)
+		q.count(n.run.Tenant, -sizeOfPiece)
 		q.change(n, func(l *lane) { l.pieces.Delete(p) })
 	}
 }

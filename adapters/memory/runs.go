@@ -34,6 +34,7 @@ type record struct {
 	keys     []store.SearchKey
 	screened []verification.ScreenedList
 	history  History
+	counted  int    // see Store.count
 	dump     uint32 // the last dump that has its state
 }
 
@@ -94,20 +95,24 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	if c.WorkflowRevision != 0 && c.WorkflowRevision != s.workflows.revision(t, c.Summary.Workflow) {
 		return store.WorkflowChanged()
 	}
-	grown := -sizeOf(r)
-	if !known {
-		if err := s.full(); err != nil {
+	switch {
+	case !known:
+		if err := s.refuse(t, newRuns); err != nil {
 			return err
 		}
 		r = &record{ref: verification.RunRef{Tenant: t, Run: id}, dump: d.dump}
+	case c.CanWait():
+		if err := s.refuse(t, answers); err != nil {
+			return err
+		}
 	}
 	d.changes(r)
 	if err := r.history.add(c.Events, c.Summary.Ended != ""); err != nil {
 		return err
 	}
 	d.runs[id] = r
-	s.kept.Add(int64(grown + sizeOf(r)))
-	d.measures.add(c.Summary.Workflow, c.Measures)
+	defer s.count(r)
+	s.kept.add(t, d.measures.add(c.Summary.Workflow, c.Measures))
 	if c.Work == nil && known {
 		return nil
 	}

@@ -1,60 +1,68 @@
-// How much the store keeps.
+// How much the store keeps, by tenant.
 
 package memory
 
 import (
 	"reflect"
+	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
-// What one of each needs in the tables and lists of the store, in bytes.
+// What one of each needs in the tables and lists of the store, in bytes, measured by
+// TestKeptIsAboutWhatTheHeapHas.
 const (
-	sizeOfRun      = int(unsafe.Sizeof(record{})) + 600
+	sizeOfRun      = int(unsafe.Sizeof(record{})) + 350
+	sizeOfKey      = int(unsafe.Sizeof(store.SearchKey{})) + 40
 	sizeOfPiece    = int(unsafe.Sizeof(piece{})) + 150
-	sizeOfRequest  = 700
-	sizeOfDelivery = 700
+	sizeOfRequest  = 600
+	sizeOfDelivery = 1000
+	sizeOfScreened = 250
+	sizeOfMeasure  = 350
+	sizeOfDay      = 40
 )
 
-// Kept returns about how many bytes of memory the runs, their work, their deliveries and the
-// idempotency keys need. The garbage collector needs some more.
-func (s *Store) Kept() int64 {
-	s.queue.mu.Lock()
-	pieces := len(s.queue.pieces)
-	s.queue.mu.Unlock()
-	return s.kept.Load() + int64(pieces*sizeOfPiece+s.keys.len()*sizeOfRequest+s.deliveries.len()*sizeOfDelivery)
+// counts has how many bytes of memory the tenants need, about.
+type counts struct {
+	all     atomic.Int64
+	tenants sync.Map // of *count, by tenant
 }
 
-// len returns the number of rows.
-func (t *table[K, V]) len() int {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return len(t.rows)
+// count is what one tenant needs, and how much of it was refused.
+type count struct{ bytes, refused atomic.Int64 }
+
+// add adds bytes to what a tenant needs.
+func (c *counts) add(t verification.TenantID, bytes int) {
+	c.all.Add(int64(bytes))
+	c.of(t).bytes.Add(int64(bytes))
 }
 
-// Limit makes the store refuse new runs with ErrUnavailable while it keeps as many bytes, see
-// Kept. Runs that exist go on. 0 means no limit.
-func (s *Store) Limit(bytes int64) { s.limit.Store(bytes) }
-
-// Refused returns the number of runs that the store has refused because of the limit.
-func (s *Store) Refused() int64 { return s.refused.Load() }
-
-// full returns why no run can be added; nil if one can.
-func (s *Store) full() error {
-	if limit := s.limit.Load(); limit == 0 || s.Kept() < limit {
-		return nil
+func (c *counts) of(t verification.TenantID) *count {
+	found, ok := c.tenants.Load(t)
+	if !ok {
+		found, _ = c.tenants.LoadOrStore(t, &count{})
 	}
-	s.refused.Add(1)
-	return verification.Unavailable("store", "the service has no memory left for new runs; runs that have started go on")
+	return found.(*count) //nolint:forcetypeassert // it has no others
 }
 
-// sizeOf returns about how many bytes a run needs; 0 for none.
-func sizeOf(r *record) int {
-	if r == nil {
-		return 0
+// count counts what a run needs now.
+func (s *Store) count(r *record) {
+	before := r.counted
+	r.counted = sizeOfRun + r.history.size + len(r.keys)*sizeOfKey + len(r.screened)*sizeOfScreened + sizeOfSummary(r.summary)
+	s.kept.add(r.ref.Tenant, r.counted-before)
+}
+
+// sizeOfSummary returns about how many bytes a summary refers to. It has other texts than the
+// events once it was restored.
+func sizeOfSummary(s verification.Summary) int {
+	n := len(s.ReferenceID) + len(s.Signal)
+	if s.Review != nil {
+		n += int(unsafe.Sizeof(*s.Review)) + behind(reflect.ValueOf(*s.Review))
 	}
-	return sizeOfRun + r.history.size
+	return n
 }
 
 // size returns about how many bytes the events need.

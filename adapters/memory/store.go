@@ -31,16 +31,21 @@ type Store struct {
 	keys       idempotencyKeys
 	deliveries deliveries
 	copied     table[copiedFrom, string]
-	dumping    sync.Mutex   // held while a dump is open
-	kept       atomic.Int64 // the size of the runs
-	limit      atomic.Int64 // see Limit
-	refused    atomic.Int64 // runs, because of the limit
+	dumping    sync.Mutex // held while a dump is open
+	kept       counts
+	limits     atomic.Pointer[Limits] // nil for none
+	pressure   atomic.Int32           // a Pressure
+	refused    atomic.Int64           // because of the limits or the pressure
 }
 
 var _ store.Store = (*Store)(nil)
 
 // New returns an empty store.
-func New() *Store { return &Store{queue: newQueue()} }
+func New() *Store {
+	s := &Store{}
+	s.queue = newQueue(s.kept.add)
+	return s
+}
 
 // table is a map with a lock.
 type table[K comparable, V any] struct {

@@ -5,6 +5,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
@@ -35,6 +36,7 @@ func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
 		if t.Logo.Name != "" && len(t.Logo.Content) == 0 {
 			t.Logo.Content = rows[t.ID].Logo.Content
 		}
+		s.kept.add(t.ID, behind(reflect.ValueOf(t))-behind(reflect.ValueOf(rows[t.ID])))
 		rows[t.ID] = t
 		return nil
 	})
@@ -51,6 +53,7 @@ func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
 		if old, ok := rows[a.ClientID]; ok && old.Tenant != a.Tenant {
 			return verification.Conflict("account", "another tenant has that client id")
 		}
+		s.kept.add(a.Tenant, behind(reflect.ValueOf(a))-behind(reflect.ValueOf(rows[a.ClientID])))
 		rows[a.ClientID] = a
 		return nil
 	})

@@ -5,6 +5,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
@@ -115,6 +116,7 @@ func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w ver
 		if added != nil {
 			if _, exists := stored.version(added.Hash); !exists {
 				stored.versions = append(stored.versions, *added)
+				s.kept.add(t, behind(reflect.ValueOf(*added)))
 			}
 		}
 		return nil

@@ -78,7 +78,23 @@ func room(hosts []pgadmin.Host) finding {
 		return ok(check, needed+", without a limit")
 	}
 	needed += " of the " + mebibytes(facts.StoreLimit) + " that they may"
+	if n := facts.MemoryLimits; len(n) == 3 && facts.Memory >= n[0] {
+		needed += "; the process needs " + mebibytes(facts.Memory)
+		switch {
+		case facts.Memory >= n[2]:
+			return failed(check, needed+": new runs and answers get 503, and no checks are begun", advice)
+		case facts.Memory >= n[1]:
+			return failed(check, needed+": new runs and answers get 503", advice)
+		}
+		return failed(check, needed+": new runs get 503", advice)
+	}
+	if len(facts.FullTenants) > 0 {
+		return failed(check, needed+"; the share is full of the tenants "+strings.Join(facts.FullTenants, ", ")+": their new runs get 503",
+			advice+"; VERIFYD_TENANT_SHARE is the part that one tenant may have")
+	}
 	switch {
+	case facts.StoreAnswers > 0 && facts.StoreBytes >= facts.StoreAnswers:
+		return failed(check, needed+": new runs and answers get 503", advice)
 	case facts.StoreBytes >= facts.StoreLimit:
 		return failed(check, needed+": new runs get 503", advice)
 	case facts.StoreBytes >= facts.StoreLimit/2:

@@ -41,6 +41,14 @@ type HostFacts struct {
 	// below which the host takes no new runs and no uploads, in bytes; 0 without a data folder.
 	DiskFree    int64 `json:"disk_free,omitempty"`
 	DiskReserve int64 `json:"disk_reserve,omitempty"`
+	// StoreAnswers is how much memory the runs may need before answers are refused, too.
+	StoreAnswers int64 `json:"store_answers,omitempty"`
+	// Memory is what the process needs, and MemoryLimits what it may need before it refuses new
+	// runs, refuses answers, and leaves the work of runs.
+	Memory       int64   `json:"memory,omitempty"`
+	MemoryLimits []int64 `json:"memory_limits,omitempty"`
+	// FullTenants are tenants whose share of the memory is full.
+	FullTenants []string `json:"full_tenants,omitempty"`
 	// ClockAhead is how far the clock of the host is ahead of the clock of the database.
 	ClockAhead time.Duration `json:"clock_ahead,omitempty"`
 }

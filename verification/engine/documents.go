@@ -123,10 +123,9 @@ func (e *Engine) accepts(ctx context.Context, s *session, u verification.Upload)
 // it replaces. If the upload is refused, the saved document itself is removed.
 func (e *Engine) recordUpload(ctx context.Context, s *session, u verification.Upload) (verification.Document, error) {
 	before, err := e.command(context.WithoutCancel(ctx), s, u)
-	var refused *verification.Error
 	switch {
 	case err == nil:
-	case errors.As(err, &refused) && !errors.Is(err, verification.ErrUnavailable):
+	case refused(err):
 		e.removeDocument(ctx, s.ref, u.Document.ID)
 		return verification.Document{}, err
 	default:

@@ -96,5 +96,5 @@ func (e *Engine) settle(ctx context.Context, t verification.TenantID, r store.Id
 // append may have been saved.
 func refused(err error) bool {
 	var e *verification.Error
-	return errors.As(err, &e) && !errors.Is(err, verification.ErrUnavailable)
+	return errors.As(err, &e) && (!errors.Is(err, verification.ErrUnavailable) || errors.Is(err, store.ErrFull))
 }

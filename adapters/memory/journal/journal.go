@@ -140,8 +140,14 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 // Kept returns memory.Store.Kept.
 func (s *Store) Kept() int64 { return s.memory.Kept() }
 
+// Use returns memory.Store.Use.
+func (s *Store) Use() []memory.TenantUse { return s.memory.Use() }
+
 // Limit calls memory.Store.Limit.
-func (s *Store) Limit(bytes int64) { s.memory.Limit(bytes) }
+func (s *Store) Limit(l memory.Limits) { s.memory.Limit(l) }
+
+// SetPressure calls memory.Store.SetPressure.
+func (s *Store) SetPressure(p memory.Pressure) { s.memory.SetPressure(p) }
 
 // Refused returns memory.Store.Refused.
 func (s *Store) Refused() int64 { return s.memory.Refused() }

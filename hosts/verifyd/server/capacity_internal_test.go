@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -17,11 +18,18 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-type sized struct{ kept, limit, refused int64 }
+type sized struct {
+	kept, refused int64
+	limits        memory.Limits
+	pressure      memory.Pressure
+	tenants       []memory.TenantUse
+}
 
-func (s *sized) Kept() int64       { return s.kept }
-func (s *sized) Refused() int64    { return s.refused }
-func (s *sized) Limit(bytes int64) { s.limit = bytes }
+func (s *sized) Kept() int64                   { return s.kept }
+func (s *sized) Refused() int64                { return s.refused }
+func (s *sized) Use() []memory.TenantUse       { return s.tenants }
+func (s *sized) Limit(l memory.Limits)         { s.limits = l }
+func (s *sized) SetPressure(p memory.Pressure) { s.pressure = p }
 
 func TestRunsMayNeedAShareOfTheMemory(t *testing.T) {
 	machine := func() (uint64, error) { return 8000, nil }
@@ -45,9 +53,9 @@ func TestRunsMayNeedAShareOfTheMemory(t *testing.T) {
 		debug.SetMemoryLimit(c.limit)
 		var log bytes.Buffer
 		s := &sized{}
-		got := newCapacity(capacity{store: s}, c.share, c.machine, slog.New(slog.NewTextHandler(&log, nil)))
-		if got.limit != c.want || s.limit != c.want {
-			t.Errorf("%s: limit %d and %d, want %d", name, got.limit, s.limit, c.want)
+		newCapacity(s, settings{StoreMemory: c.share}, c.machine, slog.New(slog.NewTextHandler(&log, nil))).enforce()
+		if s.limits.Runs != c.want || (s.limits.Answers > c.want) != (c.want > 0) {
+			t.Errorf("%s: limits %+v, want %d", name, s.limits, c.want)
 		}
 		if (c.logged == "") != (log.Len() == 0) || !strings.Contains(log.String(), c.logged) {
 			t.Errorf("%s: log %q, want %q", name, log.String(), c.logged)
@@ -57,7 +65,7 @@ func TestRunsMayNeedAShareOfTheMemory(t *testing.T) {
 
 func TestAFullStoreIsLoggedOnce(t *testing.T) {
 	s := &sized{}
-	c := &capacity{store: s, limit: 100}
+	c := &capacity{store: s, limits: memory.Limits{Runs: 100, Answers: 250}}
 	for _, step := range []struct {
 		kept, refused int64
 		want          string
@@ -73,12 +81,15 @@ func TestAFullStoreIsLoggedOnce(t *testing.T) {
 		{99, 7, ""},
 		{10, 7, ""},
 		{55, 7, "level=WARN"},
+		{250, 7, "new runs, answers, uploads and notes get 503"},
+		{230, 7, ""},
+		{100, 7, ""},
 	} {
 		var log bytes.Buffer
 		s.kept, s.refused = step.kept, step.refused
 		c.say(slog.New(slog.NewTextHandler(&log, nil)))
 		if (step.want == "") != (log.Len() == 0) || !strings.Contains(log.String(), step.want) ||
-			step.want != "" && !strings.Contains(log.String(), "--store-memory (VERIFYD_STORE_MEMORY)") {
+			strings.HasPrefix(step.want, "level") && !strings.Contains(log.String(), "--store-memory (VERIFYD_STORE_MEMORY)") {
 			t.Errorf("at %d with %d refused: log %q, want %q and the setting", step.kept, step.refused, log.String(), step.want)
 		}
 	}
@@ -87,12 +98,12 @@ func TestAFullStoreIsLoggedOnce(t *testing.T) {
 // A store that has refused a run was full, although it is below its limit when the host looks.
 func TestAStoreThatWasFullIsLogged(t *testing.T) {
 	m := memory.New()
-	c := &capacity{store: m, limit: 1 << 20}
+	c := &capacity{store: m, process: newProcessMemory(m.Kept), limits: memory.Limits{Runs: 1 << 20}, thresholds: newThresholds(1 << 40)}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	read, write := io.Pipe()
 	go c.watch(ctx, time.Millisecond, slog.New(slog.NewTextHandler(write, nil)))
-	m.Limit(1)
+	m.Limit(memory.Limits{Runs: 1})
 	e := []verification.Event{{At: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), Fact: verification.Started{ReferenceID: "person-1"}}}
 	for _, id := range []verification.RunID{"d0000000-0000-7000-8000-000000000001", "d0000000-0000-7000-8000-000000000002"} {
 		after := verification.Fold(id, e)
@@ -103,4 +114,48 @@ func TestAStoreThatWasFullIsLogged(t *testing.T) {
 	if err != nil || !strings.Contains(line, "level=ERROR") || !strings.Contains(line, "refused=1") {
 		t.Errorf("the log has %q, %v; want an error", line, err)
 	}
+}
+
+// A tenant whose share is full is logged once, with its id.
+func TestATenantWithAFullShareIsLoggedOnce(t *testing.T) {
+	full := memory.TenantUse{Tenant: "t-1", Bytes: 100, Share: 100, Refused: 3}
+	s := &sized{tenants: []memory.TenantUse{{Tenant: "t-2", Bytes: 10, Share: 100}, full}}
+	c := &capacity{store: s, saidOf: map[verification.TenantID]bool{}}
+	for i, want := range []int{1, 0, 0} {
+		var log bytes.Buffer
+		c.say(slog.New(slog.NewTextHandler(&log, nil)))
+		if got := strings.Count(log.String(), "tenant=t-1"); got != want || strings.Contains(log.String(), "t-2") {
+			t.Errorf("look %d: log %q, want %d lines about t-1", i, log.String(), want)
+		}
+	}
+}
+
+// What a process keeps for itself presses the store, whatever the store counts.
+func TestAProcessThatNeedsTooMuchRefuses(t *testing.T) {
+	for _, limit := range []int64{128 << 20, 461 << 20, 921 << 20, 3686 << 20} {
+		at := newThresholds(limit)
+		if r, a, w := at[memory.RefuseRuns], at[memory.RefuseAnswers], at[memory.LeaveWork]; r <= 0 || r >= a || a >= w || w >= limit {
+			t.Errorf("thresholds of %d are %v", limit, at)
+		}
+	}
+	before := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	s := &sized{}
+	debug.SetMemoryLimit(1 << 40)
+	c := newCapacity(s, settings{StoreMemory: 0.5, TenantShare: 1}, nil, slog.New(slog.DiscardHandler))
+	large := make([]byte, 256<<20)
+	for i := range large {
+		large[i] = 1
+	}
+	for _, step := range []struct {
+		limit int64
+		want  memory.Pressure
+	}{{4 << 30, memory.NoPressure}, {400 << 20, memory.RefuseRuns}, {300 << 20, memory.LeaveWork}, {4 << 30, memory.NoPressure}} {
+		c.thresholds = newThresholds(step.limit)
+		runtime.GC()
+		if c.look(); s.pressure < step.want || step.want == memory.NoPressure && s.pressure > 0 {
+			t.Errorf("pressure %d within %d, want %d: needed %d of %v", s.pressure, step.limit, step.want, c.needed.Load(), c.thresholds)
+		}
+	}
+	runtime.KeepAlive(large)
 }

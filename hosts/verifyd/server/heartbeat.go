@@ -86,7 +86,7 @@ func (h *host) describe(s settings, o opened, search searchFacts) func(context.C
 		now := facts
 		now.Keys = h.keys.IDs() // a signal replaces them
 		if c := h.storage.capacity; c != nil {
-			now.StoreBytes, now.StoreLimit = c.store.Kept(), c.limit
+			c.describe(&now)
 		}
 		now.Connections, now.ConnectionLimit = h.clients.counts()
 		if f := h.storage.folder; f != nil {

@@ -29,6 +29,14 @@ func memoryLimit() string {
 	return "none"
 }
 
+// memoryLimit returns what the process may need of memory in bytes; 0 for no limit.
+func (s settings) memoryLimit() int64 {
+	if s.StoreMemory == 0 {
+		return 0
+	}
+	return memoryOf(memlimit.FromSystem)
+}
+
 // maxDocumentMemory is the maximum size of all uploads in memory, in bytes.
 const maxDocumentMemory = 512 << 20
 

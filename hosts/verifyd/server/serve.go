@@ -55,6 +55,7 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 		background.Go(func() { h.heartbeat(working, db, time.Now) })
 	}
 	if c := h.storage.capacity; c != nil {
+		c.enforce()
 		background.Go(func() { c.watch(working, capacityEvery, h.log) })
 	}
 	for _, s := range h.disks() {

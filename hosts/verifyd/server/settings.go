@@ -39,6 +39,7 @@ type settings struct {
 	ProviderWait        time.Duration `default:"1h" help:"How long a run waits for a host that has the provider or the list of its next check; after that the check is unavailable."`
 	ListBytes           int64         `default:"201326592" help:"Maximum memory of all lists together, in bytes; a list that exceeds it is refused. A host needs about six times as much while it loads a list again. 0 means no limit."`
 	StoreMemory         float64       `default:"0.5" placeholder:"SHARE" help:"Share of the memory limit (GOMEMLIMIT, the limit of the container, or the memory of the machine) that the runs of a host without a database may need. Beyond it, new runs get 503, and runs that exist go on. 0 means no limit."`
+	TenantShare         float64       `default:"0.25" placeholder:"PART" help:"Part of what other tenants leave of the memory of runs and of the space of uploads that one tenant may have on a host without a database. A tenant that is alone may have all. 1 means no limit."`
 	OIDCIssuer          string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer of reviewers: with a client id they sign in to the console there, with an audience the signals route also accepts its tokens."`
 	OIDCAudience        string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have on the signals route; without it the route accepts none."`
 	OIDCTenantClaim     string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
@@ -194,6 +195,9 @@ func (s settings) check(p *problems) {
 	}
 	if !(s.StoreMemory >= 0 && s.StoreMemory <= 1) {
 		p.add("store-memory", "must be 0 to 1")
+	}
+	if !(s.TenantShare > 0 && s.TenantShare <= 1) {
+		p.add("tenant-share", "must be above 0 and at most 1")
 	}
 	s.checkOIDC(p)
 	if s.ConsoleSession < time.Minute || s.ConsoleSession > 7*24*time.Hour {

@@ -4,6 +4,8 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -33,15 +35,20 @@ func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, e
 	switch {
 	case s.Memory:
 		m := memory.New()
-		return &storage{Store: m, capacity: newCapacity(capacity{store: m}, s.StoreMemory, memlimit.FromSystem, log)}, nil
+		return &storage{Store: m, capacity: newCapacity(m, s, memlimit.FromSystem, log)}, nil
 	case s.DatabaseURL == "":
-		f, err := openFolder(ctx, s.folder(), s.DiskReserve, log)
+		fit, done := fitting(ctx, s.memoryLimit())
+		f, err := openFolder(fit, s.folder(), s.DiskReserve, log)
+		done()
 		if err != nil {
+			if small, ok := errors.AsType[*doesNotFit](context.Cause(fit)); ok {
+				err = fmt.Errorf("%s: %s: %w", cli.Setting("data-dir"), s.folder(), small)
+			}
 			return nil, err
 		}
 		return &storage{
 			Store: f.journal, folder: f,
-			capacity: newCapacity(capacity{store: f.journal}, s.StoreMemory, memlimit.FromSystem, log),
+			capacity: newCapacity(f.journal, s, memlimit.FromSystem, log),
 		}, nil
 	}
 	if s.Migrate == "auto" {

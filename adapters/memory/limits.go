@@ -1,0 +1,129 @@
+// What the store refuses, so that the process is not killed for want of memory.
+
+package memory
+
+import (
+	"time"
+
+	"github.com/verifyd/verifyd/internal/fair"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+// Limits bound what a store keeps, in bytes as Kept counts them. The zero value means no limits.
+type Limits struct {
+	Runs    int64 // new runs and versions are refused from here on
+	Answers int64 // what can wait is refused from here on, too: see store.Commit.CanWait
+	// Share is the part of what other tenants leave of each limit that a tenant may have. A
+	// tenant without others may have all.
+	Share float64
+}
+
+// Pressure says what the store must refuse, whatever it keeps, because the process needs too much
+// memory for other reasons.
+type Pressure int32
+
+// The pressures, each of which includes the ones before it.
+const (
+	NoPressure    Pressure = iota
+	RefuseRuns             // new runs and versions
+	RefuseAnswers          // what can wait: see store.Commit.CanWait
+	LeaveWork              // Take takes no runs to drive, so that the results of vendors come later
+)
+
+// leftFor is the time between two looks at work that is left because of the pressure.
+const leftFor = time.Second
+
+// wanted is what a caller wants to add.
+type wanted int
+
+const (
+	newRuns wanted = iota
+	answers
+)
+
+// Limit makes the store refuse changes that add too much, with ErrUnavailable and ErrFull. Results,
+// verdicts, cancellations and expiries are never refused.
+func (s *Store) Limit(l Limits) { s.limits.Store(&l) }
+
+// SetPressure sets what the store refuses whatever it keeps.
+func (s *Store) SetPressure(p Pressure) { s.pressure.Store(int32(p)) }
+
+// Refused returns the number of changes that the store has refused because all tenants together
+// keep too much, or because of the pressure.
+func (s *Store) Refused() int64 { return s.refused.Load() }
+
+// Kept returns about how many bytes of memory the store needs for everything that it keeps. The
+// garbage collector needs some more.
+func (s *Store) Kept() int64 { return s.kept.all.Load() }
+
+// TenantUse is what a tenant needs of the memory.
+type TenantUse struct {
+	Tenant verification.TenantID
+	Bytes  int64 // that it needs, about
+	// Share is how many bytes the tenant may need before its new runs are refused; 0 for no
+	// limit.
+	Share   int64
+	Refused int64 // changes of the tenant that were refused
+}
+
+// Use returns what each tenant needs, in no order.
+func (s *Store) Use() (all []TenantUse) {
+	l := s.limits.Load()
+	s.kept.tenants.Range(func(key, value any) bool {
+		t, c := key.(verification.TenantID), value.(*count) //nolint:forcetypeassert // it has no others
+		u := TenantUse{Tenant: t, Bytes: c.bytes.Load(), Refused: c.refused.Load()}
+		if l != nil {
+			u.Share = s.share(c, l.Runs, l.Share)
+		}
+		all = append(all, u)
+		return true
+	})
+	return all
+}
+
+// share returns how many bytes of a limit a tenant may have.
+func (s *Store) share(c *count, limit int64, part float64) int64 {
+	mine := c.bytes.Load()
+	others := s.kept.all.Load() - mine
+	return fair.Share(limit, others, part, others == 0)
+}
+
+// refuse returns why a tenant may not add what it wants; nil if it may.
+func (s *Store) refuse(t verification.TenantID, w wanted) error {
+	l, full := s.limits.Load(), RefuseRuns
+	var limit int64
+	if l != nil {
+		limit = l.Runs
+	}
+	what, goesOn := "new runs", "runs that have started go on"
+	if w == answers {
+		full, what, goesOn = RefuseAnswers, "answers", "results and verdicts are still taken"
+		if l != nil {
+			limit = l.Answers
+		}
+	}
+	c := s.kept.of(t)
+	switch {
+	case Pressure(s.pressure.Load()) >= full, limit > 0 && s.Kept() >= limit:
+		s.refused.Add(1)
+		return noRoom("the service has no memory left for " + what + "; " + goesOn)
+	case limit > 0 && c.bytes.Load() >= s.share(c, limit, l.Share):
+		c.refused.Add(1)
+		return noRoom("this tenant's share of the memory is full, so the service takes no " + what + " of it; " + goesOn)
+	}
+	return nil
+}
+
+// refuseKey returns why an idempotency key may not be added: the key of a start, which would be
+// kept although the start is refused.
+func (s *Store) refuseKey(t verification.TenantID, r store.IdempotencyRecord) error {
+	if r.Scope != store.ScopeStart {
+		return nil
+	}
+	return s.refuse(t, newRuns)
+}
+
+func noRoom(message string) error {
+	return &verification.Error{Kind: verification.ErrUnavailable, Subject: "store", Message: message, Cause: store.ErrFull}
+}

@@ -1,0 +1,165 @@
+// Tests of what a store refuses.
+
+package memory_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+// canWait has the facts that a store without room refuses, and cannotWait others.
+func canWait() []verification.Fact {
+	return []verification.Fact{
+		verification.JourneyOpened{Node: "consent"}, verification.CustomerSubmitted{Node: "consent"},
+		verification.DocumentUploaded{Node: "consent", Document: "d", Field: "front"}, verification.NoteAdded{Notes: "checked"}, verification.Assigned{},
+	}
+}
+
+func cannotWait() []verification.Fact {
+	return []verification.Fact{
+		verification.ResultRecorded{Node: "pan", Passed: true}, verification.VerdictRecorded{Decision: verification.DecisionApprove},
+		verification.Expired{}, verification.Cancelled{},
+	}
+}
+
+// Beyond the second limit, and under pressure, answers are refused and results are not.
+func TestAStoreWithoutRoomTakesOnlyResults(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits   memory.Limits
+		pressure memory.Pressure
+		refuses  bool
+	}{
+		"room":             {memory.Limits{Runs: 1 << 30, Answers: 1 << 30}, memory.NoPressure, false},
+		"no room for runs": {memory.Limits{Runs: 1, Answers: 1 << 30}, memory.RefuseRuns, false},
+		"no room":          {memory.Limits{Runs: 1, Answers: 1}, memory.NoPressure, true},
+		"pressure":         {memory.Limits{}, memory.RefuseAnswers, true},
+		"no work either":   {memory.Limits{}, memory.LeaveWork, true},
+	} {
+		s := memory.New()
+		if err := appendTo(t, s, 1, started(1), verification.CustomerAwaited{Node: "consent", Signal: "consent"}); err != nil {
+			t.Fatal(err)
+		}
+		s.Limit(c.limits)
+		s.SetPressure(c.pressure)
+		for _, f := range canWait() {
+			if err := appendTo(t, s, 1, f); errors.Is(err, store.ErrFull) != c.refuses || errors.Is(err, verification.ErrUnavailable) != c.refuses {
+				t.Errorf("%s: Append of %T = %v, want refused: %v", name, f, err, c.refuses)
+			}
+		}
+		for _, f := range cannotWait() {
+			if err := appendTo(t, s, 1, f); err != nil {
+				t.Errorf("%s: Append of %T = %v", name, f, err)
+			}
+		}
+	}
+}
+
+// Under the highest pressure no run is driven, and other work goes on.
+func TestAStoreUnderPressureLeavesRunsAlone(t *testing.T) {
+	s := memory.New()
+	if err := errors.Join(appendTo(t, s, 1, started(1)), queueAdvance(t, s, 1)); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	take := func() int {
+		work, next, err := s.Take(t.Context(), store.TakeRequest{Kind: store.WorkAdvance, Now: now, Lease: time.Second, Max: 10, MaxPerTenant: 10})
+		if err != nil || len(work) == 0 && !next.After(now) {
+			t.Errorf("Take = %d pieces, next %s, %v", len(work), next, err)
+		}
+		return len(work)
+	}
+	s.SetPressure(memory.LeaveWork)
+	if got := take(); got != 0 {
+		t.Errorf("Take under pressure = %d pieces, want none", got)
+	}
+	s.SetPressure(memory.RefuseAnswers)
+	if got := take(); got != 1 {
+		t.Errorf("Take afterwards = %d pieces, want 1", got)
+	}
+}
+
+// startOf starts run n of a tenant.
+func startOf(t *testing.T, s store.Store, tenant verification.TenantID, n int) error {
+	id := verification.RunID(fmt.Sprintf("d0000000-0000-7000-8000-%012x", n))
+	begun := started(n).(verification.Started)
+	begun.ReferenceID = strings.Repeat("a", 250)
+	events := []verification.Event{{At: time.Date(2026, 3, 1, 9, 0, n, 0, time.UTC), Fact: begun}}
+	return s.Append(t.Context(), tenant, id, 0, store.NewCommit(verification.Run{}, verification.Fold(id, events), events, time.UTC))
+}
+
+// One tenant that fills its share shuts out nobody, and a tenant that is alone may have all.
+func TestATenantFillsOnlyItsShare(t *testing.T) {
+	const greedy, other = verification.TenantID("a0000000-0000-7000-8000-000000000001"), verification.TenantID("a0000000-0000-7000-8000-000000000002")
+	for _, alone := range []bool{true, false} {
+		s := memory.New()
+		if !alone { // a tenant without runs is there, too
+			if err := s.SaveTenant(t.Context(), verification.Tenant{ID: other, Name: "Other"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const limit = 400_000
+		s.Limit(memory.Limits{Runs: limit, Answers: 2 * limit, Share: 0.25})
+		n := 0
+		var err error
+		for ; err == nil && n < 10_000; n++ {
+			err = startOf(t, s, greedy, n)
+		}
+		want := int64(limit / 4)
+		if alone {
+			want = limit
+		}
+		if kept := s.Kept(); !errors.Is(err, store.ErrFull) || kept < want-2000 || kept > want+2000 {
+			t.Errorf("alone %v: the tenant has %d bytes, want about %d; %v", alone, kept, want, err)
+		}
+		if names := strings.Contains(fmt.Sprint(err), "this tenant's share"); names == alone {
+			t.Errorf("alone %v: the refusal is %v", alone, err)
+		}
+		if alone {
+			continue
+		}
+		if err := startOf(t, s, other, n); err != nil {
+			t.Errorf("a start of the other tenant: %v", err)
+		}
+		for _, u := range s.Use() {
+			if (u.Tenant == greedy) != (u.Bytes >= u.Share) || (u.Tenant == greedy) != (u.Refused == 1) {
+				t.Errorf("use of tenant %s is %+v", u.Tenant, u)
+			}
+		}
+	}
+}
+
+// A start that is refused leaves no idempotency key, and keys that are released leave nothing.
+func TestRefusedKeysNeedNoMemory(t *testing.T) {
+	s := memory.New()
+	key := func(n int, scope store.IdempotencyScope) store.IdempotencyRecord {
+		return store.IdempotencyRecord{
+			IdempotencyKey: store.IdempotencyKey{Scope: scope, Key: fmt.Sprint("key-", n)}, ID: fmt.Sprint("id-", n), At: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC),
+		}
+	}
+	for n := range 50_000 {
+		r := key(n, store.ScopeSignal)
+		if _, err := s.ClaimIdempotencyKey(t.Context(), sizedTenant, r); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.ReleaseIdempotencyKey(t.Context(), sizedTenant, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kept := s.Kept(); kept > 2_000_000 {
+		t.Errorf("%d bytes are kept for keys that were released", kept)
+	}
+	s.SetPressure(memory.RefuseRuns)
+	if _, err := s.ClaimIdempotencyKey(t.Context(), sizedTenant, key(1, store.ScopeStart)); !errors.Is(err, store.ErrFull) {
+		t.Errorf("ClaimIdempotencyKey of a start = %v, want ErrFull", err)
+	}
+	if _, err := s.ClaimIdempotencyKey(t.Context(), sizedTenant, key(1, store.ScopeSignal)); err != nil {
+		t.Errorf("ClaimIdempotencyKey of a signal = %v", err)
+	}
+}
