@@ -17,15 +17,20 @@ import (
 // canWait has the facts that a store without room refuses, and cannotWait others.
 func canWait() []verification.Fact {
 	return []verification.Fact{
-		verification.JourneyOpened{Node: "consent"}, verification.CustomerSubmitted{Node: "consent"},
-		verification.DocumentUploaded{Node: "consent", Document: "d", Field: "front"}, verification.NoteAdded{Notes: "checked"}, verification.Assigned{},
+		verification.JourneyOpened{Node: "consent"},
+		verification.CustomerSubmitted{Node: "consent"},
+		verification.DocumentUploaded{Node: "consent", Document: "d", Field: "front"},
+		verification.NoteAdded{Notes: "checked"},
+		verification.Assigned{},
 	}
 }
 
 func cannotWait() []verification.Fact {
 	return []verification.Fact{
-		verification.ResultRecorded{Node: "pan", Passed: true}, verification.VerdictRecorded{Decision: verification.DecisionApprove},
-		verification.Expired{}, verification.Cancelled{},
+		verification.ResultRecorded{Node: "pan", Passed: true},
+		verification.VerdictRecorded{Decision: verification.DecisionApprove},
+		verification.Expired{},
+		verification.Cancelled{},
 	}
 }
 
