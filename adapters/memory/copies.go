@@ -221,7 +221,7 @@ func (s *Store) ReplaceRun(ctx context.Context, state RunState) error {
 	}
 	d.changes(r)
 	r.history = state.History
-	defer s.count(r)
+	defer s.count(d, r)
 	state.Summary.ID = r.ref.Run
 	d.index.put(r, state.Summary)
 	d.index.putKeys(r, state.Keys)
@@ -246,7 +246,7 @@ func (s *Store) ExtendRun(ctx context.Context, ref verification.RunRef, from int
 	}
 	d.changes(r)
 	r.history = r.history.join(part)
-	s.count(r)
+	s.count(d, r)
 	return nil
 }
 

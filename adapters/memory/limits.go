@@ -90,7 +90,7 @@ func (s *Store) share(c *count, limit int64, part float64) int64 {
 }
 
 // refuse returns why a tenant may not add what it wants; nil if it may.
-func (s *Store) refuse(t verification.TenantID, w wanted) error {
+func (s *Store) refuse(c *count, w wanted) error {
 	l, full := s.limits.Load(), RefuseRuns
 	var limit int64
 	if l != nil {
@@ -103,7 +103,6 @@ func (s *Store) refuse(t verification.TenantID, w wanted) error {
 			limit = l.Answers
 		}
 	}
-	c := s.kept.of(t)
 	switch {
 	case Pressure(s.pressure.Load()) >= full, limit > 0 && s.Kept() >= limit:
 		s.refused.Add(1)
@@ -121,7 +120,7 @@ func (s *Store) refuseKey(t verification.TenantID, r store.IdempotencyRecord) er
 	if r.Scope != store.ScopeStart {
 		return nil
 	}
-	return s.refuse(t, newRuns)
+	return s.refuse(s.kept.of(t), newRuns)
 }
 
 func noRoom(message string) error {

@@ -19,6 +19,7 @@ type tenantData struct {
 	runs     map[verification.RunID]*record
 	index    index
 	measures measures
+	kept     *count
 
 	// A dump that is open: its number, and the runs that changed before it read them; nil
 	// for none.
@@ -97,12 +98,12 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	}
 	switch {
 	case !known:
-		if err := s.refuse(t, newRuns); err != nil {
+		if err := s.refuse(d.kept, newRuns); err != nil {
 			return err
 		}
 		r = &record{ref: verification.RunRef{Tenant: t, Run: id}, dump: d.dump}
 	case c.CanWait():
-		if err := s.refuse(t, answers); err != nil {
+		if err := s.refuse(d.kept, answers); err != nil {
 			return err
 		}
 	}
@@ -111,8 +112,8 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 		return err
 	}
 	d.runs[id] = r
-	defer s.count(r)
-	s.kept.add(t, d.measures.add(c.Summary.Workflow, c.Measures))
+	defer s.count(d, r)
+	s.kept.addTo(d.kept, d.measures.add(c.Summary.Workflow, c.Measures))
 	if c.Work == nil && known {
 		return nil
 	}
@@ -225,7 +226,7 @@ func (s *Store) tenant(ctx context.Context, t verification.TenantID, add bool) (
 	}
 	err = s.runs.change(ctx, func(rows map[verification.TenantID]*tenantData) error {
 		if d = rows[t]; d == nil {
-			d = &tenantData{runs: map[verification.RunID]*record{}, index: newIndex()}
+			d = &tenantData{runs: map[verification.RunID]*record{}, index: newIndex(), kept: s.kept.of(t)}
 			rows[t] = d
 		}
 		return nil

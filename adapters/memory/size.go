@@ -35,9 +35,14 @@ type counts struct {
 type count struct{ bytes, refused atomic.Int64 }
 
 // add adds bytes to what a tenant needs.
-func (c *counts) add(t verification.TenantID, bytes int) {
-	c.all.Add(int64(bytes))
-	c.of(t).bytes.Add(int64(bytes))
+func (c *counts) add(t verification.TenantID, bytes int) { c.addTo(c.of(t), bytes) }
+
+// addTo is add for a tenant whose count is at hand.
+func (c *counts) addTo(t *count, bytes int) {
+	if bytes != 0 {
+		c.all.Add(int64(bytes))
+		t.bytes.Add(int64(bytes))
+	}
 }
 
 func (c *counts) of(t verification.TenantID) *count {
@@ -49,10 +54,10 @@ func (c *counts) of(t verification.TenantID) *count {
 }
 
 // count counts what a run needs now.
-func (s *Store) count(r *record) {
+func (s *Store) count(d *tenantData, r *record) {
 	before := r.counted
 	r.counted = sizeOfRun + r.history.size + len(r.keys)*sizeOfKey + len(r.screened)*sizeOfScreened + sizeOfSummary(r.summary)
-	s.kept.add(r.ref.Tenant, r.counted-before)
+	s.kept.addTo(d.kept, r.counted-before)
 }
 
 // sizeOfSummary returns about how many bytes a summary refers to. It has other texts than the
@@ -60,7 +65,7 @@ func (s *Store) count(r *record) {
 func sizeOfSummary(s verification.Summary) int {
 	n := len(s.ReferenceID) + len(s.Signal)
 	if s.Review != nil {
-		n += int(unsafe.Sizeof(*s.Review)) + behind(reflect.ValueOf(*s.Review))
+		n += int(unsafe.Sizeof(*s.Review)) + behind(reflect.ValueOf(s.Review).Elem())
 	}
 	return n
 }
