@@ -1,5 +1,4 @@
-// The settings of a session. A database, a role or a server may have others, for an
-// application of its own.
+// The settings of a session, which a database, a role or a server may have otherwise.
 
 package pgschema
 
