@@ -73,7 +73,7 @@ func openSource(ctx context.Context, name string) (*copySide, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, release, err := journal.Read(ctx, folder.Journal())
+	m, release, err := journal.Read(ctx, folder.Journal(), folder.Used())
 	if err != nil {
 		return nil, endHost(err)
 	}

@@ -23,10 +23,7 @@ type storeCheck struct {
 
 // Run prints what the journal has, and all of its damage.
 func (c storeCheck) Run(ctx context.Context, s *session) error {
-	if err := operator.Examine(c.Dir); err != nil {
-		return err
-	}
-	r, err := journal.Check(ctx, c.Dir.Journal())
+	r, err := operator.Check(ctx, c.Dir)
 	if err != nil {
 		return err
 	}
@@ -35,8 +32,12 @@ func (c storeCheck) Run(ctx context.Context, s *session) error {
 	} else {
 		err = s.printReport(r)
 	}
-	if err != nil || len(r.Damage) == 0 {
+	switch {
+	case err != nil || len(r.Damage) == 0 && !r.Foreign:
 		return err
+	case len(r.Damage) == 0:
+		s.note("the end of the journal is not what a write leaves that was not completed: find out why the disk has changed; the next start moves it to a file in " + c.Dir.Journal())
+		return errProblems
 	}
 	advice := "restore a backup; without one, see what verifyctl store repair " + string(c.Dir) + " would remove"
 	if r.Kept == nil {
@@ -44,6 +45,14 @@ func (c storeCheck) Run(ctx context.Context, s *session) error {
 	}
 	s.note("no host opens this folder: find out why the disk has changed, and " + advice)
 	return errProblems
+}
+
+// markedBy says what was on disk at the last mark of a damaged journal.
+func markedBy(r journal.Report) string {
+	if r.Marked == nil || len(r.Damage) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("runs: %d; records: %d; all of them were on disk", r.Marked.Runs, r.Marked.Records)
 }
 
 // keptBy says what is before the first damage.
@@ -74,8 +83,9 @@ func (s *session) printReport(r journal.Report) error {
 		{"bytes", fmt.Sprint(r.Bytes)},
 		{"runs", fmt.Sprint(r.Runs)},
 		{"records", strings.Join(records, ", ")},
-		{"torn", number(r.TornBytes, " bytes at the end were not written completely; the next start removes them, and nobody was told that they were saved")},
+		{"torn", number(r.TornBytes, " bytes at the end cannot be read: they are newer than the last mark, and the next start moves them to a file beside the journal")},
 		{"dependent", number(int64(r.Dependent), " records change something that is lost")},
+		{"marked", markedBy(r)},
 		{"kept", keptBy(r.Kept)},
 	}...)
 	if err != nil || len(r.Damage) == 0 {

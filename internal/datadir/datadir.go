@@ -76,6 +76,24 @@ func (f Folder) CheckOwner() error {
 	return nil
 }
 
+// Used reports whether the folder has something that a host saves there after it has opened its
+// journal: keys, applied files or documents. Then the journal must have something, too.
+func (f Folder) Used() bool {
+	for _, file := range []string{f.SigningKeys(), f.SearchKey(), f.AppliedFiles()} {
+		if _, err := os.Stat(file); err == nil {
+			return true
+		}
+	}
+	found := errors.New("found")
+	err := filepath.WalkDir(f.Documents(), func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			err = found
+		}
+		return err
+	})
+	return errors.Is(err, found)
+}
+
 // Journal returns the folder of the journal, whose lock guards the whole data folder.
 func (f Folder) Journal() string { return f.path("journal") }
 

@@ -37,7 +37,7 @@ func Backup(ctx context.Context, folder datadir.Folder, o Options, to io.Writer)
 	var release func() error
 	host, err := reach(ctx, folder, o, func() (err error) {
 		if err = folder.CheckOwner(); err == nil {
-			files, release, err = journal.Stored(ctx, folder.Journal())
+			files, release, err = journal.Stored(ctx, folder.Journal(), folder.Used())
 		}
 		return err
 	})

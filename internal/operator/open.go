@@ -76,6 +76,8 @@ func reach(ctx context.Context, folder datadir.Folder, o Options, take func() er
 func Examine(folder datadir.Folder) error {
 	info, err := os.Stat(folder.Journal())
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && folder.Used(): // its journal is lost, as the journal says
+		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s is no data folder: it has no folder journal, which verifyd serve --data-dir makes", folder)
 	case errors.Is(err, fs.ErrPermission):
@@ -116,11 +118,20 @@ func Take(ctx context.Context, folder datadir.Folder, o journal.Options) (*Held,
 	if err := folder.CheckOwner(); err != nil {
 		return nil, err
 	}
+	o.Used = folder.Used()
 	j, err := journal.Open(ctx, folder.Journal(), o)
 	if err != nil {
 		return nil, err
 	}
 	return Hold(folder, j, Host{}), nil
+}
+
+// Check examines the journal of a folder, see journal.Check.
+func Check(ctx context.Context, folder datadir.Folder) (journal.Report, error) {
+	if err := Examine(folder); err != nil {
+		return journal.Report{}, err
+	}
+	return journal.Check(ctx, folder.Journal(), folder.Used())
 }
 
 // Repair repairs the journal of a folder, see journal.Repair. It returns an error if the folder is of
@@ -133,5 +144,5 @@ func Repair(ctx context.Context, folder datadir.Folder, now time.Time, accept bo
 	if err != nil {
 		return journal.Repaired{}, err
 	}
-	return journal.Repair(ctx, folder.Journal(), now, accept)
+	return journal.Repair(ctx, folder.Journal(), folder.Used(), now, accept)
 }

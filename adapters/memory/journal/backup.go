@@ -3,6 +3,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ type Part struct {
 	Name string
 	Size int64 // up to which the file is read
 	*os.File
+
+	instead []byte // of what the file has
 }
 
 // Files opens the files of the journal as they are at one moment: they have every change that
@@ -35,16 +38,37 @@ func (s *Store) Files(ctx context.Context) ([]Part, error) {
 	s.writer.mu.Lock()
 	end := s.writer.end
 	s.writer.mu.Unlock()
-	return openFiles(s.root, end)
+	files, err := openFiles(s.root, end)
+	if err != nil {
+		return nil, err
+	}
+	mark, err := encodeMark(marked{End: end, Runs: s.memory.Runs(), Closed: true})
+	if err == nil {
+		err = addMark(s.root, &files, mark)
+	}
+	if err != nil {
+		return nil, errors.Join(err, CloseFiles(files))
+	}
+	return files, nil
 }
 
-// position is a position in a journal.
-type position struct {
-	segment int
-	size    int64 // of the segment up to there
+// addMark adds the file of the marks, with another mark instead of its own unless that is nil.
+func addMark(root *os.Root, files *[]Part, instead []byte) error {
+	f, err := root.Open(endFile)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	p := Part{Name: endFile, Size: info.Size(), File: f, instead: instead}
+	if instead != nil {
+		p.Size = int64(len(instead))
+	}
+	*files = append(*files, p)
+	return nil
 }
-
-func (s *segments) end() position { return position{s.number, s.size} }
 
 // openFiles opens the files up to a position.
 func openFiles(root *os.Root, end position) (files []Part, err error) {
@@ -57,7 +81,7 @@ func openFiles(root *os.Root, end position) (files []Part, err error) {
 	if replaced > 0 {
 		names = append(names, snapshotName(replaced))
 	}
-	for n := replaced + 1; n <= end.segment; n++ {
+	for n := replaced + 1; n <= end.Segment; n++ {
 		names = append(names, segmentName(n))
 	}
 	for _, name := range names {
@@ -72,8 +96,8 @@ func openFiles(root *os.Root, end position) (files []Part, err error) {
 		}
 		files[len(files)-1].Size = info.Size()
 	}
-	if end.segment > replaced {
-		files[len(files)-1].Size = end.size // more may be being written
+	if end.Segment > replaced {
+		files[len(files)-1].Size = end.Bytes // more may be being written
 	}
 	return files, nil
 }
@@ -81,10 +105,13 @@ func openFiles(root *os.Root, end position) (files []Part, err error) {
 // Stored opens the files of a journal that no process has, without a record at the end that was not
 // written completely. It writes nothing, so that it works on a full disk and on a read-only one.
 // Until release, which also closes the files, the folder is locked. Stored returns ErrConflict if
-// another process has the folder, and an error if the journal has damage or a part of a copy.
-func Stored(ctx context.Context, dir string) (files []Part, release func() error, err error) {
-	unlock, err := examine(ctx, dir, func(root *os.Root, c *check) (err error) {
-		files, err = storedFiles(root, c.TornBytes)
+// another process has the folder, and an error if the journal has damage or a part of a copy. used is
+// Options.Used.
+func Stored(ctx context.Context, dir string, used bool) (files []Part, release func() error, err error) {
+	unlock, err := examine(ctx, dir, used, func(root *os.Root, c *check) (err error) {
+		if files, err = storedFiles(root, c.TornBytes); err == nil && c.trail.mark != nil {
+			err = addMark(root, &files, nil)
+		}
 		return err
 	})
 	if err != nil {
@@ -94,8 +121,8 @@ func Stored(ctx context.Context, dir string) (files []Part, release func() error
 }
 
 // Read reads a journal as Stored does, into memory.
-func Read(ctx context.Context, dir string) (m *memory.Store, release func() error, err error) {
-	release, err = examine(ctx, dir, func(_ *os.Root, c *check) error {
+func Read(ctx context.Context, dir string, used bool) (m *memory.Store, release func() error, err error) {
+	release, err = examine(ctx, dir, used, func(_ *os.Root, c *check) error {
 		m = c.memory
 		return nil
 	})
@@ -103,7 +130,7 @@ func Read(ctx context.Context, dir string) (m *memory.Store, release func() erro
 }
 
 // examine locks the folder of a journal, reads all of it, and calls use.
-func examine(ctx context.Context, dir string, use func(*os.Root, *check) error) (unlock func() error, err error) {
+func examine(ctx context.Context, dir string, used bool, use func(*os.Root, *check) error) (unlock func() error, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -112,7 +139,7 @@ func examine(ctx context.Context, dir string, use func(*os.Root, *check) error) 
 	held, err := lockToRead(root)
 	if err == nil {
 		unlock = func() error { return errors.Join(held.Close(), root.Close()) }
-		c := newCheck(nil)
+		c := newCheck(used, nil)
 		if err = c.intact(ctx, folder{root}); err == nil {
 			err = use(root, c)
 		}
@@ -130,7 +157,7 @@ func (c *check) intact(ctx context.Context, d disk) error {
 	}
 	if len(c.Damage) > 0 {
 		first := c.Damage[0]
-		return fmt.Errorf("%s cannot be read at offset %d: %s; %s", first.File, first.Offset, first.Reason, advice)
+		return fmt.Errorf("%s cannot be read at offset %d: %s%s; %s", first.File, first.Offset, first.Reason, c.cost(), advice)
 	}
 	source, err := c.memory.UnfinishedCopy(ctx)
 	if err == nil && source != "" {
@@ -147,12 +174,12 @@ func storedFiles(root *os.Root, torn int64) ([]Part, error) {
 	}
 	var end position
 	if _, numbers := current(names); len(numbers) > 0 {
-		end.segment = numbers[len(numbers)-1]
-		info, err := root.Stat(segmentName(end.segment))
+		end.Segment = numbers[len(numbers)-1]
+		info, err := root.Stat(segmentName(end.Segment))
 		if err != nil {
 			return nil, err
 		}
-		end.size = info.Size() - torn
+		end.Bytes = info.Size() - torn
 	}
 	return openFiles(root, end)
 }
@@ -166,4 +193,9 @@ func CloseFiles(files []Part) (err error) {
 }
 
 // Content returns a reader of the file up to its size. It fails if the file is shorter.
-func (f Part) Content() io.Reader { return io.NewSectionReader(f.File, 0, f.Size) }
+func (f Part) Content() io.Reader {
+	if f.instead != nil {
+		return bytes.NewReader(f.instead)
+	}
+	return io.NewSectionReader(f.File, 0, f.Size)
+}

@@ -69,7 +69,7 @@ func content(t *testing.T, dir string) map[string]string {
 
 func check(t *testing.T, dir string) journal.Report {
 	t.Helper()
-	r, err := journal.Check(t.Context(), dir)
+	r, err := journal.Check(t.Context(), dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +86,11 @@ func TestCheckFindsWhatOpenRefuses(t *testing.T) {
 				return d, offsets
 			}
 			name := journal.SegmentName(n)
-			d.files[name] = &fakeFile{disk: d, name: name, data: raw, durable: bytes.Clone(raw)}
-			d.synced[name] = d.files[name]
+			d.put(name, raw)
 			offsets[n] = raw
+			if n == 1 {
+				d.put(journal.EndFile, journal.NoMark(raw))
+			}
 		}
 	}
 	_, raw := load()
@@ -201,7 +203,7 @@ func TestCheckOfAJournalThatIsWritten(t *testing.T) {
 
 func TestRepairKeepsWhatIsBeforeTheDamage(t *testing.T) {
 	dir := segmentsWith(t, 20)
-	if _, err := journal.Repair(t.Context(), dir, start(), true); !errors.Is(err, verification.ErrConflict) {
+	if _, err := journal.Repair(t.Context(), dir, false, start(), true); !errors.Is(err, verification.ErrConflict) {
 		t.Errorf("Repair of a sound journal = %v, want ErrConflict", err)
 	}
 	raw, err := os.ReadFile(filepath.Join(dir, journal.SegmentName(2)))
@@ -212,7 +214,7 @@ func TestRepairKeepsWhatIsBeforeTheDamage(t *testing.T) {
 	kept := len(journal.Frames([]byte(content(t, dir)[journal.SegmentName(1)]))) - 1 + 1 // without the first of each
 	damage(t, dir, 2, frames[2].Offset+200)
 	before := content(t, dir)
-	proposed, err := journal.Repair(t.Context(), dir, start(), false)
+	proposed, err := journal.Repair(t.Context(), dir, false, start(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +224,7 @@ func TestRepairKeepsWhatIsBeforeTheDamage(t *testing.T) {
 	if _, err := journal.Open(t.Context(), dir, journal.Options{}); err == nil {
 		t.Fatal("Open = nil, want that it refuses the damage")
 	}
-	done, err := journal.Repair(t.Context(), dir, start(), true)
+	done, err := journal.Repair(t.Context(), dir, false, start(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +255,7 @@ func TestRepairKeepsWhatIsBeforeTheDamage(t *testing.T) {
 	if err := startRun(t.Context(), s, kept); err != nil {
 		t.Error(err)
 	}
-	if _, err := journal.Repair(t.Context(), dir, start(), true); !errors.Is(err, verification.ErrConflict) {
+	if _, err := journal.Repair(t.Context(), dir, false, start(), true); !errors.Is(err, verification.ErrConflict) {
 		t.Errorf("Repair of a journal that is open = %v, want ErrConflict", err)
 	}
 }
@@ -282,7 +284,7 @@ func TestRepairNamesAllThatIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	damage(t, dir, 1, journal.Frames(raw)[3].Offset+200)
-	r, err := journal.Repair(ctx, dir, start(), false)
+	r, err := journal.Repair(ctx, dir, false, start(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +308,7 @@ func TestRepairGoesOnAfterACrash(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, journal.SegmentName(last))); err != nil {
 		t.Fatal(err)
 	}
-	r, err := journal.Repair(t.Context(), dir, time.Time{}, true)
+	r, err := journal.Repair(t.Context(), dir, false, time.Time{}, true)
 	if err != nil || r.Folder != "lost-2" {
 		t.Fatalf("Repair = %+v, %v, want the folder lost-2", r, err)
 	}
@@ -353,7 +355,7 @@ func TestCheckReadsTheSnapshot(t *testing.T) {
 			t.Errorf("byte %d of a snapshot: Open = %v, want %+v", offset, err, report.Damage[0])
 		}
 	}
-	if _, err := journal.Repair(t.Context(), dir, start(), true); !errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), "restore the folder from a backup") {
+	if _, err := journal.Repair(t.Context(), dir, false, start(), true); !errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), "restore the folder from a backup") {
 		t.Errorf("Repair of a damaged snapshot = %v, want ErrConflict", err)
 	}
 }

@@ -22,6 +22,8 @@ type disk interface { //nolint:interfacebloat // one method for each operation t
 	// Prepare creates a file, or takes an empty one that is there, and gives it room for a size. If
 	// the disk has no room, it returns the file and an error.
 	Prepare(name string, size int64) (file, error)
+	// Overwrite opens a file, or makes it.
+	Overwrite(name string) (blocks, error)
 	// Cut shortens a file and syncs it.
 	Cut(name string, size int64) error
 	// Rename renames a file, and Remove removes one. SyncFolder makes that permanent.
@@ -33,6 +35,13 @@ type disk interface { //nolint:interfacebloat // one method for each operation t
 // file is a file that is written.
 type file interface {
 	io.WriteCloser
+	Sync() error
+}
+
+// blocks is a file whose blocks are overwritten.
+type blocks interface {
+	io.WriterAt
+	io.Closer
 	Sync() error
 }
 
@@ -93,6 +102,10 @@ func (d folder) Open(name string) (io.ReadCloser, error) { return d.root.Open(na
 
 func (d folder) Create(name string) (file, error) {
 	return d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+}
+
+func (d folder) Overwrite(name string) (blocks, error) {
+	return d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE, fileMode)
 }
 
 func (d folder) Cut(name string, size int64) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -37,6 +38,12 @@ func newFakeDisk() *fakeDisk {
 	return &fakeDisk{files: map[string]*fakeFile{}, synced: map[string]*fakeFile{}, failAt: -1}
 }
 
+// put makes a file that survives.
+func (d *fakeDisk) put(name string, content []byte) {
+	d.files[name] = &fakeFile{disk: d, name: name, data: bytes.Clone(content), durable: bytes.Clone(content)}
+	d.synced[name] = d.files[name]
+}
+
 var errNoSpace = errors.New("no space left on device")
 
 // op begins an operation. The caller holds mu.
@@ -57,6 +64,9 @@ func (d *fakeDisk) List() ([]string, error) {
 func (d *fakeDisk) Open(name string) (io.ReadCloser, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.files[name] == nil {
+		return nil, fs.ErrNotExist
+	}
 	return io.NopCloser(bytes.NewReader(slices.Clone(d.files[name].data))), d.op("open %s", name)
 }
 
@@ -95,6 +105,20 @@ func (d *fakeDisk) Prepare(name string, _ int64) (journal.File, error) {
 	}
 	f := &fakeFile{disk: d, name: name}
 	d.files[name] = f
+	return f, nil
+}
+
+func (d *fakeDisk) Overwrite(name string) (journal.Blocks, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.op("overwrite %s", name); err != nil {
+		return nil, err
+	}
+	f := d.files[name]
+	if f == nil {
+		f = &fakeFile{disk: d, name: name}
+		d.files[name] = f
+	}
 	return f, nil
 }
 
@@ -145,6 +169,22 @@ func (f *fakeFile) Write(b []byte) (int, error) {
 	}
 	f.data = append(f.data, b...)
 	return len(b), nil
+}
+
+func (f *fakeFile) WriteAt(b []byte, at int64) (int, error) {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	n, err := len(b), f.disk.op("write %s", f.name)
+	if err != nil && !f.disk.short {
+		return 0, err
+	} else if err != nil {
+		n /= 2
+	}
+	if room := int(at) + n - len(f.data); room > 0 {
+		f.data = append(f.data, make([]byte, room)...)
+	}
+	copy(f.data[at:], b[:n])
+	return n, err
 }
 
 func (f *fakeFile) Sync() error {

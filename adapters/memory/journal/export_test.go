@@ -9,8 +9,9 @@ import (
 )
 
 type (
-	Disk = disk
-	File = file
+	Disk   = disk
+	File   = file
+	Blocks = blocks
 )
 
 // OpenDisk opens the journal on a disk.
@@ -36,11 +37,12 @@ func SnapshotName(segment int) string { return snapshotName(segment) }
 
 // Frame is a frame of a segment.
 type Frame struct {
-	Kind    string
-	Offset  int
-	Size    int
-	Group   int // the offset of the first frame of its group
-	Payload string
+	Kind     string
+	Offset   int
+	Size     int
+	Group    int // the offset of the first frame of its group
+	Payload  string
+	Previous uint32
 }
 
 // Frames returns the frames at the start of a segment.
@@ -50,19 +52,39 @@ func Frames(raw []byte) (all []Frame) {
 		if err != nil {
 			return all
 		}
-		all = append(all, Frame{f.kind.String(), at, f.size(), at - f.group, string(f.payload)})
+		all = append(all, Frame{f.kind.String(), at, f.size(), at - f.group, string(f.payload), f.previous})
 		at += f.size()
 	}
 }
 
 // AppendFrame appends a frame with the payload of a Frame.
-func AppendFrame(group []byte, k, version byte, payload string) []byte {
-	return appendFrame(group, kind(k), version, []byte(strings.TrimSuffix(payload, "\n")))
+func AppendFrame(group []byte, k, version byte, previous uint32, payload string) []byte {
+	return appendVersion(group, kind(k), version, previous, []byte(strings.TrimSuffix(payload, "\n")))
+}
+
+// EndFile is the name of the file of the marks.
+const EndFile = endFile
+
+// NoMark returns the marks of a journal, of which there is a file, when it had no segment yet: then
+// nothing is known about its end.
+func NoMark(segment []byte) []byte {
+	f, err := readFrame(segment)
+	end := position{Journal: f.previous, Sum: f.previous}
+	if r, failed := decode(f); err == nil && failed == nil {
+		switch head := r.(type) {
+		case begun:
+			end.Journal, end.Sum = head.After.Journal, head.After.Journal
+		case snapshotBegun:
+			end.Journal, end.Sum = head.After.Journal, head.After.Journal
+		}
+	}
+	block, _ := encodeMark(marked{End: end})
+	return block
 }
 
 // Kinds returns the kinds of records.
 func Kinds() (all []string) {
-	for k := kindBegun; k <= kindRest; k++ {
+	for k := kindBegun; k <= kindMark; k++ {
 		all = append(all, k.String())
 	}
 	return all
@@ -70,7 +92,7 @@ func Kinds() (all []string) {
 
 // CheckDisk examines the journal on a disk.
 func CheckDisk(ctx context.Context, d Disk) (Report, error) {
-	c := newCheck(nil)
+	c := newCheck(false, nil)
 	err := c.all(ctx, d)
 	return c.Report, err
 }

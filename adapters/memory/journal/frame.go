@@ -20,34 +20,64 @@ import (
 //	group    4 bytes  from the start of the group to the frame
 //	kind     1 byte
 //	version  1 byte   of the kind
+//	previous 4 bytes  the running checksum of the records before it, since version 2
 //
 // A group is written at once, after the group before it has been synced. So a frame says up
 // to where the segment was on disk before: everything before its group.
-const headerSize = 14
+const headerSize = 18
+
+// firstHeaderSize is the size of a header of version 1.
+const firstHeaderSize = 14
 
 // maxPayload bounds the JSON of a record.
 const maxPayload = 1 << 26
 
 // frame is one frame of a segment.
 type frame struct {
-	group   int // from the start of the group to the frame, in bytes
-	kind    kind
-	version byte
-	payload []byte // with its line feed
+	group    int // from the start of the group to the frame, in bytes
+	kind     kind
+	version  byte
+	previous uint32
+	payload  []byte // with its line feed
+	checksum uint32
 }
 
-func (f frame) size() int { return headerSize + len(f.payload) }
+func (f frame) size() int { return headerOf(f.version) + len(f.payload) }
 
-// appendFrame appends the frame of a record to a group.
-func appendFrame(group []byte, k kind, version byte, payload []byte) []byte {
+// headerOf returns the size of the header of a version.
+func headerOf(version byte) int {
+	if version == 1 {
+		return firstHeaderSize
+	}
+	return headerSize
+}
+
+// appendFrame appends the frame of a record to a group. previous is the running checksum of the
+// records before it.
+func appendFrame(group []byte, k kind, previous uint32, payload []byte) []byte {
+	return appendVersion(group, k, currentVersion, previous, payload)
+}
+
+func appendVersion(group []byte, k kind, version byte, previous uint32, payload []byte) []byte {
 	start := len(group)
 	group = binary.LittleEndian.AppendUint32(group, uint32(len(payload)+1))
 	group = append(group, 0, 0, 0, 0)
 	group = binary.LittleEndian.AppendUint32(group, uint32(start))
 	group = append(group, byte(k), version)
+	if version > 1 {
+		group = binary.LittleEndian.AppendUint32(group, previous)
+	}
 	group = append(append(group, payload...), '\n')
 	binary.LittleEndian.PutUint32(group[start+4:], checksum(group[start:]))
 	return group
+}
+
+// follow returns the running checksum of records and of the one after them, whose frame has a
+// checksum.
+func follow(running, checksum uint32) uint32 {
+	var next [4]byte
+	binary.LittleEndian.PutUint32(next[:], checksum)
+	return crc32.Update(running, crc32.MakeTable(crc32.Castagnoli), next[:])
 }
 
 // checksum returns the checksum of a frame.
@@ -66,21 +96,31 @@ var (
 // readFrame reads the frame at the start of raw. If it cannot be read, the payload is what
 // there is of it.
 func readFrame(raw []byte) (frame, error) {
-	if len(raw) < headerSize {
+	if len(raw) < firstHeaderSize {
 		return frame{}, errShort
 	}
 	length := binary.LittleEndian.Uint32(raw)
-	f := frame{kind: kind(raw[12]), version: raw[13], group: int(binary.LittleEndian.Uint32(raw[8:]))}
+	f := frame{
+		kind: kind(raw[12]), version: raw[13], group: int(binary.LittleEndian.Uint32(raw[8:])),
+		checksum: binary.LittleEndian.Uint32(raw[4:]),
+	}
+	head := headerOf(f.version)
+	switch {
+	case len(raw) < head:
+		return f, errShort
+	case head == headerSize:
+		f.previous = binary.LittleEndian.Uint32(raw[firstHeaderSize:])
+	}
 	switch {
 	case length < 3 || length > maxPayload || f.group > math.MaxInt32:
 		return f, errNoFrame
-	case len(raw) < headerSize+int(length):
-		f.payload = raw[headerSize:]
+	case len(raw) < head+int(length):
+		f.payload = raw[head:]
 		return f, errShort
 	}
-	raw = raw[:headerSize+int(length)]
-	f.payload = raw[headerSize:]
-	if f.payload[0] != '{' || !bytes.HasSuffix(f.payload, []byte("}\n")) || checksum(raw) != binary.LittleEndian.Uint32(raw[4:]) {
+	raw = raw[:head+int(length)]
+	f.payload = raw[head:]
+	if f.payload[0] != '{' || !bytes.HasSuffix(f.payload, []byte("}\n")) || checksum(raw) != f.checksum {
 		return f, errChecksum
 	}
 	return f, nil
@@ -95,7 +135,7 @@ func readFrameFrom(r *bufio.Reader) (frame, error) {
 	size := len(head)
 	if err == nil {
 		if length := binary.LittleEndian.Uint32(head); length <= maxPayload { // as readFrame checks
-			size += int(length)
+			size = headerOf(head[13]) + int(length)
 		}
 	} else if !errors.Is(err, io.EOF) {
 		return frame{}, err
@@ -107,10 +147,6 @@ func readFrameFrom(r *bufio.Reader) (frame, error) {
 	}
 	return readFrame(raw[:n])
 }
-
-// isTorn reports whether a frame that cannot be read may be one that was not written completely,
-// and not damage: no caller was told that it was saved. last says that no segment follows.
-func isTorn(segment []byte, offset int, last bool) bool { return last && !syncedAfter(segment, offset) }
 
 // syncedAfter reports whether a frame after the offset was written when everything up to the
 // offset and beyond had been synced. Then no crash can have damaged what is there.

@@ -31,6 +31,8 @@ func TestGoldenJournalsAreReadForEver(t *testing.T) {
 	}{
 		"v1":          {calls: callsOfV1},
 		"v1-snapshot": {calls: callsOfV1},
+		"v2":          {calls: callsOfV1},
+		"v2-snapshot": {calls: callsOfV1},
 		"v1-copy":     {calls: callsOfV1, write: copyOfV1},
 		"v1-parts-snapshot": {calls: callsOfV1, write: func(ctx context.Context, s *journal.Store) error {
 			s.CutParts(100)

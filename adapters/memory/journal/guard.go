@@ -187,9 +187,9 @@ func (w *writer) look() error {
 	w.mu.Lock()
 	var err error
 	if w.writing == nil && w.err == nil && !w.closing {
-		err = g.newest(w.out.number, w.out.file, w.out.size)
+		err = g.newest(w.out.end.Segment, w.out.file, w.out.end.Bytes)
 	}
-	newest := w.end.segment
+	newest := w.end.Segment
 	w.mu.Unlock()
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -24,11 +24,11 @@
 package journal
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -63,6 +63,9 @@ type Options struct {
 	// Room is called before a run is added, and returns why it is refused; nil refuses none. It may be
 	// called by several goroutines at once, and must not call the store.
 	Room func() error
+	// Used says that there is other data of the journal beside its folder: then it is an error if
+	// the folder is empty or missing.
+	Used bool
 	// Copying opens also the result of an unfinished copy, see store.CopyStore. Otherwise it is
 	// an error.
 	Copying bool
@@ -95,8 +98,10 @@ type Recovery struct {
 	Runs int
 	// Records is the number of changes that were made again, since the last snapshot.
 	Records int
-	// CutBytes is the length of an incomplete record that was removed from the end.
+	// CutBytes is the length of the end that could not be read, and Kept the file in the folder to
+	// which it was moved. It is newer than the last mark.
 	CutBytes int64
+	Kept     string
 }
 
 // Recovery returns what Open found.
@@ -105,11 +110,14 @@ func (s *Store) Recovery() Recovery { return s.found }
 var _ store.Store = (*Store)(nil)
 
 // Open opens the journal in a folder, which it creates if it is missing, and makes all changes
-// again. A record at the end of the journal that was not written completely was never
-// acknowledged: Open removes it and logs that. Any other damage is an error, which names the
-// file, the offset, and the kind and the run of the record. Open returns ErrHeld if
-// another process has the folder.
+// again. An end of the journal that cannot be read and is newer than the last mark, such as a record
+// that was not written completely, is moved to a file of its own, and Open logs that. Any other
+// damage is an error, which names the file, the offset, and the kind and the run of the record. Open
+// returns ErrHeld if another process has the folder.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
+	if _, err := os.Stat(dir); o.Used && errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open the journal in %s: %w; %s", dir, errEmptied, advice)
+	}
 	if err := create(dir); err != nil {
 		return nil, fmt.Errorf("create the folder of the journal: %w", err)
 	}
@@ -184,16 +192,20 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	if o.Room == nil {
 		o.Room = func() error { return nil }
 	}
-	r := recovery{disk: d, memory: memory.New(), log: o.Log}
+	r := recovery{disk: d, memory: memory.New(), log: o.Log, used: o.Used}
 	if err := r.run(ctx); err != nil {
 		return nil, err
 	}
-	if source, err := r.memory.UnfinishedCopy(ctx); err != nil || source != "" && !o.Copying {
-		return nil, cmp.Or(err, errUnfinished(source))
+	out := segments{disk: d, marks: r.marks, runs: r.memory.Runs, limit: o.SegmentBytes, end: r.trail.end, spare: &spare{}, guard: o.guard}
+	source, err := r.memory.UnfinishedCopy(ctx)
+	if err == nil && source != "" && !o.Copying {
+		err = errUnfinished(source)
 	}
-	out := segments{disk: d, limit: o.SegmentBytes, spare: &spare{}, guard: o.guard}
-	if err := out.begin(r.next); err != nil {
-		return nil, err
+	if err == nil {
+		err = out.begin(r.next)
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.marks.close(nil))
 	}
 	s := &Store{memory: r.memory, writer: newWriter(out, o.Fail), log: o.Log, snapshots: make(chan struct{}, 1), room: o.Room, found: r.found, partBytes: defaultPartBytes}
 	s.closing, s.close = context.WithCancel(context.WithoutCancel(ctx))
@@ -201,6 +213,7 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	s.writer.checkTailLocked()
 	go s.writer.run()
 	go s.snapshotWhenDue()
+	go s.markWhenDue()
 	return s, nil
 }
 
@@ -213,7 +226,7 @@ func (s *Store) Close() error {
 	if s.watched != nil {
 		<-s.watched
 	}
-	err := s.writer.close()
+	err := errors.Join(s.writer.close(), s.writer.closeMarks(s.memory.Runs()))
 	for _, c := range s.opened {
 		err = errors.Join(err, c.Close())
 	}

@@ -39,12 +39,13 @@ const (
 	kindSnapshot    kind = 15 // the first record of each snapshot
 	kindComplete    kind = 16 // the last record of each snapshot
 	kindRest        kind = 17 // in copies and snapshots
+	kindMark        kind = 18 // in the file of the marks
 )
 
 // currentVersion is the version of the records that this build writes. A kind whose JSON
 // changes in another way than by a field whose zero value keeps the old meaning needs
-// another version, and decode reads both.
-const currentVersion = 1
+// another version, and decode reads both. Records of version 1 have no running checksum.
+const currentVersion = 2
 
 func (k kind) String() string {
 	switch k {
@@ -82,6 +83,8 @@ func (k kind) String() string {
 		return "copy"
 	case kindRest:
 		return "rest of a record"
+	case kindMark:
+		return "mark"
 	}
 	return fmt.Sprintf("unknown kind %d", byte(k))
 }
@@ -106,7 +109,7 @@ func encode(r record) ([]byte, error) {
 
 // decode decodes a record of any version that a build has ever written.
 func decode(f frame) (record, error) {
-	if f.version != currentVersion {
+	if f.version < 1 || f.version > currentVersion {
 		return nil, fmt.Errorf("it has version %d, which this build does not know", f.version)
 	}
 	switch f.kind {
@@ -144,6 +147,8 @@ func decode(f frame) (record, error) {
 		return decodeAs[copySet](f.payload)
 	case kindRest:
 		return decodeAs[restSaved](f.payload)
+	case kindMark:
+		return decodeAs[marked](f.payload)
 	}
 	return nil, errors.New("this build does not know its kind")
 }
@@ -158,15 +163,8 @@ func decodeAs[R record](payload []byte) (record, error) {
 
 // begun begins a segment.
 type begun struct {
-	Segment int `json:"segment"`
-}
-
-// checkBegun returns an error unless the record begins a segment.
-func checkBegun(first record, segment int) error {
-	if head, ok := first.(begun); !ok || head.Segment != segment {
-		return errors.New("it does not begin this segment")
-	}
-	return nil
+	Segment int      `json:"segment"`
+	After   position `json:"after"` // the end of the segment before it, since version 2
 }
 
 func (begun) apply(context.Context, *memory.Store) error {

@@ -4,6 +4,7 @@ package journal
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,9 +61,14 @@ type lost struct {
 // on what cannot be read, and keeps it in another folder. Without accept, it changes nothing
 // and returns what it would remove. Repair returns ErrHeld if another process has the
 // folder, and ErrConflict if there is no damage, or if the damage is in the snapshot. A process that dies
-// meanwhile loses nothing: repair the journal again.
-func Repair(ctx context.Context, dir string, now time.Time, accept bool) (r Repaired, err error) {
+// meanwhile loses nothing: repair the journal again. used is Options.Used.
+func Repair(ctx context.Context, dir string, used bool, now time.Time, accept bool) (r Repaired, err error) {
 	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) && used {
+		if err = create(dir); err == nil {
+			root, err = os.OpenRoot(dir)
+		}
+	}
 	if err != nil {
 		return r, err
 	}
@@ -73,7 +79,7 @@ func Repair(ctx context.Context, dir string, now time.Time, accept bool) (r Repa
 	}
 	defer func() { _ = held.Close() }() // what was written is synced
 	of := lostNames{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
-	c := newCheck(func(d Damage, f *frame) error {
+	c := newCheck(used, func(d Damage, f *frame) error {
 		if d.Reason == "" {
 			r.Records++
 		} else {
@@ -101,7 +107,7 @@ func Repair(ctx context.Context, dir string, now time.Time, accept bool) (r Repa
 	if r.Folder, err = keepAside(ctx, root, r.First.segment); err != nil {
 		return r, err
 	}
-	return r, removeFrom(root, r.First)
+	return r, c.cut(folder{root})
 }
 
 // lostNames are the names of what removed records are of.
@@ -142,8 +148,8 @@ func (l lostNames) add(d Damage, f *frame) {
 	}
 }
 
-// keepAside copies the segments from the first one on, and what is lost, to a new folder, and
-// returns its name.
+// keepAside copies the segments from the first one on, the marks, and what is lost, to a new folder,
+// and returns its name.
 func keepAside(ctx context.Context, root *os.Root, first int) (name string, err error) {
 	for n := 1; ; n++ {
 		name = fmt.Sprintf("lost-%d", n)
@@ -158,12 +164,12 @@ func keepAside(ctx context.Context, root *os.Root, first int) (name string, err 
 	if err != nil {
 		return "", err
 	}
-	for _, n := range numbered(names, segmentSuffix) {
-		if n < first {
+	for _, file := range names {
+		if n := numbered([]string{file}, segmentSuffix); file != endFile && (len(n) == 0 || n[0] < first) {
 			continue
 		}
-		err := writeSynced(root, path.Join(name, segmentName(n)), func(w io.Writer) error {
-			f, err := root.Open(segmentName(n))
+		err := writeSynced(root, path.Join(name, file), func(w io.Writer) error {
+			f, err := root.Open(file)
 			if err != nil {
 				return err
 			}
@@ -175,7 +181,7 @@ func keepAside(ctx context.Context, root *os.Root, first int) (name string, err 
 		}
 	}
 	err = writeSynced(root, path.Join(name, LostRecords), func(w io.Writer) error {
-		return newCheck(func(d Damage, f *frame) error {
+		return newCheck(true, func(d Damage, f *frame) error {
 			line := lost{Damage: d}
 			if f != nil {
 				line.Record = jsontext.Value(f.payload)
@@ -207,24 +213,33 @@ func writeSynced(root *os.Root, name string, write func(io.Writer) error) error 
 	return errors.Join(write(w), w.Flush(), f.Sync(), f.Close())
 }
 
-// removeFrom removes a damage and all after it, the last first: so no file is ever missing
-// between others.
-func removeFrom(root *os.Root, at Damage) error {
-	d := folder{root}
+// cut removes the first damage and all after it, the last file first: so no file is ever missing
+// between others. Then the mark says that the journal ends there.
+func (c *check) cut(d disk) error {
 	names, err := d.List()
 	if err != nil {
 		return err
 	}
 	for _, n := range slices.Backward(numbered(names, segmentSuffix)) {
-		if n < at.segment || n == at.segment && at.Offset > 0 {
+		if n <= c.kept.Segment {
+			if n == c.kept.Segment {
+				err = d.Cut(segmentName(n), c.kept.Bytes)
+			}
 			break
 		}
 		if err := errors.Join(d.Remove(segmentName(n)), d.SyncFolder()); err != nil {
 			return err
 		}
 	}
-	if at.Offset == 0 { // its file is gone
-		return nil
+	if err != nil || c.trail.old { // its next start makes the mark
+		return err
 	}
-	return d.Cut(at.File, at.Offset)
+	marks, err := openMarks(d, c.trail.mark, cmp.Or(c.kept.Journal, newJournal()))
+	if err != nil {
+		return err
+	}
+	if c.kept.Segment == 0 {
+		c.kept = marks.begun
+	}
+	return marks.close(&marked{End: c.kept, Runs: c.Kept.Runs})
 }

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -39,12 +40,12 @@ func (s *Store) Snapshot(ctx context.Context) error {
 	if err := cmp.Or(g.err, g.goesOn); err != nil {
 		return err
 	}
-	size, err := writeSnapshot(ctx, s.writer.out.disk, entries(d, s.partBytes), g.segment)
+	size, err := writeSnapshot(ctx, s.writer.out.disk, entries(d, s.partBytes), g.end)
 	if err != nil {
 		return fmt.Errorf("write a snapshot of the journal: %w", err)
 	}
 	s.writer.replaced(g, size)
-	return removeReplaced(s.writer.out.disk, g.segment)
+	return removeReplaced(s.writer.out.disk, g.end.Segment)
 }
 
 // cut returns everything that the store has, and the last group of changes that led to it. The
@@ -78,10 +79,10 @@ func (s *Store) snapshotWhenDue() {
 	}
 }
 
-// writeSnapshot writes a snapshot that replaces the segments up to a number, and returns its
+// writeSnapshot writes a snapshot that replaces the segments up to the end of one, and returns its
 // size. Once writeSnapshot has returned, the snapshot survives a loss of power.
-func writeSnapshot(ctx context.Context, d disk, of iter.Seq2[entry, error], segment int) (size int64, err error) {
-	name := snapshotName(segment)
+func writeSnapshot(ctx context.Context, d disk, of iter.Seq2[entry, error], end position) (size int64, err error) {
+	name := snapshotName(end.Segment)
 	part := name + partSuffix
 	if err := d.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // of one that failed
 		return 0, err
@@ -91,7 +92,7 @@ func writeSnapshot(ctx context.Context, d disk, of iter.Seq2[entry, error], segm
 		return 0, err
 	}
 	out := &synced{file: f}
-	if err := writeEntries(ctx, out, of, segment); err != nil {
+	if err := writeEntries(ctx, out, of, end); err != nil {
 		return 0, errors.Join(err, f.Close(), d.Remove(part))
 	}
 	if err := f.Close(); err != nil {
@@ -104,21 +105,22 @@ func writeSnapshot(ctx context.Context, d disk, of iter.Seq2[entry, error], segm
 }
 
 // writeEntries writes the records of a snapshot and syncs them.
-func writeEntries(ctx context.Context, out *synced, of iter.Seq2[entry, error], segment int) error {
+func writeEntries(ctx context.Context, out *synced, of iter.Seq2[entry, error], end position) error {
 	w := bufio.NewWriterSize(out, 64<<10)
 	var frame []byte
-	records := 0
+	records, sum := 0, uint32(0) // the running checksum
 	write := func(e entry) error {
 		payload, err := encode(e.record)
 		if err != nil {
 			return err
 		}
 		records++
-		frame = appendFrame(frame[:0], e.kind, currentVersion, payload)
+		frame = appendFrame(frame[:0], e.kind, sum, payload)
+		sum = follow(sum, binary.LittleEndian.Uint32(frame[4:]))
 		_, err = w.Write(frame)
 		return err
 	}
-	if err := write(entry{kindSnapshot, snapshotBegun{segment}}); err != nil {
+	if err := write(entry{kindSnapshot, snapshotBegun{end.Segment, end}}); err != nil {
 		return err
 	}
 	for e, err := range of {

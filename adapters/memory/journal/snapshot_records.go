@@ -41,7 +41,8 @@ func entries(d *memory.Dump, partBytes int) iter.Seq2[entry, error] {
 
 // snapshotBegun begins a snapshot.
 type snapshotBegun struct {
-	Segments int `json:"segments"` // up to which segment the snapshot replaces them
+	Segments int      `json:"segments"` // up to which segment the snapshot replaces them
+	After    position `json:"after"`    // the end of that segment, since version 2
 }
 
 // completed ends a snapshot.
@@ -53,16 +54,20 @@ type completed struct {
 // complete and in order.
 type order struct {
 	number   int
-	records  int // so far
+	trail    *trail
+	records  int    // so far
+	sum      uint32 // their running checksum
 	whole    whole
 	complete bool
 }
 
-// next reports whether the next record is to be restored.
-func (o *order) next(r record) (restore bool, err error) {
+// next reports whether the next record, which is in a frame, is to be restored.
+func (o *order) next(f frame, r record) (restore bool, err error) {
 	o.records++
 	head, isHead := r.(snapshotBegun)
 	end, isEnd := r.(completed)
+	follows := f.version == 1 || f.previous == o.sum
+	o.sum = follow(f.previous, f.checksum)
 	if err := o.whole.next(r); err != nil {
 		return false, err
 	}
@@ -72,7 +77,14 @@ func (o *order) next(r record) (restore bool, err error) {
 	case o.records == 1 && (!isHead || head.Segments != o.number):
 		return false, errors.New("it does not begin this snapshot")
 	case o.records == 1:
-		return false, nil
+		return false, o.trail.snapshot(f, head, o.number)
+	case !follows:
+		return false, errChain
+	}
+	if err := o.trail.build(f); err != nil {
+		return false, err
+	}
+	switch {
 	case isEnd && end.Records == o.records:
 		o.complete = true
 		return false, nil

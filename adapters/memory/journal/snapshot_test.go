@@ -137,6 +137,8 @@ func TestCallsGoOnDuringASnapshot(t *testing.T) {
 		for name := range only.files {
 			if !strings.HasSuffix(name, ".snapshot") {
 				delete(only.files, name)
+			} else {
+				only.put(journal.EndFile, journal.NoMark(only.files[name].data))
 			}
 		}
 		before, err := journal.OpenDisk(t.Context(), only, journal.Options{})

@@ -55,7 +55,7 @@ func TestTheNextSegmentHasItsRoomBefore(t *testing.T) {
 	if got := room(t, newest); got < size {
 		t.Errorf("the newest segment takes %d bytes of the disk, want the room that it got before", got)
 	}
-	if r, err := journal.Check(t.Context(), dir); err != nil || len(r.Damage) > 0 || r.TornBytes > 0 || r.Runs != 2 {
+	if r, err := journal.Check(t.Context(), dir, false); err != nil || len(r.Damage) > 0 || r.TornBytes > 0 || r.Runs != 2 {
 		t.Errorf("Check = %+v, %v; want two runs and no damage", r, err)
 	}
 	// Another process finds the folder as a process leaves it that is killed.

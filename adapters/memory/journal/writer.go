@@ -3,6 +3,7 @@
 package journal
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -19,11 +20,15 @@ type group struct {
 	done   chan struct{} // closed when the frames are on disk, or err is set
 	err    error
 
-	// Once it is done: its segment, and the size of the segments from the last snapshot up to
+	// The running checksum and the number of all records up to the group.
+	sum     uint32
+	records int
+
+	// Once it is done: its end, and the size of the segments from the last snapshot up to
 	// the group; and if it is the last of its segment, why the segment goes on.
-	segment int
-	tail    int64
-	goesOn  error
+	end    position // of the segment, after the group
+	tail   int64
+	goesOn error
 }
 
 func newGroup(buffer []byte) *group { return &group{frames: buffer[:0], done: make(chan struct{})} }
@@ -44,6 +49,10 @@ type writer struct {
 	dueAt   int64    // the size at which the next snapshot is due
 	limit   int64    // the least dueAt
 	end     position // up to which records are on disk
+	sum     uint32   // the running checksum of all records that were added
+	records int      // their number
+
+	unmarked chan struct{} // receives a value when more is on disk than the mark says
 
 	due   chan struct{} // receives a value when a snapshot is due
 	wake  chan struct{}
@@ -56,15 +65,21 @@ type writer struct {
 func newWriter(out segments, fail func(error)) *writer {
 	var once sync.Once
 	return &writer{
-		filling: newGroup(nil), out: out, end: out.end(), fail: func(err error) { once.Do(func() { fail(err) }) },
-		wake: make(chan struct{}, 1), due: make(chan struct{}, 1), ended: make(chan struct{}),
+		filling: newGroup(nil), out: out, end: out.end, sum: out.end.Sum, records: out.end.Records,
+		fail:     func(err error) { once.Do(func() { fail(err) }) },
+		unmarked: make(chan struct{}, 1),
+		wake:     make(chan struct{}, 1), due: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 }
 
 // addLocked adds a record. If lead is true and nothing is being written, it returns the group
 // with the record, which the caller must commit after it has unlocked mu; otherwise nil.
 func (w *writer) addLocked(k kind, payload []byte, lead bool) (mine *group) {
-	w.filling.frames = appendFrame(w.filling.frames, k, currentVersion, payload)
+	g := w.filling
+	start := len(g.frames)
+	g.frames = appendFrame(g.frames, k, w.sum, payload)
+	w.sum, w.records = follow(w.sum, binary.LittleEndian.Uint32(g.frames[start+4:])), w.records+1
+	g.sum, g.records = w.sum, w.records
 	if lead && w.writing == nil && w.sealed == nil {
 		return w.takeLocked()
 	}
@@ -133,10 +148,11 @@ func (w *writer) run() {
 func (w *writer) commit(g *group) {
 	err := w.write(g)
 	w.mu.Lock()
-	w.writing, w.end = nil, w.out.end()
+	w.writing, w.end = nil, w.out.end
 	if err != nil {
 		w.failLocked(err)
 	}
+	w.changed()
 	g.err = w.err
 	w.tail += int64(len(g.frames))
 	g.tail = w.tail
@@ -157,11 +173,11 @@ func (w *writer) commit(g *group) {
 // write writes a group, and begins another segment if it is the last of its own.
 func (w *writer) write(g *group) error {
 	if len(g.frames) > 0 {
-		if err := w.out.write(g.frames); err != nil {
+		if err := w.out.write(g); err != nil {
 			return err
 		}
 	}
-	g.segment = w.out.number
+	g.end = w.out.end
 	if !g.last {
 		return nil
 	}
@@ -247,31 +263,47 @@ func (w *writer) close() error {
 	return errors.Join(w.cause, w.out.close())
 }
 
+// closeMarks marks the end of the journal, if it is known.
+func (w *writer) closeMarks(runs int) error {
+	w.mu.Lock()
+	last := &marked{End: w.end, Runs: runs}
+	if w.cause != nil {
+		last = nil
+	}
+	w.mu.Unlock()
+	return w.out.marks.close(last)
+}
+
 // segments appends to the newest segment of a journal.
 type segments struct {
-	disk   disk
-	limit  int64 // of the size of a segment, unless one group is larger
-	spare  *spare
-	number int
-	file   file
-	size   int64
-	head   int64 // the size of the first frame
-	due    int64 // the size at which the next segment begins
-	guard  *guard
+	disk  disk
+	marks *marks
+	runs  func() int // of the store, for the mark
+	limit int64      // of the size of a segment, unless one group is larger
+	spare *spare
+	file  file
+	end   position // up to which it is on disk
+	head  int64    // the size of the first frame
+	due   int64    // the size at which the next segment begins
+	guard *guard
 }
 
 // write writes a group and syncs it.
-func (s *segments) write(frames []byte) error {
-	if s.size > s.head && s.size+int64(len(frames)) > s.due {
+func (s *segments) write(g *group) error {
+	if s.end.Bytes > s.head && s.end.Bytes+int64(len(g.frames)) > s.due {
 		err := s.next()
 		switch {
 		case errors.Is(err, errNotBegun): // it goes on in this segment for a while
-			s.due = s.size + s.limit/16
+			s.due = s.end.Bytes + s.limit/16
 		case err != nil:
 			return err
 		}
 	}
-	return s.append(frames)
+	if err := s.append(g.frames); err != nil {
+		return err
+	}
+	s.end.Sum, s.end.Records = g.sum, g.records
+	return nil
 }
 
 // errNotBegun is returned if the next segment has not begun, and the newest one goes on.
@@ -280,7 +312,7 @@ var errNotBegun = errors.New("the next segment of the journal cannot begin")
 // next begins the next segment.
 func (s *segments) next() error {
 	complete := s.file
-	if err := s.begin(s.number + 1); err != nil {
+	if err := s.begin(s.end.Segment + 1); err != nil {
 		return err
 	}
 	return complete.Close()
@@ -291,10 +323,10 @@ func (s *segments) append(frames []byte) error {
 		if named := (*fs.PathError)(nil); errors.As(err, &named) { // by the name that the file had before
 			err = named.Err
 		}
-		return fmt.Errorf("write %s: %w", segmentName(s.number), err)
+		return fmt.Errorf("write %s: %w", segmentName(s.end.Segment), err)
 	}
-	s.size += int64(len(frames))
-	return s.guard.newest(s.number, s.file, s.size)
+	s.end.Bytes += int64(len(frames))
+	return s.guard.newest(s.end.Segment, s.file, s.end.Bytes)
 }
 
 // writeAll writes to a file and syncs it.
@@ -309,13 +341,14 @@ func writeAll(f file, frames []byte) error {
 	return err
 }
 
-// begin begins a segment. Once begin has returned, the segment survives a loss of power.
+// begin begins a segment after the end. Once begin has returned, the segment survives a loss of power,
+// and the mark names it.
 func (s *segments) begin(number int) error {
-	payload, err := encode(begun{Segment: number})
+	payload, err := encode(begun{Segment: number, After: s.end})
 	if err != nil {
 		return err
 	}
-	head := appendFrame(nil, kindBegun, currentVersion, payload)
+	head := appendFrame(nil, kindBegun, s.end.Sum, payload)
 	s.spare.mu.Lock()
 	defer s.spare.mu.Unlock()
 	f, err := s.spare.becomeLocked(s.disk, s.limit, head)
@@ -328,8 +361,9 @@ func (s *segments) begin(number int) error {
 	if err := s.disk.SyncFolder(); err != nil {
 		return errors.Join(fmt.Errorf("sync the folder after %s: %w", segmentName(number), err), f.Close())
 	}
-	s.number, s.file, s.size, s.head, s.due = number, f, int64(len(head)), int64(len(head)), s.limit
-	return nil
+	s.file, s.head, s.due = f, int64(len(head)), s.limit
+	s.end.Segment, s.end.Bytes = number, s.head
+	return s.marks.write(marked{End: s.end, Runs: s.runs()})
 }
 
 // close closes the file of the newest segment, whose records are on disk.

@@ -43,7 +43,7 @@ type dataFolder struct {
 func openFolder(ctx context.Context, folder datadir.Folder, reserve int64, log *slog.Logger) (_ *dataFolder, err error) {
 	f := &dataFolder{Folder: folder, space: newSpace(string(folder), reserve), failed: make(chan struct{})}
 	f.journal, err = journal.Open(ctx, f.Journal(), journal.Options{
-		Log: log, OpenedAt: time.Now().UTC().Truncate(time.Second), Room: f.space.room,
+		Log: log, OpenedAt: time.Now().UTC().Truncate(time.Second), Room: f.space.room, Used: folder.Used(),
 		Fail: func(err error) {
 			f.cause = err
 			close(f.failed)
@@ -85,7 +85,11 @@ func (f *dataFolder) describe() string {
 	if strings.ContainsAny(dir, " \t\r\n\"") {
 		dir = strconv.Quote(dir)
 	}
-	return fmt.Sprintf("store=journal dir=%s runs=%d recovered=%d", dir, found.Runs, found.Records)
+	line := fmt.Sprintf("store=journal dir=%s runs=%d recovered=%d", dir, found.Runs, found.Records)
+	if found.CutBytes > 0 {
+		line += fmt.Sprintf(" unreadable_bytes=%d kept=%s", found.CutBytes, found.Kept)
+	}
+	return line
 }
 
 // failure returns why the journal could not be written, and what to do; nil if that has not

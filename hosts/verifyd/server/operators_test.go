@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/memory/journal"
 	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/datadir"
@@ -141,7 +140,7 @@ func TestABackupOfAHostThatIsKilledMeanwhile(t *testing.T) {
 		t.Fatalf("tar: %v: %s", err, out)
 	}
 	for folder, least := range map[datadir.Folder]int{restored: before, folder: acknowledged} {
-		r, err := journal.Check(t.Context(), folder.Journal())
+		r, err := operator.Check(t.Context(), folder)
 		if err != nil || len(r.Damage) > 0 || r.Runs < least {
 			t.Errorf("Check of %s = %+v, %v; want no damage and %d runs", folder, r, err, least)
 		}

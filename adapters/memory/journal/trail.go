@@ -1,0 +1,188 @@
+// The trail: whether records and files follow from each other, up to the mark.
+
+package journal
+
+import (
+	"errors"
+	"fmt"
+)
+
+// trail follows the records of a journal in their order.
+type trail struct {
+	mark   *marked // nil if there is none
+	noMark error   // why
+	end    position
+	old    bool // the files are of a build that wrote neither marks nor running checksums
+	began  bool // a record was read
+	lost   bool // the next record that can be read begins anew, after damage
+	harmed bool // there was damage
+	other  bool // at the mark, other records were read than were written
+}
+
+// newTrail returns the beginning of the trail on a disk.
+func newTrail(d disk) (t trail, err error) {
+	t.mark, t.noMark, err = readMark(d)
+	if t.mark != nil {
+		t.end = position{Journal: t.mark.End.Journal, Sum: t.mark.End.Journal}
+	}
+	return t, err
+}
+
+// Why a record that can be read does not follow.
+var (
+	errOld     = errors.New("it is of an older build, and stands among records of this one")
+	errNew     = errors.New("it is of a newer build than the records before it")
+	errForeign = errors.New("it is of another journal")
+	errChain   = errors.New("it does not follow from the record before it: records were removed, doubled or moved")
+)
+
+// build returns an error if a frame is of another build than the journal.
+func (t *trail) build(f frame) error {
+	old := f.version == 1
+	if !t.began {
+		t.began, t.old = true, old && (t.mark == nil || t.mark.End.Segment == 0)
+	}
+	switch {
+	case t.lost:
+	case old && !t.old:
+		return errOld
+	case !old && t.old:
+		return errNew
+	}
+	return nil
+}
+
+// snapshot begins with the first record of the snapshot that replaces the segments up to a number.
+func (t *trail) snapshot(f frame, head snapshotBegun, number int) error {
+	if err := t.build(f); err != nil {
+		return err
+	}
+	switch {
+	case t.old:
+		t.end.Segment = number
+	case t.mark != nil && head.After.Journal != t.mark.End.Journal:
+		return errForeign
+	case head.After.Segment != number:
+		return errors.New("it is of another snapshot")
+	default:
+		t.end = head.After
+	}
+	return nil
+}
+
+// segment goes on with the first record of a segment.
+func (t *trail) segment(f frame, first record, number int) error {
+	if err := t.build(f); err != nil {
+		return err
+	}
+	head, ok := first.(begun)
+	if !ok || head.Segment != number {
+		return errors.New("it does not begin this segment")
+	}
+	if t.end.Segment == 0 && t.mark == nil {
+		t.end = position{Journal: head.After.Journal, Sum: head.After.Sum}
+	}
+	switch {
+	case t.old || t.lost:
+	case head.After.Journal != t.end.Journal:
+		return errForeign
+	case head.After.Segment == t.end.Segment && t.end.Bytes < head.After.Bytes:
+		return fmt.Errorf("the segment before it is cut: %d bytes are missing at its end", head.After.Bytes-t.end.Bytes)
+	case head.After != t.end && !(t.harmed && head.After.Segment == t.end.Segment && head.After.Bytes == t.end.Bytes && head.After.Sum == t.end.Sum):
+		return errChain
+	}
+	if !t.old {
+		t.end = head.After
+	}
+	t.lost = false
+	t.end.Segment, t.end.Bytes = number, 0
+	t.pass(f)
+	return nil
+}
+
+// record goes on with the next record of a segment.
+func (t *trail) record(f frame) error {
+	if err := t.build(f); err != nil {
+		return err
+	}
+	if t.lost {
+		t.lost, t.end.Sum = f.version == 1 && !t.old, f.previous
+	}
+	if !t.old && f.previous != t.end.Sum {
+		return errChain
+	}
+	t.end.Sum = follow(t.end.Sum, f.checksum)
+	t.end.Records++
+	t.pass(f)
+	return nil
+}
+
+// pass moves the end to the end of a frame, and notes if the mark there, or within the frame, says
+// something else.
+func (t *trail) pass(f frame) {
+	before := t.end
+	t.end.Bytes += int64(f.size())
+	if !t.harmed && t.mark != nil && t.mark.End.Segment == t.end.Segment && before.before(t.mark.End) && !t.end.before(t.mark.End) {
+		t.other = t.end != t.mark.End
+	}
+}
+
+// skip notes damage up to an offset of a segment.
+func (t *trail) skip(segment int, offset int64) {
+	t.began, t.lost, t.harmed, t.end.Segment, t.end.Bytes = true, true, true, segment, offset
+}
+
+// marks reports whether what is at an offset of a segment was on disk when the mark was written.
+func (t *trail) marks(segment int, offset int64) bool {
+	return t.mark != nil && position{Segment: segment, Bytes: offset}.before(t.mark.End)
+}
+
+// short returns an error if the segment that was read ends before the mark in it, or has other
+// records than were there when the mark was written.
+func (t *trail) short() error {
+	if t.other {
+		t.other = false
+		return errors.New("the file has other records than were on disk: it was replaced, or records were removed, doubled or moved")
+	}
+	if !t.marks(t.end.Segment, t.end.Bytes) || t.mark.End.Segment != t.end.Segment {
+		return nil
+	}
+	return fmt.Errorf("the file ends here, and had %d bytes more", t.mark.End.Bytes-t.end.Bytes)
+}
+
+// torn reports whether a frame at an offset of a segment that cannot be read may be one that was
+// not written completely, and not damage. last says that no segment follows.
+func (t *trail) torn(segment int, raw []byte, offset int, last bool) bool {
+	return last && !t.marks(segment, int64(offset)) && !syncedAfter(raw, offset)
+}
+
+// oneGroup reports whether the end of a segment is what a group leaves that was not written
+// completely: its first frame as far as it is there, or zeros.
+func (t *trail) oneGroup(rest []byte) bool {
+	f, _ := readFrame(rest)
+	none := [headerSize]byte{}
+	switch {
+	case t.old || len(rest) < headerSize || [headerSize]byte(rest[:headerSize]) == none:
+		return true
+	case f.kind == kindBegun:
+		return t.end.Bytes == 0
+	}
+	return f.kind <= kindRest && f.version == currentVersion && f.previous == t.end.Sum
+}
+
+// missing returns an error if the journal has no mark and should have one.
+func (t *trail) missing() error {
+	if t.mark != nil || t.old || !t.began {
+		return nil
+	}
+	return t.noMark
+}
+
+// cost says how much of what was on disk comes after the end; empty if that is not known.
+func (t *trail) cost(runs int) string {
+	if t.mark == nil || !t.end.before(t.mark.End) {
+		return ""
+	}
+	return fmt.Sprintf("; the journal had %d records and %d runs, of which %d and %d are before this",
+		t.mark.End.Records, t.mark.Runs, t.end.Records, runs)
+}
