@@ -102,3 +102,10 @@ func (s *Store) LookNow() error { return s.writer.look() }
 
 // SpareFile is the name of the file of the next segment.
 const SpareFile = spareFile
+
+// CheckUsedDisk is CheckDisk for a folder with other data beside it.
+func CheckUsedDisk(ctx context.Context, d Disk) (Report, error) {
+	c := newCheck(true, nil)
+	err := c.all(ctx, d)
+	return c.Report, err
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -134,12 +135,13 @@ func TestCallsGoOnDuringASnapshot(t *testing.T) {
 			closed(t, again)
 		}
 		only := d.afterKill()
-		for name := range only.files {
+		for _, name := range slices.Collect(maps.Keys(only.files)) {
 			if !strings.HasSuffix(name, ".snapshot") {
 				delete(only.files, name)
-			} else {
-				only.put(journal.EndFile, journal.NoMark(only.files[name].data))
 			}
+		}
+		for _, snapshot := range slices.Collect(maps.Values(only.files)) {
+			only.put(journal.EndFile, journal.NoMark(snapshot.data))
 		}
 		before, err := journal.OpenDisk(t.Context(), only, journal.Options{})
 		if err != nil {

@@ -1,0 +1,243 @@
+// Damage to the end of a journal: nothing that was acknowledged is lost without a word.
+
+package journal_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/memory/journal"
+)
+
+// A scene is a folder before it is damaged.
+type scene struct {
+	disk    *fakeDisk
+	earlier *fakeDisk // the same folder, some time before
+	other   *fakeDisk // the folder of another journal with the same runs
+	marked  int       // runs that were acknowledged before the last mark
+	all     int       // runs that were acknowledged
+}
+
+// journalOf writes runs, some of them after the last mark, and stops cleanly or not.
+func journalOf(t *testing.T, r *rand.Rand, clean, snapshot bool) (now, earlier *fakeDisk, marked, all int) {
+	t.Helper()
+	d := newFakeDisk()
+	s, err := journal.OpenDisk(t.Context(), d, journal.Options{SegmentBytes: 2500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(n int) {
+		for range n {
+			if err := startRun(t.Context(), s, all); err != nil {
+				t.Fatal(err)
+			}
+			all++
+		}
+	}
+	add(5 + r.IntN(4))
+	if snapshot {
+		if err := s.Snapshot(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(1 + r.IntN(3))
+	time.Sleep(2 * time.Second) // the mark is written
+	earlier = d.afterPowerLoss()
+	add(2 + r.IntN(3))
+	time.Sleep(2 * time.Second)
+	if marked = all; clean {
+		closed(t, s)
+		return d.afterPowerLoss(), earlier, marked, all
+	}
+	if r.IntN(2) == 0 {
+		add(1)
+	}
+	now = d.afterKill()
+	if r.IntN(2) == 0 {
+		now = d.afterPowerLoss()
+	}
+	closed(t, s)
+	return now, earlier, marked, all
+}
+
+// journalFiles returns the names of the snapshot and the segments, in their order.
+func journalFiles(d *fakeDisk) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(d.files)) {
+		if strings.HasSuffix(name, ".journal") || strings.HasSuffix(name, ".snapshot") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// damages are the classes of damage.
+func damages() map[string]func(s scene, r *rand.Rand) {
+	change := func(f func(raw []byte, r *rand.Rand) []byte) func(scene, *rand.Rand) {
+		return func(s scene, r *rand.Rand) {
+			names := journalFiles(s.disk)
+			name := names[max(0, len(names)-1-r.IntN(3))]
+			s.disk.put(name, f(slices.Clone(s.disk.files[name].data), r))
+		}
+	}
+	frames := func(f func(all [][]byte, at int) [][]byte) func(scene, *rand.Rand) {
+		return change(func(raw []byte, r *rand.Rand) []byte {
+			var all [][]byte
+			for _, f := range journal.Frames(raw) {
+				all = append(all, raw[f.Offset:f.Offset+f.Size])
+			}
+			return bytes.Join(f(all, r.IntN(len(all))), nil)
+		})
+	}
+	// file changes one file of the newest three.
+	file := func(f func(s scene, name string)) func(scene, *rand.Rand) {
+		return func(s scene, r *rand.Rand) {
+			names := journalFiles(s.disk)
+			f(s, names[max(0, len(names)-1-r.IntN(3))])
+		}
+	}
+	return map[string]func(scene, *rand.Rand){
+		"cut anywhere":      change(func(raw []byte, r *rand.Rand) []byte { return raw[:r.IntN(len(raw))] }),
+		"cut to half":       change(func(raw []byte, _ *rand.Rand) []byte { return raw[:len(raw)/2] }),
+		"emptied":           change(func([]byte, *rand.Rand) []byte { return nil }),
+		"converted to CRLF": change(func(raw []byte, _ *rand.Rand) []byte { return bytes.ReplaceAll(raw, []byte("\n"), []byte("\r\n")) }),
+		"a page instead": change(func([]byte, *rand.Rand) []byte {
+			return []byte("<!DOCTYPE html>\n<html><body><h1>502 Bad Gateway</h1></body></html>\n")
+		}),
+		"a page from somewhere on": change(func(raw []byte, r *rand.Rand) []byte {
+			return append(raw[:r.IntN(len(raw))], "<!DOCTYPE html>\n<html><body><h1>502 Bad Gateway</h1></body></html>\n"...)
+		}),
+		"zeros from somewhere on": change(func(raw []byte, r *rand.Rand) []byte { clear(raw[r.IntN(len(raw)):]); return raw }),
+		"zeros at the end":        change(func(raw []byte, r *rand.Rand) []byte { return append(raw, make([]byte, 1+r.IntN(9000))...) }),
+		"a block of zeros": change(func(raw []byte, r *rand.Rand) []byte {
+			at := r.IntN(len(raw))
+			clear(raw[at:min(len(raw), at+512)])
+			return raw
+		}),
+		"a bit": change(func(raw []byte, r *rand.Rand) []byte { raw[r.IntN(len(raw))] ^= 1 << r.IntN(8); return raw }),
+		"many bits": change(func(raw []byte, r *rand.Rand) []byte {
+			for range 40 {
+				raw[r.IntN(len(raw))] ^= 1 << r.IntN(8)
+			}
+			return raw
+		}),
+		"random bytes": change(func(raw []byte, r *rand.Rand) []byte {
+			for i := range raw {
+				raw[i] = byte(r.Uint32())
+			}
+			return raw
+		}),
+		"a record removed":        frames(func(all [][]byte, at int) [][]byte { return slices.Delete(all, at, at+1) }),
+		"the last record removed": frames(func(all [][]byte, _ int) [][]byte { return all[:len(all)-1] }),
+		"a record doubled":        frames(func(all [][]byte, at int) [][]byte { return slices.Insert(all, at, all[at]) }),
+		"records exchanged": frames(func(all [][]byte, at int) [][]byte {
+			all[at], all[(at+1)%len(all)] = all[(at+1)%len(all)], all[at]
+			return all
+		}),
+		"a record moved to the end": frames(func(all [][]byte, at int) [][]byte {
+			return append(slices.Delete(slices.Clone(all), at, at+1), all[at])
+		}),
+		"file removed": file(func(s scene, name string) { delete(s.disk.files, name) }),
+		"file of another journal": file(func(s scene, name string) {
+			if f := s.other.files[name]; f != nil {
+				s.disk.put(name, f.data)
+			} else {
+				delete(s.disk.files, name)
+			}
+		}),
+		"file as it was before": file(func(s scene, name string) {
+			if f := s.earlier.files[name]; f != nil {
+				s.disk.put(name, f.data)
+			} else {
+				delete(s.disk.files, name)
+			}
+		}),
+		"files exchanged": func(s scene, r *rand.Rand) {
+			names := journalFiles(s.disk)
+			i := r.IntN(len(names) - 1)
+			a, b := s.disk.files[names[i]].data, s.disk.files[names[i+1]].data
+			s.disk.put(names[i], b)
+			s.disk.put(names[i+1], a)
+		},
+		"all files removed": func(s scene, _ *rand.Rand) { clear(s.disk.files) },
+		"all but the mark removed": func(s scene, _ *rand.Rand) {
+			for _, name := range journalFiles(s.disk) {
+				delete(s.disk.files, name)
+			}
+		},
+		"mark removed": func(s scene, _ *rand.Rand) { delete(s.disk.files, journal.EndFile) },
+		"mark emptied": func(s scene, _ *rand.Rand) { s.disk.put(journal.EndFile, nil) },
+		"mark of another journal": func(s scene, _ *rand.Rand) {
+			s.disk.put(journal.EndFile, s.other.files[journal.EndFile].data)
+		},
+		"mark as it was before": func(s scene, _ *rand.Rand) {
+			s.disk.put(journal.EndFile, s.earlier.files[journal.EndFile].data)
+		},
+		"a bit of the mark": func(s scene, r *rand.Rand) {
+			raw := slices.Clone(s.disk.files[journal.EndFile].data)
+			raw[r.IntN(2)*4096+r.IntN(150)] ^= 1 << r.IntN(8)
+			s.disk.put(journal.EndFile, raw)
+		},
+	}
+}
+
+func TestDamageToTheEndIsNeverSilent(t *testing.T) {
+	const seed, rounds = 71, 3
+	t.Logf("seed %d", seed)
+	type counts struct{ whole, refused, told int }
+	for _, clean := range []bool{true, false} {
+		table, total := map[string]*counts{}, 0
+		for n, class := range slices.Sorted(maps.Keys(damages())) {
+			table[class] = &counts{}
+			for round := range 2 * rounds {
+				synctest.Test(t, func(t *testing.T) {
+					r := rand.New(rand.NewPCG(seed, uint64(1000*n+round)))
+					where := fmt.Sprintf("%s, clean stop %t, round %d", class, clean, round)
+					var s scene
+					s.disk, s.earlier, s.marked, s.all = journalOf(t, r, clean, round%2 == 1)
+					s.other, _, _, _ = journalOf(t, rand.New(rand.NewPCG(seed, uint64(1000*n+round))), clean, round%2 == 1)
+					damages()[class](s, r)
+					total++
+					report, err := journal.CheckUsedDisk(t.Context(), s.disk.afterKill())
+					if err != nil {
+						t.Fatalf("%s: Check = %v", where, err)
+					}
+					var log bytes.Buffer
+					again, err := journal.OpenDisk(t.Context(), s.disk, journal.Options{Used: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
+					if (err != nil) != (len(report.Damage) > 0) {
+						t.Errorf("%s: Open = %v, and Check finds %+v", where, err, report.Damage)
+					}
+					if err != nil {
+						table[class].refused++
+						return
+					}
+					defer closed(t, again)
+					got := runs(t, again)
+					switch {
+					case got >= s.all:
+						table[class].whole++
+					case got >= s.marked && report.TornBytes > 0 && strings.Contains(log.String(), "cannot be read"):
+						table[class].told++
+					case got >= s.marked && strings.Contains(log.String(), "what is newer as far as it reached the disk"):
+						table[class].told++
+					default:
+						t.Errorf("%s: %d of %d runs (%d before the mark), and nothing says so; the log is\n%s", where, got, s.all, s.marked, &log)
+					}
+				})
+			}
+		}
+		var lines strings.Builder
+		for _, class := range slices.Sorted(maps.Keys(table)) {
+			c := table[class]
+			fmt.Fprintf(&lines, "\n%-28s %5d %8d %6d", class, c.whole, c.refused, c.told)
+		}
+		t.Logf("clean stop: %t; %d cases\n%-28s %5s %8s %6s%s", clean, total, "damage", "whole", "refused", "told", &lines)
+	}
+}
