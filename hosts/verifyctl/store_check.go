@@ -49,7 +49,7 @@ func (c storeCheck) Run(ctx context.Context, s *session) error {
 
 // markedBy says what was on disk at the last mark of a damaged journal.
 func markedBy(r journal.Report) string {
-	if r.Marked == nil || len(r.Damage) == 0 {
+	if r.Marked == nil {
 		return ""
 	}
 	return fmt.Sprintf("runs: %d; records: %d; all of them were on disk", r.Marked.Runs, r.Marked.Records)

@@ -25,7 +25,8 @@ type Report struct {
 	// last mark. Foreign reports whether it is not what a write leaves that was not completed.
 	TornBytes int64 `json:"torn_bytes"`
 	Foreign   bool  `json:"foreign_end,omitempty"`
-	// Marked is what the journal had at its last mark, all of which was on disk; nil without a mark.
+	// Marked is what a damaged journal had at its last mark, all of which was on disk; nil without a
+	// mark.
 	Marked *Marked `json:"marked,omitempty"`
 	// Old reports whether the journal is of an older build, which wrote no marks.
 	Old    bool     `json:"older_build,omitempty"`
@@ -111,9 +112,6 @@ func (c *check) all(ctx context.Context, d disk) (err error) {
 	if c.trail, err = newTrail(d); err != nil { // before the records, which another process may add
 		return err
 	}
-	if m := c.trail.mark; m != nil && m.End.Segment > 0 {
-		c.Marked = &Marked{segmentName(m.End.Segment), m.End.Bytes, m.End.Records, m.Runs, m.Closed}
-	}
 	names, err := d.List()
 	if err != nil {
 		return fmt.Errorf("list the files: %w", err)
@@ -148,7 +146,7 @@ func (c *check) all(ctx context.Context, d disk) (err error) {
 		}
 		c.Segments++
 		f := checked{name: segmentName(n), segment: n, raw: raw, last: i == len(numbers)-1}
-		if err := c.file(ctx, f, c.change(n)); err != nil {
+		if err := c.file(ctx, f, c.change()); err != nil {
 			return err
 		}
 	}
@@ -220,8 +218,8 @@ func (c *check) snapshot(ctx context.Context, d disk, number int) error {
 }
 
 // change returns a function that makes the changes of a segment.
-func (c *check) change(segment int) func(context.Context, frame, record, bool) error {
-	return func(ctx context.Context, f frame, r record, first bool) error {
+func (c *check) change() func(context.Context, frame, record, bool) error {
+	return func(ctx context.Context, _ frame, r record, first bool) error {
 		if !first {
 			return r.apply(ctx, c.memory)
 		}
@@ -334,6 +332,9 @@ func (c *check) damaged(d Damage, f *frame) error {
 				c.Kept.Records += n
 			}
 		}
+	}
+	if m := c.trail.mark; m != nil && m.End.Segment > 0 {
+		c.Marked = &Marked{segmentName(m.End.Segment), m.End.Bytes, m.End.Records, m.Runs, m.Closed}
 	}
 	c.Damage = append(c.Damage, d)
 	return c.each(d, f)
