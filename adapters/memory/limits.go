@@ -12,7 +12,7 @@ import (
 
 // Limits bound what a store keeps, in bytes as Kept counts them. The zero value means no limits.
 type Limits struct {
-	Runs    int64 // new runs and versions are refused from here on
+	Runs    int64 // new runs are refused from here on
 	Answers int64 // what can wait is refused from here on, too: see store.Commit.CanWait
 	// Share is the part of what other tenants leave of each limit that a tenant may have. A
 	// tenant without others may have all.
@@ -26,7 +26,7 @@ type Pressure int32
 // The pressures, each of which includes the ones before it.
 const (
 	NoPressure    Pressure = iota
-	RefuseRuns             // new runs and versions
+	RefuseRuns             // new runs
 	RefuseAnswers          // what can wait: see store.Commit.CanWait
 	LeaveWork              // Take takes no runs to drive, so that the results of vendors come later
 )
