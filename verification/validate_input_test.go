@@ -3,6 +3,7 @@ package verification_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,6 +87,9 @@ func TestEveryProblemOfAField(t *testing.T) {
 		{"an option without a value", options(verification.Option{Label: "None"}), "f.options[0].value", "is required"},
 		{"an option with a long value", options(verification.Option{Value: strings.Repeat("x", 1001)}), "f.options[0].value", "must be at most 1000 characters"},
 		{"an option with a long label", options(verification.Option{Value: "a", Label: strings.Repeat("x", 201)}), "f.options[0].label", "must be at most 200 characters"},
+		{"1001 options", options(make([]verification.Option, 1001)...), "f.options", "must have at most 1000 options"},
+		{"101 media types", field{Name: "f", Type: verification.FieldFile, Accept: make([]string, 101)}, "f.accept", "must have at most 100 media types"},
+		{"101 areas", field{Name: "f", Type: verification.FieldLocation, Within: make([]verification.Area, 101)}, "f.within", "must have at most 100 areas"},
 		{"an option given twice", options(verification.Option{Value: "a"}, verification.Option{Value: "a", Label: "A"}), "f.options[1].value", `the value "a" is given twice`},
 		{"a media type without a slash", accept("jpeg"), "f.accept[1]", media},
 		{"a media type without a top-level type", accept("/jpeg"), "f.accept[1]", media},
@@ -148,6 +152,21 @@ func TestStepHasOneToAHundredDifferentFields(t *testing.T) {
 	}
 	if problems := problemsOf(t, form(many[:100]...)); problems != nil {
 		t.Errorf("100 fields: %+v, want no problem", problems)
+	}
+}
+
+func TestListsOfAFieldMayBeAsLongAsTheirLimits(t *testing.T) {
+	options := make([]verification.Option, 1000)
+	for i := range options {
+		options[i].Value = fmt.Sprint(i)
+	}
+	fields := []verification.InputField{
+		{Name: "choice", Type: verification.FieldSelect, Options: options},
+		{Name: "file", Type: verification.FieldFile, Accept: slices.Repeat([]string{"image/png"}, 100)},
+		{Name: "place", Type: verification.FieldLocation, Within: slices.Repeat([]verification.Area{{RadiusKM: 1}}, 100)},
+	}
+	if problems := problemsOf(t, form(fields...)); problems != nil {
+		t.Errorf("problems = %+v, want none", problems)
 	}
 }
 

@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,6 +15,9 @@ import (
 // maxWait is the maximum wait that a client may prefer, in seconds.
 const maxWait = 25
 
+// maxKey is the maximum length of an idempotency key.
+const maxKey = 255
+
 // idempotencyKey returns the key of a start or a signal; empty without one. A valid
 // key is 1 to 255 visible ASCII characters in one header. The error has all invalid
 // fields: the fields of the body, and the header.
@@ -22,8 +26,8 @@ func idempotencyKey(h http.Header, problems []verification.FieldError) (string, 
 	if values, sent := h["Idempotency-Key"]; sent {
 		key = values[0]
 		visible := strings.IndexFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) < 0
-		if len(values) > 1 || key == "" || len(key) > 255 || !visible {
-			problems = append(problems, verification.FieldError{Name: "Idempotency-Key", Message: "must be 1 to 255 visible ASCII characters"})
+		if len(values) > 1 || key == "" || len(key) > maxKey || !visible {
+			problems = append(problems, verification.FieldError{Name: "Idempotency-Key", Message: fmt.Sprintf("must be 1 to %d visible ASCII characters", maxKey)})
 		}
 	}
 	if len(problems) > 0 {
