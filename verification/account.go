@@ -72,6 +72,17 @@ func (a Account) Validate() error {
 	return nil
 }
 
+// MaxAccounts is how many accounts a tenant may have.
+const MaxAccounts = 1000
+
+// RoomForAccounts returns ErrConflict if a tenant would have n accounts, and that is too many.
+func RoomForAccounts(n int) error {
+	if n <= MaxAccounts {
+		return nil
+	}
+	return Conflict("account", fmt.Sprintf("the tenant would have %d accounts, and takes %d: use one that it has", n, MaxAccounts))
+}
+
 // ValidateAPIKey returns ErrInvalid unless the key has MinAPIKeyLength to 500
 // printable ASCII characters and no spaces. The error does not contain the key.
 func ValidateAPIKey(key string) error {

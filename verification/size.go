@@ -2,7 +2,10 @@
 
 package verification
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // stepOverhead is about the size of a step without its texts and data, in bytes.
 const stepOverhead = 400
@@ -52,4 +55,13 @@ func (d Definition) expressions() int {
 		count += len(n.Rules) + strings.Count(string(n.With), "${")
 	}
 	return count
+}
+
+// jsonBytes returns the size of a definition as JSON, 0 if it is none.
+func (d Definition) jsonBytes() int {
+	raw, err := json.Marshal(d)
+	if err != nil {
+		return 0 // VersionHash says so
+	}
+	return len(raw)
 }

@@ -16,6 +16,9 @@ import (
 // MaxNodes is the maximum number of nodes of a definition.
 const MaxNodes = 500
 
+// MaxDefinitionBytes is the maximum size of a definition as JSON: 4 MiB.
+const MaxDefinitionBytes = 4 << 20
+
 // The other bounds of a definition.
 const (
 	maxSeconds    = 10 * 366 * 24 * 3600 // of any time limit: ten years
@@ -105,7 +108,9 @@ func (v *validator) hint(suggest func() string) string {
 func (v *validator) limits() bool {
 	return v.check("nodes", len(v.def.Nodes) <= MaxNodes, nodeCount, MaxNodes) &&
 		v.check("nodes", v.def.expressions() <= maxExpressions,
-			"must have at most %d conditions and ${...} together", maxExpressions)
+			"must have at most %d conditions and ${...} together", maxExpressions) &&
+		v.check("", v.def.jsonBytes() <= MaxDefinitionBytes,
+			"the workflow must be at most %d MiB as JSON: shorten its texts and options", MaxDefinitionBytes>>20)
 }
 
 // fields checks everything that does not depend on other nodes' edges. If

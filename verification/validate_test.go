@@ -287,3 +287,12 @@ func TestAllProblemsAreReportedAtOnceSortedByPath(t *testing.T) {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
+
+func TestADefinitionIsAtMostFourMiBOfJSON(t *testing.T) {
+	d := desk()
+	d.Description = strings.Repeat("x", verification.MaxDefinitionBytes)
+	want := []verification.FieldError{{Message: "the workflow must be at most 4 MiB as JSON: shorten its texts and options"}}
+	if diff := cmp.Diff(want, problemsOf(t, d)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}

@@ -4,6 +4,7 @@ package verification
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -48,6 +49,28 @@ type VersionInfo struct {
 	Number    int
 	Hash      string
 	CreatedAt time.Time
+}
+
+// MaxWorkflows is how many workflows a tenant may have.
+const MaxWorkflows = 10_000
+
+// MaxVersions is how many versions a workflow may have.
+const MaxVersions = 10_000
+
+// RoomForWorkflow returns ErrConflict if a tenant with n workflows takes no more.
+func RoomForWorkflow(n int) error {
+	if n < MaxWorkflows {
+		return nil
+	}
+	return Conflict("workflow", fmt.Sprintf("the tenant has %d workflows, and takes no more: change one of them", n))
+}
+
+// RoomForVersion returns ErrConflict if the workflow takes no more versions.
+func (w Workflow) RoomForVersion() error {
+	if w.Versions < MaxVersions {
+		return nil
+	}
+	return Conflict("workflow", fmt.Sprintf("the workflow has %d versions, and takes no more: give the next one another name", w.Versions))
 }
 
 // Current returns the hash of the version that a new run executes: the published

@@ -132,6 +132,8 @@ func TestTheBoundsOfAFile(t *testing.T) {
 		{"very deep YAML", "w.yaml", strings.Repeat("[", 20000), "w.yaml:1:10001: it is not valid YAML: exceeded max depth of 10000"},
 		{"very deep JSON", "w.json", strings.Repeat("[", 20000), "w.json:1:10001: it is not valid JSON: invalid character '[' exceeded max depth"},
 		{"aliases", "w.yaml", bomb, "w.yaml:1:26: d[7][1][0][6]: aliases stand for too many values"},
+		{"texts of aliases", "w.yaml", "a: &a " + strings.Repeat("x", 1<<19) + "\nb: [*a, *a, *a]\n", "w.yaml:1:4: b[2]: aliases stand for more than 1 MiB of text"},
+		{"names of aliases", "w.yaml", "a: &a " + strings.Repeat("x", 1<<19) + "\nb: [{*a : 1}, {*a : 1}, {*a : 1}]\n", "w.yaml:2:31: b[2]." + strings.Repeat("x", 64) + "...: aliases stand for more than 1 MiB of text"},
 		{"UTF-8", "w.yaml", "name: Zo\xeb\n", "w.yaml:1:9: the file is not valid UTF-8 here"},
 		{"UTF-16", "w.yaml", "\xff\xfea\x00:\x00", "w.yaml:1:1: the file is not valid UTF-8 here"},
 		{"NUL", "w.json", "{\n\"a\": \"\x00\"}", "w.json:2:7: a control character does not belong in a file"},

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"regexp"
@@ -20,6 +21,8 @@ const (
 	maxBytes   = 1 << 20
 	maxLevel   = 64
 	maxAliased = 10_000 // values that aliases stand for, all together
+	// maxAliasedBytes bounds their texts and the names of their fields.
+	maxAliasedBytes = 1 << 20
 )
 
 // yamlReader turns the nodes of the YAML library into trees.
@@ -28,6 +31,7 @@ type yamlReader struct {
 	file    string
 	inside  map[*yaml.Node]bool // anchors that are being expanded
 	aliased int
+	bytes   int  // of the texts that aliases stand for
 	stopped bool // a bound was exceeded
 }
 
@@ -208,6 +212,7 @@ func (r *yamlReader) tree(n *yaml.Node, p path, level int) *tree {
 	t := &tree{kind: n.Kind, at: positionOf(n)}
 	if len(r.inside) > 0 {
 		r.aliased++
+		r.bytes += len(n.Value)
 	}
 	switch {
 	case r.stopped:
@@ -217,6 +222,9 @@ func (r *yamlReader) tree(n *yaml.Node, p path, level int) *tree {
 		return t
 	case r.aliased > maxAliased:
 		r.stop(n, p, "aliases stand for too many values")
+		return t
+	case r.bytes > maxAliasedBytes:
+		r.stop(n, p, fmt.Sprintf("aliases stand for more than %d MiB of text", maxAliasedBytes>>20))
 		return t
 	}
 	switch n.Kind {
@@ -271,6 +279,9 @@ func (r *yamlReader) name(n *yaml.Node, p path) (string, bool) {
 	at := n
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
+	}
+	if at != n || len(r.inside) > 0 {
+		r.bytes += len(n.Value)
 	}
 	var name any
 	if n.Kind == yaml.ScalarNode {

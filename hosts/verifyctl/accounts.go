@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -91,6 +92,10 @@ func (c accountCreate) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		if a.Tenant, err = c.tenant(ctx, s, db); err != nil {
+			return err
+		}
+		all, err := db.Accounts(ctx, a.Tenant)
+		if err := cmp.Or(err, verification.RoomForAccounts(len(all)+1)); err != nil {
 			return err
 		}
 		if err := db.SaveAccount(ctx, a); err != nil {

@@ -46,6 +46,11 @@ func limitSources() map[string][]string {
 		"webhook of a workflow":                           {"1"},
 		"a workflow file or bootstrap file":               {"adapters/definition.maxBytes", "adapters/definition.maxLevel"},
 		"workflows in one bootstrap file":                 {"adapters/definition.maxWorkflows"},
+		"texts that YAML aliases of one file stand for":   {"adapters/definition.maxAliasedBytes", "adapters/definition.maxAliased"},
+		"a workflow as JSON":                              {"verification.MaxDefinitionBytes"},
+		"versions of a workflow":                          {"verification.MaxVersions"},
+		"workflows of a tenant":                           {"verification.MaxWorkflows"},
+		"accounts of a tenant":                            {"verification.MaxAccounts"},
 		"nodes of a workflow":                             {"verification.MaxNodes", "verification.maxExpressions"},
 		"fields of a form":                                {"verification.maxFields", "verification.maxOptions", "verification.maxLists", "verification.maxLists"},
 		"languages of one text":                           {"verification.maxLanguages"},
@@ -204,7 +209,7 @@ func evaluate(constants map[string]string, e ast.Expr) (constant.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		switch e.Op { //nolint:exhaustive // the others are not used for limits
+		switch e.Op {
 		case token.SHL:
 			n, _ := constant.Uint64Val(y)
 			return constant.Shift(x, e.Op, uint(n)), nil

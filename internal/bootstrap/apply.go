@@ -37,6 +37,13 @@ func Apply(
 			return done, errors.Join(problems, err)
 		}
 		done = append(done, Change{Tenant: t.Tenant.ID, Kind: KindTenant, Name: t.Tenant.Name, Outcome: outcome})
+		known, err := tenants.Accounts(ctx, t.Tenant.ID)
+		if err != nil {
+			return done, errors.Join(problems, fmt.Errorf("read the accounts of tenant %s: %w", t.Tenant.ID, err))
+		}
+		if err := roomForAccounts(known, t); err != nil {
+			return done, errors.Join(problems, err)
+		}
 		for _, a := range t.Accounts {
 			outcome, err := saveAccount(ctx, tenants, a)
 			if err != nil {
@@ -44,7 +51,7 @@ func Apply(
 			}
 			done = append(done, Change{Tenant: t.Tenant.ID, Kind: KindAccount, Name: a.ClientID, Outcome: outcome})
 		}
-		disabled, err := disableUnlisted(ctx, tenants, t)
+		disabled, err := disableUnlisted(ctx, tenants, t, known)
 		done = append(done, disabled...)
 		if err != nil {
 			return done, errors.Join(problems, err)
@@ -99,16 +106,33 @@ func saveAccount(ctx context.Context, tenants store.TenantStore, a verification.
 	return written(there), nil
 }
 
+// roomForAccounts returns an error if a tenant with the known accounts does not take those of
+// the file.
+func roomForAccounts(known []verification.Account, t definition.Tenant) error {
+	n := len(known)
+	for _, a := range t.Accounts {
+		if !has(known, a) {
+			n++
+		}
+	}
+	if n == len(known) {
+		return nil
+	}
+	if err := verification.RoomForAccounts(n); err != nil {
+		return fmt.Errorf("tenant %s: %w", t.Tenant.ID, err)
+	}
+	return nil
+}
+
+func has(accounts []verification.Account, a verification.Account) bool {
+	return slices.ContainsFunc(accounts, func(b verification.Account) bool { return b.ClientID == a.ClientID })
+}
+
 // disableUnlisted disables the accounts of a tenant that an earlier file listed and this
 // one does not.
-func disableUnlisted(ctx context.Context, tenants Store, t definition.Tenant) (done []Change, _ error) {
-	all, err := tenants.Accounts(ctx, t.Tenant.ID)
-	if err != nil {
-		return nil, fmt.Errorf("read the accounts of tenant %s: %w", t.Tenant.ID, err)
-	}
-	for _, a := range all {
-		listed := slices.ContainsFunc(t.Accounts, func(b verification.Account) bool { return b.ClientID == a.ClientID })
-		if listed || a.Disabled || !a.FromFile {
+func disableUnlisted(ctx context.Context, tenants Store, t definition.Tenant, known []verification.Account) (done []Change, _ error) {
+	for _, a := range known {
+		if has(t.Accounts, a) || a.Disabled || !a.FromFile {
 			continue
 		}
 		a.Disabled = true

@@ -5,6 +5,7 @@ package bootstrap_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -228,6 +229,23 @@ func TestAnAccountOfAnotherTenantIsAConflict(t *testing.T) {
 	if diff := cmp.Diff([]string{"tenant Bank created", "account bank created"}, done); diff != "" {
 		t.Errorf("changes differ (-want +got):\n%s", diff)
 	}
+}
+
+func TestATenantTakesSoManyAccounts(t *testing.T) {
+	b := newBench(t)
+	for n := range verification.MaxAccounts - 1 {
+		if err := b.store.Store.SaveAccount(t.Context(), verification.Account{ClientID: fmt.Sprint("by-hand-", n), Tenant: bank}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done, err := b.apply(simple)
+	if !errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), "the tenant would have 1001 accounts, and takes 1000") {
+		t.Errorf("apply = %v, want a conflict that says how many accounts a tenant takes", err)
+	}
+	if diff := cmp.Diff([]string{"tenant Bank created"}, done); diff != "" {
+		t.Errorf("changes differ (-want +got):\n%s", diff)
+	}
+	b.mustApply(strings.Replace(simple, readerLine, "", 1), "tenant Bank unchanged", "account bank created", "workflow simple created")
 }
 
 func (b *bench) account(client string) verification.Account {

@@ -120,7 +120,8 @@ func (e *Engine) rewriteWorkflow(
 
 // Apply makes a definition the latest version of its workflow, and creates the
 // workflow if necessary. A definition equal to the latest one changes nothing.
-// ErrInvalid lists every problem of the definition with its path.
+// ErrInvalid lists every problem of the definition with its path. ErrConflict is returned
+// when the workflow takes no more versions, or the tenant no more workflows.
 func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verification.Definition) (Applied, error) {
 	if err := verification.ValidateTenantID(t); err != nil {
 		return Applied{}, err
@@ -162,6 +163,10 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 				added, next.Versions = nil, w.Versions
 			case !errors.Is(err, verification.ErrNotFound):
 				return Applied{}, err
+			default:
+				if err := e.roomFor(ctx, t, w); err != nil {
+					return Applied{Warnings: program.Warnings()}, err
+				}
 			}
 		}
 		err = e.ports.Store.SaveWorkflow(ctx, t, next, added)
@@ -172,6 +177,19 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 			return Applied{}, err
 		}
 	}
+}
+
+// roomFor returns ErrConflict if a workflow takes no more versions, or, if there is no such
+// workflow yet, its tenant takes no more workflows.
+func (e *Engine) roomFor(ctx context.Context, t verification.TenantID, w verification.Workflow) error {
+	if w.Revision > 0 {
+		return w.RoomForVersion()
+	}
+	page, err := e.ports.Store.Workflows(ctx, t, store.PageQuery{Limit: 1})
+	if err != nil {
+		return err
+	}
+	return verification.RoomForWorkflow(page.Total)
 }
 
 // Publish makes the version with a hash the one that new runs execute. ErrNotFound is

@@ -5,6 +5,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/internal/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // described is a provider with a description.
@@ -188,4 +190,50 @@ func TestARetiredWorkflowTakesNoRunsAndItsRunsGoOn(t *testing.T) {
 	if err := start(); err != nil {
 		t.Errorf("a start after the retirement ended = %v", err)
 	}
+}
+
+// TestATenantTakesSoManyWorkflowsAndVersions has a store that counts more than it keeps.
+func TestATenantTakesSoManyWorkflowsAndVersions(t *testing.T) {
+	var versions, workflows int
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		own := p.Store
+		p.Store = replace(own, func(s *ports) {
+			s.WorkflowStore = &mock.WorkflowStoreMock{
+				VersionFunc: own.Version, SaveWorkflowFunc: own.SaveWorkflow,
+				WorkflowFunc: func(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
+					w, err := own.Workflow(ctx, t, id)
+					w.Versions += versions
+					return w, err
+				},
+				WorkflowsFunc: func(ctx context.Context, t verification.TenantID, q store.PageQuery) (store.Page[verification.Workflow], error) {
+					page, err := own.Workflows(ctx, t, q)
+					page.Total += workflows
+					return page, err
+				},
+			}
+		})
+	})
+	first := chain("pan")
+	second := chain("pan", "gst")
+	apply := func(d verification.Definition, want string) {
+		t.Helper()
+		_, err := k.Engine.Apply(t.Context(), enginetest.Tenant, d)
+		if want == "" && err != nil || want != "" && (!errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("Apply = %v, want %q", err, want)
+		}
+	}
+	apply(first, "")
+	versions = verification.MaxVersions - 1
+	apply(second, "the workflow has 10000 versions, and takes no more")
+	apply(first, "")
+	versions--
+	apply(second, "")
+	versions++
+	apply(first, "") // an earlier version is not another one
+	other := chain("gst")
+	other.Workflow = "other"
+	workflows = verification.MaxWorkflows - 1
+	apply(other, "the tenant has 10000 workflows, and takes no more")
+	workflows--
+	apply(other, "")
 }
