@@ -27,7 +27,7 @@ func TestOptionsOfFieldsReachThePage(t *testing.T) {
 		},
 	}, "")
 	page := c.get().body
-	if got := strings.Count(page, "data-open"); got != 4 {
+	if got := strings.Count(page, " data-open "); got != 4 {
 		t.Errorf("%d fields offer to take a photo on the page, want the 4 that accept a JPEG", got)
 	}
 	inputs := map[string]map[string]string{}
