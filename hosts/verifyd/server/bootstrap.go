@@ -42,25 +42,25 @@ func (o *opened) readBootstrap(ctx context.Context, s settings, env *environment
 
 // apply applies a bootstrap file. It changes only what differs from the file, and logs
 // what it changes in a store that is kept. It changes nothing in a database if live hosts run
-// with a newer file.
-func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Providers) (err error) {
+// with a newer file, and then reports false.
+func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Providers) (applied bool, err error) {
 	var hash string
 	if h.storage.keeps() && h.demo == nil {
 		if hash, err = boot.Hash(b); err != nil {
-			return err
+			return false, err
 		}
 	}
 	db := h.storage.database
 	if db != nil {
 		newer, err := boot.Newer(ctx, pgadmin.Of(db), hash)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if newer.Hash != "" {
 			h.log.Warn("the bootstrap file was not applied: live hosts run with a newer one; verifyctl apply makes this one the newest",
 				"newer_applied_at", newer.AppliedAt)
 			h.applied.Store(&hash)
-			return nil
+			return false, nil
 		}
 	}
 	made := func(t verification.Tenant) {
@@ -80,7 +80,7 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Provide
 		}
 	}
 	if !h.storage.keeps() || h.demo != nil {
-		return err
+		return err == nil, err
 	}
 	for _, c := range changes {
 		switch c.Outcome {
@@ -92,20 +92,20 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Provide
 		}
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	first := h.applied.Swap(&hash) == nil
 	if db == nil {
-		return boot.Record(ctx, h.operators, hash, boot.NamesOf(b, p))
+		return true, boot.Record(ctx, h.operators, hash, boot.NamesOf(b, p))
 	}
 	// The host says first that it is alive: then a host with an older file finds both.
 	if err := db.SaveHost(ctx, h.described()); err != nil {
-		return err
+		return false, err
 	}
 	if first {
 		h.closing = append(h.closing, func() { h.leave(db) })
 	}
-	return boot.Record(ctx, pgadmin.Of(db), hash, boot.NamesOf(b, p))
+	return true, boot.Record(ctx, pgadmin.Of(db), hash, boot.NamesOf(b, p))
 }
 
 // unlistedTimeout bounds the search for what the bootstrap file does not list.

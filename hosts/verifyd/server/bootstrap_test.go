@@ -76,6 +76,10 @@ func TestAnOlderFileChangesNothingBesideANewerOne(t *testing.T) {
 	late.wantAccount("after a late start with the old file", "reader", http.StatusForbidden)
 	late.wantAccount("after a late start with the old file", "writer", http.StatusOK)
 	late.wantLog("the bootstrap file was not applied: live hosts run with a newer one")
+	late.reload("the bootstrap file was not applied: live hosts run with a newer one")
+	if strings.Contains(late.stderr.String(), "the bootstrap file was reloaded") {
+		t.Error("the log says that a file was reloaded that was not applied")
+	}
 	if err := newer.end(); err != nil {
 		t.Fatal(err)
 	}

@@ -68,17 +68,20 @@ func (h *host) reloadBootstrap(ctx context.Context) {
 	var now opened
 	var p problems
 	now.bootstrap = now.readBootstrap(ctx, h.settings, h.env, &p)
-	err := p.err()
+	err, applied := p.err(), false
 	if err == nil {
 		before := h.opened.bootstrap
 		same := reflect.DeepEqual(declared(now.bootstrap), declared(before)) && reflect.DeepEqual(listed(now.bootstrap), listed(before))
 		if err = errOthersInFile; same {
-			err = h.apply(ctx, *now.bootstrap, h.opened.providers)
+			applied, err = h.apply(ctx, *now.bootstrap, h.opened.providers)
 		}
 	}
 	if err != nil {
 		h.log.Error("the bootstrap file was not reloaded", "error", err)
 		return
+	}
+	if !applied {
+		return // apply has logged why
 	}
 	h.opened.bootstrap = now.bootstrap
 	h.log.Info("the bootstrap file was reloaded", "file", h.settings.Bootstrap)

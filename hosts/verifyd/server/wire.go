@@ -273,7 +273,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	}
 	h.operators = h.hold()
 	if o.bootstrap != nil {
-		if err = h.apply(ctx, *o.bootstrap, o.providers); err != nil {
+		if _, err = h.apply(ctx, *o.bootstrap, o.providers); err != nil {
 			return nil, o.warnings, err
 		}
 		h.names = boot.NamesOf(*o.bootstrap, o.providers)
