@@ -101,7 +101,7 @@ func TestNothingIsWrittenToAReplacedFolder(t *testing.T) {
 				}
 			}
 			if err := startRun(t.Context(), s, 2); !errors.Is(err, verification.ErrUnavailable) {
-				t.Errorf("Append = %v, want unavailable", err)
+				t.Fatalf("Append = %v, want unavailable", err)
 			}
 			if failure == nil {
 				failure = <-failed

@@ -36,7 +36,7 @@ func statfs(dir string) (diskSize, error) {
 	if err := syscall.Statfs(dir, &s); err != nil {
 		return diskSize{}, fmt.Errorf("find out the free space of %s: %w", dir, err)
 	}
-	block := int64(s.Bsize)
+	block := int64(s.Bsize) //nolint:unconvert // another type on other systems
 	return diskSize{int64(s.Blocks) * block, int64(s.Bavail) * block}, nil
 }
 
