@@ -52,7 +52,7 @@ func TestTheSettingsOfADatabaseMakeNoDifference(t *testing.T) {
 	}
 	s := openAt(t, url, postgres.Options{})
 	must(t, s.Append(t.Context(), ours, runNumber(1), 0, started(1, noon(), false)))
-	q := store.RunQuery{PageQuery: store.PageQuery{Limit: 10}, Now: noon(), ReferenceID: `x\' OR true OR reference_id = '`}
+	q := store.RunQuery{PageQuery: store.PageQuery{Limit: 10}, Now: noon(), ReferenceID: `\') OR true --`}
 	page, err := s.List(t.Context(), ours, q)
 	if err != nil || page.Total != 0 || len(page.Data) != 0 {
 		t.Errorf("a reference id with a backslash selects %d runs, %v, want none", len(page.Data), err)

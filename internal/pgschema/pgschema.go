@@ -164,6 +164,15 @@ func appliedFiles(ctx context.Context, conn *pgx.Conn) (map[int64]string, error)
 	return all, nil
 }
 
+func (m *migrator) refuseTransactionPooling(ctx context.Context) error {
+	conn, err := m.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	return refuseTransactionPooling(ctx, conn.Conn())
+}
+
 func (m *migrator) applied(ctx context.Context) (map[int64]string, error) {
 	conn, err := m.pool.Acquire(ctx)
 	if err != nil {
@@ -307,18 +316,18 @@ func migrating(ctx context.Context, url string, files fs.FS, f func(*migrator) e
 		return pgerror.Translate("reach the database", err)
 	}
 	defer func() { _ = conn.Close() }() // it goes back to the pool
-	err = conn.Raw(func(driver any) error { return refuseTransactionPooling(ctx, driver.(*stdlib.Conn).Conn()) })
+	own, err := readFiles(files)
 	if err != nil {
+		return err
+	}
+	m := &migrator{conn: conn, goose: provider, pool: pool, files: own}
+	if err := m.refuseTransactionPooling(ctx); err != nil {
 		return pgerror.Translate("reach the database", err)
 	}
 	if err := locker.SessionLock(ctx, conn); err != nil {
 		return pgerror.Translate("lock the migrations", err)
 	}
-	own, err := readFiles(files)
-	if err == nil {
-		err = f(&migrator{conn: conn, goose: provider, pool: pool, files: own})
-	}
-	err = errors.Join(err, locker.SessionUnlock(context.WithoutCancel(ctx), conn))
+	err = errors.Join(f(m), locker.SessionUnlock(context.WithoutCancel(ctx), conn))
 	if pgerror.Answered(err) { // a table that a migration lacks is no outage
 		return fmt.Errorf("migrate the database: %w", err)
 	}

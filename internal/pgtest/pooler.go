@@ -45,10 +45,10 @@ func Pooler(tb testing.TB, database, mode string) string {
 	settings := fmt.Sprintf("[databases]\n* = host=%s port=%s user=%s password='%s'\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\n"+
 		"auth_type = any\npool_mode = %s\n", u.Hostname(), u.Port(), u.User.Username(), secret, port, mode)
 	ini := filepath.Join(folder, "pgbouncer.ini")
-	if err := os.WriteFile(ini, []byte(settings), 0o644); err != nil { //nolint:gosec // the user nobody reads it
+	if err := os.WriteFile(ini, []byte(settings), 0o644); err != nil { // the user nobody reads it
 		tb.Fatal(err)
 	}
-	if err := os.Chmod(folder, 0o755); err != nil { //nolint:gosec // as above
+	if err := os.Chmod(folder, 0o755); err != nil {
 		tb.Fatal(err)
 	}
 	p, err := launch(folder, file, ini)
