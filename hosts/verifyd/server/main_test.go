@@ -453,7 +453,10 @@ func TestTheClockStandsStillUntilItIsTurned(t *testing.T) {
 	if got := read(); got != "abandoned" {
 		t.Errorf("a second later = %s, want abandoned", got)
 	}
-	s.call("GET", r.Action.URL, "")
+	if s.call("GET", r.Action.URL, ""); read() != "abandoned" {
+		t.Errorf("after a GET of the link = %s, want abandoned: a program may have sent it", read())
+	}
+	s.call("POST", r.Action.URL+"/opened", "") // as the script of the page does
 	if got := read(); got != "in_progress" {
 		t.Errorf("after the customer came = %s, want in_progress", got)
 	}
