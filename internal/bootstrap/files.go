@@ -60,16 +60,16 @@ func Hash(b definition.Bootstrap) (string, error) {
 }
 
 // Newer returns the file that replaced the one with this hash: it was applied later, and
-// a live host runs with it. Otherwise the result is the zero AppliedFile: then the file
-// is new, or the newest, or all hosts went back to it.
-func Newer(ctx context.Context, l Ledger, hash string) (pgadmin.AppliedFile, error) {
+// another live host than the one with the id self runs with it. Otherwise the result is the zero AppliedFile: then
+// the file is new, or the newest, or all hosts went back to it.
+func Newer(ctx context.Context, l Ledger, hash, self string) (pgadmin.AppliedFile, error) {
 	applied, err := l.AppliedFiles(ctx)
 	if err != nil || len(applied) == 0 || applied[0].Hash == hash ||
 		!slices.ContainsFunc(applied, func(f pgadmin.AppliedFile) bool { return f.Hash == hash }) {
 		return pgadmin.AppliedFile{}, err
 	}
 	hosts, err := l.Hosts(ctx)
-	if err != nil || !slices.ContainsFunc(hosts, func(h pgadmin.Host) bool { return h.Alive && h.Bootstrap == applied[0].Hash }) {
+	if err != nil || !slices.ContainsFunc(hosts, func(h pgadmin.Host) bool { return h.Alive && h.ID != self && h.Bootstrap == applied[0].Hash }) {
 		return pgadmin.AppliedFile{}, err
 	}
 	return applied[0], nil

@@ -52,14 +52,14 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Provide
 	}
 	db := h.storage.database
 	if db != nil {
-		newer, err := boot.Newer(ctx, pgadmin.Of(db), hash)
+		newer, err := boot.Newer(ctx, pgadmin.Of(db), hash, h.me.ID)
 		if err != nil {
 			return false, err
 		}
 		if newer.Hash != "" {
 			h.log.Warn("the bootstrap file was not applied: live hosts run with a newer one; verifyctl apply makes this one the newest",
 				"newer_applied_at", newer.AppliedAt)
-			h.applied.Store(&hash)
+			h.applied.CompareAndSwap(nil, &hash) // at a start; a reload leaves what was applied before
 			return false, nil
 		}
 	}

@@ -91,6 +91,21 @@ func TestAnOlderFileChangesNothingBesideANewerOne(t *testing.T) {
 	back.wantAccount("after all hosts went back", "writer", http.StatusForbidden)
 }
 
+func TestAHostThatIsAloneGoesBackToAnOlderFile(t *testing.T) {
+	vars := withFile(t, pgtest.Database(t), bankFile)
+	s := serveHost(t, vars)
+	for _, file := range []string{newerBankFile, bankFile} {
+		if err := os.WriteFile(vars["VERIFYD_BOOTSTRAP"], []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.reload(`msg="the bootstrap file was reloaded"`)
+	}
+	within(t, 10*time.Second, "knows the account of the older file", func() bool { // it reads an account once a second
+		status, _, _ := s.call("GET", s.api+"/v1/workflows", "", "client-id", "reader", "x-api-key", "another-key-for-local-use")
+		return status == http.StatusOK
+	})
+}
+
 func TestAHostWithoutAFileDisablesNothing(t *testing.T) {
 	url := pgtest.Database(t)
 	first := serveHost(t, withFile(t, url, bankFile))
