@@ -52,14 +52,14 @@ func Frames(raw []byte) (all []Frame) {
 		if err != nil {
 			return all
 		}
-		all = append(all, Frame{f.kind.String(), at, f.size(), at - f.group, string(f.payload), f.previous})
+		all = append(all, Frame{f.kind.String(), at, f.size(), at - f.group, string(f.payload), uint32(f.previous)})
 		at += f.size()
 	}
 }
 
 // AppendFrame appends a frame with the payload of a Frame.
 func AppendFrame(group []byte, k, version byte, previous uint32, payload string) []byte {
-	return appendVersion(group, kind(k), version, previous, []byte(strings.TrimSuffix(payload, "\n")))
+	return appendVersion(group, kind(k), version, sum(previous), []byte(strings.TrimSuffix(payload, "\n")))
 }
 
 // EndFile is the name of the file of the marks.

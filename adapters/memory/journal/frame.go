@@ -37,7 +37,7 @@ type frame struct {
 	group    int // from the start of the group to the frame, in bytes
 	kind     kind
 	version  byte
-	previous uint32
+	previous sum
 	payload  []byte // with its line feed
 	checksum uint32
 }
@@ -54,18 +54,18 @@ func headerOf(version byte) int {
 
 // appendFrame appends the frame of a record to a group. previous is the running checksum of the
 // records before it.
-func appendFrame(group []byte, k kind, previous uint32, payload []byte) []byte {
+func appendFrame(group []byte, k kind, previous sum, payload []byte) []byte {
 	return appendVersion(group, k, currentVersion, previous, payload)
 }
 
-func appendVersion(group []byte, k kind, version byte, previous uint32, payload []byte) []byte {
+func appendVersion(group []byte, k kind, version byte, previous sum, payload []byte) []byte {
 	start := len(group)
 	group = binary.LittleEndian.AppendUint32(group, uint32(len(payload)+1))
 	group = append(group, 0, 0, 0, 0)
 	group = binary.LittleEndian.AppendUint32(group, uint32(start))
 	group = append(group, byte(k), version)
 	if version > 1 {
-		group = binary.LittleEndian.AppendUint32(group, previous)
+		group = binary.LittleEndian.AppendUint32(group, uint32(previous))
 	}
 	group = append(append(group, payload...), '\n')
 	binary.LittleEndian.PutUint32(group[start+4:], checksum(group[start:]))
@@ -74,10 +74,10 @@ func appendVersion(group []byte, k kind, version byte, previous uint32, payload 
 
 // follow returns the running checksum of records and of the one after them, whose frame has a
 // checksum.
-func follow(running, checksum uint32) uint32 {
+func follow(running sum, checksum uint32) sum {
 	var next [4]byte
 	binary.LittleEndian.PutUint32(next[:], checksum)
-	return crc32.Update(running, crc32.MakeTable(crc32.Castagnoli), next[:])
+	return sum(crc32.Update(uint32(running), crc32.MakeTable(crc32.Castagnoli), next[:]))
 }
 
 // checksum returns the checksum of a frame.
@@ -109,7 +109,7 @@ func readFrame(raw []byte) (frame, error) {
 	case len(raw) < head:
 		return f, errShort
 	case head == headerSize:
-		f.previous = binary.LittleEndian.Uint32(raw[firstHeaderSize:])
+		f.previous = sum(binary.LittleEndian.Uint32(raw[firstHeaderSize:]))
 	}
 	switch {
 	case length < 3 || length > maxPayload || f.group > math.MaxInt32:

@@ -92,7 +92,7 @@ func writeGolden(t *testing.T, dir string, write func(context.Context, *journal.
 		}
 	}
 	closed(t, s)
-	if err := os.Remove(filepath.Join(dir, "lock")); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(dir, "lock")), os.RemoveAll(filepath.Join(dir, journal.SpareFile))); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -30,11 +31,25 @@ const markEvery = time.Second
 
 // position is a position in a journal: the end of a record that is on disk.
 type position struct {
-	Journal uint32 `json:"journal"` // a random number, which all files of a journal share
-	Segment int    `json:"segment"`
-	Bytes   int64  `json:"bytes"`   // of the segment up to there
-	Sum     uint32 `json:"sum"`     // the running checksum of all records up to there
-	Records int    `json:"records"` // up to there
+	Journal sum   `json:"journal"` // a random number, which all files of a journal share
+	Segment int   `json:"segment"`
+	Bytes   int64 `json:"bytes"`   // of the segment up to there
+	Sum     sum   `json:"sum"`     // the running checksum of all records up to there
+	Records int   `json:"records"` // up to there
+}
+
+// sum is a checksum, or the number of a journal. In JSON it has eight hexadecimal digits, so that its
+// record always has the same size.
+type sum uint32
+
+// MarshalText implements encoding.TextMarshaler.
+func (s sum) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%08x", uint32(s)), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *sum) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseUint(string(text), 16, 32)
+	*s = sum(n)
+	return err
 }
 
 // before reports whether a position comes before another one.
@@ -111,15 +126,15 @@ type marks struct {
 }
 
 // newJournal returns a number for a new journal.
-func newJournal() uint32 {
+func newJournal() sum {
 	var n [4]byte
 	_, _ = rand.Read(n[:]) // never fails
-	return binary.LittleEndian.Uint32(n[:]) | 1
+	return sum(binary.LittleEndian.Uint32(n[:]) | 1)
 }
 
 // openMarks opens the file of the marks after the newest one. If there is none, it makes the file
 // for a journal without segments.
-func openMarks(d disk, newest *marked, journal uint32) (*marks, error) {
+func openMarks(d disk, newest *marked, journal sum) (*marks, error) {
 	f, err := d.Overwrite(endFile)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", endFile, err)

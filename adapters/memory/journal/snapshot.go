@@ -108,15 +108,15 @@ func writeSnapshot(ctx context.Context, d disk, of iter.Seq2[entry, error], end 
 func writeEntries(ctx context.Context, out *synced, of iter.Seq2[entry, error], end position) error {
 	w := bufio.NewWriterSize(out, 64<<10)
 	var frame []byte
-	records, sum := 0, uint32(0) // the running checksum
+	records, running := 0, sum(0) // the running checksum
 	write := func(e entry) error {
 		payload, err := encode(e.record)
 		if err != nil {
 			return err
 		}
 		records++
-		frame = appendFrame(frame[:0], e.kind, sum, payload)
-		sum = follow(sum, binary.LittleEndian.Uint32(frame[4:]))
+		frame = appendFrame(frame[:0], e.kind, running, payload)
+		running = follow(running, binary.LittleEndian.Uint32(frame[4:]))
 		_, err = w.Write(frame)
 		return err
 	}

@@ -55,8 +55,8 @@ type completed struct {
 type order struct {
 	number   int
 	trail    *trail
-	records  int    // so far
-	sum      uint32 // their running checksum
+	records  int // so far
+	sum      sum // their running checksum
 	whole    whole
 	complete bool
 }

@@ -21,7 +21,7 @@ type group struct {
 	err    error
 
 	// The running checksum and the number of all records up to the group.
-	sum     uint32
+	sum     sum
 	records int
 
 	// Once it is done: its end, and the size of the segments from the last snapshot up to
@@ -49,7 +49,7 @@ type writer struct {
 	dueAt   int64    // the size at which the next snapshot is due
 	limit   int64    // the least dueAt
 	end     position // up to which records are on disk
-	sum     uint32   // the running checksum of all records that were added
+	sum     sum      // the running checksum of all records that were added
 	records int      // their number
 
 	unmarked chan struct{} // receives a value when more is on disk than the mark says
