@@ -146,7 +146,7 @@ func openMarks(d disk, newest *marked, journal sum) (*marks, error) {
 	}
 	m.begun = position{Journal: journal, Sum: journal}
 	none := marked{End: m.begun}
-	if err = errors.Join(m.write(none), m.write(none)); err == nil { // both blocks have their room
+	if err = m.writeTwice(none); err == nil { // both blocks have their room
 		err = d.SyncFolder()
 	}
 	if err != nil {
@@ -161,6 +161,14 @@ func (m *marks) write(next marked) error {
 	defer m.mu.Unlock()
 	if m.closed {
 		return nil
+	}
+	return m.writeLocked(next)
+}
+
+// writeTwice writes a mark to both blocks.
+func (m *marks) writeTwice(next marked) error {
+	if err := m.writeLocked(next); err != nil {
+		return err
 	}
 	return m.writeLocked(next)
 }
@@ -202,7 +210,7 @@ func (m *marks) close(last *marked) (err error) {
 	m.closed = true
 	if last != nil {
 		last.Closed = true
-		err = errors.Join(m.writeLocked(*last), m.writeLocked(*last))
+		err = m.writeTwice(*last)
 	}
 	return errors.Join(err, m.file.Close())
 }

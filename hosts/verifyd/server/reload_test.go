@@ -19,7 +19,12 @@ import (
 func TestSigningKeysAreReloadedOnSIGHUP(t *testing.T) {
 	file, folder := filepath.Join(t.TempDir(), "keys.json"), datadir.Folder(t.TempDir())
 	t.Run("of the settings", func(t *testing.T) { reloadKeys(t, file, map[string]string{"VERIFYD_SIGNING_KEY_FILE": file}) })
-	t.Run("of the data folder", func(t *testing.T) { reloadKeys(t, folder.SigningKeys(), onFolder(folder)) })
+	t.Run("of the data folder", func(t *testing.T) {
+		if err := serveHost(t, onFolder(folder)).end(); err != nil { // keys without a journal are damage
+			t.Fatal(err)
+		}
+		reloadKeys(t, folder.SigningKeys(), onFolder(folder))
+	})
 }
 
 // reload makes the host read its files again, and fails the test unless the log then says something.
