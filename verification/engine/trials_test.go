@@ -17,7 +17,7 @@ import (
 )
 
 // suspect returns a run of a workflow that has lost two leases, and an engine with leases of 20 s: its
-// window is 0.5 s, and it begins trials when it has run for 30 to 60 s.
+// window is 0.1 s, and it begins trials when it has run for 6 to 12 s.
 func suspect(t *testing.T, o engine.Observer, replies ...enginetest.Reply) (*enginetest.Kit, verification.Workflow, verification.RunID) {
 	t.Helper()
 	k := enginetest.New(t, func(_ *engine.Ports, opt *engine.Options) {
@@ -37,7 +37,7 @@ func suspect(t *testing.T, o engine.Observer, replies ...enginetest.Reply) (*eng
 func TestASuspectWaitsForAQuietHost(t *testing.T) {
 	var seen poison
 	k, w, id := suspect(t, &seen)
-	k.Advance(27 * time.Second) // 29 s after the start of the host
+	k.Advance(3 * time.Second) // 5 s after the start of the host
 	if n := len(k.Provider.Calls("a")); n != 0 || seen.tried != 0 {
 		t.Fatalf("%d calls and %d trials on a host that has just started, want none", n, seen.tried)
 	}

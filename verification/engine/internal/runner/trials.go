@@ -19,8 +19,8 @@ const (
 	// windowShare divides a lease into the window of the first trial: how long the run may wait
 	// for its provider before the trial ends. It doubles with each further lost lease, at most
 	// maxDoubled times.
-	windowShare = 40
-	maxDoubled  = 4
+	windowShare = 200
+	maxDoubled  = 6
 	// quietWindows is how many windows a host has run for before it tries a run, once for
 	// certain and once more at random.
 	quietWindows = 60
