@@ -71,7 +71,7 @@ type TenantUse struct {
 func (s *Store) Use() (all []TenantUse) {
 	l := s.limits.Load()
 	s.kept.tenants.Range(func(key, value any) bool {
-		t, c := key.(verification.TenantID), value.(*count) //nolint:forcetypeassert // it has no others
+		t, c := key.(verification.TenantID), value.(*count) //nolint:errcheck,forcetypeassert // it has no others
 		u := TenantUse{Tenant: t, Bytes: c.bytes.Load(), Refused: c.refused.Load()}
 		if l != nil {
 			u.Share = s.share(c, l.Runs, l.Share)

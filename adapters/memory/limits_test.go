@@ -93,7 +93,7 @@ func TestAStoreUnderPressureLeavesRunsAlone(t *testing.T) {
 // startOf starts run n of a tenant.
 func startOf(t *testing.T, s store.Store, tenant verification.TenantID, n int) error {
 	id := verification.RunID(fmt.Sprintf("d0000000-0000-7000-8000-%012x", n))
-	begun := started(n).(verification.Started)
+	begun := started(n).(verification.Started) //nolint:errcheck,forcetypeassert // it is one
 	begun.ReferenceID = strings.Repeat("a", 250)
 	events := []verification.Event{{At: time.Date(2026, 3, 1, 9, 0, n, 0, time.UTC), Fact: begun}}
 	return s.Append(t.Context(), tenant, id, 0, store.NewCommit(verification.Run{}, verification.Fold(id, events), events, time.UTC))

@@ -50,7 +50,7 @@ func (c *counts) of(t verification.TenantID) *count {
 	if !ok {
 		found, _ = c.tenants.LoadOrStore(t, &count{})
 	}
-	return found.(*count) //nolint:forcetypeassert // it has no others
+	return found.(*count) //nolint:errcheck,forcetypeassert // it has no others
 }
 
 // count counts what a run needs now.

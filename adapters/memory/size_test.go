@@ -96,7 +96,7 @@ func TestKeptIsAboutWhatTheHeapHas(t *testing.T) {
 		}},
 		"waiting runs": {5000, func(s *memory.Store, n int) error { return appendTo(t, s, n, started(n), waits(n)) }},
 		"waiting runs with deadlines": {5000, func(s *memory.Store, n int) error {
-			begun := started(n).(verification.Started)
+			begun := started(n).(verification.Started) //nolint:errcheck,forcetypeassert // it is one
 			begun.RunTTLSeconds, begun.AbandonTimeoutSeconds, begun.Zone = 86400, 900, "Asia/Kolkata"
 			return appendTo(t, s, n, begun, waits(n))
 		}},

@@ -49,10 +49,10 @@ func journalOf(t *testing.T, r *rand.Rand, clean, snapshot bool) (now, earlier *
 		}
 	}
 	add(1 + r.IntN(3))
-	time.Sleep(2 * time.Second) // the mark is written
+	time.Sleep(2 * time.Second) //nolint:forbidigo // the clock of synctest: the mark is written
 	earlier = d.afterPowerLoss()
 	add(2 + r.IntN(3))
-	time.Sleep(2 * time.Second)
+	time.Sleep(2 * time.Second) //nolint:forbidigo // the clock of synctest
 	if marked = all; clean {
 		closed(t, s)
 		return d.afterPowerLoss(), earlier, marked, all

@@ -57,6 +57,12 @@ func (p position) before(q position) bool {
 	return p.Segment < q.Segment || p.Segment == q.Segment && p.Bytes < q.Bytes
 }
 
+// sameAs reports whether two positions are the same, whatever the number of records before them is.
+func (p position) sameAs(q position) bool {
+	p.Records = q.Records
+	return p == q
+}
+
 // marked is a mark. Everything up to its position was synced before the mark was written. Segment
 // is 0 in the mark of a journal without a segment.
 type marked struct {

@@ -88,7 +88,8 @@ func (t *trail) segment(f frame, first record, number int) error {
 		return errForeign
 	case head.After.Segment == t.end.Segment && t.end.Bytes < head.After.Bytes:
 		return fmt.Errorf("the segment before it is cut: %d bytes are missing at its end", head.After.Bytes-t.end.Bytes)
-	case head.After != t.end && !(t.harmed && head.After.Segment == t.end.Segment && head.After.Bytes == t.end.Bytes && head.After.Sum == t.end.Sum):
+	case head.After == t.end, t.harmed && head.After.sameAs(t.end):
+	default:
 		return errChain
 	}
 	if !t.old {

@@ -42,7 +42,7 @@ func newProcessMemory(kept func() int64) *processMemory {
 // outside of the runtime, such as mapped code.
 func (p *processMemory) needed() int64 {
 	runtime.Read(p.samples)
-	value := func(i int) int64 { return int64(p.samples[i].Value.Uint64()) } //nolint:gosec // sizes of memory
+	value := func(i int) int64 { return int64(p.samples[i].Value.Uint64()) }
 	live, total, released := value(0), value(2), value(3)
 	heap := value(4) + value(5) + value(6)
 	var kept int64
