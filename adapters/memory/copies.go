@@ -305,6 +305,7 @@ func (s *Store) ExtendWorkflow(ctx context.Context, t verification.TenantID, id 
 			return fmt.Errorf("the workflow %s does not have the %d versions before them", id, from)
 		}
 		w.versions = append(slices.Clip(w.versions), versions...)
+		s.kept.add(t, behind(reflect.ValueOf(versions)))
 		return nil
 	})
 }

@@ -206,3 +206,29 @@ func TestAFullStoreTakesNoNewRuns(t *testing.T) {
 		t.Errorf("Append without a limit: %v", err)
 	}
 }
+
+func TestAWorkflowInPartsCountsAsAWhole(t *testing.T) {
+	const versions, firstPart = 20, 8
+	all := make([]verification.Version, versions)
+	for i := range all {
+		all[i] = verification.Version{Number: i + 1, Hash: fmt.Sprint(i), Definition: verification.Definition{Name: strings.Repeat("n", 1000+i)}}
+	}
+	w := store.WorkflowRecord{Tenant: sizedTenant, Workflow: verification.Workflow{ID: "c0000000-0000-7000-8000-000000000001", Versions: versions}}
+	kept := func(first []verification.Version, rest []verification.Version) int64 {
+		s, r := memory.New(), w
+		r.Versions = first
+		if err := s.SaveRecords(t.Context(), []store.Record{r}); err != nil {
+			t.Fatal(err)
+		}
+		if len(rest) > 0 {
+			if err := s.ExtendWorkflow(t.Context(), sizedTenant, w.Workflow.ID, len(first), rest); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s.Kept()
+	}
+	whole, parts := kept(all, nil), kept(all[:firstPart], all[firstPart:])
+	if difference := parts - whole; difference < -100 || difference > 100 { // the slices have their headers
+		t.Errorf("a workflow in parts counts as %d bytes, want about the %d of the whole", parts, whole)
+	}
+}
