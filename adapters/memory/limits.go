@@ -5,7 +5,6 @@ package memory
 import (
 	"time"
 
-	"github.com/verifyd/verifyd/internal/fair"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -82,11 +81,16 @@ func (s *Store) Use() (all []TenantUse) {
 	return all
 }
 
-// share returns how many bytes of a limit a tenant may have.
+// share returns how many bytes of a limit a tenant may have: the part of what other tenants leave, so
+// that a tenant that takes all that it may leaves room for every other one. A tenant that is alone
+// may have all.
 func (s *Store) share(c *count, limit int64, part float64) int64 {
-	mine := c.bytes.Load()
-	others := s.kept.all.Load() - mine
-	return fair.Share(limit, others, part, others == 0)
+	others := s.kept.all.Load() - c.bytes.Load()
+	left := max(0, limit-others)
+	if others == 0 || part == 0 {
+		return left
+	}
+	return int64(part * float64(left))
 }
 
 // refuse returns why a tenant may not add what it wants; nil if it may.
@@ -109,7 +113,7 @@ func (s *Store) refuse(c *count, w wanted) error {
 		return noRoom("the service has no memory left for " + what + "; " + goesOn)
 	case limit > 0 && c.bytes.Load() >= s.share(c, limit, l.Share):
 		c.refused.Add(1)
-		return noRoom("this tenant's share of the memory is full, so the service takes no " + what + " of it; " + goesOn)
+		return noRoom("this tenant's share of the memory is full, so its " + what + " are refused; " + goesOn)
 	}
 	return nil
 }
