@@ -153,14 +153,7 @@ func (r *recovery) write(name string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	n, err := f.Write(content)
-	if err == nil && n < len(content) {
-		err = io.ErrShortWrite
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err = errors.Join(writeAll(f, content), f.Close()); err == nil {
 		err = r.disk.SyncFolder()
 	}
 	return err
