@@ -123,7 +123,7 @@ func (s *session) judge(ctx context.Context, db *database, st state) []finding {
 			"check that hosts with the role worker run and are not saturated (VERIFYD_WORKERS), and read their logs"),
 		judged("leases", h.RepeatedlyLost == 0, "no work has lost two leases in a row",
 			healthWarn, fmt.Sprintf("%d runs or notices lost two leases or more in a row", h.RepeatedlyLost),
-			"check whether hosts were killed or ran out of memory; each of these runs waits for a host that has run for half a minute, which then executes it alone; "+
+			"check whether hosts were killed or ran out of memory; each of these runs waits for a host that has run for some seconds, which then executes it alone; "+
 				"a run whose host stops twice while it executes nothing else ends with INTERNAL_ERROR"),
 		judged("expiry", h.OverdueRuns == 0, "every expired run is recorded",
 			healthFail, fmt.Sprintf("%d runs expired and their clients were not notified", h.OverdueRuns),
