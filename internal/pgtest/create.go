@@ -85,15 +85,21 @@ func (s *Server) arguments() []string {
 	return args
 }
 
-// move takes a port below those that the system gives to clients: else a client
+// freePort returns a port below those that the system gives to clients: else a client
 // that calls while the server is down could be given the port itself.
-func (s *Server) move(secret string) {
+func freePort() (port int) {
 	for range 100 {
-		s.port = 20000 + rand.IntN(12000) //nolint:gosec // any port that is free will do
-		if available(s.port) {
+		port = 20000 + rand.IntN(12000) //nolint:gosec // any port that is free will do
+		if available(port) {
 			break
 		}
 	}
+	return port
+}
+
+// move takes a port.
+func (s *Server) move(secret string) {
+	s.port = freePort()
 	server := url.URL{
 		Scheme:   "postgres",
 		Host:     net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)),

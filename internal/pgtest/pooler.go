@@ -5,7 +5,6 @@ package pgtest
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -37,10 +36,7 @@ func Pooler(tb testing.TB, database, mode string) string {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = os.RemoveAll(folder) }) // it lies in the folder for temporary files
-	port := 20000 + rand.IntN(12000)                //nolint:gosec // any port that is free will do
-	for !available(port) {
-		port++
-	}
+	port := freePort()
 	secret, _ := u.User.Password()
 	settings := fmt.Sprintf("[databases]\n* = host=%s port=%s user=%s password='%s'\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\n"+
 		"auth_type = any\npool_mode = %s\n", u.Hostname(), u.Port(), u.User.Username(), secret, port, mode)
