@@ -153,7 +153,7 @@ func (d *Drawer) wait(ctx context.Context, t verification.TenantID) (release fun
 // room returns ErrUnavailable unless there is memory for a page.
 func (d *Drawer) room() error {
 	if d.compiled {
-		return room(drawBytes)
+		return room(DrawBytes)
 	}
 	return room(compileBytes)
 }

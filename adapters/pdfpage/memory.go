@@ -16,10 +16,10 @@ import (
 
 // The memory that drawing takes, in bytes.
 const (
-	// MaxBytes is what a Drawer with the default cache takes at most, once the library is compiled.
-	MaxBytes = 48<<20 + 16<<20 + drawBytes // the library and the cache
+	// DrawBytes is what a page takes while it is drawn: the instance, the file, the picture. A
+	// Drawer draws one page at a time.
+	DrawBytes = instanceBytes + 40<<20
 
-	drawBytes     = instanceBytes + 40<<20 // one page: the instance, the file, the picture
 	instanceBytes = 64 << 20
 	compileBytes  = 350 << 20 // for some seconds
 )

@@ -41,7 +41,7 @@ func inBounds(t *testing.T, draw func()) {
 	before, _, measured := resident(t)
 	draw()
 	_, peak, _ := resident(t)
-	if measured && peak-before > pdfpage.MaxBytes-64<<20 {
+	if measured && peak-before > pdfpage.DrawBytes {
 		t.Errorf("drawing takes %d MiB, want at most 64 for the instance and 40 for the file and its picture", (peak-before)>>20)
 	}
 }

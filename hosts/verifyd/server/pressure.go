@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/pdfpage"
 )
 
 // processMemory says how much memory the process needs: what would be left after a collection.
@@ -75,9 +76,9 @@ func residentBytes() int64 {
 	return 0
 }
 
-// transient is what the host needs for a moment beside what it keeps: the page of a PDF, a report,
-// requests and the garbage in between.
-const transient = 96 << 20
+// transient is what the host needs for a moment beside what it keeps: the page of a PDF, and
+// reports, requests and garbage.
+const transient = pdfpage.DrawBytes + 24<<20
 
 // thresholds has the bytes that the process needs at each pressure.
 type thresholds [memory.LeaveWork + 1]int64
