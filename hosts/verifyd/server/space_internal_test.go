@@ -84,3 +84,15 @@ func TestAnUploadIntoAMovedFolderIsRefused(t *testing.T) {
 		t.Errorf("SaveDocument = %v, want unavailable", err)
 	}
 }
+
+func TestANearlyFullDiskTakesNoUploads(t *testing.T) {
+	d, err := openDocumentFolder(t.TempDir(), settings{DiskReserve: 1 << 62}) // more than any disk has
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := verification.RunRef{Tenant: "019f3c00-0000-7000-8000-00000000000a", Run: "019f3c00-0000-7000-8000-000000000001"}
+	of := verification.Document{ID: "019f3c00-0000-7000-8000-000000000002", CreatedAt: time.Now()}
+	if _, err := d.SaveDocument(t.Context(), r, of, strings.NewReader("a file")); !errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("SaveDocument = %v, want unavailable", err)
+	}
+}
