@@ -152,8 +152,11 @@ type countingDisk struct {
 	syncs, bytes atomic.Int64
 }
 
-func (d *countingDisk) Create(name string) (journal.File, error) {
-	f, err := d.Disk.Create(name)
+func (d *countingDisk) Prepare(name string, size int64) (journal.File, error) {
+	f, err := d.Disk.Prepare(name, size)
+	if f == nil {
+		return nil, err
+	}
 	return countedFile{f, d}, err
 }
 
