@@ -49,14 +49,15 @@ func (c causes) Handle(ctx context.Context, r slog.Record) error {
 	if cause == "" || r.Level != slog.LevelWarn {
 		return c.Handler.Handle(ctx, told)
 	}
+	last := told.Clone() // the timer of first runs beside this call
 	if !c.recent.first(r.Message+": "+withoutNumbers(cause), func(leftOut int) {
-		told.Time = time.Now()
-		told.AddAttrs(slog.Int("left_out", leftOut))
-		_ = c.Handler.Handle(context.WithoutCancel(ctx), told) // as a log does
+		last.Time = time.Now()
+		last.AddAttrs(slog.Int("left_out", leftOut))
+		_ = c.Handler.Handle(context.WithoutCancel(ctx), last) // as a log does
 	}) {
 		return nil
 	}
-	return c.Handler.Handle(ctx, told.Clone())
+	return c.Handler.Handle(ctx, told)
 }
 
 // first reports whether a line is the first of its kind within causeEvery. If it is, and lines
