@@ -111,6 +111,9 @@ func (c *Client) exchange(ctx context.Context, e exchange) error {
 			header.Del(h[0])
 		}
 	}
+	if err := c.settle(ctx); err != nil {
+		return err
+	}
 	got, err := c.send(ctx, e.method, path, header, body)
 	if err != nil {
 		return err
@@ -118,12 +121,16 @@ func (c *Client) exchange(ctx context.Context, e exchange) error {
 	return c.compare(e, got)
 }
 
-// send waits for current work, sends a request, and checks the response against the
-// OpenAPI document.
-func (c *Client) send(ctx context.Context, method, path string, header http.Header, body string) (Response, error) {
+// settle waits for current work.
+func (c *Client) settle(ctx context.Context) error {
 	if err := c.host.Advance(ctx, 0); err != nil {
-		return Response{}, fmt.Errorf("settle: %w", err)
+		return fmt.Errorf("settle: %w", err)
 	}
+	return nil
+}
+
+// send sends a request, and checks the response against the OpenAPI document.
+func (c *Client) send(ctx context.Context, method, path string, header http.Header, body string) (Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.host.URL()+path, strings.NewReader(body))
 	if err != nil {
 		return Response{}, err

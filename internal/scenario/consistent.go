@@ -18,8 +18,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Consistent reads every run of Acme in every way and returns an error if the reads
-// break a rule of the contract:
+// Consistent waits for current work, reads every run of Acme in every way and returns an
+// error if the reads break a rule of the contract:
 //
 //   - every run has exactly one of the six statuses in lists;
 //   - decision=review returns exactly the runs whose decision is review, and the
@@ -29,6 +29,9 @@ import (
 //   - a card that needs review is a step in reviews;
 //   - lists are newest first, and total is the number of runs that match.
 func (c *Client) Consistent(ctx context.Context) error {
+	if err := c.settle(ctx); err != nil {
+		return err
+	}
 	api, err := client.New(client.Options{
 		BaseURL: c.host.URL(), ClientID: "acme", APIKey: APIKey, HTTP: &http.Client{Transport: c}, Attempts: 1,
 	})

@@ -25,7 +25,7 @@ func TestTheServiceOnAFolderKeepsToItsContract(t *testing.T) {
 // Every second restart is a crash.
 func TestARestartBeforeEachRequestChangesNothing(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it restarts a host 4,000 times")
+		t.Skip("it restarts a host almost 900 times")
 	}
 	converse(t, func(t testing.TB) scenario.Host {
 		f := newFolderHost(t)
