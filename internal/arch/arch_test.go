@@ -9,14 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"go.yaml.in/yaml/v4"
 )
 
 const root = "../.."
@@ -155,34 +152,6 @@ func directive(g *ast.CommentGroup) bool {
 	})
 }
 
-// The linter checks only the packages that a rule names.
-func TestEachPackageHasAnImportRule(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join(root, ".golangci.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ruled := folders(t, raw)
-	for file := range sources(t) {
-		dir := path.Dir(file)
-		if strings.HasPrefix(dir, "verification") || strings.HasPrefix(dir, "adapters") {
-			if !ruled(dir) {
-				t.Errorf("%s has no import rule: add one to depguard in .golangci.yml, with the packages that it may import.", dir)
-			}
-		}
-	}
-	ruled = folders(t, []byte(`linters: {settings: {depguard: {rules: {
-		a: {list-mode: strict, files: ["${base-path}/adapters/a/**", "!$test"]},
-		b: {list-mode: strict, files: ["${base-path}/adapters/b/*.go"]},
-		c: {list-mode: lax, files: ["${base-path}/adapters/c/**"]}}}}}`))
-	for dir, want := range map[string]bool{
-		"adapters/a": true, "adapters/a/x": true, "adapters/aa": false, "adapters/b": true, "adapters/b/x": false, "adapters/c": false,
-	} {
-		if ruled(dir) != want {
-			t.Errorf("%s has an import rule: %t, want %t", dir, !want, want)
-		}
-	}
-}
-
 // A program with journeys in memory, without a database and an identity provider, as docs/embedding.md
 // describes it, makes links with the standard library.
 func TestLinksNeedNoLibraryOfTokens(t *testing.T) {
@@ -199,40 +168,6 @@ func TestLinksNeedNoLibraryOfTokens(t *testing.T) {
 				t.Errorf("a program that only makes links links %s", strings.TrimSpace(dep))
 			}
 		}
-	}
-}
-
-// folders returns a function that reports whether a rule of depguard, which allows only
-// the imports that it lists, is about a folder.
-func folders(t *testing.T, config []byte) func(dir string) bool {
-	t.Helper()
-	var c struct {
-		Linters struct {
-			Settings struct {
-				Depguard struct {
-					Rules map[string]struct {
-						Mode  string `yaml:"list-mode"`
-						Files []string
-					}
-				}
-			}
-		}
-	}
-	if err := yaml.Unmarshal(config, &c); err != nil {
-		t.Fatal(err)
-	}
-	var patterns []string
-	for _, r := range c.Linters.Settings.Depguard.Rules {
-		if r.Mode != "lax" {
-			patterns = append(patterns, r.Files...)
-		}
-	}
-	return func(dir string) bool {
-		return slices.ContainsFunc(patterns, func(p string) bool {
-			p = strings.TrimPrefix(p, "${base-path}/")
-			below, deep := strings.CutSuffix(p, "**")
-			return p == dir+"/*.go" || deep && strings.HasPrefix(dir+"/", below)
-		})
 	}
 }
 
