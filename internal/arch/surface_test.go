@@ -20,24 +20,13 @@ import (
 // TestPublicSurface shows a change of the public surface as a change of a golden file. Its
 // lines have the form of the API files of the Go distribution.
 func TestPublicSurface(t *testing.T) {
-	total := 0
 	seen := map[string]bool{}
 	for folder, files := range publicPackages(t) {
-		var lines []string
-		for _, file := range files {
-			lines = append(lines, surfaceOf(file)...)
-		}
-		for _, line := range lines {
-			if !strings.Contains(line, ", ") || strings.HasPrefix(line, "func") || strings.HasPrefix(line, "method") {
-				total++
-			}
-		}
-		slices.Sort(lines)
+		lines := surfaceOf(files)
 		name := strings.ReplaceAll(folder, "/", ".") + ".txt"
 		seen[name] = true
 		golden.Equal(t, filepath.Join("testdata/surface", name), []byte(strings.Join(lines, "\n")+"\n"))
 	}
-	t.Logf("%d names in %d packages", total, len(seen))
 	stored, err := filepath.Glob("testdata/surface/*.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -79,8 +68,26 @@ func publicPackages(t *testing.T) map[string][]*ast.File {
 	return packages
 }
 
-// surfaceOf returns a line for each exported name, field and method of a file.
-func surfaceOf(file *ast.File) (lines []string) {
+// exportedNames returns the number of exported names and methods of a package.
+func exportedNames(files []*ast.File) (n int) {
+	for _, line := range surfaceOf(files) {
+		if !strings.Contains(line, ", ") || strings.HasPrefix(line, "func") || strings.HasPrefix(line, "method") {
+			n++
+		}
+	}
+	return n
+}
+
+// surfaceOf returns a line for each exported name, field and method of a package, sorted.
+func surfaceOf(files []*ast.File) (lines []string) {
+	for _, file := range files {
+		lines = append(lines, surfaceOfFile(file)...)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func surfaceOfFile(file *ast.File) (lines []string) {
 	for _, decl := range file.Decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
