@@ -702,7 +702,7 @@ type refusingStore struct {
 	before func() // is called before each append; nil for no call
 }
 
-// Append implements verification.RunStore.
+// Append implements store.RunStore.
 func (s *refusingStore) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
 	if s.down.Load() {
 		return verification.Unavailable("store", "it has stopped")

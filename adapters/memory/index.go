@@ -263,7 +263,7 @@ func (x *index) move(r *record, from, to []filter) {
 	}
 }
 
-// newer is verification.Newer. It copies the summaries only when both runs started
+// newer is store.Newer. It copies the summaries only when both runs started
 // at the same time.
 func newer(a, b *record) bool {
 	if c := a.summary.StartedAt.Compare(b.summary.StartedAt); c != 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// Store is a verification.Store. It is safe for concurrent use.
+// Store is a store.Store. It is safe for concurrent use.
 type Store struct {
 	// The lock of a tenantData is taken before those of queue and rescreens; the others
 	// are taken alone.

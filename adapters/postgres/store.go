@@ -49,7 +49,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Store is a verification.Store on PostgreSQL. It is safe for concurrent use, and
+// Store is a store.Store on PostgreSQL. It is safe for concurrent use, and
 // any number of hosts may open one on the same database. Its methods return
 // ErrUnavailable when the database does not answer.
 type Store struct {

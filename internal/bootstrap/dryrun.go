@@ -16,10 +16,10 @@ func DryRun(s store.Store) store.Store { return dryRun{s} }
 
 type dryRun struct{ store.Store }
 
-// SaveTenant implements verification.TenantStore.
+// SaveTenant implements store.TenantStore.
 func (dryRun) SaveTenant(context.Context, verification.Tenant) error { return nil }
 
-// SaveAccount implements verification.TenantStore.
+// SaveAccount implements store.TenantStore.
 func (d dryRun) SaveAccount(ctx context.Context, a verification.Account) error {
 	known, err := d.Account(ctx, a.ClientID)
 	switch {
@@ -31,7 +31,7 @@ func (d dryRun) SaveAccount(ctx context.Context, a verification.Account) error {
 	return err
 }
 
-// SaveWorkflow implements verification.WorkflowStore.
+// SaveWorkflow implements store.WorkflowStore.
 func (dryRun) SaveWorkflow(context.Context, verification.TenantID, verification.Workflow, *verification.Version) error {
 	return nil
 }

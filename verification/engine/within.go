@@ -12,15 +12,15 @@ import (
 
 // TxStore is a store inside a transaction, such as a *postgres.Tx.
 type TxStore interface {
-	// Load is as in verification.RunStore.
+	// Load is as in store.RunStore.
 	Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error)
-	// Append is as in verification.RunStore.
+	// Append is as in store.RunStore.
 	Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error
-	// Workflow is as in verification.WorkflowStore.
+	// Workflow is as in store.WorkflowStore.
 	Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error)
-	// Version is as in verification.WorkflowStore.
+	// Version is as in store.WorkflowStore.
 	Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error)
-	// Tenant is as in verification.TenantStore.
+	// Tenant is as in store.TenantStore.
 	Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error)
 }
 

@@ -21,9 +21,9 @@ func appends() []clause {
 		{"an append saves events, summary and effects together", "RunStore.Append: applies the commit c to a run, all or nothing", wholeAppend},
 		{"a refused append changes nothing", "RunStore.Append: all or nothing", refusedAppend},
 		{"an append with a cancelled context changes nothing", "RunStore.Append: all or nothing", cancelledAppend},
-		{"an append without events changes only the effects", "verification.Commit: Events may be empty: then only the effects change", appendWithoutEvents},
-		{"a history-only append changes only the history", "verification.Commit: such an append adds only Events, and a store must leave summary and queue as they are", historyOnlyAppend},
-		{"an append without a wake-up still queues its effects", "verification.Hold: the caller carries out the work in time, so that other hosts need no wake-up", appendWithoutWakeup},
+		{"an append without events changes only the effects", "store.Commit: Events may be empty: then only the effects change", appendWithoutEvents},
+		{"a history-only append changes only the history", "store.Commit: such an append adds only Events, and a store must leave summary and queue as they are", historyOnlyAppend},
+		{"an append without a wake-up still queues its effects", "store.Hold: the caller carries out the work in time, so that other hosts need no wake-up", appendWithoutWakeup},
 		{"an append that depends on an old revision of its workflow is refused", "RunStore.Append: ErrConflict if the workflow no longer has the commit's revision", oldWorkflow},
 		{"a tenant cannot append to another tenant's run", "RunStore.Append: the history is that of the tenant's own run", appendOfAnotherTenant},
 	}

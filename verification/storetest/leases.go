@@ -14,7 +14,7 @@ func leases() []clause {
 		finish   = "WorkQueue.Finish: removes a piece of work, unless it was replaced, released or taken again since then"
 		postpone = "WorkQueue.Postpone: makes a piece of work due again at the given time, unless w.Lease is no longer its lease"
 		release  = "WorkQueue.Release: ignores a piece whose Lease is no longer its lease"
-		leaseID  = "verification.Work: Lease distinguishes this lease from every other of the same piece"
+		leaseID  = "store.Work: Lease distinguishes this lease from every other of the same piece"
 	)
 	return []clause{
 		{"leased work is not taken again", "WorkQueue.Take: leases due work until now+lease", leased},
@@ -29,11 +29,11 @@ func leases() []clause {
 		{"leases at the same time have different ids", leaseID, takenTwiceAtOnce},
 		{"postponed work is due at its time with one more attempt", "WorkQueue.Postpone: makes a piece of work due again at the given time and counts one attempt", postponed},
 		{"postponing does not move the work that replaced it", postpone, postponedAfterReplacement},
-		{"leases that end without an append are counted", "verification.Work: Lost counts the leases that ended since the last append or postponement, except those that were released", lostLeases},
-		{"a lost lease of an append counts like one of a Take", "verification.Commit: if a host takes the work at the end of a lease, that counts as one lost lease", lostAppended},
-		{"a renewal counts a trial, until an append or another renewal", "verification.Work: Alone counts the trials of the run since the last append, and since its lease was last renewed otherwise", trials},
+		{"leases that end without an append are counted", "store.Work: Lost counts the leases that ended since the last append or postponement, except those that were released", lostLeases},
+		{"a lost lease of an append counts like one of a Take", "store.Commit: if a host takes the work at the end of a lease, that counts as one lost lease", lostAppended},
+		{"a renewal counts a trial, until an append or another renewal", "store.Work: Alone counts the trials of the run since the last append, and since its lease was last renewed otherwise", trials},
 		{"released work is due at its time with the same counts", "WorkQueue.Release: the work is due again at the given time, and neither an attempt nor a lost lease is counted", workReleased},
-		{"released work says when its run was left, until the next append", "verification.Work: LeftAt is when a host first left the run to other hosts since the last append", leftWork},
+		{"released work says when its run was left, until the next append", "store.Work: LeftAt is when a host first left the run to other hosts since the last append", leftWork},
 		{"releasing does not move the work that replaced it", release, releasedAfterReplacement},
 		{"work that is gone may be finished and postponed", finish, goneWork},
 	}

@@ -16,7 +16,7 @@ func reviews() []clause {
 	const queue, claim = "RunStore.List: ", "RunStore.Claim: "
 	return []clause{
 		{"a review is listed as it was saved", queue + "the summaries have a Review", reviewIsListed},
-		{"the queue has exactly the runs that need a verdict at the time of the query", "verification.RunOrder: an order of the review queue selects only runs whose decision is review", queueAgrees},
+		{"the queue has exactly the runs that need a verdict at the time of the query", "store.RunOrder: an order of the review queue selects only runs whose decision is review", queueAgrees},
 		{"the queue is in the order of the query", queue + "one page, in its order", queueInOrder},
 		{"the pages of the queue add up to the whole queue", queue + "one page, and the number of all matches", queuePages},
 		{"a page of the queue continues after a position", "RunQuery.After: continues the review queue after a position", queueAfter},

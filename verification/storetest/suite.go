@@ -2,10 +2,10 @@
 // verification keeps their promises:
 //
 //	func TestStore(t *testing.T) {
-//		storetest.All(t, func(t *testing.T) verification.Store { return openEmpty(t) })
+//		storetest.All(t, func(t *testing.T) store.Store { return openEmpty(t) })
 //	}
 //
-// There is one suite for each port. [All] calls every suite except [Documents], whose port is not part of verification.Store;
+// There is one suite for each port. [All] calls every suite except [Documents], whose port is not part of store.Store;
 // [Some] calls the suites of the given ports.
 //
 // A suite consists of clauses. Each clause tests one promise of ports.go on a
@@ -25,7 +25,7 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// All tests every port of a verification.Store, and the CopyStore if it is one.
+// All tests every port of a store.Store, and the CopyStore if it is one.
 func All(t *testing.T, fresh func(t *testing.T) store.Store) {
 	t.Helper()
 	Some(t, func(t *testing.T) Ports { return portsOf(fresh(t)) })

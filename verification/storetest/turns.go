@@ -11,7 +11,7 @@ import (
 )
 
 func turns() []clause {
-	const request = "verification.TakeRequest: "
+	const request = "store.TakeRequest: "
 	return []clause{
 		{"tenants take turns, however early one tenant's work is due", request + "each is given its first piece before any is given its second", ofEveryKind(tenantsTakeTurns)},
 		{"the turns continue after the tenant that was served last", request + "tenants with higher ids come first, then the order starts again at the lowest id", ofEveryKind(turnsContinue)},
@@ -19,7 +19,7 @@ func turns() []clause {
 		{"excepted tenants get nothing", request + "Except lists tenants that are given nothing", ofEveryKind(exceptedTenants)},
 		{"excepted runs stay in the queue, and others are taken", request + "ExceptRuns lists runs whose work stays in the queue", ofEveryKind(exceptedRuns)},
 		{"Take returns work of one kind", "WorkQueue.Take: leases due work of one kind", oneKind},
-		{"work names the workflow of its run", "verification.Work: Workflow is the workflow of the run", workflowOfWork},
+		{"work names the workflow of its run", "store.Work: Workflow is the workflow of the run", workflowOfWork},
 	}
 }
 

@@ -16,19 +16,19 @@ import (
 func queue() []clause {
 	const take = "WorkQueue.Take: "
 	return []clause{
-		{"an advance is taken when it is due and not before", "verification.Commit: Work has the due times of the run's pieces of work; " + take + "due work", advanceDue},
-		{"a new advance replaces the previous one", "verification.Commit: a time replaces the piece", advanceReplaced},
-		{"a zero time removes the advance", "verification.Commit: zero removes it", advanceRemoved},
-		{"the pieces of a run are replaced and removed alone", "verification.Commit: a piece without a time stays as it is", piecesOfARun},
-		{"an announcement is due at its time, independently of the advance", "verification.Commit: a piece without a time stays as it is", announcementDue},
+		{"an advance is taken when it is due and not before", "store.Commit: Work has the due times of the run's pieces of work; " + take + "due work", advanceDue},
+		{"a new advance replaces the previous one", "store.Commit: a time replaces the piece", advanceReplaced},
+		{"a zero time removes the advance", "store.Commit: zero removes it", advanceRemoved},
+		{"the pieces of a run are replaced and removed alone", "store.Commit: a piece without a time stays as it is", piecesOfARun},
+		{"an announcement is due at its time, independently of the advance", "store.Commit: a piece without a time stays as it is", announcementDue},
 		{"a later append does not change a queued announcement", "WorkQueue: work is handed out at least once", announcementStays},
 		{"a run has at most one announcement in the queue", "verification.Notice: no other notice has its ID", announcedOnce},
 		{"each notice of a run is a piece of its own", "WorkQueue: a run has at most one piece of each kind in the queue, and one for each of its notices", eachNoticeQueued},
-		{"Take returns up to its limit, the earliest due first", "verification.TakeRequest: Max bounds the pieces of all tenants", takeLimit},
+		{"Take returns up to its limit, the earliest due first", "store.TakeRequest: Max bounds the pieces of all tenants", takeLimit},
 		{"next is when the earliest remaining work is due", take + "the time at which to call again, unless something is appended earlier", takeNext},
 		{"concurrent takers share the work", take + "leases due work", concurrentTakers},
 		{"a Take with a cancelled context takes nothing", take + "leases due work", cancelledTake},
-		{"two tenants have separate work", "verification.Work: a run together with its tenant", workOfTwoTenants},
+		{"two tenants have separate work", "store.Work: a run together with its tenant", workOfTwoTenants},
 	}
 }
 
