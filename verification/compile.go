@@ -28,8 +28,8 @@ type Program struct {
 	searchedAnswers bool     // some field has Search
 }
 
-// Warnings returns what Compile found that may be wrong, sorted by path. A Program that
-// Compile returns with an error has only warnings.
+// Warnings returns what may be wrong in the definition, sorted by path. If Compile returns an
+// error, the warnings are all that its Program has.
 func (p Program) Warnings() []FieldError { return p.warnings }
 
 // Compile validates a version of a workflow and compiles its expressions,

@@ -13,8 +13,8 @@ import (
 // nil describes nothing.
 type DataSchema map[string]any
 
-// MergeSchemas returns a schema with the fields of all. A field that several have is that
-// of the first.
+// MergeSchemas returns a schema with the fields of all. If several schemas have a field, the first
+// one wins.
 func MergeSchemas(all ...DataSchema) DataSchema {
 	fields := map[string]any{}
 	for _, s := range slices.Backward(all) {

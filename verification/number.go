@@ -14,7 +14,7 @@ import (
 const (
 	// maxNumber is the maximum length of a number in bytes.
 	maxNumber = 100
-	// firstInexact is the least whole number from which on a float64 leaves some out: 2^53.
+	// firstInexact is the smallest positive integer whose successor a float64 cannot represent: 2^53.
 	firstInexact = 1 << 53
 )
 

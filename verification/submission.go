@@ -23,7 +23,7 @@ const (
 // returns the step's data: the payload and the values derived from it. Problems
 // name fields below "payload". upload returns the document of a field by its id;
 // if upload is nil, any document_id is accepted. The limits of dates are those of the
-// day of now, in UTC.
+// day of now in its location.
 func acceptInput(
 	n Node, patterns map[string]Pattern, payload Data, now time.Time, upload func(field, id string) (Document, bool),
 ) (Data, []FieldError) {

@@ -17,8 +17,8 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// queueFilter is what the reader of the queue chose. It is the query of the page, of the
-// run pages that are opened from it, and of the posts of those.
+// queueFilter is what the reader of the queue chose. The queue, the run pages opened from it and
+// their forms carry it in their query.
 type queueFilter struct {
 	Search   string // a run id, or the beginning of a reference id
 	Words    string // search keys, as store.FormatKeys returns them

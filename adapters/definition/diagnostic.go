@@ -163,9 +163,9 @@ type location struct {
 	base string // path in the file
 }
 
-// Explain returns a *Diagnostics with the position of each field of a
-// *verification.Error: that of the character in a text, or of the value its path names,
-// or of the nearest one above it. It unwraps to err. Explain returns any other error as it is.
+// Explain returns a *Diagnostics, which unwraps to err, with the position of each field of a
+// *verification.Error: the character in a text, the value at its path, or the nearest value above
+// it. Explain returns any other error unchanged.
 func (l location) Explain(err error) error {
 	var invalid *verification.Error
 	if !errors.As(err, &invalid) || l.root == nil {

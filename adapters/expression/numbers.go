@@ -23,7 +23,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// firstInexact is the least whole number from which on a double leaves some out: 2^53. From
+// firstInexact is the smallest positive integer whose successor a double cannot represent: 2^53. From
 // it on, whole numbers of JSON are ints and uints: see decision 0041.
 const firstInexact = 1 << 53
 

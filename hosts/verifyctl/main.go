@@ -55,7 +55,7 @@ type commands struct {
 	Provider  providerCommands  `cmd:"" help:"Check and call the providers of a bootstrap file."`
 	Run       runCommands       `cmd:"" help:"Examine runs."`
 	Report    reportCommands    `cmd:"" help:"Verify printed reports."`
-	Screening screeningCommands `cmd:"" help:"Search lists, compare names, and re-screen finished runs."`
+	Screening screeningCommands `cmd:"" help:"Search and test lists, and compare names."`
 	Webhook   webhookCommands   `cmd:"" help:"Manage lifecycle webhooks and their deliveries."`
 	Token     tokenCommands     `cmd:"" help:"Create signing keys and reviewers' tokens."`
 

@@ -6,9 +6,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -90,4 +92,43 @@ func declaredNames(t *testing.T) map[string]map[string]bool {
 		}
 	}
 	return declared
+}
+
+func TestListsInDocumentsAreComplete(t *testing.T) {
+	of := func(folder string) []string { return surfaceOf(publicPackages(t)[folder]) }
+	for at, want := range map[string][]string{
+		"architecture.md: A **command** (`command.go`) is a":       receivers(t, "verification/command.go", "command"),
+		"architecture.md: The kinds of work are":                   append(submatches(of("verification/store"), `^const Work\w+ WorkKind = "(\w+)"`), "rescreen:"),
+		"writing-an-adapter.md: these ports over one set of data:": submatches(of("verification/store"), `^type Store interface, (\w+)`),
+	} {
+		file, phrase, _ := strings.Cut(at, ": ")
+		raw, err := os.ReadFile(filepath.Join(root, "docs", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, list, _ := strings.Cut(string(raw), phrase+"\n")
+		list, _, ok := strings.Cut(list, "\n\n")
+		got := submatches([]string{list}, "`(.*?)`")
+		slices.Sort(got)
+		slices.Sort(want)
+		if !ok || len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("docs/%s: after %q are %q, want %q", file, phrase, got, want)
+		}
+	}
+}
+
+// submatches returns the first submatch of each match.
+func submatches(texts []string, pattern string) (found []string) {
+	for _, text := range texts {
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+			found = append(found, m[1])
+		}
+	}
+	return found
+}
+
+// receivers returns the types of a file that have a method.
+func receivers(t *testing.T, file, method string) []string {
+	t.Helper()
+	return submatches(strings.Split(sources(t)[file], "\n"), `^func \((\w+)\) `+method+`\(\)`)
 }

@@ -73,11 +73,11 @@ type Clock interface {
 // maxRest bounds how long a key rests.
 const maxRest = 5 * time.Second
 
-// Rest makes keys pause after long uses. A slot that was held for longer than grace
-// still counts against the share of its key after its release: for the excess multiplied
-// by times, at most 5 s. Other keys may have the slot at once. So long uses of one key
-// take about 1/(1+times) of the time of each slot of its share, unless their rests reach
-// the 5 s. Rest must be called before the Limiter is used.
+// Rest makes keys pause after long uses. If a slot was held for longer than grace, it counts
+// against the share of its key for the excess multiplied by times, at most 5 s, after its
+// release. Other keys may have the slot at once. Long uses of one key thus take about
+// 1/(1+times) of the time of each slot of its share, unless a rest reaches the 5 s. Rest must
+// be called before the Limiter is used.
 func (l *Limiter) Rest(times int, grace time.Duration, c Clock) {
 	l.rests, l.grace, l.clock = times, grace, c
 }

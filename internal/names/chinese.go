@@ -78,8 +78,7 @@ func (c *Comparer) aligned(a, b string, n int) bool {
 	return false
 }
 
-// newWade returns a replacer of what one spelling of the Wade-Giles system writes
-// for one of pinyin.
+// newWade returns a replacer of syllables in Wade-Giles by those in pinyin.
 func newWade() *strings.Replacer {
 	return strings.NewReplacer("hs", "x", "tz", "z", "ts", "c", "ung", "ong", "ieh", "ie", "ueh", "ue", "ih", "i", "ien", "ian", "eh", "e")
 }

@@ -160,7 +160,7 @@ type IdempotencyStore interface {
 	ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r IdempotencyRecord) error
 }
 
-// DeliveryStore is the delivery ledger: one delivery per run.
+// DeliveryStore is the delivery ledger: one delivery per notice.
 type DeliveryStore interface {
 	// SaveDelivery creates or replaces the delivery of a notice.
 	SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error

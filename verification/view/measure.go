@@ -46,10 +46,9 @@ const (
 	// MeasureEnded counts the runs that ended. The key is the terminal status and, of
 	// a completed run with an outcome, ":" and the outcome.
 	MeasureEnded MeasureName = "ended"
-	// MeasureDecided counts the runs that were completed and are decided: when a run is
-	// completed and needs no verdict, or else when it is given the verdict that it needs.
-	// A run that needs another one after a re-screening counts again. ParseDecided decodes
-	// its key.
+	// MeasureDecided counts completed runs when they are decided: at the end of the run if it
+	// needs no verdict, otherwise at its verdict. A run that needs another verdict after a
+	// re-screening counts again. ParseDecided decodes the key.
 	MeasureDecided MeasureName = "decided"
 	// MeasureTransition counts the transitions of the runs of a version. ParseTransition
 	// decodes its key.

@@ -91,9 +91,8 @@ func (n *node) joined(names ...string) string {
 	return strings.Join(out, " ")
 }
 
-// readNodes returns a reader of a file whose entries are in elements with these names, which may
-// also be other elements that the entries refer to. entry returns the entry of an element,
-// or false if it has none.
+// readNodes returns a reader of the elements of a file with these names. entry returns the entry of
+// an element, or false if the element is none: it may be what entries refer to.
 func readNodes(f *listFile, entry func(*node) (Entry, bool), names ...string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		in := xml.NewDecoder(f.text)

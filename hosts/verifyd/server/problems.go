@@ -38,7 +38,7 @@ func (p *problems) wrap(flag string, err error) {
 	p.errs = append(p.errs, fmt.Errorf("%s: %w", cli.Setting(flag), err))
 }
 
-// other records an error that names its position itself, unless it is nil.
+// other records an error that says where it occurred, unless it is nil.
 func (p *problems) other(err error) {
 	if err != nil {
 		p.errs = append(p.errs, err)
