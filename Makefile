@@ -13,8 +13,8 @@ BUILD := .build
 TOOL  := $(GO) tool -modfile=internal/tools/go.mod
 TREES := verification adapters hosts internal
 
-# An example that is a module of its own.
-EXAMPLE := docs/examples/ownhost
+# The examples, each a module of its own.
+EXAMPLES := $(wildcard docs/examples/*)
 
 # The packages whose tests all need a browser or a database.
 SERVICES := /adapters/postgres$$|/internal/(bench|bench/fill|browser|noisy|pgtest|soak)$$
@@ -80,9 +80,9 @@ check: ## Run the tests that need no browser and no database
 	@$(TEST) -short $$($(GO) list ./... | grep -Ev '$(SERVICES)')
 	@echo 'The tests that need a browser or a database did not run: make test runs every test.'
 
-example: ## Vet and test the example of a host of your own, a module of its own
-	$(GO) -C $(EXAMPLE) vet ./...
-	$(GO) -C $(EXAMPLE) test -count=1 -timeout $(TEST_TIMEOUT) ./...
+example: ## Vet and test the examples, which are modules of their own
+	@for m in $(EXAMPLES); do \
+		$(GO) -C $$m vet ./... && $(GO) -C $$m test -count=1 -timeout $(TEST_TIMEOUT) ./... || exit 1; done
 
 verify: TESTFLAGS += $(RACE)
 verify: verify-rest test example ## Run everything that CI runs: format, vet, lint, race tests, generated files, go.mod
@@ -140,7 +140,7 @@ generate-check:
 # If it prints a difference, run go mod tidy there.
 tidy-check:
 	$(GO) mod tidy -diff
-	$(GO) -C $(EXAMPLE) mod tidy -diff
+	@for m in $(EXAMPLES); do $(GO) -C $$m mod tidy -diff || exit 1; done
 
 cover: ## Measure the coverage of all packages and write .build/cover.html
 	@mkdir -p $(BUILD)
