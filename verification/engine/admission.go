@@ -59,27 +59,27 @@ func (e *Engine) enter(j *job, slot func()) (release func()) {
 	return func() { leave(); slot() }
 }
 
-// admit waits for a slot for work on the run of s if it is expensive, unless s is admitted. It is
-// until release is called; release may be called again. A use case inside a transaction of its
+// admit waits for a slot for work on the run of s if it is expensive, unless s has one or must not
+// wait. s has the slot until release is called; release may be called again. A use case inside a transaction of its
 // caller waits for no slot, whose holder may wait for the connection of the transaction.
 func (e *Engine) admit(ctx context.Context, s *session, expensive bool) (release func(), err error) {
-	if !expensive || s.admitted || e.external {
+	if !expensive || s.slot || s.waitless || e.external {
 		return func() {}, nil
 	}
 	free, err := e.heavy.Acquire(ctx, string(s.ref.Tenant))
 	if err != nil {
 		return nil, err
 	}
-	s.admitted = true
-	return sync.OnceFunc(func() { s.admitted = false; free() }), nil
+	s.slot = true
+	return sync.OnceFunc(func() { s.slot = false; free() }), nil
 }
 
-// admitRead waits until the run of s may be read, unless s is admitted. To read a run that is
+// admitRead waits until the run of s may be read, unless s must not wait. To read a run that is
 // known to be large is expensive work. If a run turns out to be large, the slot for reads stays
 // in use for some time afterwards.
 func (e *Engine) admitRead(ctx context.Context, s *session) (release func(), err error) {
 	_, known := e.runs.Get(s.ref)
-	if known || s.admitted || e.external {
+	if known || s.slot || s.waitless || e.external {
 		return e.admit(ctx, s, e.knownLarge(s.ref))
 	}
 	free, err := e.loads.Acquire(ctx, string(s.ref.Tenant))

@@ -82,8 +82,8 @@ func (e *Engine) workOn(j *job, o callResult) (verification.TaskKind, error) {
 		return verification.TaskNone, o.err
 	}
 	ctx := e.runner.Context()
-	j.admitted = true // it waits for no slot beside the one for the run
-	defer func() { j.admitted = e.runner.Tries(j.Job) }()
+	j.waitless = true // it waits for no slot beside the one for the run
+	defer func() { j.waitless = e.runner.Tries(j.Job) }()
 	release, err := e.acquireWork(ctx, j)
 	if err != nil {
 		return verification.TaskNone, err

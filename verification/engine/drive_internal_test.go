@@ -92,7 +92,7 @@ func TestALargeRunIsWorkedOnWithoutAWorkerSlot(t *testing.T) {
 		store.TenantLister
 	}{RunStore: runs}
 	for _, name := range []string{"unknown", "known"} {
-		j := &job{session: session{ref: ref, admitted: true}}
+		j := &job{session: session{ref: ref, waitless: true}}
 		j.program.Version.Hash = started.VersionHash
 		release, err := e.acquireWork(ctx, j)
 		if err != nil {

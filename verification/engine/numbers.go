@@ -105,12 +105,12 @@ func queueAges() []time.Duration {
 // Numbers returns the numbers of a tenant. ErrInvalid is returned for a query without
 // a day, or with more than MaxNumbersDays, and ErrNotFound if there is no such workflow.
 func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q NumbersQuery) (Numbers, error) {
-	tenant, err := e.tenantOfStart(ctx, t, maxZoneAge)
+	zone, err := e.zone(ctx, t)
 	if err != nil {
 		return Numbers{}, err
 	}
 	if q.Days != 0 {
-		q.Last = view.DayOf(e.now(), e.location(tenant.Zone))
+		q.Last = view.DayOf(e.now(), e.location(zone))
 		q.First = q.Last - view.Day(q.Days) + 1
 	}
 	if q.Last < q.First || q.Last-q.First >= MaxNumbersDays {
@@ -144,7 +144,7 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 		}
 	}
 	n := Numbers{
-		Zone: cmp.Or(tenant.Zone, "UTC"), Days: dayNumbers(wanted, found),
+		Zone: cmp.Or(zone, "UTC"), Days: dayNumbers(wanted, found),
 		TimeToVerdict: timeToVerdict(found, 0, int(q.Last-q.First)+1),
 		Reasons:       reasonNumbers(current, found), Reviewers: reviewerNumbers(found),
 		Checks: checkNumbers(current, found), RunsWithHits: found.total(view.MeasureRunHits),

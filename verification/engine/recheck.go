@@ -114,7 +114,7 @@ func (e *Engine) readAgain(ctx context.Context, ref verification.RunRef) (*sessi
 	if err != nil {
 		return nil, err
 	}
-	s := &session{ref: ref, run: verification.Fold(ref.Run, events), admitted: true}
+	s := &session{ref: ref, run: verification.Fold(ref.Run, events), waitless: true}
 	return s, e.loadProgram(ctx, s)
 }
 
@@ -153,7 +153,7 @@ func (e *Engine) recheck(ctx context.Context, s *session) error {
 			if slices.ContainsFunc(now, func(d verification.Clearance) bool { return d.Run == c.Run && d.Clears() == c.Clears() }) {
 				continue
 			}
-			recorded, err := e.recordHits(ctx, &session{ref: s.ref, admitted: true}, verification.RecordHits{
+			recorded, err := e.recordHits(ctx, &session{ref: s.ref, waitless: true}, verification.RecordHits{
 				Node: step.Node, Visit: c.For, List: c.List, ListVersion: c.ListVersion, Hits: []verification.Hit{c.Hit}, Overruled: true, Asked: c.Asked,
 			})
 			if err != nil {

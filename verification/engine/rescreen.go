@@ -267,7 +267,7 @@ func (e *Engine) rescreenRun(ctx context.Context, pass store.RescreenPass, ref v
 	}
 	// Since runs are screened one at a time, a large one does not wait for a slot of its
 	// tenant, which would delay the runs of other tenants.
-	s := &session{ref: ref, run: verification.Fold(ref.Run, events), admitted: true}
+	s := &session{ref: ref, run: verification.Fold(ref.Run, events), waitless: true}
 	if err := e.loadProgram(ctx, s); err != nil {
 		return false, err
 	}
@@ -316,7 +316,7 @@ func (e *Engine) rescreenVisit(
 		return false, fmt.Errorf("node %s: the provider searched version %s of %s", step.Node, found.ListVersion, found.List)
 	}
 	if len(found.Hits)+len(found.Cleared) > 0 {
-		flagged, err = e.recordHits(ctx, &session{ref: s.ref, admitted: true}, verification.RecordHits{
+		flagged, err = e.recordHits(ctx, &session{ref: s.ref, waitless: true}, verification.RecordHits{
 			Node: step.Node, Visit: visit, List: pass.List, ListVersion: found.ListVersion, Hits: found.Hits, Asked: found.asked, LeftOut: found.Cleared, Cleared: found.cleared,
 		})
 	}

@@ -23,7 +23,8 @@ type session struct {
 	workflow verification.Workflow // of a run that is being started
 	at       time.Time             // the time at which run is shown or decided on
 	fresh    bool                  // run was read or changed by the present call
-	admitted bool                  // the caller has a slot for its work, or must not wait for one
+	slot     bool                  // the caller has a slot for its work
+	waitless bool                  // the caller must not wait for a slot
 }
 
 // maxAttempts bounds how often a command is decided again because another request

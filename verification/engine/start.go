@@ -151,20 +151,20 @@ func (e *Engine) begin(
 }
 
 func (e *Engine) decideStart(ctx context.Context, s *session, r StartRequest) ([]verification.Event, verification.Run, error) {
-	maxAge := maxZoneAge
-	if r.RedirectURI != "" {
-		maxAge = 0 // its allowlist is of now
+	start := verification.Start{ReferenceID: r.ReferenceID, Input: r.Input, RedirectURI: r.RedirectURI}
+	var err error
+	if r.RedirectURI == "" {
+		if start.Zone, err = e.zone(ctx, s.ref.Tenant); err != nil {
+			return nil, s.run, err
+		}
+		return e.decide(ctx, s, start, e.now())
 	}
-	tenant, err := e.tenantOfStart(ctx, s.ref.Tenant, maxAge)
+	tenant, err := e.tenantOfStart(ctx, s.ref.Tenant) // its allowlist is of now
 	if err != nil {
 		return nil, s.run, err
 	}
-	events, after, err := e.decide(ctx, s, verification.Start{
-		ReferenceID: r.ReferenceID, Input: r.Input, RedirectURI: r.RedirectURI, Zone: tenant.Zone,
-	}, e.now())
-	if r.RedirectURI == "" {
-		return events, after, err
-	}
+	start.Zone = tenant.Zone
+	events, after, err := e.decide(ctx, s, start, e.now())
 	return events, after, joinFields(err, tenant.ValidateRedirect(r.RedirectURI))
 }
 

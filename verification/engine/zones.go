@@ -30,18 +30,23 @@ func newZones() *lru.Cache[verification.TenantID, tenantZone] {
 	return lru.New[verification.TenantID](maxZones, 1, func(tenantZone) int { return 1 })
 }
 
-// tenantOfStart returns the tenant of a start. If its zone was read within maxAge, the
-// tenant has nothing but the zone, so that most starts do not read the tenant. If maxAge
-// is 0, the tenant must exist; else an unknown one is in UTC.
-func (e *Engine) tenantOfStart(ctx context.Context, t verification.TenantID, maxAge time.Duration) (verification.Tenant, error) {
+// zone returns the time zone of a tenant, which is empty for UTC. It is at most maxZoneAge old, so that most
+// starts do not read the tenant. An unknown tenant is in UTC.
+func (e *Engine) zone(ctx context.Context, t verification.TenantID) (string, error) {
+	if z, ok := e.zones.Get(t); ok && e.now().Sub(z.read) < maxZoneAge {
+		return z.name, nil
+	}
+	tenant, err := e.tenantOfStart(ctx, t)
+	if errors.Is(err, verification.ErrNotFound) {
+		return "", nil
+	}
+	return tenant.Zone, err
+}
+
+// tenantOfStart reads the tenant of a start, and keeps its zone.
+func (e *Engine) tenantOfStart(ctx context.Context, t verification.TenantID) (verification.Tenant, error) {
 	now := e.now()
-	if z, ok := e.zones.Get(t); ok && now.Sub(z.read) < maxAge {
-		return verification.Tenant{ID: t, Zone: z.name}, nil
-	}
 	tenant, err := e.store.Tenant(ctx, t)
-	if maxAge > 0 && errors.Is(err, verification.ErrNotFound) {
-		return verification.Tenant{ID: t}, nil
-	}
 	if err == nil {
 		e.zones.Put(t, tenantZone{name: tenant.Zone, read: now})
 	}
