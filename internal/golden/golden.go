@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -57,7 +58,7 @@ func write(path string, data []byte) error {
 // diff compares text by lines and other bytes by offset.
 func diff(want, got []byte) string {
 	if utf8.Valid(want) && utf8.Valid(got) {
-		return cmp.Diff(string(want), string(got))
+		return cmp.Diff(strings.SplitAfter(string(want), "\n"), strings.SplitAfter(string(got), "\n"))
 	}
 	return cmp.Diff(want, got)
 }
