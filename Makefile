@@ -6,6 +6,8 @@ GO           ?= go
 FUZZTIME     ?= 10s
 SOAK         ?= 10m
 KILLS        ?= 200
+ROWS         ?=
+RUNS         ?= 1
 TEST_TIMEOUT ?= 30m
 TESTFLAGS    ?=
 
@@ -166,5 +168,5 @@ soak: ## Kill hosts, the database and connections for SOAK (10m), and a host on 
 	VERIFYD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run TestNothingAcceptedIsLostDuringFailures ./internal/soak
 	VERIFYD_SOAK_KILLS=$(KILLS) $(GO) test -count=1 -timeout 0 -v -run TestNothingAcceptedIsLostWhenAHostIsKilled ./internal/soak
 
-noisy: ## Measure how the load of one tenant affects another (20 minutes) and print a table
-	@$(GO) run ./internal/noisy/measure
+noisy: ## Measure what one tenant's load costs another, RUNS (1) times 20 minutes, only ROWS (a regular expression) of the table
+	@$(GO) run ./internal/noisy/measure -runs $(RUNS) -only '$(ROWS)'

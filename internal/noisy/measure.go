@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,9 +19,11 @@ import (
 
 // Options say what to measure. Scale is required.
 type Options struct {
-	Scale   Scale
-	Stores  []Store  // nil means all
-	Attacks []string // names; nil means all
+	Scale Scale
+	// Only selects rows by their names, such as "slow vendor, postgres"; nil means all.
+	// The control is measured on the same stores.
+	Only *regexp.Regexp
+	Runs int // of each row; 0 means one
 	// Progress receives progress messages, from several goroutines; nil discards them.
 	Progress func(line string)
 }
@@ -31,7 +34,8 @@ type Scale struct {
 	Rate          int           // calls of each kind in a second
 	Timeout       time.Duration // until a call of the bystander counts as failed
 	// OneSite runs all attacks on the same hosts, one after the other, and on both
-	// stores concurrently. The bystander is measured alone once.
+	// stores concurrently. The bystander is measured alone once. There is no control,
+	// which would slow down the tests of other packages.
 	OneSite bool
 
 	Notices      int           // runs whose notices go to a receiver that never answers
@@ -67,31 +71,32 @@ func Short() Scale {
 
 // Result is the result of a measurement.
 type Result struct {
-	Rows        []Row
+	Rows        []Row        // those of one attack and store once for each run
 	Definitions []Definition // the hostile ones, and whether they can be published
 }
 
 // Measure measures the bystander during each attack on each store.
 func Measure(ctx context.Context, o Options) (r Result, err error) {
-	if o.Stores == nil {
-		o.Stores = Stores()
-	}
-	if o.Attacks == nil {
-		o.Attacks = Attacks()
-	}
-	if err := o.check(); err != nil {
-		return Result{}, err
-	}
 	m := &measurement{Options: o}
+	if !slices.ContainsFunc(Stores(), func(s Store) bool { return len(m.selected(s)) > 0 }) {
+		return Result{}, fmt.Errorf("no row matches %q (attacks: %q, stores: %q)", o.Only, Attacks(), Stores())
+	}
 	defer func() { err = errors.Join(err, m.close()) }()
 	if err := m.open(ctx); err != nil {
 		return Result{}, err
 	}
 	r.Definitions = m.definitions
-	rows, errs := make([][]Row, len(o.Stores)), make([]error, len(o.Stores))
+	rows, errs := make([][]Row, len(Stores())), make([]error, len(Stores()))
 	var all sync.WaitGroup
-	for n, store := range o.Stores {
-		all.Go(func() { rows[n], errs[n] = m.store(ctx, store) })
+	for n, store := range Stores() {
+		all.Go(func() {
+			for range max(1, o.Runs) {
+				some, err := m.store(ctx, store)
+				if rows[n], errs[n] = append(rows[n], some...), err; err != nil {
+					return
+				}
+			}
+		})
 		if !o.Scale.OneSite {
 			all.Wait()
 		}
@@ -101,19 +106,18 @@ func Measure(ctx context.Context, o Options) (r Result, err error) {
 	return r, errors.Join(errs...)
 }
 
-// check returns an error for unknown stores and attacks.
-func (o Options) check() error {
-	for _, store := range o.Stores {
-		if !slices.Contains(Stores(), store) {
-			return fmt.Errorf("unknown store %q (supported: %q)", store, Stores())
-		}
+// selected returns the attacks to measure on a store, and the control first if there are
+// any.
+func (o Options) selected(store Store) []attack {
+	all := attacks()
+	if o.Scale.OneSite {
+		all = all[1:]
 	}
-	for _, name := range o.Attacks {
-		if !slices.Contains(Attacks(), name) {
-			return fmt.Errorf("unknown attack %q (supported: %q)", name, Attacks())
-		}
+	matches := func(a attack) bool { return o.Only == nil || o.Only.MatchString(rowName(a.name, store)) }
+	if !slices.ContainsFunc(all, matches) {
+		return nil
 	}
-	return nil
+	return slices.DeleteFunc(all, func(a attack) bool { return !a.control && !matches(a) })
 }
 
 // measurement is the state that all rows share.
@@ -159,7 +163,9 @@ func (m *measurement) database(ctx context.Context) (*pgtest.Server, error) {
 }
 
 func (m *measurement) attacked(name string) bool {
-	return slices.Contains(m.Attacks, name)
+	return slices.ContainsFunc(Stores(), func(store Store) bool {
+		return slices.ContainsFunc(m.selected(store), func(a attack) bool { return a.name == name })
+	})
 }
 
 func (m *measurement) progress(format string, args ...any) {
@@ -172,11 +178,8 @@ func (m *measurement) progress(format string, args ...any) {
 func (m *measurement) store(ctx context.Context, store Store) (rows []Row, err error) {
 	var one *site
 	var alone, busy Figures
-	for _, a := range attacks() {
-		if !m.attacked(a.name) {
-			continue
-		}
-		m.progress("%s, %s", a.name, store)
+	for _, a := range m.selected(store) {
+		m.progress("%s", rowName(a.name, store))
 		s := one
 		if s == nil {
 			if s, err = m.newSite(ctx, store, a); err != nil {
@@ -194,12 +197,11 @@ func (m *measurement) store(ctx context.Context, store Store) (rows []Row, err e
 			defer func() { err = errors.Join(err, one.close(ctx)) }()
 		}
 		if err != nil {
-			return rows, fmt.Errorf("%s, %s: %w", a.name, store, err)
+			return rows, fmt.Errorf("%s: %w", rowName(a.name, store), err)
 		}
-		if a.control {
+		if row.Busy = busy; a.control {
 			busy = row.Beside
 		}
-		row.Busy = busy
 		rows = append(rows, row)
 		m.progress("  %s", row)
 	}

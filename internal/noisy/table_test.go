@@ -85,16 +85,44 @@ func TestAControlHasNoTargets(t *testing.T) {
 	}
 }
 
-func TestAnAttackMayCostWhatBusyProcessorsCost(t *testing.T) {
+func TestAnAttackMayCostHalfMoreThanBusyProcessors(t *testing.T) {
 	r := wellBehaved()
-	r.Beside, r.Busy = noisy.MakeFigures(80*time.Millisecond), noisy.MakeFigures(80*time.Millisecond)
+	r.Beside, r.Busy = noisy.MakeFigures(81*time.Millisecond), noisy.MakeFigures(54*time.Millisecond)
 	if got := r.Misses(); len(got) > 0 {
 		t.Errorf("misses %q, want none", got)
 	}
-	r.Busy = noisy.MakeFigures(79 * time.Millisecond)
-	if got := len(r.Misses()); got != len(noisy.Calls()) {
-		t.Errorf("misses %d targets, want one for each call", got)
+	r.Busy = noisy.MakeFigures(50 * time.Millisecond)
+	got := r.Misses()
+	if len(got) != len(noisy.Calls()) || got[0] != "start: p99 4.0 times that alone, 1.6 times that of the control" {
+		t.Errorf("misses %q, want one target for each call", got)
 	}
+}
+
+func TestTheTableHasTheMediansOfSeveralRuns(t *testing.T) {
+	var result noisy.Result
+	for _, run := range []struct{ alone, beside, busy time.Duration }{{10, 80, 40}, {20, 50, 100}, {10, 40, 20}} {
+		r := wellBehaved()
+		r.Alone = noisy.MakeFigures(run.alone * time.Millisecond)
+		r.Beside = noisy.MakeFigures(run.beside * time.Millisecond)
+		r.Busy = noisy.MakeFigures(run.busy * time.Millisecond)
+		result.Rows = append(result.Rows, r)
+	}
+	const missed = "start: p99 4.0 times that alone, 2.0 times that of the control;"
+	const cells = "\n| none | postgres | 10/10 → 50/50 (4.0, 2.0) |"
+	if got := written(result); strings.Count(got, "| none |") != 1 || !strings.Contains(got, cells) || !strings.Contains(got, missed) {
+		t.Errorf("the table has other figures:\n%s", got)
+	}
+	result.Rows[1].Crashes = []string{"host-1 ended"}
+	result.Rows[2].Alone = noisy.MakeFigures(14 * time.Millisecond)
+	if got := written(result); !strings.Contains(got, "| **missed**: host-1 ended |\n") {
+		t.Errorf("the table does not name the crash in one of three runs:\n%s", got)
+	}
+}
+
+func written(r noisy.Result) string {
+	var out strings.Builder
+	r.Write(&out)
+	return out.String()
 }
 
 func TestSmallTimesAreNotCompared(t *testing.T) {

@@ -1,9 +1,9 @@
 // Measure prints what the load of one tenant does to another tenant, as a table:
 //
-//	go run ./internal/noisy/measure
+//	go run ./internal/noisy/measure -only 'slow vendor, postgres' -runs 3
 //
-// It takes some 20 minutes, starts hosts and a PostgreSQL of its own, and stays on the
-// loopback interface.
+// A run of all rows takes some 20 minutes. Measure starts hosts and a PostgreSQL of its
+// own, and stays on the loopback interface.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
+	"regexp"
 	"time"
 
 	"github.com/verifyd/verifyd/internal/noisy"
@@ -39,20 +39,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		o.Scale = noisy.Short()
 		return nil
 	})
-	flags.Func("store", "measure this store alone: memory or postgres", func(name string) error {
-		o.Stores = append(o.Stores, noisy.Store(name))
-		return nil
+	flags.Func("only", `measure only the rows whose names match this regular expression, such as "slow vendor, postgres",`+
+		" and the control on the same stores", func(pattern string) (err error) {
+		o.Only, err = regexp.Compile(pattern)
+		return err
 	})
-	flags.Func("attack", "measure this attack alone; may be repeated: "+strings.Join(noisy.Attacks(), ", "), func(name string) error {
-		o.Attacks = append(o.Attacks, name)
-		return nil
-	})
+	flags.IntVar(&o.Runs, "runs", 1, "measure each row this often; the table has the medians")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	began := time.Now()
 	o.Progress = func(line string) { fmt.Fprintf(stderr, "%5.0fs %s\n", time.Since(began).Seconds(), line) }
 	result, err := noisy.Measure(ctx, o)
-	result.Write(stdout)
+	if len(result.Rows) > 0 {
+		result.Write(stdout)
+	}
 	return err
 }

@@ -8,11 +8,13 @@ import (
 	"testing"
 )
 
-func TestAnUnknownNameIsRefusedBeforeAnythingStarts(t *testing.T) {
+func TestRowsThatDoNotExistAreRefusedAtOnce(t *testing.T) {
 	for name, args := range map[string][]string{
-		"ink":    {"-store", "ink"},
-		"shouts": {"-attack", "shouts"},
-		"-loud":  {"-loud"},
+		`no row matches "shouts"`:         {"-only", "shouts"},
+		`no row matches "slow vendor, i"`: {"-only", "slow vendor, i"},
+		`no row matches "busy"`:           {"-short", "-only", "busy"}, // the tests have no control
+		"missing closing )":               {"-only", "("},
+		"-loud":                           {"-loud"},
 	} {
 		err := run(t.Context(), args, io.Discard, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), name) {
