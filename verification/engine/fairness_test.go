@@ -121,3 +121,56 @@ func TestOneTenantLeavesACallOfASmallHost(t *testing.T) {
 		t.Errorf("the run of another tenant is %s after a minute, want completed", got)
 	}
 }
+
+func TestATenantTakesAQuarterOfTheWorkersForNotices(t *testing.T) {
+	var sleep func(context.Context, time.Duration) error
+	var sending, saving atomic.Int64
+	k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
+		o.Workers = 16
+		p.Notifier = &mock.NotifierMock{NotifyFunc: func(ctx context.Context, n verification.Notice) error {
+			if n.Tenant == bystander {
+				return nil
+			}
+			sending.Add(1)
+			return sleep(ctx, time.Second)
+		}}
+		ledger := p.Store
+		p.Store = replace(p.Store, func(s *ports) {
+			s.DeliveryStore = &mock.DeliveryStoreMock{
+				DeliveryFunc: ledger.Delivery,
+				SaveDeliveryFunc: func(ctx context.Context, of verification.TenantID, d verification.Delivery) error {
+					if of != bystander {
+						saving.Add(1)
+						_ = sleep(ctx, time.Second)
+					}
+					return ledger.SaveDelivery(ctx, of, d)
+				},
+			}
+		})
+	})
+	sleep = k.Clock.Sleep
+	d := chain("a")
+	d.LifecycleWebhookURL = hooks
+	ours, theirs := k.Apply(d), applyForBystander(t, k, d)
+	const runs = 20
+	for range runs {
+		startFor(t, k, enginetest.Tenant, ours, engine.StartRequest{ReferenceID: "x"})
+	}
+	k.Settle()
+	if got := sending.Load(); got != runs {
+		t.Errorf("notices being sent at once = %d, want all %d", got, runs)
+	}
+	k.Advance(time.Second)
+	if got := saving.Load(); got != 4 {
+		t.Errorf("deliveries being saved at once = %d, want a quarter of 16", got)
+	}
+	run := startFor(t, k, bystander, theirs, engine.StartRequest{ReferenceID: "y"})
+	k.Settle()
+	if _, err := k.Store.Delivery(t.Context(), bystander, verification.NoticeRef{Run: run}); err != nil {
+		t.Errorf("the delivery of the other tenant: %v, want it saved beside them", err)
+	}
+	k.Advance(time.Minute)
+	if got := saving.Load(); got != runs {
+		t.Errorf("deliveries saved after a minute = %d, want all %d", got, runs)
+	}
+}

@@ -34,13 +34,9 @@ func (e *Engine) attempt(ctx context.Context, w store.Work, url string) (result,
 	if url == "" || e.ports.Notifier == nil {
 		return nil, e.ports.Store.Finish(ctx, w)
 	}
-	notice, err := e.newNotice(ctx, w)
-	if err != nil {
+	notice, err := e.openNotice(ctx, w)
+	if err != nil || notice.Obsolete {
 		return nil, err
-	}
-	if notice.Obsolete {
-		e.dropObsolete(ctx, notice)
-		return nil, e.ports.Store.Finish(ctx, w)
 	}
 	notice.URL = url
 	result = errStopped
@@ -48,14 +44,20 @@ func (e *Engine) attempt(ctx context.Context, w store.Work, url string) (result,
 		result = e.ports.Notifier.Notify(ctx, notice)
 	}
 	switch {
-	case result == nil:
+	case errors.Is(result, verification.ErrUnavailable):
+		return nil, result // our own store was unavailable: the attempt does not count
+	case result != nil && ctx.Err() != nil:
+		return nil, result // the host stops: the attempt does not count
+	}
+	release, err := e.runner.AcquireNotice(ctx, w.Tenant)
+	if err != nil {
+		return result, err
+	}
+	defer release()
+	if result == nil {
 		e.recordAttempt(ctx, notice, nil, time.Time{})
 		e.opt.Observer.NoticeSent("delivered")
 		return nil, e.ports.Store.Finish(ctx, w)
-	case errors.Is(result, verification.ErrUnavailable):
-		return nil, result // our own store was unavailable: the attempt does not count
-	case ctx.Err() != nil:
-		return nil, result // the host stops: the attempt does not count
 	}
 	at, more := nextAttempt(result, w, e.now())
 	e.recordAttempt(ctx, notice, result, at)
@@ -70,6 +72,21 @@ func (e *Engine) attempt(ctx context.Context, w store.Work, url string) (result,
 	}
 	e.runner.Nudge(at)
 	return result, nil
+}
+
+// openNotice returns the notice of a piece of work, without its URL. The work of an obsolete
+// notice is finished.
+func (e *Engine) openNotice(ctx context.Context, w store.Work) (n verification.Notice, err error) {
+	release, err := e.runner.AcquireNotice(ctx, w.Tenant)
+	if err != nil {
+		return n, err
+	}
+	defer release()
+	if n, err = e.newNotice(ctx, w); err != nil || !n.Obsolete {
+		return n, err
+	}
+	e.dropObsolete(ctx, n)
+	return n, e.ports.Store.Finish(ctx, w)
 }
 
 // newNotice returns the notice of a piece of work, without its URL.

@@ -12,6 +12,7 @@ import (
 // slots are the limits of the work that a host does at once. They need no lock of the runner.
 type slots struct {
 	workers   *fair.Limiter // held while the engine works on a run
+	notices   *fair.Limiter // held while the engine works on a notice, but not while it is sent
 	calls     *fair.Limiter // held while a provider is called
 	providers map[providerKey]providerSlots
 }
@@ -31,9 +32,11 @@ type providerSlots struct {
 func newSlots(c Config) slots {
 	s := slots{
 		workers:   fair.NewLimiter(c.Workers, max(1, c.Workers*3/4)),
+		notices:   fair.NewLimiter(max(1, c.Workers/2), max(1, c.Workers/tenantShare)),
 		calls:     fair.NewLimiter(c.Calls, max(1, c.Calls/tenantShare)),
 		providers: map[providerKey]providerSlots{},
 	}
+	s.notices.OnWait(c.Activity.Leave, c.Activity.Enter)
 	s.calls.OnWait(c.Activity.Leave, c.Activity.Enter)
 	for name, p := range c.Providers {
 		s.providers[providerKey{name: name}] = newProviderSlots(c, "", p)
@@ -78,6 +81,12 @@ func (s slots) of(t verification.TenantID, provider string) (p providerSlots, ok
 // AcquireWorker waits for a worker slot, which is held while the engine works on a run.
 func (r *Runner) AcquireWorker(ctx context.Context, t verification.TenantID) (release func(), err error) {
 	return r.slots.workers.Acquire(ctx, string(t))
+}
+
+// AcquireNotice waits for a notice slot, which is held while the engine works on a notice: a
+// tenant whose runs all end at once would otherwise use every connection of the database.
+func (r *Runner) AcquireNotice(ctx context.Context, t verification.TenantID) (release func(), err error) {
+	return r.slots.notices.Acquire(ctx, string(t))
 }
 
 // TryCall acquires n slots for a call of a provider without waiting.
