@@ -63,6 +63,13 @@ func Folder(dir string, tenantLimit int64) (*FolderStore, error) {
 	return s, nil
 }
 
+// Share bounds what one tenant uses of the disk to part of what the documents of others and all
+// other files leave. left returns the bytes that the disk has left for documents; while it
+// returns an error, nothing is bounded. Share must be called before documents are saved.
+func (s *FolderStore) Share(part func(context.Context) float64, left func() (int64, error)) {
+	s.quota.part, s.quota.left = part, left
+}
+
 // Close closes the folder. Open documents stay readable.
 func (s *FolderStore) Close() error { return s.root.Close() }
 
@@ -76,7 +83,7 @@ func (s *FolderStore) SaveDocument(ctx context.Context, r verification.RunRef, d
 	if err != nil {
 		return verification.Document{}, fmt.Errorf("save a document: %w", err)
 	}
-	reserved, err := s.reserve(tenantOf(name))
+	reserved, err := s.reserve(ctx, tenantOf(name))
 	defer reserved.release()
 	if err != nil {
 		return verification.Document{}, err

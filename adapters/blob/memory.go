@@ -41,6 +41,14 @@ func Memory(limit, tenantLimit int64) *MemoryStore {
 	return &MemoryStore{quota: newQuota(limit, tenantLimit), documents: map[string]*stored{}, identity: "memory-" + rand.Text()}
 }
 
+// Share bounds what one tenant uses of the limit to part of what other tenants leave. It must be
+// called before documents are saved.
+func (s *MemoryStore) Share(part func(context.Context) float64) {
+	if s.quota.max > 0 {
+		s.quota.part = part
+	}
+}
+
 // SaveDocument implements verification.DocumentStore.
 func (s *MemoryStore) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
 	name, err := verification.DocumentPath(r, d.ID)
@@ -50,7 +58,7 @@ func (s *MemoryStore) SaveDocument(ctx context.Context, r verification.RunRef, d
 	if err != nil {
 		return verification.Document{}, fmt.Errorf("save a document: %w", err)
 	}
-	reserved, err := s.quota.reserve(tenantOf(name))
+	reserved, err := s.quota.reserve(ctx, tenantOf(name))
 	defer reserved.release()
 	if err != nil {
 		return verification.Document{}, err

@@ -3,9 +3,11 @@
 package blob
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -25,6 +27,11 @@ type quota struct {
 	maxTenant int64 // bytes of one tenant; 0 for no limit
 	used      int64 // bytes stored and reserved by all tenants
 	tenants   map[string]*usage
+
+	// part returns the part of what others leave that one tenant may use; nil for all of it.
+	// left returns the bytes that the disk has left for documents; nil without one.
+	part func(context.Context) float64
+	left func() (int64, error)
 }
 
 // usage is what one tenant uses, in bytes.
@@ -66,16 +73,32 @@ func (q *quota) free(tenant string, bytes int64) {
 	q.used -= bytes
 }
 
+// share returns how many bytes a tenant that uses some may use: a part of what others leave.
+func (q *quota) share(own int64, part float64) (bytes int64, limited bool) {
+	left := q.max - q.used
+	if q.left != nil {
+		var err error
+		if left, err = q.left(); err != nil { // the host says so
+			return 0, false
+		}
+	}
+	return int64(part * float64(own+max(0, left))), true
+}
+
 // reservation is the space of a document that is being saved.
 type reservation struct {
 	quota  *quota
 	tenant string
 	bytes  int64
+	part   float64 // that the tenant may use of what others leave
 }
 
 // reserve reserves recordBytes for a document; its content needs more, see Write.
-func (q *quota) reserve(tenant string) (*reservation, error) {
-	r := &reservation{quota: q, tenant: tenant}
+func (q *quota) reserve(ctx context.Context, tenant string) (*reservation, error) {
+	r := &reservation{quota: q, tenant: tenant, part: 1}
+	if q.part != nil {
+		r.part = q.part(ctx)
+	}
 	return r, r.grow(recordBytes)
 }
 
@@ -98,6 +121,12 @@ func (r *reservation) grow(bytes int64) error {
 		return full("the store of documents is full", nil)
 	case q.maxTenant > 0 && u.stored+u.reserved+bytes > q.maxTenant:
 		return full("the tenant has reached its limit for documents", nil)
+	case r.part < 1:
+		own := u.stored + u.reserved
+		if share, limited := q.share(own, r.part); limited && own+bytes > share {
+			return full("this tenant's share of the space for documents is full; other tenants go on",
+				fmt.Errorf("tenant %s uses %d bytes, and its share is %d", r.tenant, own, share))
+		}
 	}
 	q.used += bytes
 	u.reserved += bytes

@@ -3,6 +3,7 @@
 package blob
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,13 +25,13 @@ type counted struct {
 
 // reserve reserves space for a document of a tenant. Without a limit nothing is
 // counted.
-func (s *FolderStore) reserve(tenant string) (*reservation, error) {
-	if s.quota.maxTenant > 0 {
+func (s *FolderStore) reserve(ctx context.Context, tenant string) (*reservation, error) {
+	if s.quota.maxTenant > 0 || s.quota.part != nil {
 		if err := s.recount(tenant); err != nil {
 			return &reservation{quota: s.quota, tenant: tenant}, err
 		}
 	}
-	return s.quota.reserve(tenant)
+	return s.quota.reserve(ctx, tenant)
 }
 
 // recount adds up the stored documents of a tenant unless its count is valid. Documents

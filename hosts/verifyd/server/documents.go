@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/blob"
@@ -93,6 +94,38 @@ func openDocumentFolder(dir string, s settings) (verification.DocumentStore, err
 		return nil, errors.Join(err, folder.Close())
 	}
 	return documentFolder{folder, newSpace(dir, s.DiskReserve), opened}, nil
+}
+
+// left returns the bytes that uploads may use before the free space is below the reserve.
+func (d documentFolder) left() (int64, error) {
+	free, reserve, err := d.space.read()
+	return free - reserve, err
+}
+
+// shareDocuments makes each tenant use at most a share of the space for uploads.
+func shareDocuments(documents verification.DocumentStore, part func(context.Context) float64) {
+	switch d := documents.(type) {
+	case documentFolder:
+		d.Share(part, d.left)
+	case *blob.MemoryStore:
+		d.Share(part)
+	}
+}
+
+// tenantShare returns the part of what other tenants leave that one tenant may use: all of it
+// while there is only one tenant. Tenants are never removed.
+func (h *host) tenantShare() func(context.Context) float64 {
+	var several atomic.Bool
+	return func(ctx context.Context) float64 {
+		if !several.Load() {
+			if tenants, err := h.storage.Tenants(ctx); err == nil && len(tenants) < 2 {
+				return 1
+			} else if err == nil {
+				several.Store(true)
+			}
+		}
+		return h.settings.TenantShare
+	}
 }
 
 // incompleteEvery is how often a host looks for them. They are removed an hour after their

@@ -1,4 +1,4 @@
-// Test of removing uploads that were never completed.
+// Tests of the share of a disk that uploads have, and of removing uploads that were never completed.
 
 package server
 
@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/blob"
+	"github.com/verifyd/verifyd/verification"
 )
 
 func TestBrokenUploadsAreRemovedWhileTheHostRuns(t *testing.T) {
@@ -43,5 +45,40 @@ func TestBrokenUploadsAreRemovedWhileTheHostRuns(t *testing.T) {
 	})
 	if _, err := os.Stat(draft); !errors.Is(err, os.ErrNotExist) || !strings.Contains(log.String(), "documents=1") {
 		t.Errorf("the broken upload: %v, want it removed; the log says %q", err, log.String())
+	}
+}
+
+func TestATenantLeavesUploadsOfOthersAboveTheReserve(t *testing.T) {
+	opened, err := openDocumentFolder(t.TempDir(), settings{DiskReserve: 100 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := opened.(documentFolder) //nolint:errcheck,forcetypeassert // it is one
+	defer func() { _ = d.Close() }()
+	free := int64(108 << 20)
+	d.space.size = func(string) (diskSize, error) { return diskSize{all: 1 << 30, free: free}, nil }
+	shareDocuments(opened, func(context.Context) float64 { return 0.5 })
+	save := func(tenant, n int) error {
+		r := verification.RunRef{
+			Tenant: verification.TenantID(fmt.Sprintf("a0000000-0000-7000-8000-%012d", tenant)), Run: "d0000000-0000-7000-8000-000000000001",
+		}
+		of := verification.Document{ID: fmt.Sprintf("e0000000-0000-7000-8000-%012d", n)}
+		_, err := opened.SaveDocument(t.Context(), r, of, bytes.NewReader(make([]byte, 1<<20)))
+		if err == nil {
+			free -= 1 << 20
+		}
+		return err
+	}
+	for tenant, want := range []int{3, 2, 1} { // a half of 8 MiB, of 5 and of 3, with what is kept beside
+		n := 0
+		for n < 8 && err == nil {
+			if err = save(tenant, n); err == nil {
+				n++
+			}
+		}
+		if n != want || !errors.Is(err, verification.ErrUnavailable) {
+			t.Errorf("tenant %d saved %d documents of 1 MiB, then %v; want %d, then unavailable", tenant, n, err, want)
+		}
+		err = nil
 	}
 }

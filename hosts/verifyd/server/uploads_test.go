@@ -317,6 +317,31 @@ func TestTheDocumentLimitOfATenantCanBeSet(t *testing.T) {
 	}
 }
 
+func TestATenantHasAShareOfTheDocuments(t *testing.T) {
+	for name, tenants := range map[string]string{"alone": "", "with another": "  - {id: 0191f3c0-0000-7000-8000-00000000000c, name: Shop}\n"} {
+		t.Run(name, func(t *testing.T) {
+			// Of the 512 MiB for documents, a share of 0.01 has no room for 10 MiB.
+			s := serveHost(t, map[string]string{
+				"VERIFYD_MEMORY": "true", "VERIFYD_BOOTSTRAP": bootstrapFile(t, oneFile+tenants), "VERIFYD_TENANT_SHARE": "0.01",
+			})
+			status, page := s.sendFile()
+			if tenants == "" {
+				if status != http.StatusSeeOther {
+					t.Errorf("a file = %d %s, want it accepted", status, page)
+				}
+				return
+			}
+			if status != http.StatusUnprocessableEntity || !strings.Contains(page, "We cannot take more files right now") {
+				t.Errorf("a file = %d %s, want it refused", status, page)
+			}
+			const want = "this tenant's share of the space for documents is full"
+			if log := s.stderr.String(); !strings.Contains(log, want) || !strings.Contains(log, "tenant 0191f3c0-0000-7000-8000-00000000000b uses") {
+				t.Errorf("the log does not name the tenant whose share is full: %s", log)
+			}
+		})
+	}
+}
+
 func TestAnInvalidDocumentLimitIsRefused(t *testing.T) {
 	const limit, flag = "VERIFYD_DOCUMENT_BYTES_PER_TENANT", "--document-bytes-per-tenant"
 	for _, vars := range []map[string]string{

@@ -208,6 +208,9 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 		}
 	}
 	h.keys, h.documents = keys, o.documents
+	if added.documents == nil {
+		shareDocuments(o.documents, h.tenantShare())
+	}
 	has, lacks := o.printer.Scripts()
 	h.log.Info("fonts of reports", "scripts", has, "without", lacks)
 	m := newMetrics(h.build)
