@@ -54,7 +54,8 @@ type Options struct {
 	Clock fair.Clock
 }
 
-// Drawer draws first pages, one at a time. Make one with New; it is safe for concurrent use.
+// Drawer draws first pages, one at a time. Make one with New; it is safe for concurrent use. It lowers
+// the memory limit of the Go runtime by what it needs outside of the runtime, so a process has one.
 type Drawer struct {
 	timeout, maxWait time.Duration
 	slots            *fair.Limiter // one, by tenant
@@ -174,7 +175,10 @@ func (d *Drawer) draw(ctx context.Context, raw []byte) (picture []byte, err erro
 	if err != nil {
 		return nil, err
 	}
-	d.compiled = true
+	if !d.compiled {
+		d.compiled = true
+		setAside(codeBytes)
+	}
 	defer func() {
 		stop(nil) // what an instance still does ends here
 		_ = pool.Close()

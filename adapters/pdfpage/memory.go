@@ -5,6 +5,7 @@ package pdfpage
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"runtime/metrics"
 	"syscall"
@@ -21,6 +22,7 @@ const (
 	DrawBytes = instanceBytes + 40<<20
 
 	instanceBytes = 64 << 20
+	codeBytes     = 48 << 20  // from the first page on
 	compileBytes  = 350 << 20 // for some seconds
 )
 
@@ -43,6 +45,7 @@ func (m *memory) renew() error {
 		return noRoom(err)
 	}
 	*m = memory{all: all}
+	setAside(instanceBytes)
 	return nil
 }
 
@@ -51,6 +54,7 @@ func (m *memory) release() {
 	if m.all != nil {
 		_ = syscall.Munmap(m.all)
 		m.all = nil
+		setAside(-instanceBytes)
 	}
 }
 
@@ -68,6 +72,14 @@ func (m *memory) Reallocate(size uint64) []byte {
 
 // Free does nothing: an instance that was stopped may still be running.
 func (m *memory) Free() {}
+
+// setAside lowers the memory limit of the Go runtime by bytes that the process uses outside of the
+// runtime, which would otherwise fill the same room with garbage. A negative number raises it again.
+func setAside(bytes int64) {
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		debug.SetMemoryLimit(limit - bytes)
+	}
+}
 
 // room returns ErrUnavailable unless the memory limit of the Go runtime leaves room for some bytes.
 func room(bytes int64) error {

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/verifyd/verifyd/adapters/pdfpage"
 	"github.com/verifyd/verifyd/verification"
@@ -151,5 +152,35 @@ func TestAPageIsNotDrawnWithoutFreeMemory(t *testing.T) {
 	debug.SetMemoryLimit(limit)
 	if _, err := drawn(t, d, raw); err != nil {
 		t.Errorf("DrawPage = %v once there is memory, want the picture", err)
+	}
+}
+
+// TestTheRuntimeLeavesRoomForAPage exists because the limit of the runtime does not count an instance.
+func TestTheRuntimeLeavesRoomForAPage(t *testing.T) {
+	const limit, code, instance = 8 << 30, 48 << 20, 64 << 20
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
+	ended := make(chan error)
+	go func() {
+		_, err := drawn(t, pdfpage.New(pdfpage.Options{}), paged(a4, top))
+		ended <- err
+	}()
+	tick := time.NewTicker(time.Millisecond) // a page takes longer
+	defer tick.Stop()
+	least := int64(limit)
+	for drawing := true; drawing; {
+		select {
+		case err := <-ended:
+			if drawing = false; err != nil {
+				t.Fatal(err)
+			}
+		case <-tick.C:
+			least = min(least, debug.SetMemoryLimit(-1))
+		}
+	}
+	if least != limit-code-instance {
+		t.Errorf("the limit is %d MiB lower while a page is drawn, want 112", (limit-least)>>20)
+	}
+	if now := debug.SetMemoryLimit(-1); now != limit-code {
+		t.Errorf("the limit is %d MiB lower after a page, want 48", (limit-now)>>20)
 	}
 }
