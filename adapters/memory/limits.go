@@ -16,6 +16,9 @@ type Limits struct {
 	// Share is the part of what other tenants leave of each limit that a tenant may have. A
 	// tenant without others may have all.
 	Share float64
+	// Disk returns how many bytes the disk has left for runs, which bounds the share in new runs,
+	// too, as if a run needed as much there; nil if it is not bounded.
+	Disk func() (int64, error)
 }
 
 // Pressure says what the store must refuse, whatever it keeps, because the process needs too much
@@ -73,7 +76,7 @@ func (s *Store) Use() (all []TenantUse) {
 		t, c := key.(verification.TenantID), value.(*count) //nolint:errcheck,forcetypeassert // it has no others
 		u := TenantUse{Tenant: t, Bytes: c.bytes.Load(), Refused: c.refused.Load()}
 		if l != nil {
-			u.Share = s.share(c, l.Runs, l.Share)
+			u.Share, _ = s.share(c, newRuns, l)
 		}
 		all = append(all, u)
 		return true
@@ -81,39 +84,47 @@ func (s *Store) Use() (all []TenantUse) {
 	return all
 }
 
-// share returns how many bytes of a limit a tenant may have: the part of what other tenants leave, so
-// that a tenant that takes all that it may leaves room for every other one. A tenant that is alone
+// share returns how many bytes a tenant may have of which limit: the part of what other tenants leave,
+// so that a tenant that takes all that it may leaves room for every other one. A tenant that is alone
 // may have all.
-func (s *Store) share(c *count, limit int64, part float64) int64 {
-	others := s.kept.all.Load() - c.bytes.Load()
-	left := max(0, limit-others)
-	if others == 0 || part == 0 {
-		return left
+func (s *Store) share(c *count, w wanted, l *Limits) (bytes int64, of string) {
+	own, limit := c.bytes.Load(), l.Runs
+	if w == answers {
+		limit = l.Answers
 	}
-	return int64(part * float64(left))
+	others := s.kept.all.Load() - own
+	left, of := max(0, limit-others), "memory"
+	if others == 0 || l.Share == 0 {
+		return left, of
+	}
+	if w == newRuns && l.Disk != nil {
+		if disk, err := l.Disk(); err == nil && own+disk < left {
+			left, of = max(0, own+disk), "disk"
+		}
+	}
+	return int64(l.Share * float64(left)), of
 }
 
 // refuse returns why a tenant may not add what it wants; nil if it may.
 func (s *Store) refuse(c *count, w wanted) error {
 	l, full := s.limits.Load(), RefuseRuns
-	var limit int64
-	if l != nil {
-		limit = l.Runs
+	if l == nil {
+		l = &Limits{}
 	}
-	what, goesOn := "new runs", "runs that have started go on"
+	what, goesOn, limit := "new runs", "runs that have started go on", l.Runs
 	if w == answers {
-		full, what, goesOn = RefuseAnswers, "answers", "results and verdicts are still taken"
-		if l != nil {
-			limit = l.Answers
-		}
+		what, goesOn, limit, full = "answers", "results and verdicts are still taken", l.Answers, RefuseAnswers
 	}
-	switch {
-	case Pressure(s.pressure.Load()) >= full, limit > 0 && s.Kept() >= limit:
+	if Pressure(s.pressure.Load()) >= full || limit > 0 && s.Kept() >= limit {
 		s.refused.Add(1)
 		return noRoom("the service has no memory left for " + what + "; " + goesOn)
-	case limit > 0 && c.bytes.Load() >= s.share(c, limit, l.Share):
+	}
+	if limit == 0 {
+		return nil
+	}
+	if share, of := s.share(c, w, l); c.bytes.Load() >= share {
 		c.refused.Add(1)
-		return noRoom("this tenant's share of the memory is full, so its " + what + " are refused; " + goesOn)
+		return noRoom("this tenant's share of the " + of + " is full, so its " + what + " are refused; " + goesOn)
 	}
 	return nil
 }

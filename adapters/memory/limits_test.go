@@ -140,6 +140,38 @@ func TestATenantFillsOnlyItsShare(t *testing.T) {
 	}
 }
 
+// One tenant that fills its share of the disk shuts out nobody, and its answers go on.
+func TestATenantLeavesTheDiskToOthers(t *testing.T) {
+	const greedy, other = verification.TenantID("a0000000-0000-7000-8000-000000000001"), verification.TenantID("a0000000-0000-7000-8000-000000000002")
+	s := memory.New()
+	if err := s.SaveTenant(t.Context(), verification.Tenant{ID: other, Name: "Other"}); err != nil {
+		t.Fatal(err)
+	}
+	const size = 400_000
+	free, unknown := int64(size), error(nil)
+	s.Limit(memory.Limits{Runs: 1 << 40, Answers: 2 << 40, Share: 0.25, Disk: func() (int64, error) { return free, unknown }})
+	n := 0
+	var err error
+	for ; err == nil && n < 10_000; n++ {
+		err = startOf(t, s, greedy, n)
+		free = size - s.Kept()
+	}
+	if kept := s.Kept(); !strings.Contains(fmt.Sprint(err), "this tenant's share of the disk is full") || kept < size/4-2000 || kept > size/4+2000 {
+		t.Errorf("the tenant has %d bytes, want about %d; %v", kept, size/4, err)
+	}
+	if err := startOf(t, s, other, n); err != nil {
+		t.Errorf("a start of the other tenant: %v", err)
+	}
+	opened := store.Commit{Events: []verification.Event{{At: time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC), Fact: verification.JourneyOpened{}}}}
+	if err := s.Append(t.Context(), greedy, "d0000000-0000-7000-8000-000000000000", 1, opened); err != nil {
+		t.Errorf("an opening of a journey: %v", err)
+	}
+	unknown = errors.New("the disk does not answer")
+	if err := startOf(t, s, greedy, n); err != nil {
+		t.Errorf("a start while the free space is unknown: %v", err)
+	}
+}
+
 // A start that is refused leaves no idempotency key, and keys that are released leave nothing.
 func TestRefusedKeysNeedNoMemory(t *testing.T) {
 	s := memory.New()

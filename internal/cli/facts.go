@@ -47,7 +47,7 @@ type HostFacts struct {
 	// runs, refuses answers, and leaves the work of runs.
 	Memory       int64   `json:"memory,omitempty"`
 	MemoryLimits []int64 `json:"memory_limits,omitempty"`
-	// FullTenants are tenants whose share of the memory is full.
+	// FullTenants are tenants whose share of the memory or of the disk is full.
 	FullTenants []string `json:"full_tenants,omitempty"`
 	// ClockAhead is how far the clock of the host is ahead of the clock of the database.
 	ClockAhead time.Duration `json:"clock_ahead,omitempty"`

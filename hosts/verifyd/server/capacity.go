@@ -194,7 +194,7 @@ func (c *capacity) sayTenants(log *slog.Logger) {
 		full := u.Share > 0 && u.Bytes >= u.Share
 		if full && u.Refused > 0 && !c.saidOf[u.Tenant] {
 			c.saidOf[u.Tenant] = true
-			log.Error("a tenant's share of the memory is full: its new runs get 503, and other tenants go on; give the process more memory, or raise "+
+			log.Error("a tenant's share of the memory or of the disk is full: its new runs get 503, and other tenants go on; give the host more of both, or raise "+
 				cli.Setting("tenant-share"), "tenant", u.Tenant, "bytes", u.Bytes, "share", u.Share, "refused", u.Refused)
 		}
 		if float64(u.Bytes) < nearlyFull*float64(u.Share) {
@@ -234,8 +234,8 @@ func capacityGauges(c *capacity) gauges {
 	needed := prometheus.NewDesc("verifyd_memory_needed_bytes", "Memory that the process needs apart from garbage.", nil, nil)
 	threshold := prometheus.NewDesc("verifyd_memory_threshold_bytes", "What the process may need before the host refuses runs, answers, and leaves work.", []string{"refuses"}, nil)
 	tenant := prometheus.NewDesc("verifyd_store_tenant_bytes", "Memory that the runs of a tenant need; of the ten tenants that need most.", []string{"tenant"}, nil)
-	share := prometheus.NewDesc("verifyd_store_tenant_share_bytes", "Memory that the runs of a tenant may need; of the ten tenants that need most.", []string{"tenant"}, nil)
-	turnedAway := prometheus.NewDesc("verifyd_store_tenant_refused", "What a tenant got 503 for since the start because its share of the memory is full; of the ten tenants that need most.", []string{"tenant"}, nil)
+	share := prometheus.NewDesc("verifyd_store_tenant_share_bytes", "Memory that the runs of a tenant may need, or less if the disk leaves less; of the ten tenants that need most.", []string{"tenant"}, nil)
+	turnedAway := prometheus.NewDesc("verifyd_store_tenant_refused", "What a tenant got 503 for since the start because its share is full; of the ten tenants that need most.", []string{"tenant"}, nil)
 	return func(_ context.Context, set func(d *prometheus.Desc, value float64, labels ...string)) {
 		set(kept, float64(c.store.Kept()))
 		set(limit, float64(c.limits.Runs))

@@ -96,17 +96,11 @@ func openDocumentFolder(dir string, s settings) (verification.DocumentStore, err
 	return documentFolder{folder, newSpace(dir, s.DiskReserve), opened}, nil
 }
 
-// left returns the bytes that uploads may use before the free space is below the reserve.
-func (d documentFolder) left() (int64, error) {
-	free, reserve, err := d.space.read()
-	return free - reserve, err
-}
-
 // shareDocuments makes each tenant use at most a share of the space for uploads.
 func shareDocuments(documents verification.DocumentStore, part func(context.Context) float64) {
 	switch d := documents.(type) {
 	case documentFolder:
-		d.Share(part, d.left)
+		d.Share(part, d.space.left)
 	case *blob.MemoryStore:
 		d.Share(part)
 	}

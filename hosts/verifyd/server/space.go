@@ -64,6 +64,12 @@ func (s *space) read() (free, reserve int64, err error) {
 	return size.free, reserve, err
 }
 
+// left returns the free space above the reserve.
+func (s *space) left() (int64, error) {
+	free, reserve, err := s.read()
+	return free - reserve, err
+}
+
 // room returns ErrUnavailable if the free space is below the reserve. A disk that does not say how
 // much is free counts as having enough; the log says that it is not known.
 func (s *space) room() error {

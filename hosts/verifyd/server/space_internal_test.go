@@ -96,3 +96,19 @@ func TestANearlyFullDiskTakesNoUploads(t *testing.T) {
 		t.Errorf("SaveDocument = %v, want unavailable", err)
 	}
 }
+
+func TestARunNeedsSpaceAboveTheReserve(t *testing.T) {
+	const reserve, free = 128 << 20, 1000
+	s, err := openStorage(t.Context(), settings{DataDir: t.TempDir(), StoreMemory: 0.5, DiskReserve: reserve}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	s.folder.space.size = func(string) (diskSize, error) { return diskSize{all: 1 << 40, free: reserve + free}, nil }
+	if s.capacity.limits.Disk == nil {
+		t.Fatal("the disk does not bound the share of a tenant")
+	}
+	if left, err := s.capacity.limits.Disk(); left != free || err != nil {
+		t.Errorf("the disk has %d bytes left for runs, %v; want %d", left, err, free)
+	}
+}

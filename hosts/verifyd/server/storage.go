@@ -46,10 +46,9 @@ func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, e
 			}
 			return nil, err
 		}
-		return &storage{
-			Store: f.journal, folder: f,
-			capacity: newCapacity(f.journal, s, memlimit.FromSystem, log),
-		}, nil
+		c := newCapacity(f.journal, s, memlimit.FromSystem, log)
+		c.limits.Disk = f.space.left
+		return &storage{Store: f.journal, folder: f, capacity: c}, nil
 	}
 	if s.Migrate == "auto" {
 		applied, err := postgres.Migrate(ctx, s.DatabaseURL)
