@@ -311,7 +311,7 @@ func (b *bootstrapReader) secret(p path, name, value string) (string, bool) {
 		b.check(false, p, name, "must be ${env:NAME} alone, with the name of an environment variable")
 		return "", false
 	}
-	value = b.getenv(variable)
+	value = strings.TrimRight(b.getenv(variable), "\r\n") // a mounted secret may end with a line break
 	b.check(value != "", p, name, "the environment variable "+variable+" is not set")
 	return value, value != ""
 }

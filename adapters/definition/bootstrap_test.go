@@ -38,7 +38,7 @@ const bootstrapFile = `tenants:
 
 func TestABootstrapReads(t *testing.T) {
 	const secret, key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "0123456789-0123456789"
-	env := map[string]string{"ACME_WEBHOOK": secret, "ACME_KEY": key}
+	env := map[string]string{"ACME_WEBHOOK": secret + "\n", "ACME_KEY": key + "\r\n"} // as mounted secrets may be
 	raw := strings.Replace(bootstrapFile, "at least 20 characters", "at-least-20-characters", 1)
 	b, err := definition.ReadBootstrap("etc/bootstrap.yaml", []byte(raw), testdata, func(name string) string { return env[name] })
 	if err != nil {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -232,23 +231,24 @@ func (f folderKeys) keepSigning(_ context.Context, keys []byte) ([]byte, error) 
 }
 
 func (f folderKeys) search(context.Context) (key []byte, check string, err error) {
-	raw, err := readIfThere(f.SearchKey())
-	if raw == nil || err != nil {
+	text, err := cli.ReadValue(f.SearchKey())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", nil
+	}
+	if err != nil {
 		return nil, "", err
 	}
-	key = bytes.TrimRight(raw, "\r\n")
-	return key, cli.SearchCheck(key), nil
+	return []byte(text), cli.SearchCheck([]byte(text)), nil
 }
 
-func (f folderKeys) keepSearch(_ context.Context, key []byte, _ string) (string, error) {
-	raw, err := readIfThere(f.SearchKey())
-	if raw == nil && err == nil && key != nil {
-		raw, err = datadir.Keep(f.SearchKey(), func() ([]byte, error) { return append(key, '\n'), nil })
+func (f folderKeys) keepSearch(ctx context.Context, key []byte, _ string) (string, error) {
+	if key != nil {
+		if _, err := datadir.Keep(f.SearchKey(), func() ([]byte, error) { return append(key, '\n'), nil }); err != nil {
+			return "", err
+		}
 	}
-	if raw == nil || err != nil {
-		return "", err
-	}
-	return cli.SearchCheck(bytes.TrimRight(raw, "\r\n")), nil
+	_, check, err := f.search(ctx)
+	return check, err
 }
 
 // databaseKeys are the keys that the hosts of a database share.

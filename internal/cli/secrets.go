@@ -22,17 +22,22 @@ func Secrets(getenv func(string) string, dir string) (func(name string) (string,
 		}
 	}
 	return func(name string) (string, bool) {
-		if v := strings.TrimRight(getenv(SecretPrefix+name), "\r\n"); v != "" {
+		if v := trimLine(getenv(SecretPrefix + name)); v != "" {
 			return v, true
 		}
 		if dir == "" {
 			return "", false
 		}
-		raw, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			return "", false
-		}
-		v := strings.TrimRight(string(raw), "\r\n")
-		return v, v != ""
+		v, err := ReadValue(filepath.Join(dir, name))
+		return v, err == nil && v != ""
 	}, nil
 }
+
+// ReadValue returns the content of a file that has one value, such as a secret, without its
+// final line break.
+func ReadValue(file string) (string, error) {
+	raw, err := os.ReadFile(file)
+	return trimLine(string(raw)), err
+}
+
+func trimLine(text string) string { return strings.TrimRight(text, "\r\n") }

@@ -156,18 +156,20 @@ func (f *dataFolder) signingKeys(ctx context.Context) (*token.Keys, error) {
 // searchKey returns the search key in the folder.
 func (f *dataFolder) searchKey(ctx context.Context) ([]byte, error) {
 	file := f.SearchKey()
-	raw, err := datadir.Keep(file, f.generator(ctx, file, "search-key", func() ([]byte, error) {
+	if _, err := datadir.Keep(file, f.generator(ctx, file, "search-key", func() ([]byte, error) {
 		return []byte(rand.Text() + rand.Text() + "\n"), nil
-	}))
+	})); err != nil {
+		return nil, err
+	}
+	key, err := cli.ReadValue(file)
 	if err != nil {
 		return nil, err
 	}
-	key := trimLine(raw)
 	if len(key) < minSearchKey {
 		return nil, fmt.Errorf("%s has %d bytes and must have at least %d; restore the file from a backup: with another key, no run of before is found by a person",
 			file, len(key), minSearchKey)
 	}
-	return key, nil
+	return []byte(key), nil
 }
 
 // generator returns a function that generates a secret unless the folder has been used, since

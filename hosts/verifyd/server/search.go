@@ -3,10 +3,8 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"os"
 
 	"github.com/verifyd/verifyd/internal/cli"
 )
@@ -27,22 +25,18 @@ func (s settings) readSearchKey(p *problems) []byte {
 	case s.SearchKey != "":
 		return []byte(s.SearchKey)
 	case s.SearchKeyFile != "":
-		raw, err := os.ReadFile(s.SearchKeyFile)
+		key, err := cli.ReadValue(s.SearchKeyFile)
 		if err != nil {
 			p.wrap("search-key-file", err)
 			return nil
 		}
-		key := trimLine(raw)
-		checkSearchKey(p, "search-key-file", string(key))
-		return key
+		checkSearchKey(p, "search-key-file", key)
+		return []byte(key)
 	case s.Memory:
 		return []byte(rand.Text() + rand.Text())
 	}
 	return nil
 }
-
-// trimLine returns the content of a file without its final line break.
-func trimLine(raw []byte) []byte { return bytes.TrimRight(raw, "\r\n") }
 
 // searchFacts are what a host says about its search key.
 type searchFacts struct {
@@ -59,8 +53,8 @@ func (h *host) useSearchKey(ctx context.Context, key []byte) (f searchFacts, err
 	db := h.storage.database
 	switch {
 	case h.storage.folder != nil:
-		first, err := os.ReadFile(h.storage.folder.SearchKey())
-		if err == nil && !bytes.Equal(trimLine(first), key) {
+		first, err := cli.ReadValue(h.storage.folder.SearchKey())
+		if err == nil && first != string(key) {
 			h.log.Warn("the search key is not the one in the data folder: runs from before are not found by a person; remove the setting of the key")
 		}
 		return f, nil
