@@ -28,7 +28,7 @@ const (
 var errNoTurn = errors.New("no turn in time")
 
 // call sends a request until the vendor responds, within the timeout.
-func (p *Provider) call(ctx context.Context, e *endpoint, r verification.CheckRequest, handle string) (verification.CheckResult, error) {
+func (p *compiled) call(ctx context.Context, e *endpoint, r verification.CheckRequest, handle string) (verification.CheckResult, error) {
 	if p.opt.Secret == nil {
 		return verification.CheckResult{}, verification.Permanent(errors.New(p.vendor + " has no secrets"))
 	}
@@ -58,7 +58,7 @@ const noRetry = -1
 
 // exchange sends a request once. After an error it returns the wait before the next
 // request, or noRetry.
-func (p *Provider) exchange(
+func (p *compiled) exchange(
 	ctx context.Context, e *endpoint, r verification.CheckRequest, vars map[string]any,
 ) (result verification.CheckResult, wait time.Duration, err error) {
 	a, err := p.send(ctx, e.request, verification.RunRef{Tenant: r.Tenant, Run: r.Run}, vars)
@@ -90,7 +90,7 @@ func (p *Provider) exchange(
 }
 
 // classify returns the error for a response for which no condition holds.
-func (p *Provider) classify(a vendorResponse, why *undecidedError) error {
+func (p *compiled) classify(a vendorResponse, why *undecidedError) error {
 	switch s := a.status; {
 	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s >= 500:
 		err := p.statusError(s, why.fault)
@@ -109,14 +109,14 @@ func (p *Provider) classify(a vendorResponse, why *undecidedError) error {
 }
 
 // statusError returns an error that names vendor and status, never the body.
-func (p *Provider) statusError(status int, why string) error {
+func (p *compiled) statusError(status int, why string) error {
 	if why != "" {
 		why = ": " + why
 	}
 	return fmt.Errorf("%s responded with %d%s", p.vendor, status, why)
 }
 
-func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef, vars map[string]any) (vendorResponse, error) {
+func (p *compiled) send(ctx context.Context, r *request, run verification.RunRef, vars map[string]any) (vendorResponse, error) {
 	made, err := p.request(ctx, r, run, vars)
 	if err != nil {
 		return vendorResponse{}, err
@@ -125,7 +125,7 @@ func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef
 	if err == nil && got.StatusCode == http.StatusUnauthorized && p.auth.renew(made.Header) {
 		_ = got.Body.Close() // it is not read
 		p.trace(r, run, vars, got.StatusCode, nil, nil)
-		if err := p.WaitTurn(ctx); err != nil {
+		if err := p.waitTurn(ctx); err != nil {
 			return vendorResponse{}, fmt.Errorf("%w: %w", errNoTurn, err)
 		}
 		if made, err = p.request(ctx, r, run, vars); err != nil {
@@ -149,7 +149,7 @@ func (p *Provider) send(ctx context.Context, r *request, run verification.RunRef
 	return newResponse(got.StatusCode, got.Header, raw, p.limits.ResponseBytes), nil
 }
 
-func (p *Provider) request(ctx context.Context, r *request, run verification.RunRef, vars map[string]any) (*http.Request, error) {
+func (p *compiled) request(ctx context.Context, r *request, run verification.RunRef, vars map[string]any) (*http.Request, error) {
 	made, err := r.build(ctx, p, run, vars)
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (f *failure) Unwrap() error { return f.cause }
 // Permanent reports whether another dispatch would fail in the same way.
 func (f *failure) Permanent() bool { return f.final }
 
-func (p *Provider) failure(err error) *failure {
+func (p *compiled) failure(err error) *failure {
 	var (
 		wrong *errRequest
 		large *tooLarge
@@ -220,7 +220,7 @@ func (p *Provider) failure(err error) *failure {
 // retryAfter returns the wait of a Retry-After header, which may be 0, and whether there is
 // one. A date counts from the date of the response, if it has one, so that the clocks need
 // not agree.
-func (p *Provider) retryAfter(h http.Header) (time.Duration, bool) {
+func (p *compiled) retryAfter(h http.Header) (time.Duration, bool) {
 	now, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
 		now = p.opt.Now()
@@ -231,7 +231,7 @@ func (p *Provider) retryAfter(h http.Header) (time.Duration, bool) {
 
 // pause waits before the next request, and for its turn. It returns false if ctx ends
 // first.
-func (p *Provider) pause(ctx context.Context, wait time.Duration) bool {
+func (p *compiled) pause(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -239,5 +239,5 @@ func (p *Provider) pause(ctx context.Context, wait time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
-	return p.WaitTurn(ctx) == nil
+	return p.waitTurn(ctx) == nil
 }

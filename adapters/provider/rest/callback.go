@@ -20,7 +20,7 @@ type callback struct {
 	signed bool // the header is the HMAC of the body; otherwise the secret itself
 }
 
-func (c *compiler) callback(p *Provider, d config) {
+func (c *compiler) callback(p *compiled, d config) {
 	if d.Callback == nil {
 		return
 	}
@@ -73,7 +73,11 @@ func (c *callback) forged(header http.Header, body []byte) string {
 
 // ReceiveCallback returns OutcomePending for a genuine callback if the provider can
 // poll. Otherwise the section response says what the callback means.
-func (p *receiver) ReceiveCallback(_ context.Context, r verification.PollRequest, c verification.Callback) (verification.CheckResult, error) {
+func (r *receiver) ReceiveCallback(_ context.Context, poll verification.PollRequest, c verification.Callback) (verification.CheckResult, error) {
+	return r.current.Load().receive(poll, c)
+}
+
+func (p *compiled) receive(r verification.PollRequest, c verification.Callback) (verification.CheckResult, error) {
 	problem := "the provider has no secrets"
 	if p.opt.Secret != nil {
 		problem = p.callback.forged(c.Header, c.Body)

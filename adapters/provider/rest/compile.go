@@ -43,14 +43,14 @@ func (c *compiler) refuse(path string, err error) {
 	c.problems = append(c.problems, f)
 }
 
-func (c *compiler) provider(name string, declaration verification.Data) *Provider {
+func (c *compiler) provider(name string, declaration verification.Data) *compiled {
 	d, err := decode(declaration)
 	if err != nil {
 		c.problem("", "the provider cannot be decoded: check the types and names of its fields")
 		return nil
 	}
 	c.reads = map[string]bool{}
-	p := &Provider{opt: c.opt, limits: d.Limits, turns: d.Limits.turns(), secrets: c.secrets, masks: c.masks}
+	p := &compiled{opt: c.opt, limits: d.Limits, turns: d.Limits.turns(), secrets: c.secrets, masks: c.masks}
 	var problem string
 	if p.base, problem = baseURL(d.BaseURL); problem != "" {
 		c.problem("base_url", problem)
@@ -83,7 +83,7 @@ func (c *compiler) withSchema(raw json.RawMessage) {
 	c.with = schema
 }
 
-func (c *compiler) polling(p *Provider, d config) {
+func (c *compiler) polling(p *compiled, d config) {
 	p.every = noPoll
 	if d.Poll != nil {
 		p.every = time.Duration(d.Poll.EverySeconds * float64(time.Second))
@@ -245,7 +245,7 @@ func (c *compiler) expression(path, text, kind string) (eval value, reads []stri
 	return eval, reads
 }
 
-func (c *compiler) describe(d config, p *Provider) verification.ProviderDescription {
+func (c *compiler) describe(d config, p *compiled) verification.ProviderDescription {
 	described := verification.ProviderDescription{
 		Summary: cmp.Or(d.Summary, "Calls "+transport.Origin(d.BaseURL)+"."), With: c.with,
 	}

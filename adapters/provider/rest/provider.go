@@ -8,9 +8,11 @@ package rest
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -59,6 +61,12 @@ type Options struct {
 
 // Provider is a vendor's API. It is safe for concurrent use.
 type Provider struct {
+	compile func() (*compiled, error)
+	current atomic.Pointer[compiled]
+}
+
+// compiled is a provider with its secrets as they were read once.
+type compiled struct {
 	vendor   string // its name and origin, for messages
 	base     string
 	opt      Options
@@ -96,25 +104,49 @@ type receiver struct{ *Provider }
 // invalid declaration is an ErrInvalid with all its problems by path. No error and no
 // later message contains the value of a secret.
 func New(name string, declaration verification.Data, o Options) (verification.Poller, error) {
-	c := &compiler{opt: o, secrets: map[string]any{}, masks: map[string]any{}}
-	p := c.provider(name, declaration)
-	if len(c.problems) > 0 {
-		return nil, &verification.Error{Kind: verification.ErrInvalid, Subject: "provider", Message: "the provider is not valid", Fields: c.problems}
+	p := &Provider{compile: func() (*compiled, error) {
+		c := &compiler{opt: o, secrets: map[string]any{}, masks: map[string]any{}}
+		made := c.provider(name, declaration)
+		if len(c.problems) > 0 {
+			return nil, &verification.Error{Kind: verification.ErrInvalid, Subject: "provider", Message: "the provider is not valid", Fields: c.problems}
+		}
+		return made, nil
+	}}
+	made, err := p.compile()
+	if err != nil {
+		return nil, err
 	}
-	if p.callback != nil {
+	p.current.Store(made)
+	if made.callback != nil {
 		return &receiver{p}, nil
 	}
 	return p, nil
 }
 
+// Reload reads the secrets again, and reports whether one of them has changed. Calls in
+// flight keep the old ones, and so do all calls if Reload fails.
+func (p *Provider) Reload() (changed bool, err error) {
+	before := p.current.Load()
+	after, err := p.compile()
+	if err != nil || maps.Equal(before.secrets, after.secrets) {
+		return false, err
+	}
+	after.turns = before.turns
+	p.current.Store(after)
+	before.client.CloseIdleConnections()
+	return true, nil
+}
+
 // Describe returns the schemas of the checks.
-func (p *Provider) Describe() verification.ProviderDescription { return p.description }
+func (p *Provider) Describe() verification.ProviderDescription { return p.current.Load().description }
 
 // MaxCalls returns the maximum number of calls at once.
-func (p *Provider) MaxCalls() int { return p.limits.Concurrent }
+func (p *Provider) MaxCalls() int { return p.current.Load().limits.Concurrent }
 
 // WaitTurn waits until the rate limit allows another call.
-func (p *Provider) WaitTurn(ctx context.Context) error {
+func (p *Provider) WaitTurn(ctx context.Context) error { return p.current.Load().waitTurn(ctx) }
+
+func (p *compiled) waitTurn(ctx context.Context) error {
 	if p.turns == nil {
 		return nil
 	}
@@ -123,16 +155,18 @@ func (p *Provider) WaitTurn(ctx context.Context) error {
 
 // Check sends the request of a check.
 func (p *Provider) Check(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
-	return p.call(ctx, p.check, r, "")
+	now := p.current.Load()
+	return now.call(ctx, now.check, r, "")
 }
 
 // Poll requests a pending result. Without a poll request, the provider waits for the
 // callback.
 func (p *Provider) Poll(ctx context.Context, r verification.PollRequest) (verification.CheckResult, error) {
-	if p.poll == nil {
-		return verification.CheckResult{Outcome: verification.OutcomePending, Handle: r.Handle, PollAfter: p.every}, nil
+	now := p.current.Load()
+	if now.poll == nil {
+		return verification.CheckResult{Outcome: verification.OutcomePending, Handle: r.Handle, PollAfter: now.every}, nil
 	}
-	return p.call(ctx, p.poll, r.CheckRequest, r.Handle)
+	return now.call(ctx, now.poll, r.CheckRequest, r.Handle)
 }
 
 func variables(r verification.CheckRequest, handle string) map[string]any {

@@ -111,7 +111,7 @@ func (e *errRequest) Error() string { return e.field + ": " + e.cause.Error() }
 func (e *errRequest) Unwrap() error { return e.cause }
 
 // build makes the HTTP request. The caller closes its body.
-func (r *request) build(ctx context.Context, p *Provider, run verification.RunRef, vars map[string]any) (*http.Request, error) {
+func (r *request) build(ctx context.Context, p *compiled, run verification.RunRef, vars map[string]any) (*http.Request, error) {
 	address, err := r.address(p.base, vars)
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (r *request) address(base string, vars map[string]any) (string, error) {
 }
 
 // body returns the body with its length, -1 if net/http knows it, and its media type.
-func (r *request) body(ctx context.Context, p *Provider, run verification.RunRef, vars map[string]any) (body io.Reader, length int64, kind string, err error) {
+func (r *request) body(ctx context.Context, p *compiled, run verification.RunRef, vars map[string]any) (body io.Reader, length int64, kind string, err error) {
 	switch r.kind {
 	case "json":
 		v, err := r.json(vars)

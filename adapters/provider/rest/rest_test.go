@@ -11,6 +11,7 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -628,4 +629,60 @@ func TestATraceMasksSecrets(t *testing.T) {
 	if x.Status != 200 || x.Header.Get("Authorization") != "Bearer ***" || x.Body != `{"for":"run person-1","key":"***","number":"ABCDE1234F"}` {
 		t.Errorf("exchange = %+v, want it with masks", x)
 	}
+}
+
+func TestSecretsAreReadAgain(t *testing.T) {
+	v := start(t)
+	values := map[string]string{"TOKEN": "first", "HOOK": "first-hook"}
+	o := options()
+	o.Secret = func(name string) (string, bool) { value, ok := values[name]; return value, ok }
+	changes := map[string]any{
+		"response.pending": "response.status == 202", "callback": map[string]any{"header": map[string]any{"name": "X-Hook", "value": "${secret.HOOK}"}},
+		"request.headers": map[string]any{"X-Callback": "${request.callback_url}"}, "limits.per_second": 0.001, "limits.concurrent": 1,
+	}
+	p, err := rest.New("registry", v.declaration(changes), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reload := func(want bool) {
+		t.Helper()
+		changed, err := p.(interface{ Reload() (bool, error) }).Reload()
+		if err != nil || changed != want {
+			t.Errorf("Reload() = %t, %v; want %t", changed, err, want)
+		}
+	}
+	uses := func(token, hook string) {
+		t.Helper()
+		if _, err := p.Check(t.Context(), request("ping")); err != nil {
+			t.Fatal(err)
+		}
+		if got := v.seen("ping"); got[len(got)-1].Auth != "Bearer "+token {
+			t.Errorf("the vendor got %q, want the token %s", got[len(got)-1].Auth, token)
+		}
+		c := verification.Callback{Header: http.Header{"X-Hook": {hook}}, Body: []byte(`{"result":"VALID","score":0.9,"name":"A","id":"t-1"}`)}
+		if _, err := p.(verification.CallbackReceiver).ReceiveCallback(t.Context(), verification.PollRequest{CheckRequest: request("ping")}, c); err != nil {
+			t.Errorf("a callback with %s: %v", hook, err)
+		}
+	}
+	uses("first", "first-hook")
+	reload(false)
+	values["TOKEN"], values["HOOK"] = "second", "second-hook"
+	uses("first", "first-hook")
+	limits := p.(verification.CallLimiter)
+	if err := limits.WaitTurn(t.Context()); err != nil { // the only turn of a long time
+		t.Fatal(err)
+	}
+	reload(true)
+	uses("second", "second-hook")
+	soon, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if limits.WaitTurn(soon) == nil {
+		t.Error("a reload forgets the calls that count for limits.per_second")
+	}
+	delete(values, "HOOK")
+	values["TOKEN"] = "third"
+	if _, err := p.(interface{ Reload() (bool, error) }).Reload(); !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("Reload() without a secret = %v", err)
+	}
+	uses("second", "second-hook")
 }

@@ -29,7 +29,7 @@ type Exchange struct {
 const maxTrace = 64 << 10 // bytes of a body
 
 // trace reports an exchange: it builds the request again, with masks for its secrets.
-func (p *Provider) trace(r *request, run verification.RunRef, vars map[string]any, status int, response []byte, failed error) {
+func (p *compiled) trace(r *request, run verification.RunRef, vars map[string]any, status int, response []byte, failed error) {
 	if p.opt.Trace == nil {
 		return
 	}
@@ -56,7 +56,7 @@ func (p *Provider) trace(r *request, run verification.RunRef, vars map[string]an
 
 // masked returns a body, as far as it is traced, without the secrets that it repeats: those
 // of the declaration, as they are and as JSON writes them, and the credentials of the request.
-func (p *Provider) masked(body []byte) string {
+func (p *compiled) masked(body []byte) string {
 	secrets := []string{p.auth.credentials()}
 	for _, v := range p.secrets {
 		if s, ok := v.(string); ok {

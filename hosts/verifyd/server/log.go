@@ -4,17 +4,35 @@ package server
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/verifyd/verifyd/internal/cli"
 )
 
-// newLog returns the log of a host.
-func newLog(s settings, stderr io.Writer) *slog.Logger {
-	var level slog.Level
+var logLevels = []string{"debug", "info", "warn", "error"}
+
+// readLogLevel returns the log level of a file.
+func readLogLevel(file string) (level slog.Level, err error) {
+	text, err := cli.ReadValue(file)
+	if err == nil && !slices.Contains(logLevels, text) {
+		err = fmt.Errorf("%s has %q and must have %s", file, text, strings.Join(logLevels, ", "))
+	}
+	if err == nil {
+		err = level.UnmarshalText([]byte(text))
+	}
+	return level, err
+}
+
+// newLog returns the log of a host, whose level may change.
+func newLog(s settings, level *slog.LevelVar, stderr io.Writer) *slog.Logger {
 	_ = level.UnmarshalText([]byte(s.LogLevel)) // the settings allow only known levels
 	o := &slog.HandlerOptions{Level: level}
 	to := func(w io.Writer) *slog.Logger {

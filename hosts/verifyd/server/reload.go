@@ -5,15 +5,18 @@ package server
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/signal"
 	"reflect"
+	"slices"
 	"syscall"
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/bootstrap"
 	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/verification"
 )
 
 // hangup returns a channel that receives when somebody asks for a reload. Requests that
@@ -24,8 +27,8 @@ func hangup() (requests chan os.Signal, stop func()) {
 	return requests, func() { signal.Stop(requests) }
 }
 
-// reload reads the signing keys, the bootstrap file and the lists again at each request until
-// ctx ends. The log has a line for each of them. What cannot be read stays as it was.
+// reload reads the log level, the signing keys, the bootstrap file, the lists and the secrets of
+// providers again at each request until ctx ends. The log has a line for each of them. What cannot be read stays as it was.
 func (h *host) reload(ctx context.Context, requests <-chan os.Signal) {
 	for {
 		select {
@@ -33,10 +36,12 @@ func (h *host) reload(ctx context.Context, requests <-chan os.Signal) {
 			return
 		case <-requests:
 		}
+		h.reloadLogLevel()
 		h.reloadKeys()
 		h.reloadBootstrap(ctx)
 		h.reloadLists(ctx)
-		h.log.Info("not reloaded: settings, variables, secrets of providers and the search key; restart the host for them")
+		h.reloadSecrets()
+		h.log.Info("not reloaded: other settings, variables and the search key; restart the host for them")
 	}
 }
 
@@ -104,4 +109,53 @@ func (h *host) reloadLists(ctx context.Context) {
 		h.log.Error("lists were not reloaded; their last versions stay in use", "error", err)
 	}
 	h.log.Info("changed lists were reloaded", "lists", loaded)
+}
+
+// secretHolder is a provider that has secrets.
+type secretHolder interface {
+	Reload() (changed bool, err error)
+}
+
+func (h *host) reloadSecrets() {
+	if h.settings.SecretsDir == "" || h.demo != nil {
+		h.log.Info("no secrets of providers were read again: they are in no folder")
+		return
+	}
+	reloaded := []string{}
+	reload := func(tenant verification.TenantID, providers map[string]verification.Provider) {
+		for _, name := range slices.Sorted(maps.Keys(providers)) {
+			p, ok := providers[name].(secretHolder)
+			if !ok {
+				continue
+			}
+			changed, err := p.Reload()
+			if err != nil {
+				h.log.Error("secrets of a provider were not reloaded; the last ones stay in use", "provider", name, "tenant", tenant, "error", err)
+			}
+			if changed {
+				reloaded = append(reloaded, name)
+			}
+		}
+	}
+	reload("", h.opened.providers.All)
+	for _, tenant := range slices.Sorted(maps.Keys(h.opened.providers.Tenant)) {
+		reload(tenant, h.opened.providers.Tenant[tenant])
+	}
+	h.log.Info("changed secrets of providers were reloaded", "providers", reloaded)
+}
+
+func (h *host) reloadLogLevel() {
+	file := h.settings.LogLevelFile
+	if file == "" {
+		h.log.Info("the log level was not read again: it is in no file")
+		return
+	}
+	level, err := readLogLevel(file)
+	if err != nil {
+		h.log.Error("the log level was not reloaded", "error", err)
+		return
+	}
+	h.level.Set(min(level, h.level.Level())) // so that the line is seen
+	h.log.Info("the log level was reloaded", "level", level)
+	h.level.Set(level)
 }

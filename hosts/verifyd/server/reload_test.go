@@ -1,12 +1,15 @@
-// Test of signing keys that change while the host runs.
+// Tests of files that change while the host runs.
 
 package server_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -27,15 +30,20 @@ func TestSigningKeysAreReloadedOnSIGHUP(t *testing.T) {
 	})
 }
 
+func (s *served) hangUp() {
+	s.t.Helper()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 // reload makes the host read its files again, and fails the test unless the log then says something.
 func (s *served) reload(says ...string) {
 	s.t.Helper()
 	before := s.stderr.String()
-	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
-		s.t.Fatal(err)
-	}
+	s.hangUp()
 	log := ""
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(log, "not reloaded: settings"); log = s.stderr.String()[len(before):] {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(log, "not reloaded: other settings"); log = s.stderr.String()[len(before):] {
 		if time.Now().After(deadline) {
 			s.t.Fatal("the host does not reload its files")
 		}
@@ -89,6 +97,82 @@ func TestAReloadReadsTheBootstrapFileAndTheLists(t *testing.T) {
 		t.Errorf("after reloads that failed, a client = %d, want 200", status)
 	}
 }
+
+func TestAReloadReadsSecretsAndTheLogLevel(t *testing.T) {
+	var got atomic.Value // the credentials of the last call
+	vendor := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got.Store(r.Header.Get("Authorization"))
+	}))
+	t.Cleanup(vendor.Close)
+	folder := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("TOKEN", "first\n")
+	write("level", "warn\n")
+	s := serveHost(t, map[string]string{
+		"VERIFYD_BOOTSTRAP": bootstrapFile(t, fmt.Sprintf(withOwnVendor, vendor.URL)), "VERIFYD_ALLOW_PRIVATE_NETWORKS": "true",
+		"VERIFYD_SECRETS_DIR": folder, "VERIFYD_LOG_LEVEL_FILE": filepath.Join(folder, "level"),
+	})
+	if log := s.stderr.String(); strings.Contains(log, "level=INFO msg=starting") {
+		t.Errorf("the level of the file does not count: %s", log)
+	}
+	called := func(want string) {
+		t.Helper()
+		r := s.run("POST", s.api+records, `{"reference_id":"person-8"}`)
+		s.await(r.ID, func(r runJSON) bool { return r.Status == "completed" })
+		if got.Load() != want {
+			t.Errorf("the vendor got %q, want %q", got.Load(), want)
+		}
+	}
+	called("Bearer first")
+	write("TOKEN", "second\n")
+	write("level", "info\n")
+	s.reload(`msg="changed secrets of providers were reloaded" providers=[own]`, `msg="the log level was reloaded" level=INFO`)
+	called("Bearer second")
+	write("TOKEN", "\n")
+	write("level", "loud\n")
+	s.reload(`msg="secrets of a provider were not reloaded; the last ones stay in use" provider=own tenant=0191f3c0-0000-7000-8000-00000000000b error="provider: the provider is not valid: auth.bearer: the secret TOKEN is not set`,
+		`msg="changed secrets of providers were reloaded" providers=[]`,
+		`msg="the log level was not reloaded" error="`+filepath.Join(folder, "level")+` has \"loud\" and must have debug, info, warn, error"`)
+	called("Bearer second")
+	for _, level := range []string{"warn", "loud"} { // loud ends the wait: it is an error
+		before := len(s.stderr.String())
+		write("level", level)
+		s.hangUp()
+		within(t, time.Minute, "says what it did with the level "+level, func() bool {
+			return strings.Contains(s.stderr.String()[before:], `msg="the log level was `)
+		})
+	}
+	if _, after, found := strings.Cut(s.stderr.String(), `msg="the log level was reloaded" level=WARN`); !found || strings.Contains(after, "level=INFO") {
+		t.Errorf("the level warn does not count: %s", after)
+	}
+}
+
+// withOwnVendor is a bootstrap file with a provider of a tenant, of the vendor at %[1]s.
+const withOwnVendor = `tenants:
+  - id: 0191f3c0-0000-7000-8000-00000000000b
+    name: Bank
+    accounts: [{client_id: demo, api_key: demo-key-for-local-use-only}]
+    providers:
+      own:
+        type: rest
+        base_url: %[1]s
+        auth: {bearer: "${secret.TOKEN}"}
+        request: {path: "/own", method: GET}
+        response: {passed: response.status == 200}
+    workflows:
+      - workflow: simple
+        id: 0191f3c0-0000-7000-8000-000000000001
+        name: Simple
+        start: own
+        nodes:
+          own: {type: check, provider: own, next: done}
+          done: {type: end}
+`
 
 // reloadKeys replaces the file of the keys of a host that runs.
 func reloadKeys(t *testing.T, file string, settings map[string]string) {

@@ -75,6 +75,7 @@ type settings struct {
 	Clock               string        `default:"system" help:"system or manual. A manual clock advances only with POST /clock/advance {\"seconds\": N} on ADMIN_ADDR."`
 	FontDir             string        `placeholder:"DIR" help:"Folder of additional fonts for reports; the log says at the start which scripts reports print. The package fonts-noto-cjk is used if installed."`
 	LogLevel            string        `default:"info" help:"debug, info, warn or error."`
+	LogLevelFile        string        `placeholder:"FILE" help:"File with the log level, in place of --log-level; a host reads it again on SIGHUP."`
 	LogFormat           string        `default:"text" help:"text or json."`
 }
 
@@ -237,7 +238,7 @@ func (s settings) check(p *problems) {
 		p.add("shutdown-timeout", "must be at least 0s")
 	}
 	oneOf(p, "clock", s.Clock, "system", "manual")
-	oneOf(p, "log-level", s.LogLevel, "debug", "info", "warn", "error")
+	oneOf(p, "log-level", s.LogLevel, logLevels...)
 	oneOf(p, "log-format", s.LogFormat, "text", "json")
 }
 

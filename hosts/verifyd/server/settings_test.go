@@ -124,11 +124,12 @@ func TestAFailedStartHasAllProblemsAndThenTheWarnings(t *testing.T) {
 			`warning: VERIFYD_WORKRES is not a setting of verifyd; did you mean VERIFYD_WORKERS?`,
 		}},
 		{"addresses and files", nil, map[string]string{
-			"VERIFYD_ADDR": inUse, "VERIFYD_ADMIN_ADDR": inUse, "VERIFYD_FONT_DIR": absent, "VERIFYD_BOOTSTRAP": absent, "VERIFYD_SEARCH_KEY_FILE": absent,
+			"VERIFYD_ADDR": inUse, "VERIFYD_ADMIN_ADDR": inUse, "VERIFYD_FONT_DIR": absent, "VERIFYD_BOOTSTRAP": absent, "VERIFYD_SEARCH_KEY_FILE": absent, "VERIFYD_LOG_LEVEL_FILE": absent,
 		}, []string{
 			"--addr (VERIFYD_ADDR): " + inUse + " is in use: set VERIFYD_ADDR to another address; 127.0.0.1:0 picks a free port",
 			"--admin-addr (VERIFYD_ADMIN_ADDR): " + inUse + " is in use: set VERIFYD_ADMIN_ADDR to another address; 127.0.0.1:0 picks a free port",
 			"--font-dir (VERIFYD_FONT_DIR): " + absent + ": read the fonts: open .: no such file or directory",
+			"--log-level-file (VERIFYD_LOG_LEVEL_FILE): open " + absent + ": no such file or directory",
 			"--search-key-file (VERIFYD_SEARCH_KEY_FILE): open " + absent + ": no such file or directory",
 			"--bootstrap (VERIFYD_BOOTSTRAP): open " + absent + ": no such file or directory",
 		}},

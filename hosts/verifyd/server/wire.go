@@ -55,6 +55,7 @@ type hostClock interface {
 type host struct {
 	settings   settings
 	log        *slog.Logger
+	level      slog.LevelVar // of the log
 	storage    *storage
 	keys       *token.Keys // that sign and verify
 	documents  verification.DocumentStore
@@ -147,6 +148,11 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 		o.keys, err = cli.ReadKeys(s.SigningKeyFile)
 		p.wrap("signing-key-file", err)
 	}
+	if s.LogLevelFile != "" {
+		level, err := readLogLevel(s.LogLevelFile)
+		p.wrap("log-level-file", err)
+		h.level.Set(level)
+	}
 	o.searchKey = s.readSearchKey(&p)
 	if s.isDemo() {
 		h.vendor.Listener, err = listen(ctx, "addr", "127.0.0.1:0")
@@ -165,7 +171,8 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 // them, then the store, and applies the bootstrap file or the demo. It returns
 // the warnings even if err is not nil.
 func wire(ctx context.Context, s settings, env *environment, added additions, stderr io.Writer) (_ *host, warnings []string, err error) {
-	h := &host{settings: s, log: newLog(s, stderr), build: cli.ReadBuild(), stopping: make(chan struct{})}
+	h := &host{settings: s, build: cli.ReadBuild(), stopping: make(chan struct{})}
+	h.log = newLog(s, &h.level, stderr)
 	defer func() {
 		if err != nil {
 			h.abandon()
