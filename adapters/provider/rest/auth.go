@@ -8,14 +8,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -193,28 +190,8 @@ func (s strictTokens) RoundTrip(r *http.Request) (*http.Response, error) {
 	if fault != "" {
 		return nil, &unclearError{got.StatusCode, fault}
 	}
-	got.Body = io.NopCloser(bytes.NewReader(wholeSeconds(text)))
+	got.Body = io.NopCloser(bytes.NewReader(transport.TokenResponse(text)))
 	return got, nil
-}
-
-// wholeSeconds returns the response of a token endpoint with a whole number as its expires_in, as
-// the library needs it: some vendors send 3600.0, also as a string.
-func wholeSeconds(response []byte) []byte {
-	var fields map[string]json.RawMessage
-	var number json.Number
-	if json.Unmarshal(response, &fields) != nil || json.Unmarshal(fields["expires_in"], &number) != nil {
-		return response
-	}
-	seconds, err := number.Float64()
-	if err != nil || seconds < 0 || seconds > math.MaxInt32 {
-		return response
-	}
-	fields["expires_in"] = json.RawMessage(strconv.FormatInt(int64(seconds), 10))
-	whole, err := json.Marshal(fields)
-	if err != nil {
-		return response
-	}
-	return whole
 }
 
 // unclearError is a response of a token endpoint whose JSON has no clear meaning.

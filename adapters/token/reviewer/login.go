@@ -3,12 +3,14 @@
 package reviewer
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,6 +20,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"github.com/verifyd/verifyd/internal/transport"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -35,6 +38,7 @@ type Login struct {
 	callback  string // the URL that the issuer sends browsers back to
 	home      string // the URL that it sends them to after signing out
 	discovery *keySource
+	tokens    *http.Client // of the token endpoint
 
 	mu       sync.Mutex
 	known    discoveryDocument
@@ -53,7 +57,32 @@ func NewLogin(o *OIDC, callback, home string) (*Login, error) {
 	case o.opt.RolesClaim == "":
 		return nil, errors.New("oidc: the option RolesClaim is required")
 	}
-	return &Login{oidc: o, callback: callback, home: home, discovery: newKeySource(o.opt)}, nil
+	discovery := newKeySource(o.opt)
+	tokens := *discovery.client
+	tokens.Transport = tokenTransport{tokens.Transport}
+	return &Login{oidc: o, callback: callback, home: home, discovery: discovery, tokens: &tokens}, nil
+}
+
+// tokenTransport reads the responses of a token endpoint.
+type tokenTransport struct{ to http.RoundTripper } // nil for that of net/http
+
+// RoundTrip implements http.RoundTripper.
+func (t tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	to := t.to
+	if to == nil {
+		to = http.DefaultTransport
+	}
+	response, err := to.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(response.Body, maxFetch))
+	if err != nil {
+		return nil, err
+	}
+	response.Body = io.NopCloser(bytes.NewReader(transport.TokenResponse(raw)))
+	return response, nil
 }
 
 // Begin returns the URL at which a person signs in, and the secrets of this attempt,
@@ -151,7 +180,7 @@ func (l *Login) exchange(ctx context.Context, code, verifier string) (string, er
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, oauth2.HTTPClient, l.discovery.client), exchangeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, oauth2.HTTPClient, l.tokens), exchangeTimeout)
 	defer cancel()
 	tokens, err := l.config(document).Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	var refusal *oauth2.RetrieveError

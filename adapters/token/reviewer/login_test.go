@@ -3,6 +3,8 @@
 package reviewer_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -434,6 +436,37 @@ func TestTheSecretIsSentAsTheIssuerSupports(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("methods %q: sent %s, want %s", c.methods, got, c.want)
+		}
+	}
+}
+
+func TestATokenEndpointMayCompressItsAnswer(t *testing.T) {
+	const plain, end = `{"access_token": "of no use", "token_type": "Bearer", "expires_in": 3600`, `}`
+	zipped := func(text string) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, _ = io.WriteString(z, text) // to memory
+		_ = z.Close()
+		return b.String()
+	}
+	for name, c := range map[string]struct{ coding, response string }{
+		"plain":                   {"", plain + end},
+		"gzip":                    {"gzip", zipped(plain + end)},
+		"a byte order mark":       {"", "\ufeff" + plain + end},
+		"gzip, a byte order mark": {"gzip", zipped("\ufeff" + plain + end)},
+		"seconds with a fraction": {"", plain + ".0" + end},
+	} {
+		i := newIssuer(t)
+		i.says(discovery, map[string]any{"issuer": i.URL, "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token"})
+		i.answer("/token", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if c.coding != "" {
+				w.Header().Set("Content-Encoding", c.coding)
+			}
+			_, _ = io.WriteString(w, c.response)
+		})
+		if err := signInAt(t, i, "s"); err == nil || !strings.Contains(err.Error(), "the issuer gave no ID token") {
+			t.Errorf("%s: %v (%v), want that the response is read and has no ID token", name, err, causeOf(err))
 		}
 	}
 }
