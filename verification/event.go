@@ -10,6 +10,17 @@ type Event struct {
 	Fact Fact
 }
 
+// CanWait reports whether a service without room may refuse what the event records, because it can
+// be done again later: a customer opens a journey, answers a step or adds a file, or a person adds a
+// note or assigns the run. A result, a verdict, a cancellation or an expiry cannot wait.
+func (e Event) CanWait() bool {
+	switch e.Fact.(type) {
+	case JourneyOpened, CustomerSubmitted, DocumentUploaded, NoteAdded, Assigned:
+		return true
+	}
+	return false
+}
+
 // Fact is one of the types below. The set is closed. A type may gain fields whose
 // zero value keeps the old meaning; any other change needs a new type, so that
 // old histories always fold.

@@ -102,7 +102,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 			return err
 		}
 		r = &record{ref: verification.RunRef{Tenant: t, Run: id}, dump: d.dump}
-	case c.CanWait():
+	case len(c.Events) > 0 && c.Events[0].CanWait():
 		if err := s.refuse(d.kept, answers); err != nil {
 			return err
 		}

@@ -93,20 +93,6 @@ func NewCommit(before, after verification.Run, events []verification.Event, zone
 	return c
 }
 
-// CanWait reports whether the commit may be refused while the store has no room, because it can
-// be made again later: it opens a journey, answers a step, adds a file or a note, or assigns the
-// run. A result, a verdict, a cancellation or an expiry cannot wait.
-func (c Commit) CanWait() bool {
-	if len(c.Events) == 0 {
-		return false
-	}
-	switch c.Events[0].Fact.(type) {
-	case verification.JourneyOpened, verification.CustomerSubmitted, verification.DocumentUploaded, verification.NoteAdded, verification.Assigned:
-		return true
-	}
-	return false
-}
-
 // ErrFull is the cause of the ErrUnavailable of a store that has no room: nothing was saved.
 var ErrFull = errors.New("the store is full")
 
