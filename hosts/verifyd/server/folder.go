@@ -68,7 +68,11 @@ func advise(folder datadir.Folder, err error) error {
 	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("%w; choose a folder that the user of this process can write, or keep nothing with --memory", err)
 	case noSpace(err):
-		return fmt.Errorf("%w; free some space, and start the host again", err)
+		free := "some bytes"
+		if size, failed := statfs(string(folder)); failed == nil {
+			free = fmt.Sprintf("%d bytes", size.free)
+		}
+		return fmt.Errorf("%w; %s has %s free; free at least %d on its disk, and start the host again", err, folder, free, int64(minDiskReserve))
 	}
 	return err
 }

@@ -107,10 +107,12 @@ func TestAFullDiskIsAnswered(t *testing.T) {
 
 func TestAFullDiskStopsTheStart(t *testing.T) {
 	t.Parallel()
+	folder := string(newFolder(t))
 	_, err := process.StartHost(process.HostOptions{Program: os.Args[0], Name: "host", Env: []string{
-		asProgram + "=1", "VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0", "VERIFYD_DATA_DIR=" + string(newFolder(t)), fileLimit + "=1000",
+		asProgram + "=1", "VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0", "VERIFYD_DATA_DIR=" + folder, fileLimit + "=1000",
 	}})
-	if err == nil || strings.Count(err.Error(), "verifyd: ") != 1 || !strings.Contains(err.Error(), "free some space, and start the host again") {
+	advice := regexp.MustCompile(regexp.QuoteMeta(folder) + ` has \d+ bytes free; free at least 134217728 on its disk, and start the host again`)
+	if err == nil || strings.Count(err.Error(), "verifyd: ") != 1 || !advice.MatchString(err.Error()) {
 		t.Errorf("a start while the demo cannot be saved: %v; want one line that says what to do", err)
 	}
 }
