@@ -15,17 +15,26 @@ import (
 	"time"
 )
 
+const noPooler = "none, so the tests with a pooler are skipped (Debian, Ubuntu: apt-get install pgbouncer)"
+
+// DescribePooler returns the file of pgbouncer, or says what is skipped without it.
+func DescribePooler(context.Context) (string, error) {
+	for _, file := range []string{"pgbouncer", "/usr/sbin/pgbouncer"} {
+		if found, err := exec.LookPath(file); err == nil {
+			return found, nil
+		}
+	}
+	return noPooler, nil
+}
+
 // Pooler starts pgbouncer in front of a database until the test ends, and returns the URL of
 // the database there. The mode is session, transaction or statement. A test is skipped where
 // pgbouncer is not installed.
 func Pooler(tb testing.TB, database, mode string) string {
 	tb.Helper()
-	file, err := exec.LookPath("pgbouncer")
-	if err != nil {
-		file, err = exec.LookPath("/usr/sbin/pgbouncer")
-	}
-	if err != nil {
-		tb.Skip("needs pgbouncer (Debian, Ubuntu: apt-get install pgbouncer)")
+	file, _ := DescribePooler(tb.Context()) // it does not fail
+	if file == noPooler {
+		tb.Skip("pgbouncer: " + noPooler)
 	}
 	u, err := url.Parse(database)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Command testenv prints the browser, the PostgreSQL and the real names that the tests use
-// and installs them if they are missing. It fails if that is not possible.
+// Command testenv prints the browser, the PostgreSQL, the pooler and the real names that the
+// tests use. It installs them if they are missing, but for the pooler, without which some tests
+// are skipped. It fails if that is not possible.
 package main
 
 import (
@@ -39,6 +40,7 @@ func run(ctx context.Context, stdout io.Writer) error {
 	}{
 		{"Browser", browser.Describe},
 		{"PostgreSQL", pgtest.Describe},
+		{"Pooler", pgtest.DescribePooler},
 		{"Names", realnames.Describe},
 	} {
 		line, err := tool.describe(ctx)

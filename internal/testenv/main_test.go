@@ -15,8 +15,8 @@ func TestEachToolIsNamedInOneLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(strings.TrimPrefix(out.String(), opening), "\n"), "\n")
-	if len(lines) != 3 || !strings.Contains(lines[0], "Chrom") || !strings.Contains(lines[1], "PostgreSQL) ") || !strings.Contains(lines[2], "locales") {
-		t.Errorf("it prints %q, want a line about Chromium, one about PostgreSQL and one about the names", lines)
+	if len(lines) != 4 || !strings.Contains(lines[0], "Chrom") || !strings.Contains(lines[1], "PostgreSQL) ") || !strings.HasPrefix(lines[2], "Pooler of the tests: ") || !strings.Contains(lines[3], "locales") {
+		t.Errorf("it prints %q, want a line about Chromium, one about PostgreSQL, one about pgbouncer and one about the names", lines)
 	}
 	t.Setenv(pgtest.EnvURL, "postgres://ci:secret@db.example:5432/postgres")
 	out.Reset()
