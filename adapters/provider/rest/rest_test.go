@@ -644,9 +644,17 @@ func TestSecretsAreReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	secrets, ok := p.(interface {
+		verification.CallbackReceiver
+		verification.CallLimiter
+		Reload() (bool, error)
+	})
+	if !ok {
+		t.Fatalf("%T has no secrets to read again", p)
+	}
 	reload := func(want bool) {
 		t.Helper()
-		changed, err := p.(interface{ Reload() (bool, error) }).Reload()
+		changed, err := secrets.Reload()
 		if err != nil || changed != want {
 			t.Errorf("Reload() = %t, %v; want %t", changed, err, want)
 		}
@@ -660,7 +668,7 @@ func TestSecretsAreReadAgain(t *testing.T) {
 			t.Errorf("the vendor got %q, want the token %s", got[len(got)-1].Auth, token)
 		}
 		c := verification.Callback{Header: http.Header{"X-Hook": {hook}}, Body: []byte(`{"result":"VALID","score":0.9,"name":"A","id":"t-1"}`)}
-		if _, err := p.(verification.CallbackReceiver).ReceiveCallback(t.Context(), verification.PollRequest{CheckRequest: request("ping")}, c); err != nil {
+		if _, err := secrets.ReceiveCallback(t.Context(), verification.PollRequest{CheckRequest: request("ping")}, c); err != nil {
 			t.Errorf("a callback with %s: %v", hook, err)
 		}
 	}
@@ -668,20 +676,19 @@ func TestSecretsAreReadAgain(t *testing.T) {
 	reload(false)
 	values["TOKEN"], values["HOOK"] = "second", "second-hook"
 	uses("first", "first-hook")
-	limits := p.(verification.CallLimiter)
-	if err := limits.WaitTurn(t.Context()); err != nil { // the only turn of a long time
+	if err := secrets.WaitTurn(t.Context()); err != nil { // the only turn of a long time
 		t.Fatal(err)
 	}
 	reload(true)
 	uses("second", "second-hook")
 	soon, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if limits.WaitTurn(soon) == nil {
+	if secrets.WaitTurn(soon) == nil {
 		t.Error("a reload forgets the calls that count for limits.per_second")
 	}
 	delete(values, "HOOK")
 	values["TOKEN"] = "third"
-	if _, err := p.(interface{ Reload() (bool, error) }).Reload(); !errors.Is(err, verification.ErrInvalid) {
+	if _, err := secrets.Reload(); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("Reload() without a secret = %v", err)
 	}
 	uses("second", "second-hook")

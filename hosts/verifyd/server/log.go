@@ -17,13 +17,13 @@ import (
 	"github.com/verifyd/verifyd/internal/cli"
 )
 
-var logLevels = []string{"debug", "info", "warn", "error"}
+func logLevels() []string { return []string{"debug", "info", "warn", "error"} }
 
 // readLogLevel returns the log level of a file.
 func readLogLevel(file string) (level slog.Level, err error) {
 	text, err := cli.ReadValue(file)
-	if err == nil && !slices.Contains(logLevels, text) {
-		err = fmt.Errorf("%s has %q and must have %s", file, text, strings.Join(logLevels, ", "))
+	if err == nil && !slices.Contains(logLevels(), text) {
+		err = fmt.Errorf("%s has %q and must have %s", file, text, strings.Join(logLevels(), ", "))
 	}
 	if err == nil {
 		err = level.UnmarshalText([]byte(text))

@@ -238,7 +238,7 @@ func (s settings) check(p *problems) {
 		p.add("shutdown-timeout", "must be at least 0s")
 	}
 	oneOf(p, "clock", s.Clock, "system", "manual")
-	oneOf(p, "log-level", s.LogLevel, logLevels...)
+	oneOf(p, "log-level", s.LogLevel, logLevels()...)
 	oneOf(p, "log-format", s.LogFormat, "text", "json")
 }
 
