@@ -84,9 +84,10 @@ func reviewRun(ctx context.Context, s store.Store, n int) error {
 	return err
 }
 
-// completeRuns completes runs with several clients at once.
-func completeRuns(ctx context.Context, s store.Store, runs, clients int) error {
+// completeRuns completes the runs after one number up to another, with several clients at once.
+func completeRuns(ctx context.Context, s store.Store, after, runs, clients int) error {
 	var next atomic.Int64
+	next.Store(int64(after))
 	errs := make(chan error, clients)
 	for range clients {
 		go func() {
@@ -204,7 +205,7 @@ func useMemory(b *testing.B, clients int) (stop func()) {
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			_ = completeRuns(ctx, memory.New(), 10_000, clients) // fails at the end
+			_ = completeRuns(ctx, memory.New(), 0, 10_000, clients) // fails at the end
 		}
 	}()
 	return func() {
@@ -216,15 +217,15 @@ func useMemory(b *testing.B, clients int) (stop func()) {
 func benchRuns(b *testing.B, s store.Store, clients int) {
 	b.Helper()
 	b.ReportAllocs()
-	if err := completeRuns(b.Context(), s, b.N, clients); err != nil {
+	if err := completeRuns(b.Context(), s, 0, b.N, clients); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
 }
 
-// BenchmarkOpen opens a journal of completed runs, with the snapshots that were due and after
-// another one, and takes snapshots of it. The pause is how long calls wait for a snapshot to
-// begin.
+// BenchmarkOpen opens a journal of completed runs, of which a snapshot has half and the segments
+// after it have half, and a journal of which a snapshot has all, and takes snapshots of it. The pause
+// is how long calls wait for a snapshot to begin.
 func BenchmarkOpen(b *testing.B) {
 	const completed = 100_000
 	dir := b.TempDir()
@@ -236,14 +237,20 @@ func BenchmarkOpen(b *testing.B) {
 		}
 		return s
 	}
+	still := journal.Options{SnapshotBytes: math.MaxInt64} // takes no snapshots by itself
 	func() {
-		s := opened(b, journal.Options{})
-		if err := completeRuns(b.Context(), s, completed, 1000); err != nil {
+		s := opened(b, still)
+		defer closed(b, s)
+		if err := completeRuns(b.Context(), s, 0, completed/2, 1000); err != nil {
 			b.Fatal(err)
 		}
-		closed(b, s)
+		if err := s.Snapshot(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		if err := completeRuns(b.Context(), s, completed/2, completed, 1000); err != nil {
+			b.Fatal(err)
+		}
 	}()
-	still := journal.Options{SnapshotBytes: math.MaxInt64} // takes no snapshots by itself
 	open := func(b *testing.B) {
 		b.Helper()
 		for b.Loop() {
@@ -252,7 +259,7 @@ func BenchmarkOpen(b *testing.B) {
 		b.ReportMetric(float64(sizeOf(b, dir))/completed, "bytes/run")
 		b.ReportMetric(float64(b.N)*completed/b.Elapsed().Seconds(), "runs/s")
 	}
-	b.Run("due", open)
+	b.Run("half", open)
 	b.Run("snapshot", func(b *testing.B) {
 		s := opened(b, still)
 		defer closed(b, s)
