@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 )
@@ -235,4 +236,38 @@ func (d *fakeDisk) afterKill() *fakeDisk {
 	}
 	after.synced = maps.Clone(d.synced)
 	return after
+}
+
+// A start syncs the head of its segment, the folder, and the mark that names the segment, and a stop
+// syncs one mark.
+func TestARestartSyncsNothingTwice(t *testing.T) {
+	t.Parallel()
+	d := newFakeDisk()
+	var before int
+	for i := range 2 { // the first start makes the file of the marks
+		s, err := journal.OpenDisk(t.Context(), d, journal.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			err = startRun(t.Context(), s, 0)
+		}
+		closed(t, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			before = len(d.ops)
+		}
+	}
+	var syncs []string
+	for _, op := range d.ops[before:] {
+		if strings.HasPrefix(op, "sync") || strings.HasPrefix(op, "cut") {
+			syncs = append(syncs, op)
+		}
+	}
+	want := []string{"sync next-segment", "sync the folder", "sync end", "sync end"}
+	if !slices.Equal(syncs, want) {
+		t.Errorf("a start and a stop sync %q, want %q", syncs, want)
+	}
 }

@@ -150,8 +150,6 @@ func (s *Store) watch() {
 	defer tick.Stop()
 	var noRoom, unseen said
 	for {
-		noRoom.log(s.log, s.writer.out.spare.ensure(s.writer.out.disk, s.writer.out.limit),
-			"There is no room for the next segment of the journal. Nothing is lost: free some space, or raise the limit of open files")
 		err := s.writer.look()
 		if errors.Is(err, ErrReplaced) || errors.Is(err, ErrHeld) {
 			s.writer.stop(err)
@@ -161,8 +159,10 @@ func (s *Store) watch() {
 		select {
 		case <-s.closing.Done():
 			return
-		case <-tick.C:
+		case <-tick.C: // a store that is closed at once needs no next segment
 		}
+		noRoom.log(s.log, s.writer.out.spare.ensure(s.writer.out.disk, s.writer.out.limit),
+			"There is no room for the next segment of the journal. Nothing is lost: free some space, or raise the limit of open files")
 	}
 }
 

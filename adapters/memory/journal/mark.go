@@ -171,15 +171,27 @@ func (m *marks) write(next marked) error {
 	return m.writeLocked(next)
 }
 
-// writeTwice writes a mark to both blocks.
+// writeTwice writes a mark to both blocks. The first one is synced, and names the end alone until the
+// second one is on disk, too.
 func (m *marks) writeTwice(next marked) error {
 	if err := m.writeLocked(next); err != nil {
 		return err
 	}
-	return m.writeLocked(next)
+	return m.put(next)
 }
 
 func (m *marks) writeLocked(next marked) error {
+	if err := m.put(next); err != nil {
+		return err
+	}
+	if err := m.file.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", endFile, err)
+	}
+	return nil
+}
+
+// put writes a mark, which is not synced.
+func (m *marks) put(next marked) error {
 	next.Number = m.number + 1
 	block, err := encodeMark(next)
 	if err != nil {
@@ -187,9 +199,6 @@ func (m *marks) writeLocked(next marked) error {
 	}
 	if _, err := m.file.WriteAt(block, int64(next.Number%2*markBlock)); err != nil {
 		return fmt.Errorf("write %s: %w", endFile, err)
-	}
-	if err := m.file.Sync(); err != nil {
-		return fmt.Errorf("sync %s: %w", endFile, err)
 	}
 	m.number = next.Number
 	return nil

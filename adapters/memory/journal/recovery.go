@@ -92,12 +92,13 @@ func (r *recovery) goOn(ctx context.Context, last segment) (err error) {
 			return err
 		}
 	}
-	if last.offset > 0 { // a process that was killed may not have synced it
+	m := r.trail.mark
+	synced := m != nil && m.Closed && m.End == r.trail.end
+	if last.offset > 0 && !synced { // a process that was killed may not have synced it
 		if err := r.disk.Cut(segmentName(last.number), int64(last.offset)); err != nil {
 			return fmt.Errorf("sync %s: %w", segmentName(last.number), err)
 		}
 	}
-	m := r.trail.mark
 	if r.marks, err = openMarks(r.disk, m, newJournal()); err != nil {
 		return err
 	}
@@ -119,8 +120,10 @@ func (r *recovery) goOn(ctx context.Context, last segment) (err error) {
 		r.log.InfoContext(ctx, "The journal was not closed: it has everything up to its last mark, and what is newer as far as it reached the disk",
 			"mark", fmt.Sprintf("%s:%d", segmentName(m.End.Segment), m.End.Bytes), "newer_records", max(0, r.trail.end.Records-m.End.Records))
 	}
-	if err := r.marks.write(marked{End: r.trail.end, Runs: r.found.Runs}); err != nil {
-		return err
+	if m == nil || m.End != r.trail.end { // otherwise the mark says it
+		if err := r.marks.write(marked{End: r.trail.end, Runs: r.found.Runs}); err != nil {
+			return err
+		}
 	}
 	if last.number == r.next {
 		return r.disk.Remove(segmentName(last.number))

@@ -57,13 +57,16 @@ func (s *spare) becomeLocked(d disk, size int64, head []byte) (file, error) {
 	return f, nil
 }
 
-// close closes the file.
+// close closes the file, which keeps its room.
 func (s *spare) close() error {
 	if s.file == nil {
 		return nil
 	}
 	f := s.file
 	s.file = nil
+	if f, ok := f.(segmentFile); ok {
+		return f.File.Close()
+	}
 	return f.Close()
 }
 

@@ -83,6 +83,9 @@ func TestTheNextSegmentHasItsRoomBefore(t *testing.T) {
 	if got := room(t, newest); got >= size {
 		t.Errorf("a complete segment takes %d bytes of the disk", got)
 	}
+	if got := room(t, filepath.Join(dir, journal.SpareFile)); got < size {
+		t.Errorf("after a stop, the next segment takes %d bytes of the disk, want its room kept for the next start", got)
+	}
 }
 
 // shortOf is the variable that makes a test the process with a limit: it names the folder.
