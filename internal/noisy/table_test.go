@@ -100,11 +100,11 @@ func TestAnAttackMayCostHalfMoreThanBusyProcessors(t *testing.T) {
 
 func TestTheTableHasTheMediansOfSeveralRuns(t *testing.T) {
 	var result noisy.Result
-	for _, run := range []struct{ alone, beside, busy time.Duration }{{10, 80, 40}, {20, 50, 100}, {10, 40, 20}} {
+	for _, run := range []struct{ alone, beside, busy int }{{10, 80, 40}, {20, 50, 100}, {10, 40, 20}} {
 		r := wellBehaved()
-		r.Alone = noisy.MakeFigures(run.alone * time.Millisecond)
-		r.Beside = noisy.MakeFigures(run.beside * time.Millisecond)
-		r.Busy = noisy.MakeFigures(run.busy * time.Millisecond)
+		r.Alone = noisy.MakeFigures(time.Duration(run.alone) * time.Millisecond)
+		r.Beside = noisy.MakeFigures(time.Duration(run.beside) * time.Millisecond)
+		r.Busy = noisy.MakeFigures(time.Duration(run.busy) * time.Millisecond)
 		result.Rows = append(result.Rows, r)
 	}
 	const missed = "start: p99 4.0 times that alone, 2.0 times that of the control;"
