@@ -13,7 +13,7 @@ import (
 var (
 	link     = regexp.MustCompile(`\]\(([^)\s]*)\)`)
 	heading  = regexp.MustCompile(`(?m)^#+ (.+)$`)
-	unwanted = regexp.MustCompile("[^\\p{L}\\p{N}_ -]")
+	unwanted = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 	fenced   = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 )
 
