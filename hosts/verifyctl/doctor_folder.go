@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +63,16 @@ func size(folder datadir.Folder) finding {
 	if !u.SnapshotAt.IsZero() {
 		snapshot = "the last snapshot was taken at " + u.SnapshotAt.Format(time.RFC3339)
 	}
-	return ok("journal", fmt.Sprintf("%s on disk, segments that a start reads: %d, %s", mebibytes(u.Bytes), u.Segments, snapshot))
+	message := fmt.Sprintf("%s on disk, segments that a start reads: %d, %s", mebibytes(u.Bytes), u.Segments, snapshot)
+	if len(u.Torn) == 0 {
+		return ok("journal", message)
+	}
+	var torn []string
+	for _, name := range slices.Sorted(maps.Keys(u.Torn)) {
+		torn = append(torn, fmt.Sprintf("%s (%s)", name, mebibytes(u.Torn[name])))
+	}
+	return warning("journal", message+"; ends that a start could not read are kept: "+strings.Join(torn, ", "),
+		"if the disk was damaged, they may have records that callers were told of; otherwise remove them from "+folder.Journal())
 }
 
 // room reports how much of the memory that runs may need is left.

@@ -271,6 +271,19 @@ func TestTheDoctorExaminesAFolder(t *testing.T) {
 		w.holdStatuses("doctor --json", want)
 	}
 	host.Facts, want["disk"] = enough, "ok"
+	torn := filepath.Join(datadir.Folder(w.env["VERIFYD_DATA_DIR"]).Journal(), "torn-0000000001-2048")
+	if err := os.WriteFile(torn, make([]byte, 1536), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want["journal"] = "warn"
+	w.holdStatuses("doctor --json", want)
+	if got := string(w.transcript()); !strings.Contains(got, "torn-0000000001-2048 (1.5 KiB)") {
+		t.Errorf("the doctor says %s, want the end that is kept", got)
+	}
+	if err := os.Remove(torn); err != nil {
+		t.Fatal(err)
+	}
+	want["journal"] = "ok"
 	host.Bootstrap = "of another file"
 	host.Roles = []string{"api"}
 	w.start(onboarding, "person-1")

@@ -17,6 +17,8 @@ type Usage struct {
 	Bytes    int64 // of all files
 	// SnapshotAt is when the newest snapshot was taken; zero if there is none.
 	SnapshotAt time.Time
+	// Torn are the files of ends that could not be read, with their sizes. Nothing reads them.
+	Torn map[string]int64
 }
 
 // ReadUsage returns what the journal in a folder takes on disk. Another process may have the
@@ -43,6 +45,12 @@ func ReadUsage(dir string) (u Usage, err error) {
 		}
 		if name == snapshotName(replaced) {
 			u.SnapshotAt = info.ModTime().UTC()
+		}
+		if strings.HasPrefix(name, tornPrefix) {
+			if u.Torn == nil {
+				u.Torn = map[string]int64{}
+			}
+			u.Torn[name] = info.Size()
 		}
 		if strings.Contains(name, segmentSuffix) || strings.Contains(name, snapshotSuffix) {
 			u.Bytes += info.Size()
