@@ -92,13 +92,12 @@ func (r *recovery) goOn(ctx context.Context, last segment) (err error) {
 			return err
 		}
 	}
-	m := r.trail.mark
-	synced := m != nil && m.Closed && m.End == r.trail.end
-	if last.offset > 0 && !synced { // a process that was killed may not have synced it
+	if last.offset > 0 { // a process that was killed, or unpacked a backup, may not have synced it
 		if err := r.disk.Cut(segmentName(last.number), int64(last.offset)); err != nil {
 			return fmt.Errorf("sync %s: %w", segmentName(last.number), err)
 		}
 	}
+	m := r.trail.mark
 	if r.marks, err = openMarks(r.disk, m, newJournal()); err != nil {
 		return err
 	}
