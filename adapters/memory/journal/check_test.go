@@ -359,3 +359,23 @@ func TestCheckReadsTheSnapshot(t *testing.T) {
 		t.Errorf("Repair of a damaged snapshot = %v, want ErrConflict", err)
 	}
 }
+
+func TestRepairOfAMissingMark(t *testing.T) {
+	dir := segmentsWith(t, 5)
+	if err := os.Remove(filepath.Join(dir, journal.EndFile)); err != nil {
+		t.Fatal(err)
+	}
+	if r := check(t, dir); len(r.Damage) != 1 || r.Damage[0].File != journal.EndFile {
+		t.Errorf("Check without a mark = %+v, want the damage of %s", r.Damage, journal.EndFile)
+	}
+	if _, err := journal.Open(t.Context(), dir, journal.Options{}); err == nil || !strings.Contains(err.Error(), journal.EndFile) {
+		t.Errorf("Open without a mark = %v, want a refusal that names %s", err, journal.EndFile)
+	}
+	done, err := journal.Repair(t.Context(), dir, false, start(), true)
+	if err != nil || len(done.Runs) > 0 {
+		t.Errorf("Repair = %+v, %v; want no run lost", done, err)
+	}
+	if got := runs(t, openIn(t, dir, journal.Options{})); got != 5 {
+		t.Errorf("%d runs after Repair, want 5", got)
+	}
+}

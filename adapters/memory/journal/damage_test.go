@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +77,16 @@ func journalFiles(d *fakeDisk) (names []string) {
 		}
 	}
 	return names
+}
+
+// tornBytes returns the size of the ends that a start has kept.
+func tornBytes(d *fakeDisk) (n int64) {
+	for name, f := range d.files {
+		if strings.HasPrefix(name, "torn-") {
+			n += int64(len(f.data))
+		}
+	}
+	return n
 }
 
 // damages are the classes of damage.
@@ -219,6 +230,9 @@ func TestDamageToTheEndIsNeverSilent(t *testing.T) {
 						return
 					}
 					defer closed(t, again)
+					if kept := tornBytes(s.disk); kept != report.TornBytes {
+						t.Errorf("%s: %d bytes are kept beside the journal, and Check finds %d", where, kept, report.TornBytes)
+					}
 					got := runs(t, again)
 					switch {
 					case got >= s.all:
@@ -239,5 +253,135 @@ func TestDamageToTheEndIsNeverSilent(t *testing.T) {
 			fmt.Fprintf(&lines, "\n%-28s %5d %8d %6d", class, c.whole, c.refused, c.told)
 		}
 		t.Logf("clean stop: %t; %d cases\n%-28s %5s %8s %6s%s", clean, total, "damage", "whole", "refused", "told", &lines)
+	}
+}
+
+// forkOf returns a folder, and what became of a copy of it whose host went on with other runs. Both
+// have their own segments from the number fork on.
+func forkOf(t *testing.T) (ours, theirs *fakeDisk, fork, last int) {
+	t.Helper()
+	ours = newFakeDisk()
+	write := func(d *fakeDisk, from int) {
+		s, err := journal.OpenDisk(t.Context(), d, journal.Options{SegmentBytes: 2500})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 6 {
+			if err := startRun(t.Context(), s, from+n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		closed(t, s)
+	}
+	write(ours, 100)
+	fork = len(journalFiles(ours)) + 1
+	theirs = ours.afterKill()
+	write(ours, 200)
+	write(theirs, 300)
+	return ours, theirs, fork, len(journalFiles(ours))
+}
+
+// Each check of a journal finds damage that it alone can name.
+func TestDamageIsNamedByWhatDoesNotFollow(t *testing.T) {
+	t.Parallel()
+	segment := func(n int) string { return fmt.Sprintf("%010d.journal", n) }
+	for name, test := range map[string]struct {
+		damage func(ours, theirs *fakeDisk, fork, last int)
+		want   string
+	}{
+		"a record doubled": {func(d, _ *fakeDisk, fork, _ int) {
+			raw := d.files[segment(fork)].data
+			second := journal.Frames(raw)[1]
+			d.put(segment(fork), slices.Insert(slices.Clone(raw), second.Offset, raw[second.Offset:second.Offset+second.Size]...))
+		}, "it does not follow from the record before it"},
+		"the last record of a segment removed": {func(d, _ *fakeDisk, fork, _ int) {
+			raw := d.files[segment(fork)].data
+			all := journal.Frames(raw)
+			d.put(segment(fork), raw[:all[len(all)-1].Offset])
+		}, "the segment before it is cut"},
+		"a segment of another journal": {func(d, _ *fakeDisk, fork, _ int) {
+			other, _, _, _ := forkOf(t)
+			d.put(segment(fork), other.files[segment(fork)].data)
+		}, "it is of another journal"},
+		"a segment of a copy that went on": {func(d, theirs *fakeDisk, fork, _ int) {
+			d.put(segment(fork), theirs.files[segment(fork)].data)
+		}, "it does not follow from the record before it"},
+		"all segments of a copy that went on": {func(d, theirs *fakeDisk, fork, last int) {
+			for n := fork; n <= last; n++ {
+				d.put(segment(n), theirs.files[segment(n)].data)
+			}
+		}, "the file has other records than were on disk"},
+		"a segment of an older build": {func(d, _ *fakeDisk, fork, _ int) {
+			old, err := os.ReadFile("testdata/v1/0000000001.journal")
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.put(segment(fork), old)
+		}, "it is of an older build"},
+		"a whole journal of an older build": {func(d, _ *fakeDisk, _, _ int) {
+			for _, name := range journalFiles(d) {
+				delete(d.files, name)
+			}
+			old, err := os.ReadFile("testdata/v1/0000000001.journal")
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.put(segment(1), old)
+		}, "it is of an older build"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ours, theirs, fork, last := forkOf(t)
+			if last < fork+1 {
+				t.Fatalf("the segments from %d to %d are too few", fork, last)
+			}
+			test.damage(ours, theirs, fork, last)
+			report, err := journal.CheckUsedDisk(t.Context(), ours.afterKill())
+			if err != nil || len(report.Damage) == 0 || !strings.Contains(report.Damage[0].Reason, test.want) {
+				t.Errorf("Check = %+v, %v; want damage because %s", report, err, test.want)
+			}
+			if s, err := journal.OpenDisk(t.Context(), ours, journal.Options{}); err == nil {
+				closed(t, s)
+				t.Error("Open takes the journal")
+			}
+		})
+	}
+}
+
+// A write that was interrupted leaves the beginning of one group, or zeros.
+func TestAnEndThatNoWriteLeavesIsTold(t *testing.T) {
+	t.Parallel()
+	d := newFakeDisk()
+	s, err := journal.OpenDisk(t.Context(), d, journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		if err := startRun(t.Context(), s, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	killed := d.afterKill() // within a second: the mark is older than the runs
+	closed(t, s)
+	names := journalFiles(killed)
+	last := names[len(names)-1]
+	raw := killed.files[last].data
+	all := journal.Frames(raw)
+	newest := all[len(all)-1].Offset
+	for name, test := range map[string]struct {
+		end     []byte
+		foreign bool
+	}{
+		"the beginning of the last record": {raw[newest : len(raw)-10], false},
+		"zeros":                            {make([]byte, 4096), false},
+		"text":                             {bytes.Repeat([]byte("<html>"), 100), true},
+		"the beginning of another record":  {raw[all[1].Offset : all[2].Offset-10], true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			killed.put(last, slices.Concat(raw[:newest], test.end))
+			report, err := journal.CheckUsedDisk(t.Context(), killed.afterKill())
+			if err != nil || report.TornBytes != int64(len(test.end)) || report.Foreign != test.foreign {
+				t.Errorf("Check = %+v, %v; want a torn end of %d bytes, foreign %t", report, err, len(test.end), test.foreign)
+			}
+		})
 	}
 }

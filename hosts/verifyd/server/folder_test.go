@@ -109,6 +109,27 @@ func TestTheReadyLineSaysWhatAFolderHas(t *testing.T) {
 	if want := fmt.Sprintf(`^journal dir=%s runs=1 recovered=[1-9]\d*$`, folder); !regexp.MustCompile(want).MatchString(s.store) {
 		t.Errorf("the ready line says store=%s, want store=%s", s.store, want)
 	}
+	if err := s.end(); err != nil {
+		t.Fatal(err)
+	}
+	segments, err := filepath.Glob(filepath.Join(folder.Journal(), "*.journal"))
+	if err != nil || len(segments) == 0 {
+		t.Fatalf("segments = %q, %v", segments, err)
+	}
+	newest, err := os.OpenFile(slices.Max(segments), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newest.WriteString("half a record"); err != nil {
+		t.Fatal(err)
+	}
+	if err := newest.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = serveHost(t, onFolder(folder))
+	if want := `runs=1 recovered=[1-9]\d* unreadable_bytes=13 kept=torn-\d+-\d+$`; !regexp.MustCompile(want).MatchString(s.store) {
+		t.Errorf("the ready line says store=%s, want %s", s.store, want)
+	}
 }
 
 func TestOnlyItsUserCanReadADataFolder(t *testing.T) {

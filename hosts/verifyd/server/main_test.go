@@ -85,7 +85,7 @@ func serveHost(t *testing.T, vars map[string]string, options ...server.Option) *
 	if err != nil {
 		t.Fatalf("no ready line: %v; %v", err, <-s.ended)
 	}
-	ready := regexp.MustCompile(`^verifyd ready api=(http://127\.0\.0\.1:\d+|none) admin=(http://127\.0\.0\.1:\d+) store=(memory|postgres|journal dir=\S+ runs=\d+ recovered=\d+)\n$`)
+	ready := regexp.MustCompile(`^verifyd ready api=(http://127\.0\.0\.1:\d+|none) admin=(http://127\.0\.0\.1:\d+) store=(memory|postgres|journal dir=\S+ runs=\d+ recovered=\d+(?: unreadable_bytes=\d+ kept=\S+)?)\n$`)
 	found := ready.FindStringSubmatch(line)
 	if found == nil {
 		t.Fatalf("ready line = %q", line)
