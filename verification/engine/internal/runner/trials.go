@@ -30,6 +30,7 @@ const (
 // follows the gate.
 type trials struct {
 	job    atomic.Pointer[Job] // that is tried; nil between trials
+	ending bool                // the last one is over, and its gate is not open yet
 	gate   gate                // entered by each run that is driven
 	begun  time.Time           // when this host began to take work
 	factor float64             // of the time for which this host must have run quietly: 1 to 2
@@ -55,10 +56,11 @@ func (r *Runner) earliestLocked(w store.Work) (at time.Time, quiet bool) {
 	if at.Before(r.trials.next) {
 		at = r.trials.next
 	}
-	if now := r.now(); r.trials.job.Load() != nil && !at.After(now) {
-		at = now.Add(r.window(w.Lost))
+	at = at.Truncate(time.Microsecond) // as the store keeps it
+	if now := r.now(); (r.trials.job.Load() != nil || r.trials.ending) && !at.After(now) {
+		at = now.Add(r.window(w.Lost)).Truncate(time.Microsecond)
 	}
-	return at.Truncate(time.Microsecond), quiet
+	return at, quiet
 }
 
 // suspect begins the trial of one of the runs that were taken, if this host may begin one, and
@@ -142,12 +144,13 @@ func (r *Runner) Calling(j *Job) {
 func (r *Runner) endTrialIn(j *Job, d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if !r.Tries(j) {
+		return
+	}
 	if r.trials.stop != nil {
 		r.trials.stop()
 	}
-	if r.Tries(j) {
-		r.trials.stop = r.cfg.Clock.AfterFunc(d, func() { r.EndTrial(j) })
-	}
+	r.trials.stop = r.cfg.Clock.AfterFunc(d, func() { r.EndTrial(j) })
 }
 
 // EndTrial ends the trial of a run if it is under way: the host has survived it. The lease of the run
@@ -163,8 +166,14 @@ func (r *Runner) EndTrial(j *Job) {
 		r.trials.stop()
 	}
 	r.trials.stop, r.trials.next = nil, now.Add(now.Sub(r.trials.began))
+	r.trials.ending = true
 	r.mu.Unlock()
-	defer r.trials.gate.leaveAlone()
+	defer func() {
+		r.trials.gate.leaveAlone()
+		r.mu.Lock()
+		r.trials.ending = false
+		r.mu.Unlock()
+	}()
 	err := j.survived(func() error {
 		j.LeaseBegan(now)
 		return r.cfg.Queue.Renew(r.base, []verification.RunRef{j.Ref}, now.Add(r.cfg.Lease), false)
