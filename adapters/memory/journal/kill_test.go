@@ -23,7 +23,7 @@ func TestAKillLosesNoAcknowledgedRun(t *testing.T) {
 			if err := startRun(t.Context(), s, i); err != nil {
 				t.Fatal(err)
 			}
-			fmt.Println("acknowledged")
+			_, _ = fmt.Fprintln(os.Stdout, "acknowledged")
 		}
 	}
 	t.Parallel()
