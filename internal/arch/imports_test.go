@@ -101,8 +101,8 @@ func importRows(t *testing.T, document string) map[string][]string {
 	return rows
 }
 
-// rowOf returns the row of a folder: the nearest of its own and those of the folders above it. It is
-// empty if there is none.
+// rowOf returns the row of a folder or, if it has none, of the nearest folder above it that has one.
+// It is empty if there is none.
 func rowOf(rows map[string][]string, folder string) string {
 	for ; folder != "."; folder = path.Dir(folder) {
 		if rows[folder] != nil {

@@ -71,7 +71,7 @@ func Short() Scale {
 
 // Result is the result of a measurement.
 type Result struct {
-	Rows        []Row        // those of one attack and store once for each run
+	Rows        []Row        // one for each run of each attack on each store
 	Definitions []Definition // the hostile ones, and whether they can be published
 }
 
