@@ -6,7 +6,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
 
@@ -52,22 +51,13 @@ func newDeliveryRow(t verification.TenantID, d verification.Delivery) (deliveryR
 	return r, nil
 }
 
-// unsynced commits a transaction without waiting until it is on disk.
-const unsynced = "SELECT set_config('synchronous_commit', 'off', true)"
-
-// SaveDelivery creates or replaces the delivery of a notice. It does not wait for the disk: the
-// next commit does, which finishes or postpones the work of the notice. If PostgreSQL crashes
-// before that, the notice is sent again, and its delivery is saved again.
+// SaveDelivery creates or replaces the delivery of a notice.
 func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
 	r, err := newDeliveryRow(t, d)
 	if err != nil {
 		return err
 	}
-	err = s.querier().batch(ctx, string(t), func(b *pgx.Batch) error {
-		b.Queue(unsynced)
-		b.Queue(s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id, run_id, seq) DO UPDATE").String())
-		return nil
-	})
+	err = s.querier().exec(ctx, string(t), s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id, run_id, seq) DO UPDATE").String())
 	return pgerror.Translate("save the delivery of notice "+d.Ref().ID(), err)
 }
 

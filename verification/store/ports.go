@@ -162,8 +162,7 @@ type IdempotencyStore interface {
 
 // DeliveryStore is the delivery ledger: one delivery per notice.
 type DeliveryStore interface {
-	// SaveDelivery creates or replaces the delivery of a notice. A crash may undo that, unless
-	// another change of the store was saved after it.
+	// SaveDelivery creates or replaces the delivery of a notice.
 	SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error
 	// Delivery returns the delivery of a notice, or ErrNotFound.
 	Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error)
