@@ -1,7 +1,8 @@
 // Package scenario tests the contract of the API with conversations: txtar files
 // that start with text, quote the sentences of the contract that they test, and list
 // requests with the wanted responses. The same conversations run against every
-// store, and against a host that restarts before each request.
+// store, and against a host that restarts before each of them and before the reads that compare all
+// views of the runs.
 //
 // # The files
 //

@@ -1,4 +1,4 @@
-// The conversations on a data folder, also with a host that restarts before each request.
+// The conversations on a data folder, also with a host that restarts again and again.
 
 package scenario_test
 
@@ -96,15 +96,16 @@ func (f *folderHost) close() (err error) {
 	return err
 }
 
-// restarting is a host that restarts before each request and each advance of the clock. Work that
-// an earlier request has begun is interrupted.
+// restarting is a host that restarts before each request of a conversation, each advance of the clock,
+// and the reads that compare all views of the runs. Work that an earlier request has begun is
+// interrupted.
 type restarting struct {
 	*folderHost
 	t     testing.TB
 	crash bool // at the next restart
 }
 
-// Advance implements scenario.Host, whose client calls it before each request.
+// Advance implements scenario.Host, whose client calls it before each request of a conversation.
 func (r *restarting) Advance(ctx context.Context, d time.Duration) error {
 	const patience = 20 * time.Millisecond // with work that sleeps until the clock is advanced
 	var err error
