@@ -57,6 +57,28 @@ func TestASuspectWaitsForAQuietHost(t *testing.T) {
 	}
 }
 
+// A host that is killed at random times may hit the trial of a run once, but hardly twice.
+func TestASecondTrialWaitsForAQuieterHost(t *testing.T) {
+	var seen poison
+	k := enginetest.New(t, func(_ *engine.Ports, opt *engine.Options) { opt.Observer = &seen })
+	w := k.Apply(chain("a"))
+	v, err := operator(t, k, otherIDs).Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loseLeases(t, k, 3, 1)
+	k.Engine.Wake()
+	k.Advance(90 * time.Second) // the window is 0.2 s: a first trial would come after 12 to 24 s
+	if seen.tried != 0 {
+		t.Errorf("%d second trials on a host that has run for 93 s, want none within 96 s", seen.tried)
+	}
+	k.Advance(2 * time.Minute)
+	wantStatus(t, k.Run(v.ID), verification.StatusCompleted)
+	if seen.tried != 1 || seen.runs != 0 {
+		t.Errorf("%d trials and %d runs ended, want one trial", seen.tried, seen.runs)
+	}
+}
+
 func TestNothingElseIsDrivenDuringATrial(t *testing.T) {
 	var seen poison
 	k, w, id := suspect(t, &seen, enginetest.Slow(8*time.Second, enginetest.Pass(nil)), enginetest.Pass(nil))

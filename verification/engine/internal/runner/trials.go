@@ -22,8 +22,10 @@ const (
 	windowShare = 200
 	maxDoubled  = 6
 	// quietWindows is how many windows a host has run for before it tries a run, once for
-	// certain and once more at random.
+	// certain and once more at random. Before the second trial of a run, which may end it, it is
+	// againQuiet times as many, but no more than for the longest window.
 	quietWindows = 60
+	againQuiet   = 8
 )
 
 // trials has the run that is driven alone on this host. The lock of the runner guards what
@@ -51,7 +53,11 @@ func isSuspect(w store.Work) bool { return w.Lost >= suspectLost && w.Alone < Ma
 // earliestLocked returns when this host may begin the trial of a run; quiet reports whether the
 // host has run for long enough by now.
 func (r *Runner) earliestLocked(w store.Work) (at time.Time, quiet bool) {
-	at = r.trials.begun.Add(time.Duration(r.trials.factor * float64(quietWindows*r.window(w.Lost))))
+	calm := r.window(w.Lost)
+	if w.Alone > 0 {
+		calm = min(calm*againQuiet, r.window(suspectLost+maxDoubled))
+	}
+	at = r.trials.begun.Add(time.Duration(r.trials.factor * float64(quietWindows*calm)))
 	quiet = !at.After(r.now())
 	if at.Before(r.trials.next) {
 		at = r.trials.next
