@@ -71,7 +71,7 @@ func (e *Error) kind() error {
 		return verification.ErrKeyReused
 	case e.Code == codeInFlight:
 		return verification.ErrInFlight
-	case e.Status == http.StatusNotFound && e.short && e.Operation == "deliverSignal":
+	case e.Status == http.StatusNotFound && e.short && (e.Operation == "deliverSignal" || e.Operation == "readStep"):
 		return verification.ErrNotOpen
 	}
 	switch e.Status {

@@ -70,6 +70,7 @@ func TestEachOperationHasAMethodAndNoOther(t *testing.T) {
 		"SignReport":      func() error { return second(c.SignReport(ctx, run)) },
 		"CancelRun":       func() error { return second(c.CancelRun(ctx, run)) },
 		"DeliverSignal":   func() error { return second(c.DeliverSignal(ctx, run, client.Signal{Name: "a/b"})) },
+		"ReadStep":        func() error { return second(c.ReadStep(ctx, run, "hi")) },
 		"UploadDocument":  func() error { return second(c.UploadDocument(ctx, run, "bill", nil)) },
 		"ReadDocument":    func() error { return second(c.ReadDocument(ctx, run, "document/1")) },
 		"ReceiveCallback": func() error { return second(c.ReceiveCallback(ctx, "token", nil, nil)) },

@@ -7,6 +7,7 @@ import (
 	"context"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
@@ -54,6 +55,18 @@ func (c *Client) GiveVerdict(ctx context.Context, id verification.RunID, v Verdi
 		Notes    string                `json:"notes,omitempty"`
 	}{v.Decision, v.Notes}
 	return c.DeliverSignal(ctx, id, Signal{Name: verification.ReviewSignal, Payload: payload, IdempotencyKey: v.IdempotencyKey})
+}
+
+// ReadStep reads the step of a run that is open for the customer, with its texts in a language as
+// far as they have it; an empty language is the default one of the workflow. The answer is
+// delivered with DeliverSignal and the signal name of the step. ErrNotOpen says that no step is open
+// for the customer.
+func (c *Client) ReadStep(ctx context.Context, run verification.RunID, language string) (apitypes.Step, error) {
+	call := get("readStep", "v1", "runs", string(run), "step")
+	if language != "" {
+		call.query = url.Values{"lang": {language}}
+	}
+	return read[apitypes.Step](ctx, c, call)
 }
 
 // UploadDocument uploads a file for a field of the step that a run waits for, at most 10 MiB. The payload of the

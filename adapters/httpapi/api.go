@@ -137,7 +137,9 @@ func New(e *engine.Engine, o Options) http.Handler {
 	get("/v1/runs/{id}/report.pdf", reports, a.printReport)
 	get("/v1/runs/{id}/report.pdf.jws", reports, a.signReport)
 	get("/v1/runs/{id}/documents/{document_id}", rule{surface: verification.SurfaceRuns, noun: "document"}, a.readDocument)
-	post("/v1/runs/{id}/documents", rule{surface: verification.SurfaceSignals, noun: "run"}, a.uploadDocument)
+	customer := rule{surface: verification.SurfaceSignals, noun: "run"}
+	get("/v1/runs/{id}/step", customer, a.readStep)
+	post("/v1/runs/{id}/documents", customer, a.uploadDocument)
 	post("/v1/runs/{id}/cancel", runs, a.cancelRun)
 
 	signals := rule{surface: verification.SurfaceSignals, noun: "run", bearer: o.Bearers != nil}

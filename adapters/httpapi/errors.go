@@ -32,6 +32,8 @@ var (
 	errStartedAfter    = short(http.StatusBadRequest, "invalid started_after", "")
 	errStartedBefore   = short(http.StatusBadRequest, "invalid started_before", "")
 	errView            = short(http.StatusBadRequest, "invalid view", "")
+	errLanguage        = badFields([]verification.FieldError{{Name: "lang", Message: "must be given once, as a language tag"}})
+	errNoStep          = short(http.StatusNotFound, "no open step for this run", "")
 
 	errNodeID   = short(http.StatusBadRequest, "payload.node_id is no longer accepted: a review decision applies to the whole run", "")
 	errDecision = short(http.StatusBadRequest, `payload rejected: decision must be "approve" or "reject"`, "")

@@ -3,9 +3,12 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v4"
 
 	"github.com/verifyd/verifyd/adapters/httpapi"
 )
@@ -52,4 +55,27 @@ func TestEveryDocumentedOperationIsRouted(t *testing.T) {
 			t.Errorf("%s without credentials = %d, want %d", operation, got.Status, want)
 		}
 	}
+}
+
+// A generator of types reads an object that says neither as one without any property.
+func TestOpenObjectsSayThatTheyAreOpen(t *testing.T) {
+	var document any
+	must(t, yaml.Unmarshal(httpapi.OpenAPI(), &document))
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if v["type"] == "object" && v["properties"] == nil && v["additionalProperties"] == nil {
+				t.Errorf("%s has neither properties nor additionalProperties", path)
+			}
+			for key, below := range v {
+				walk(path+"/"+key, below)
+			}
+		case []any:
+			for i, below := range v {
+				walk(fmt.Sprintf("%s/%d", path, i), below)
+			}
+		}
+	}
+	walk("", document)
 }

@@ -82,16 +82,38 @@ type JourneyConsent struct {
 // Ports.Links did not sign, and for a run that is gone: then the journey has the tenant of the
 // link. With any other error, the journey has only the id of its run.
 func (e *Engine) ReadJourney(ctx context.Context, token string) (Journey, error) {
-	return e.journeyOf(ctx, token, func(s *session) error {
-		err := e.reload(ctx, s)
-		if err == nil {
-			err = e.expireIfOverdue(ctx, s)
-		}
-		if err == nil {
-			err = e.loadProgram(ctx, s)
-		}
-		return err
-	})
+	return e.journeyOf(ctx, token, func(s *session) error { return e.readJourney(ctx, s) })
+}
+
+// ReadStep returns the journey of a run whose step is open for the customer, for programs that ask
+// the customer themselves. ErrNotFound is returned for a run that the tenant does not have,
+// ErrNotOpen if the run does not wait for the customer.
+func (e *Engine) ReadStep(ctx context.Context, t verification.TenantID, id verification.RunID) (Journey, error) {
+	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
+	err := e.readJourney(ctx, s)
+	if err == nil && s.run.Wait.Kind != verification.WaitCustomer {
+		err = &verification.Error{Kind: verification.ErrNotOpen, Subject: "step"}
+	}
+	if err != nil {
+		return Journey{}, err
+	}
+	tenant, err := e.store.Tenant(ctx, t)
+	if err != nil {
+		return Journey{}, err
+	}
+	return e.journey(s, tenant)
+}
+
+// readJourney reads the run of s and its version.
+func (e *Engine) readJourney(ctx context.Context, s *session) error {
+	err := e.reload(ctx, s)
+	if err == nil {
+		err = e.expireIfOverdue(ctx, s)
+	}
+	if err == nil {
+		err = e.loadProgram(ctx, s)
+	}
+	return err
 }
 
 // OpenJourney is ReadJourney, and records that the customer has opened the journey. Call it once

@@ -1,0 +1,117 @@
+// Tests of the open step, as a program reads it that asks the customer itself.
+
+package httpapi_test
+
+import (
+	"net/http"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/verification"
+)
+
+// detailed is a workflow whose first step has a field with each rule.
+func detailed() verification.Definition {
+	low, high := 1.5, 10.0
+	hi := func(text string) verification.Translations { return verification.Translations{"hi": text} }
+	return verification.Definition{
+		Workflow: "form", Name: "Form", Start: "details",
+		Intro: &verification.Intro{Text: "Have it *ready*.", TextIn: hi("तैयार रखें।"), Minutes: 3},
+		Nodes: map[verification.NodeID]verification.Node{
+			"details": {
+				Type: verification.NodeCustomerInput, Signal: "form_sent", Label: "Details", LabelIn: hi("विवरण"), Text: "Of *you*.",
+				Optional: true, Next: "done",
+				Fields: verification.InputFields{
+					{
+						Name: "pan", Type: verification.FieldText, Label: "PAN", LabelIn: verification.Translations{"ta": "பான்"}, Help: "On the card.",
+						Required: true, RequiredMessage: "Please.", Pattern: "[A-Z]{5}", PatternMessage: "Five letters.", Uppercase: true,
+						AutoComplete: "off", MaxLength: 10,
+					},
+					{Name: "income", Type: verification.FieldNumber, Integer: true, Min: &low, Max: &high},
+					{Name: "born", Type: verification.FieldDate, MinDate: "1900-01-01", MaxDate: "-18y"},
+					{Name: "kind", Type: verification.FieldSelect, Options: []verification.Option{{Value: "a", Label: "First", LabelIn: hi("पहला")}, {Value: "b"}}},
+					{Name: "face", Type: verification.FieldImage, Camera: verification.CameraFront, Accept: []string{"image/png"}},
+				},
+				Groups: []verification.FieldGroup{
+					{Label: "You", LabelIn: hi("आप"), Fields: []string{"pan", "born", "income"}},
+					{Fields: []string{"kind", "face"}},
+				},
+			},
+			"done": {Type: verification.NodeEnd},
+		},
+	}
+}
+
+func TestAStepHasWhatThePageShows(t *testing.T) {
+	a := newAPI(t, setup{})
+	step := "/v1/runs/" + string(a.started(detailed()).ID) + "/step"
+	const fields = `"required":true,"required_message":"Please.","pattern":"[A-Z]{5}","pattern_message":"Five letters.","uppercase":true,` +
+		`"autocomplete":"off","max_length":10},{"name":"income","type":"number","label":"income","integer":true,"min":1.5,"max":10},` +
+		`{"name":"born","type":"date","label":"born","min_date":"1900-01-01","max_date":"2008-01-05"},`
+	const face = `{"name":"face","type":"image","label":"face","camera":"front","accept":["image/png"]}]`
+	a.do(http.MethodGet, step, "").is(200, `{"signal_name":"form_sent","node_id":"details","type":"customer_input","label":"Details","text":"Of *you*.",`+
+		`"optional":true,"number":1,"total":1,"languages":["hi","ta"],"intro":{"text":"Have it *ready*.","minutes":3,"needed":["face"]},`+
+		`"fields":[{"name":"pan","type":"text","label":"PAN","help":"On the card.",`+fields+
+		`{"name":"kind","type":"select","label":"kind","options":[{"value":"a","label":"First"},{"value":"b","label":"b"}]},`+face+
+		`,"groups":[{"label":"You","fields":["pan","born","income"]},{"fields":["kind","face"]}]}`)
+	a.do(http.MethodGet, step+"?lang=hi", "").is(200, `{"signal_name":"form_sent","node_id":"details","type":"customer_input","label":"विवरण","text":"Of *you*.",`+
+		`"optional":true,"number":1,"total":1,"language":"hi","languages":["hi","ta"],"intro":{"text":"तैयार रखें।","minutes":3,"needed":["face"]},`+
+		`"fields":[{"name":"pan","type":"text","label":"PAN","help":"On the card.",`+fields+
+		`{"name":"kind","type":"select","label":"kind","options":[{"value":"a","label":"पहला"},{"value":"b","label":"b"}]},`+face+
+		`,"groups":[{"label":"आप","fields":["pan","born","income"]},{"fields":["kind","face"]}]}`)
+	a.do(http.MethodGet, step+"?lang=de", "").says(200, `"label":"Details"`)
+	a.do(http.MethodGet, step+"?lang=hi&lang=en", "").is(400, badField("lang", "must be given once, as a language tag"))
+}
+
+// A rule that a field gets later must not be missing in the API.
+func TestAFieldOfAStepHasEachRule(t *testing.T) {
+	all := reflect.TypeFor[apitypes.StepField]()
+	for f := range reflect.TypeFor[verification.InputField]().Fields() {
+		switch f.Name {
+		case "LabelIn", "HelpIn", "RequiredMessageIn", "PatternMessageIn": // the texts have one language
+		case "Search", "Within": // not for the customer
+		default:
+			if _, ok := all.FieldByName(f.Name); !ok {
+				t.Errorf("StepField has no %s", f.Name)
+			}
+		}
+	}
+}
+
+func TestTheStepIsTheOneThatIsOpen(t *testing.T) {
+	a := newAPI(t, setup{})
+	id := a.started(journey()).ID
+	step := "/v1/runs/" + string(id) + "/step"
+	const none = `{"error":"no open step for this run"}`
+	a.do(http.MethodGet, step, "").is(200, `{"signal_name":"consent_submitted","node_id":"consent","type":"consent","label":"Consent","text":"May we?","number":1,"total":2}`)
+	a.Submit(id, "consent_submitted", map[string]any{"consent_status": "success"})
+	a.do(http.MethodGet, step, "").is(200, `{"signal_name":"details_submitted","node_id":"details","type":"customer_input","label":"Your details",`+
+		`"number":2,"total":2,"fields":[{"name":"pan","type":"text","label":"pan","required":true}]}`)
+	a.Submit(id, "details_submitted", map[string]any{"pan": "ABCDE1234F"})
+	a.do(http.MethodGet, step, "").is(404, none) // it waits for a reviewer
+	_, err := a.Engine.Cancel(t.Context(), enginetest.Tenant, id)
+	must(t, err)
+	a.do(http.MethodGet, step, "").is(404, none)
+
+	a.do(http.MethodGet, "/v1/runs/"+nowhere+"/step", "").is(404, noRun)
+	a.do(http.MethodGet, "/v1/runs/no-uuid/step", "").is(404, noRun)
+	a.do(http.MethodGet, step, "", "client-id: other").is(404, noRun)
+	a.account("narrow", enginetest.Tenant, verification.SurfaceRuns, verification.SurfaceWorkflows)
+	a.do(http.MethodGet, step, "", "client-id: narrow").says(403, "not authorized for this surface")
+	a.do(http.MethodPost, step, "{}").header("Allow", "GET, HEAD").says(405, "Method Not Allowed")
+}
+
+func TestReadingAStepIsNoActivityOfTheCustomer(t *testing.T) {
+	a := newAPI(t, setup{})
+	run := a.started(journey())
+	a.Advance(899 * time.Second)
+	a.do(http.MethodGet, "/v1/runs/"+string(run.ID)+"/step", "").says(200, "consent_submitted")
+	a.Advance(2 * time.Second)
+	a.do(http.MethodGet, "/v1/runs/"+string(run.ID), "").says(200, `"status":"abandoned"`)
+	a.do(http.MethodGet, "/v1/runs/"+string(run.ID)+"/step", "").says(200, "consent_submitted") // the customer may come back
+	a.Advance(24 * time.Hour)
+	a.do(http.MethodGet, "/v1/runs/"+string(run.ID)+"/step", "").is(404, `{"error":"no open step for this run"}`) // it has expired
+}

@@ -1,0 +1,3 @@
+module example.com/typescript
+
+go 1.26
