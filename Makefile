@@ -19,7 +19,7 @@ TREES := verification adapters hosts internal
 EXAMPLES := $(wildcard docs/examples/*)
 
 # The packages whose tests all need a browser or a database.
-SERVICES := /adapters/postgres$$|/internal/(bench|bench/fill|browser|noisy|pgtest|soak)$$
+SERVICES := /adapters/postgres$$|/internal/(bench|bench/fill|noisy|rig/browser|rig/pgtest|soak)$$
 
 # Test binaries are kept and linked again only when they change: linking all of them takes
 # about two minutes of CPU. Their names are those of the folders, so no two packages with
@@ -50,7 +50,7 @@ endif
 # of the time. Tests that build a host with go also read GOFLAGS, so that they use the same
 # packages. The packages are vetted by make vet, not once more with the tests.
 QUICK = GOFLAGS="$$GOFLAGS '-gcflags=github.com/verifyd/verifyd/...=-l -dwarf=false'"
-TEST = $(QUICK) $(GO) run ./internal/testlog $(KEEP) -vet=off -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
+TEST = $(QUICK) $(GO) run ./internal/rig/testlog $(KEEP) -vet=off -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
 
 # The race detector needs a C compiler; Go sets CGO_ENABLED to 0 where there is none.
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
@@ -75,7 +75,7 @@ run: ## Run the demo, which keeps its data in the folder data
 # It first installs the browser and the PostgreSQL, because go test runs several
 # packages at the same time.
 test: ## Run every test
-	@$(QUICK) $(GO) run ./internal/testenv
+	@$(QUICK) $(GO) run ./internal/rig/testenv
 	@$(TEST) ./...
 
 check: ## Run the tests that need no browser and no database
@@ -146,7 +146,7 @@ tidy-check:
 
 cover: ## Measure the coverage of all packages and write .build/cover.html
 	@mkdir -p $(BUILD)
-	@$(GO) run ./internal/testenv
+	@$(GO) run ./internal/rig/testenv
 	$(GO) test -timeout $(TEST_TIMEOUT) -coverprofile=$(BUILD)/cover.out \
 		-coverpkg="$$($(GO) list ./... | grep -v /internal/ | paste -sd , -)" ./...
 	$(GO) tool cover -html=$(BUILD)/cover.out -o $(BUILD)/cover.html

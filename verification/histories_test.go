@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/verification"
 )
 

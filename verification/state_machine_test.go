@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/internal/rig/golden"
 )
 
 // TestStateMachineIsDocumented prints docs/state-machine.md from the tables

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/view"
 )

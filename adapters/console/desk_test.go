@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/console"
-	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 )
 

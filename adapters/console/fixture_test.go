@@ -22,7 +22,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/media"
 	"github.com/verifyd/verifyd/adapters/token"
 	tokens "github.com/verifyd/verifyd/adapters/token/reviewer"
-	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )

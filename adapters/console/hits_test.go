@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
-	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/rig/browser"
 )
 
 func TestMain(m *testing.M) { os.Exit(browser.Tests{M: m}.Run()) }

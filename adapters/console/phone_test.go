@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
-	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )

@@ -13,7 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/console"
 	"github.com/verifyd/verifyd/adapters/enginetest"
-	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 )
 

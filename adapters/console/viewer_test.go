@@ -16,7 +16,7 @@ import (
 	"github.com/phpdave11/gofpdf"
 
 	"github.com/verifyd/verifyd/adapters/console"
-	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/verifyd/verifyd/adapters/definition"
-	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/rig/browser"
 )
 
 // watched keeps every stream that the page gets, to see that it is stopped.

@@ -10,7 +10,7 @@ import (
 	"rsc.io/qr"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
-	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/rig/browser"
 )
 
 func TestAStepWithPhotosHasAQRCodeOfItsLink(t *testing.T) {

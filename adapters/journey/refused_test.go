@@ -12,7 +12,7 @@ import (
 
 	"github.com/phpdave11/gofpdf"
 
-	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/rig/browser"
 )
 
 // statement is a PDF to upload, which forbids copying; password may be empty.

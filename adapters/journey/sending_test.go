@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/blob"
-	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/rig/browser"
 )
 
 // breaking makes the server cut off every post until it is told to stop. The browser

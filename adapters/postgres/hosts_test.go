@@ -13,7 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgadmin"
-	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
 )
 
 func TestHostsAreListedWhileTheySendHeartbeats(t *testing.T) {

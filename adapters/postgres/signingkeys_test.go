@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
-	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
 )
 
 func TestHostsThatStartTogetherShareTheirKeys(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/verifyd/verifyd/adapters/token"
-	"github.com/verifyd/verifyd/internal/keytest"
+	"github.com/verifyd/verifyd/internal/rig/keytest"
 	"github.com/verifyd/verifyd/verification"
 )
 

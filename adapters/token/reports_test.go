@@ -17,7 +17,7 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jws"
 
 	"github.com/verifyd/verifyd/adapters/token"
-	"github.com/verifyd/verifyd/internal/keytest"
+	"github.com/verifyd/verifyd/internal/rig/keytest"
 )
 
 // reportOf returns a file with bytes that are not text.

@@ -16,9 +16,9 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgschema"
+	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )

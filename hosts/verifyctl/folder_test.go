@@ -25,9 +25,9 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/datadir"
-	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/internal/operator"
 	"github.com/verifyd/verifyd/internal/pgadmin"
+	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/postgres"
-	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jws"
 
 	"github.com/verifyd/verifyd/adapters/token"
-	"github.com/verifyd/verifyd/internal/keytest"
+	"github.com/verifyd/verifyd/internal/rig/keytest"
 )
 
 // verified runs report verify on files with this content.

@@ -23,10 +23,10 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/datadir"
-	"github.com/verifyd/verifyd/internal/golden"
-	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/golden"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/storereads"
 	"github.com/verifyd/verifyd/internal/storecopy"
-	"github.com/verifyd/verifyd/internal/storereads"
 	"github.com/verifyd/verifyd/verification/store"
 )
 

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/internal/rig/golden"
 )
 
 // TestPublicSurface shows a change of the public surface as a change of a golden file. Its

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/internal/rig/golden"
 )
 
 // What testdata/width.txt lists.

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/verifyd/verifyd/internal/chart"
-	"github.com/verifyd/verifyd/internal/golden"
+	"github.com/verifyd/verifyd/internal/rig/golden"
 )
 
 func plain(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -10,8 +10,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/internal/names"
+	"github.com/verifyd/verifyd/internal/rig/golden"
 )
 
 // threshold is the score from which names count as a match.

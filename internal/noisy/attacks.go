@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/client"
-	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/internal/rig/process"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/client"
-	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/internal/rig/process"
 	"github.com/verifyd/verifyd/verification"
 )
 

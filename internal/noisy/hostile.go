@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/internal/rig/process"
 )
 
 // Definition is a definition that a hostile author wrote.

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/pgtest"
-	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/process"
 )
 
 // Options say what to measure. Scale is required.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/bench"
-	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/internal/rig/process"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/internal/pgschema"
-	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
 )
 
 func TestExplainNamesTheCauseOfAnOutageOnce(t *testing.T) {

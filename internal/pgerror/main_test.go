@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m, nil)) }

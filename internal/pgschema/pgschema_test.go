@@ -15,9 +15,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
-	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/internal/pgschema"
-	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/golden"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
 )
 

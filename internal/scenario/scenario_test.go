@@ -11,7 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/adapters/postgres"
-	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/internal/scenario"
 )
 

@@ -4,7 +4,7 @@ package soak_test
 
 import (
 	"github.com/verifyd/verifyd/adapters/client"
-	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/internal/rig/process"
 )
 
 // host is a process of verifyd. It reaches the database through a proxy of its own; on a data folder it

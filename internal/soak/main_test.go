@@ -14,8 +14,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/verifyd/verifyd/internal/pgtest"
-	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/process"
 )
 
 func TestMain(m *testing.M) {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/client"
-	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
 )
 

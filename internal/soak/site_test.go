@@ -15,8 +15,8 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/datadir"
-	"github.com/verifyd/verifyd/internal/pgtest"
-	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/process"
 )
 
 // The tenant and the account of the bootstrap file.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/memory"
-	"github.com/verifyd/verifyd/internal/storereads"
+	"github.com/verifyd/verifyd/internal/rig/storereads"
 	"github.com/verifyd/verifyd/verification/store"
 )
 

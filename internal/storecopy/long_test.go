@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/memory"
-	"github.com/verifyd/verifyd/internal/storereads"
+	"github.com/verifyd/verifyd/internal/rig/storereads"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/internal/fair"
-	"github.com/verifyd/verifyd/internal/mock"
+	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/verifyd/verifyd/adapters/memory/journal"
-	"github.com/verifyd/verifyd/internal/storereads"
+	"github.com/verifyd/verifyd/internal/rig/storereads"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
-	"github.com/verifyd/verifyd/internal/storereads"
+	"github.com/verifyd/verifyd/internal/rig/storereads"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/storetest"
 )

@@ -21,7 +21,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/provider/rest"
-	"github.com/verifyd/verifyd/internal/mock"
+	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 )
 

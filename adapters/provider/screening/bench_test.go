@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/internal/realnames"
+	"github.com/verifyd/verifyd/internal/rig/realnames"
 )
 
 // busy returns the processor time of this process, which does not depend on what else

@@ -10,7 +10,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/names"
-	"github.com/verifyd/verifyd/internal/realnames"
+	"github.com/verifyd/verifyd/internal/rig/realnames"
 )
 
 // TestFewInnocentsHaveAHit searches people and companies in a list of 2,000 entries whose names

@@ -14,7 +14,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/names"
-	"github.com/verifyd/verifyd/internal/realnames"
+	"github.com/verifyd/verifyd/internal/rig/realnames"
 )
 
 // countedWithin is the part of the heap by which List.Bytes may be wrong.

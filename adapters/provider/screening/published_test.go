@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/internal/golden"
 	"github.com/verifyd/verifyd/internal/names"
+	"github.com/verifyd/verifyd/internal/rig/golden"
 )
 
 // listFiles returns the files, with what their content does not say of their format.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/names"
-	"github.com/verifyd/verifyd/internal/realnames"
+	"github.com/verifyd/verifyd/internal/rig/realnames"
 )
 
 // realEntry returns an entry with some 1.4 names: every fourth is a company, and half of the

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/internal/names"
-	"github.com/verifyd/verifyd/internal/realnames"
+	"github.com/verifyd/verifyd/internal/rig/realnames"
 )
 
 // leastRecall is the part of the names with a score of at least reviewAt that a search finds,

@@ -11,7 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/names"
-	"github.com/verifyd/verifyd/internal/realnames"
+	"github.com/verifyd/verifyd/internal/rig/realnames"
 )
 
 // lostAtAThreshold is the part of the entries that a comparison with every name finds and a search at the threshold

@@ -21,7 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
-	"github.com/verifyd/verifyd/internal/keytest"
+	"github.com/verifyd/verifyd/internal/rig/keytest"
 	"github.com/verifyd/verifyd/verification"
 )
 

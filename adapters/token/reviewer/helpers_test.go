@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/token"
-	"github.com/verifyd/verifyd/internal/keytest"
+	"github.com/verifyd/verifyd/internal/rig/keytest"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/lestrrat-go/jwx/v3/jwa"
 
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
-	"github.com/verifyd/verifyd/internal/keytest"
+	"github.com/verifyd/verifyd/internal/rig/keytest"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
-	"github.com/verifyd/verifyd/internal/oidctest"
+	"github.com/verifyd/verifyd/internal/rig/oidctest"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
 )
 
 const bankFile = `

@@ -14,10 +14,10 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
-	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/internal/oidctest"
-	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/browser"
+	"github.com/verifyd/verifyd/internal/rig/oidctest"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -23,7 +23,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/verifyd/server"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/pgadmin"
-	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
 )
 
 // oldFile is a bootstrap file before a change.

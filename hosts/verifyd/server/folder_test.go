@@ -19,7 +19,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/datadir"
-	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/internal/rig/process"
 
 	"github.com/verifyd/verifyd/hosts/verifyd/server"
 )

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/internal/rig/process"
 )
 
 // fileLimit is the variable with the maximum size of the files that the process writes, in bytes.

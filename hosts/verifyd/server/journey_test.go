@@ -18,7 +18,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/hosts/verifyd/demo"
-	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/rig/browser"
 )
 
 // onto is the button that continues.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/internal/rig/process"
 )
 
 // startLogging starts a host in memory, whose log goes to a pipe.

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/rig/browser"
 )
 
 // bankWorkflow is what the customer of the pictures goes through.

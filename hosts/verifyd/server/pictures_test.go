@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/verifyd/verifyd/internal/browser"
+	"github.com/verifyd/verifyd/internal/rig/browser"
 )
 
 // TestPicturesOfTheDocs takes the pictures of the console in docs, at twice the resolution, on

@@ -19,9 +19,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
-	"github.com/verifyd/verifyd/internal/browser"
 	"github.com/verifyd/verifyd/internal/pgadmin"
-	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/browser"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
 
 	"github.com/verifyd/verifyd/hosts/verifyd/server"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/verifyd/verifyd/internal/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
 )
 
 func TestAHostSaysWhetherItFindsPeople(t *testing.T) {

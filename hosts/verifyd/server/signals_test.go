@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/internal/rig/process"
 )
 
 // asProgram is the variable that makes the test binary run verifyd.

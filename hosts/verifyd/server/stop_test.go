@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/internal/rig/process"
 )
 
 func TestAStoppingHostServesUntilItsDelayEnds(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/internal/datadir"
-	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/internal/rig/process"
 )
 
 // twoHosts is a way in which a second host may get at the folder of the first.

@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/process"
+	"github.com/verifyd/verifyd/internal/rig/process"
 	"github.com/verifyd/verifyd/verification"
 
 	"github.com/verifyd/verifyd/hosts/verifyd/server"

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/mock"
+	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification/engine/internal/runner"
 )
 

@@ -1,0 +1,106 @@
+package golden_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/internal/rig/golden"
+)
+
+func TestSameBytesPass(t *testing.T) {
+	t.Setenv(golden.Env, "")
+	golden.Equal(t, "testdata/poem.txt", []byte("Roses are red.\r\nNo line end here"))
+}
+
+func TestDifferenceFailsWithADiff(t *testing.T) {
+	t.Setenv(golden.Env, "")
+	path := file(t, "one\ntwo\nthree\n")
+	got := run(t, path, []byte("one\n2\nthree\n"))
+	for _, part := range []string{"differs", "two", "2", "-update"} {
+		if !strings.Contains(got.failure, part) {
+			t.Errorf("failure = %q, want it to contain %q", got.failure, part)
+		}
+	}
+	if text := read(t, path); text != "one\ntwo\nthree\n" {
+		t.Errorf("file = %q after a failure, want it unchanged", text)
+	}
+}
+
+func TestLineEndsAndBinaryBytesCount(t *testing.T) {
+	t.Setenv(golden.Env, "")
+	if got := run(t, file(t, "one\n"), []byte("one\r\n")); got.failure == "" {
+		t.Error("another line end passed, want a failure")
+	}
+	if got := run(t, file(t, "\xff\x00"), []byte("\xff\x01")); !strings.Contains(got.failure, "differs") {
+		t.Errorf("failure = %q for another byte, want a difference", got.failure)
+	}
+}
+
+func TestMissingFileFailsAndSaysHowToWriteIt(t *testing.T) {
+	t.Setenv(golden.Env, "")
+	path := filepath.Join(t.TempDir(), "new.txt")
+	got := run(t, path, []byte("x"))
+	if !strings.Contains(got.failure, "does not exist") || !strings.Contains(got.failure, golden.Env) {
+		t.Errorf("failure = %q, want how to write the file", got.failure)
+	}
+}
+
+func TestUpdateWritesTheFile(t *testing.T) {
+	t.Setenv(golden.Env, "1")
+	for _, path := range []string{file(t, "old"), filepath.Join(t.TempDir(), "testdata", "new.txt")} {
+		if got := run(t, path, []byte("new")); got.failure != "" {
+			t.Errorf("failure = %q, want none", got.failure)
+		}
+		if text := read(t, path); text != "new" {
+			t.Errorf("file = %q, want %q", text, "new")
+		}
+	}
+}
+
+// recorder records the failure of a test.
+type recorder struct {
+	testing.TB
+	failure string
+}
+
+func (r *recorder) Helper()             {}
+func (r *recorder) Logf(string, ...any) {}
+
+func (r *recorder) Errorf(format string, args ...any) { r.failure += fmt.Sprintf(format, args...) }
+
+func (r *recorder) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+
+func run(t *testing.T, path string, got []byte) *recorder {
+	t.Helper()
+	r := &recorder{TB: t}
+	func() {
+		defer func() {
+			if failure := recover(); failure != nil {
+				r.failure = fmt.Sprint(failure)
+			}
+		}()
+		golden.Equal(r, path, got)
+	}()
+	return r
+}
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "golden.txt")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
