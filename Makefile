@@ -63,7 +63,7 @@ folders = find $(TREES) -name '*_test.go' -exec grep -l '^func $(1)' {} + 2>/dev
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check example verify verify-rest fmt fmt-check vet lint lint-openapi arch generate generate-check tidy-check cover bench fuzz soak noisy
+.PHONY: help run test check example verify verify-rest fmt fmt-check vet lint lint-openapi arch width generate generate-check tidy-check cover bench fuzz soak noisy
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -125,6 +125,14 @@ lint-openapi: ## Run the linters of adapters/httpapi/openapi.yaml; they need Nod
 
 arch: ## Check the layout of the repository
 	$(GO) test -count=1 ./internal/arch
+
+# The names and lines of what is public, and what internal/arch counts.
+width: ## Print how wide the project is: names, methods, long files, lines, words
+	@cat internal/arch/testdata/width.txt
+	@$(GO) test -count=1 -run 'TestSize$$' -v ./internal/arch | sed -n 's/^ *[a-z_]*[.]go:[0-9]*: //; s/^ *//; /^lines/,/^words/p'
+	@echo 'longest pages of go doc -all, in lines:'
+	@for p in $$($(GO) list ./verification/... ./adapters/... | grep -v /internal); do \
+		echo "	$${p#*/*/*/} $$($(GO) doc -all $$p | wc -l)"; done | sort -k2 -rn | head -5
 
 generate: ## Regenerate generated files
 	$(GO) generate ./...

@@ -82,3 +82,26 @@ func TestWidth(t *testing.T) {
 	}
 	golden.Equal(t, "testdata/width.txt", []byte(b.String()))
 }
+
+// TestSize prints what grows with each change: lines by package, lines of tests, words of docs.
+// See make width.
+func TestSize(t *testing.T) {
+	lines, all, tests, words := map[string]int{}, 0, 0, 0
+	for file, src := range sources(t) {
+		lines[path.Dir(file)] += strings.Count(src, "\n")
+		all += strings.Count(src, "\n")
+	}
+	for _, tree := range []string{"verification", "adapters", "hosts", "internal"} {
+		eachFile(t, filepath.Join(root, tree), "_test.go", func(_, text string) { tests += strings.Count(text, "\n") })
+	}
+	eachFile(t, filepath.Join(root, "docs"), ".md", func(file, text string) {
+		if filepath.Dir(file) == filepath.Join(root, "docs") {
+			words += len(strings.Fields(text))
+		}
+	})
+	var b strings.Builder
+	for _, folder := range slices.Sorted(maps.Keys(lines)) {
+		fmt.Fprintf(&b, "\t%s %d\n", folder, lines[folder])
+	}
+	t.Logf("lines: %d\n%slines of tests: %d\nwords of docs/*.md: %d", all, b.String(), tests, words)
+}
