@@ -63,8 +63,8 @@ func TestWhatOneRunTakes(t *testing.T) {
 			}
 		}
 	}
-	reviewed := func(t *testing.T) *journey { t.Helper(); return inReview(t, desk()) }
-	finished := func(t *testing.T) *journey { t.Helper(); return inReview(t, desk()).approve("") }
+	reviewed := func(t *testing.T) *journey { t.Helper(); return inReview(t, deskFlow()) }
+	finished := func(t *testing.T) *journey { t.Helper(); return inReview(t, deskFlow()).approve("") }
 	limits := limitsOfARun(t)
 	for _, row := range []struct {
 		name   string
@@ -151,7 +151,7 @@ func limitsOfARun(t *testing.T) map[string]documentedLimit {
 
 // The customer's page is opened all the time, for years.
 func TestOpeningsOfAJourneyAreBounded(t *testing.T) {
-	d := desk()
+	d := deskFlow()
 	d.RunTTLSeconds = 0
 	j := begin(t, d, "")
 	open := func(step time.Duration, until int) (longest time.Duration) {

@@ -18,7 +18,7 @@ func clearedOf(r verification.Run, with map[string]any) (all []verification.Clea
 }
 
 func TestAHitIsClearedForWhomItWasComparedWith(t *testing.T) {
-	d := desk()
+	d := deskFlow()
 	edit("pan", func(n *verification.Node) { n.With = verification.Data(`{"number":"${pan}"}`) })(&d)
 	j := begin(t, d, "").submit(consents)
 	j.screened(verification.ScreeningResult{List: "sanctions", Hits: []verification.Hit{{ID: "e-1", Digest: "1"}, {ID: "e-2"}, {ID: "e-3"}}}).found("e-4")

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/adapters/graph"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // parsed is a definition in JSON.
@@ -35,41 +35,41 @@ func TestAComparisonListsWhatDiffersFieldByField(t *testing.T) {
 		"new": {"type": "review", "reason": "<b>", "next": "done"},
 		"same": {"type": "end"},
 		"done": {"type": "end"}}}`)
-	want := view.Comparison{
-		Fields: []view.FieldChange{{Path: "name", Before: `"W"`, After: `"W2"`}, {Path: "run_ttl_seconds", Before: "60", After: ""}},
-		Nodes: []view.NodeChange{
-			{Node: "details", Change: view.ChangeChanged, Fields: []view.FieldChange{
+	want := graph.Comparison{
+		Fields: []graph.FieldChange{{Path: "name", Before: `"W"`, After: `"W2"`}, {Path: "run_ttl_seconds", Before: "60", After: ""}},
+		Nodes: []graph.NodeChange{
+			{Node: "details", Change: graph.ChangeChanged, Fields: []graph.FieldChange{
 				{Path: "fields.pan.label.hi", Before: `"पैन"`, After: `"पैन संख्या"`},
 				{Path: "fields.pan.required", Before: "", After: "true"},
 				{Path: "fields (order)", Before: `["pan","dob"]`, After: `["dob","pan"]`},
 			}},
-			{Node: "pan", Change: view.ChangeChanged, Fields: []view.FieldChange{
+			{Node: "pan", Change: graph.ChangeChanged, Fields: []graph.FieldChange{
 				{Path: "on_failed", Before: "", After: `"new"`},
 				{Path: "retry", Before: `{"max_dispatches":3}`, After: ""},
 				{Path: "with.level", Before: "0.80", After: "0.8"},
 				{Path: "with.none", Before: "null", After: `"x"`},
 			}},
-			{Node: "risk", Change: view.ChangeChanged, Fields: []view.FieldChange{
+			{Node: "risk", Change: graph.ChangeChanged, Fields: []graph.FieldChange{
 				{Path: "rules[0].next", Before: `"old"`, After: `"new"`},
 				{Path: "rules[0].when", Before: `"a"`, After: `"a && c"`},
 				{Path: "rules[1]", Before: `{"next":"done","when":"b"}`, After: ""},
 			}},
-			{Node: "new", Change: view.ChangeAdded, Fields: []view.FieldChange{{Path: "next", Before: "", After: `"done"`}, {Path: "reason", Before: "", After: `"<b>"`}, {Path: "type", Before: "", After: `"review"`}}},
-			{Node: "old", Change: view.ChangeRemoved, Fields: []view.FieldChange{{Path: "next", Before: `"done"`, After: ""}, {Path: "type", Before: `"review"`, After: ""}}},
+			{Node: "new", Change: graph.ChangeAdded, Fields: []graph.FieldChange{{Path: "next", Before: "", After: `"done"`}, {Path: "reason", Before: "", After: `"<b>"`}, {Path: "type", Before: "", After: `"review"`}}},
+			{Node: "old", Change: graph.ChangeRemoved, Fields: []graph.FieldChange{{Path: "next", Before: `"done"`, After: ""}, {Path: "type", Before: `"review"`, After: ""}}},
 		},
 	}
-	got := view.Compare(before, after)
+	got := graph.Compare(before, after)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("comparison (-want +got):\n%s", diff)
 	}
-	if change := got.Of("risk"); change != view.ChangeChanged {
+	if change := got.Of("risk"); change != graph.ChangeChanged {
 		t.Errorf("risk is %q", change)
 	}
-	if change := got.Of("same"); change != view.ChangeNone {
+	if change := got.Of("same"); change != graph.ChangeNone {
 		t.Errorf("same is %q", change)
 	}
 	for _, f := range got.Nodes[1].Fields {
-		want := map[string]view.Change{"on_failed": view.ChangeAdded, "retry": view.ChangeRemoved}[f.Path]
+		want := map[string]graph.Change{"on_failed": graph.ChangeAdded, "retry": graph.ChangeRemoved}[f.Path]
 		if want != "" && f.Change() != want {
 			t.Errorf("%s is %q, want %q", f.Path, f.Change(), want)
 		}
@@ -77,10 +77,10 @@ func TestAComparisonListsWhatDiffersFieldByField(t *testing.T) {
 }
 
 func TestADefinitionDoesNotDifferFromItself(t *testing.T) {
-	for _, d := range []verification.Definition{{}, desk(), single(nil), ladder(), loop(), refusal()} {
+	for _, d := range []verification.Definition{{}, deskFlow(), single(nil), ladder(), loop(), refusal()} {
 		other := d
 		other.ID, other.LifecycleWebhookURL, other.Publish = "x", "https://a.example", new(bool)
-		if diff := cmp.Diff(view.Comparison{}, view.Compare(d, other)); diff != "" {
+		if diff := cmp.Diff(graph.Comparison{}, graph.Compare(d, other)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", d.Workflow, diff)
 		}
 	}

@@ -10,11 +10,11 @@ import (
 )
 
 func TestValidDefinitionsCompile(t *testing.T) {
-	declared := desk()
+	declared := deskFlow()
 	declared.ID, declared.Description = workflowID, "All of it."
 	declared.LifecycleWebhookURL = "https://app.example/hooks"
 	for name, d := range map[string]verification.Definition{
-		"desk": desk(), "check alone": single(nil), "ladder": ladder(), "loops with a customer step": loop(),
+		"desk": deskFlow(), "check alone": single(nil), "ladder": ladder(), "loops with a customer step": loop(),
 		"a loop with a review step": refusal(), "every optional field": declared,
 		"an end alone": define("done", nodes{"done": endNode()}),
 	} {
@@ -29,7 +29,7 @@ func TestValidDefinitionsCompile(t *testing.T) {
 }
 
 func TestProgramFindsItsNodes(t *testing.T) {
-	p := compile(t, desk())
+	p := compile(t, deskFlow())
 	if n, ok := p.Node("pan"); !ok || n.Label != "PAN" || !n.IsStep() {
 		t.Errorf("Node(pan) = %+v, %v", n, ok)
 	}
@@ -77,7 +77,7 @@ func TestCompileReportsTheProblemsOfEveryText(t *testing.T) {
 
 // The values that an expression may read do not depend on broken edges.
 func TestBrokenEdgesLeadToNoOtherProblems(t *testing.T) {
-	d := desk()
+	d := deskFlow()
 	gate := branchNode("reads pan", "review", "done")
 	d.Nodes["gate"] = gate
 	pan := d.Nodes["pan"]

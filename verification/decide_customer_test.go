@@ -19,7 +19,7 @@ func TestConsentLeadsOnOrToOnDeclined(t *testing.T) {
 	}{
 		{"given", refusal(), consents, "customer_submitted, dispatched", false},
 		{"declined, and on_declined is a node", refusal(), `{"consent_status":"declined"}`, "customer_submitted, review_asked", true},
-		{"declined, and on_declined is next", desk(), `{"consent_status":"declined"}`, "customer_submitted, dispatched", true},
+		{"declined, and on_declined is next", deskFlow(), `{"consent_status":"declined"}`, "customer_submitted, dispatched", true},
 	} {
 		j := begin(t, c.d, "")
 		before := len(j.history)
@@ -53,7 +53,7 @@ func TestConsentRefusesAnythingElse(t *testing.T) {
 			{Name: "payload.node_id", Message: "is not a field of this step"},
 		}},
 	} {
-		j := begin(t, desk(), "")
+		j := begin(t, deskFlow(), "")
 		_, err := j.try(verification.Submit{Signal: "consent_submitted", Payload: data(t, c.payload)})
 		if diff := cmp.Diff(c.want, fieldsOf(t, err)); diff != "" {
 			t.Errorf("payload %s (-want +got):\n%s", c.payload, diff)
@@ -94,7 +94,7 @@ func TestSubmitAnswersOnlyTheWaitItWasMeantFor(t *testing.T) {
 }
 
 func TestNotOpenSignalIsNamed(t *testing.T) {
-	j := begin(t, desk(), "")
+	j := begin(t, deskFlow(), "")
 	for _, c := range []struct {
 		command verification.Command
 		want    string
@@ -120,7 +120,7 @@ func TestAnArrivalDelaysTheAbandonTimeout(t *testing.T) {
 		{5, 499 * time.Millisecond, 500 * time.Millisecond},
 		{1, 99 * time.Millisecond, 100 * time.Millisecond},
 	} {
-		d := desk()
+		d := deskFlow()
 		d.AbandonTimeoutSeconds = c.timeout
 		early, late := begin(t, d, "").after(c.least), begin(t, d, "").after(c.more)
 		if got := outcome(early.try(verification.OpenJourney{})); got != "nothing" {
@@ -130,7 +130,7 @@ func TestAnArrivalDelaysTheAbandonTimeout(t *testing.T) {
 			t.Errorf("timeout %d s: coming after %s = %s, want journey_opened", c.timeout, c.more, got)
 		}
 	}
-	d := desk()
+	d := deskFlow()
 	d.AbandonTimeoutSeconds = 1
 	j := begin(t, d, "").after(900 * time.Millisecond).do(verification.OpenJourney{}).after(time.Second)
 	if got := j.status(); got != verification.StatusInProgress {
@@ -139,7 +139,7 @@ func TestAnArrivalDelaysTheAbandonTimeout(t *testing.T) {
 }
 
 func TestArrivalCountsAsActivity(t *testing.T) {
-	j := begin(t, desk(), "").after(999 * time.Millisecond)
+	j := begin(t, deskFlow(), "").after(999 * time.Millisecond)
 	if got := outcome(j.try(verification.OpenJourney{})); got != "nothing" {
 		t.Errorf("coming within the second the run parked = %s, want nothing", got)
 	}
@@ -158,7 +158,7 @@ func TestArrivalCountsAsActivity(t *testing.T) {
 }
 
 func TestSignalNamesFollowTheNode(t *testing.T) {
-	d := desk()
+	d := deskFlow()
 	named := d.Nodes["consent"]
 	named.Signal = "consent-given"
 	d.Nodes["consent"] = named

@@ -11,7 +11,7 @@ import (
 )
 
 func TestStartKeepsWhatTheRunBeganWith(t *testing.T) {
-	j := unstarted(t, desk())
+	j := unstarted(t, deskFlow())
 	j.now = time.Date(2026, 3, 2, 17, 30, 0, 1234567, time.FixedZone("IST", 19800))
 	j.do(verification.Start{
 		ReferenceID: "customer-1", Input: data(t, `{"name":"Asha"}`), RedirectURI: "https://app.example/done", Zone: "Asia/Kolkata",
@@ -19,7 +19,7 @@ func TestStartKeepsWhatTheRunBeganWith(t *testing.T) {
 	at := time.Date(2026, 3, 2, 12, 0, 0, 1234000, time.UTC)
 	want := []verification.Event{
 		{At: at, Fact: verification.Started{
-			Workflow: workflowID, WorkflowName: "Onboarding", Version: 3, VersionHash: desk().VersionHash(),
+			Workflow: workflowID, WorkflowName: "Onboarding", Version: 3, VersionHash: deskFlow().VersionHash(),
 			ReferenceID: "customer-1", Input: verification.Data(`{"name":"Asha"}`), RedirectURI: "https://app.example/done", Zone: "Asia/Kolkata",
 			RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
 		}},
@@ -52,7 +52,7 @@ func TestStartRefusesReferenceIDsOutOfBounds(t *testing.T) {
 		{"broken UTF-8", "a\xff", control},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := unstarted(t, desk()).try(verification.Start{ReferenceID: c.id})
+			_, err := unstarted(t, deskFlow()).try(verification.Start{ReferenceID: c.id})
 			if c.want == "" {
 				if err != nil {
 					t.Errorf("Start = %v, want no error", err)
@@ -84,7 +84,7 @@ func TestStartReportsEveryProblemOfItsInput(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := desk()
+			d := deskFlow()
 			d.InputSchema = verification.Data(c.schema)
 			_, err := unstarted(t, d).try(verification.Start{ReferenceID: "x", Input: data(t, c.input)})
 			if c.want == nil {
@@ -111,7 +111,7 @@ func TestStartLeadsToTheFirstStep(t *testing.T) {
 		d    verification.Definition
 		want string
 	}{
-		{"customer", desk(), "started, customer_awaited"},
+		{"customer", deskFlow(), "started, customer_awaited"},
 		{"check", single(nil), "started, dispatched"},
 		{"branch", define("gate", nodes{
 			"gate": branchNode("review wanted", "review", "done"), "review": reviewNode("Review", "done"), "done": endNode(),

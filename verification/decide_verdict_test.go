@@ -162,7 +162,7 @@ func TestCancelOfAnotherTerminalRunNamesTheStatus(t *testing.T) {
 func TestASignalWithTheSameRequestIsDeliveredOnce(t *testing.T) {
 	submit := verification.Submit{Signal: "consent_submitted", Payload: verification.Data(consents), Request: "one"}
 	approve := verification.GiveVerdict{Decision: verification.DecisionApprove, Request: "two"}
-	j := begin(t, desk(), wantsTwo).do(submit).pass().do(approve)
+	j := begin(t, deskFlow(), wantsTwo).do(submit).pass().do(approve)
 	for _, c := range []verification.Command{submit, approve} {
 		if got := outcome(j.try(c)); got != "nothing" {
 			t.Errorf("%T again = %s, want nothing", c, got)
@@ -176,7 +176,7 @@ func TestASignalWithTheSameRequestIsDeliveredOnce(t *testing.T) {
 			t.Errorf("Receipt(%s) = %+v, %t; want %+v", w.Request, got, ok, w)
 		}
 	}
-	if with, without := j.run.Size(), begin(t, desk(), wantsTwo).submit(consents).pass().approve("").run.Size(); with <= without {
+	if with, without := j.run.Size(), begin(t, deskFlow(), wantsTwo).submit(consents).pass().approve("").run.Size(); with <= without {
 		t.Errorf("the size of a run with receipts is %d, want more than %d", with, without)
 	}
 	approve.Request = "three"

@@ -33,7 +33,7 @@ type Definition struct {
 	// confirms it.
 	FourEyes bool `json:"four_eyes,omitempty"`
 	// Subject says whom runs are about, and Compare which values must agree. Without them,
-	// package view looks for well-known fields, and for fields with the same name.
+	// package facts looks for well-known fields, and for fields with the same name.
 	Subject *SubjectFields `json:"subject,omitempty"`
 	Compare []Comparison   `json:"compare,omitempty"`
 	// Intro is what the journey page says before the first step; nil for nothing.

@@ -47,7 +47,7 @@ func TestVersionHashNamesTheContent(t *testing.T) {
 }
 
 func TestVersionHashSurvivesJSON(t *testing.T) {
-	for _, d := range []verification.Definition{desk(), ladder(), loop(), refusal()} {
+	for _, d := range []verification.Definition{deskFlow(), ladder(), loop(), refusal()} {
 		raw, err := json.Marshal(d)
 		if err != nil {
 			t.Fatal(err)
@@ -161,7 +161,7 @@ func TestDefinitionSaysHowItRuns(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]bool{"desk": true, "loop": true, "single": false} {
-		d := map[string]verification.Definition{"desk": desk(), "loop": loop(), "single": single(nil)}[name]
+		d := map[string]verification.Definition{"desk": deskFlow(), "loop": loop(), "single": single(nil)}[name]
 		if got := d.Interactive(); got != want {
 			t.Errorf("%s.Interactive = %v, want %v", name, got, want)
 		}
@@ -198,7 +198,7 @@ func TestANodeMayHaveTextsInSeveralLanguages(t *testing.T) {
 		n.TextIn = verification.Translations{"english-language": "x", "en-": "x", "h1": "x", "hi": "", "muchlonger": "x"}
 		n.LabelIn = verification.Translations{}
 	})
-	d := desk()
+	d := deskFlow()
 	bad(&d)
 	want := []verification.FieldError{
 		{Name: "nodes.consent.label", Message: "must have 1 to 50 languages"},

@@ -39,9 +39,9 @@ func branchNode(when string, then, otherwise verification.NodeID) verification.N
 
 func endNode() verification.Node { return verification.Node{Type: verification.NodeEnd} }
 
-// desk asks for consent and for one check, and if the input says so
+// deskFlow asks for consent and for one check, and if the input says so
 // review or two.
-func desk() verification.Definition {
+func deskFlow() verification.Definition {
 	d := define("consent", nodes{
 		"consent": consentNode("pan"),
 		"pan":     checkNode("PAN", "gate"),
@@ -57,7 +57,7 @@ func desk() verification.Definition {
 
 // fourEyes is the desk where a verdict needs two reviewers.
 func fourEyes() verification.Definition {
-	d := desk()
+	d := deskFlow()
 	d.FourEyes = true
 	return d
 }

@@ -37,7 +37,7 @@ func person(identity string) verification.Assignee {
 }
 
 func TestNotesAndAssignmentsChangeNothingElse(t *testing.T) {
-	plain := inReview(t, desk())
+	plain := inReview(t, deskFlow())
 	j := plain.fork().noted("called the bank").toTeam("seniors")
 	want, got := plain.detail(), j.detail()
 	got.Seq = want.Seq
@@ -62,7 +62,7 @@ func TestANoteDoesNotRefuseAVerdict(t *testing.T) {
 	verdict := func(seq int) verification.GiveVerdict {
 		return verification.GiveVerdict{Decision: verification.DecisionApprove, By: "ravi", Identity: "ravi", Seq: seq}
 	}
-	j := inReview(t, desk())
+	j := inReview(t, deskFlow())
 	seen := j.run.Seq
 	j.noted("called the bank").toTeam("seniors")
 	for seq, want := range map[int]error{seen - 1: verification.ErrRunChanged, seen: nil, seen + 1: nil, seen + 2: nil, seen + 3: verification.ErrRunChanged} {
@@ -108,7 +108,7 @@ func TestNotesAndAssignmentsAreChecked(t *testing.T) {
 		"an escalation to a person":    {assign(person("ravi"), true, "look", "asha"), "team"},
 		"a long note to a team":        {assign(team, false, long+"é", "asha"), "payload.notes"},
 	} {
-		_, err := inReview(t, desk()).try(c.command)
+		_, err := inReview(t, deskFlow()).try(c.command)
 		var names []string
 		if err != nil {
 			for _, f := range fieldsOf(t, err) {
@@ -122,7 +122,7 @@ func TestNotesAndAssignmentsAreChecked(t *testing.T) {
 }
 
 func TestARepeatedNoteIsAddedOnce(t *testing.T) {
-	j := inReview(t, desk()).noted("same").noted("same")
+	j := inReview(t, deskFlow()).noted("same").noted("same")
 	n := len(j.history)
 	if j.noted("other").noted("same"); len(j.history) != n+2 {
 		t.Errorf("%d events after two other notes, want %d", len(j.history), n+2)
@@ -161,7 +161,7 @@ func TestAnAssignmentEndsWithItsReview(t *testing.T) {
 }
 
 func TestAssignedTwiceIsAssignedOnce(t *testing.T) {
-	j := inReview(t, desk()).do(verification.Assign{To: person("ravi"), Identity: "asha"})
+	j := inReview(t, deskFlow()).do(verification.Assign{To: person("ravi"), Identity: "asha"})
 	n := len(j.history)
 	if j.do(verification.Assign{To: person("RAVI"), Identity: "asha"}); len(j.history) != n {
 		t.Errorf("the second assignment led to %s", kinds(j.history[n:]))
@@ -320,7 +320,7 @@ func TestAReminderNeedsADueTime(t *testing.T) {
 }
 
 func TestAPrintForTheFileHasTheNotes(t *testing.T) {
-	j := inReview(t, desk()).noted("called").toTeam("seniors").approve("").noted("told")
+	j := inReview(t, deskFlow()).noted("called").toTeam("seniors").approve("").noted("told")
 	none := func(string) verification.ProviderDescription { return verification.ProviderDescription{} }
 	var got []string
 	for _, r := range j.program.Print(j.run, j.history, j.now, tenantID, none, true).Remarks {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/facts"
 )
 
 // flagging flags a difference of the name, the birth date and the number.
@@ -109,8 +109,8 @@ func TestADifferenceFlagsOnlyWhereTheWorkflowSaysSo(t *testing.T) {
 		if step, _ := j.run.Step("registry"); len(j.run.Flags()) > 0 || strings.Contains(step.Data.String(), "differs") {
 			t.Errorf("flags %+v, data %s", j.run.Flags(), step.Data)
 		}
-		if facts := factsOf(j); !slices.ContainsFunc(facts.Rows, func(r view.FactRow) bool { return r.Differs }) {
-			t.Errorf("the table shows no difference: %s", table(facts))
+		if f := factsOf(j); !slices.ContainsFunc(f.Rows, func(r facts.Row) bool { return r.Differs }) {
+			t.Errorf("the table shows no difference: %s", table(f))
 		}
 	}
 }

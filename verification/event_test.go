@@ -17,9 +17,9 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// facts has one fact of every kind, all its fields set. Old histories have
+// allFacts has one fact of every kind, all its fields set. Old histories have
 // this JSON: it must not change.
-func facts() map[string]struct {
+func allFacts() map[string]struct {
 	fact verification.Fact
 	json string
 } {
@@ -138,7 +138,7 @@ func facts() map[string]struct {
 
 func TestEveryFactHasItsJSON(t *testing.T) {
 	var types []string
-	for kind, c := range facts() {
+	for kind, c := range allFacts() {
 		e := verification.Event{At: noon(), Fact: c.fact}
 		want := fmt.Sprintf(`{"type":%q,"at":"2026-03-02T12:00:00Z","fact":%s}`, kind, c.json)
 		raw, err := verification.EncodeEvent(e)
@@ -161,7 +161,7 @@ func TestEveryFactHasItsJSON(t *testing.T) {
 }
 
 func TestOldEventsDefaultTheFieldsThatCameLater(t *testing.T) {
-	for _, kind := range slices.Sorted(maps.Keys(facts())) {
+	for _, kind := range slices.Sorted(maps.Keys(allFacts())) {
 		for _, fact := range []string{`{}`, `null`, `{"came_later":1}`} {
 			var e verification.Event
 			raw := fmt.Sprintf(`{"type":%q,"at":"2026-03-02T17:30:00.5+05:30","fact":%s,"came_later":1}`, kind, fact)
@@ -244,9 +244,9 @@ func TestEncodeEventKeepsDataByteForByte(t *testing.T) {
 
 func TestDecodeEventsReadsWhatEncodeEventsWrites(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		kinds := slices.Sorted(maps.Keys(facts()))
+		kinds := slices.Sorted(maps.Keys(allFacts()))
 		events := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) verification.Event {
-			e := verification.Event{At: noon(), Fact: facts()[rapid.SampledFrom(kinds).Draw(t, "kind")].fact}
+			e := verification.Event{At: noon(), Fact: allFacts()[rapid.SampledFrom(kinds).Draw(t, "kind")].fact}
 			e.At = e.At.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "later")) * time.Microsecond)
 			if d, ok := e.Fact.(verification.Dispatched); ok {
 				d.Key = rapid.SampledFrom([]string{"", string(d.Node), "other"}).Draw(t, "key")
@@ -359,7 +359,7 @@ func TestErrorsOfEncodingCanBeLookedInto(t *testing.T) {
 }
 
 func FuzzEventJSON(f *testing.F) {
-	for kind, c := range facts() {
+	for kind, c := range allFacts() {
 		f.Add(fmt.Appendf(nil, `{"type":%q,"at":"2026-03-02T12:00:00Z","fact":%s}`, kind, c.json))
 	}
 	f.Add([]byte(`{"type":"result_recorded","at":"0000-01-01T00:00:00+23:59","fact":{"data":[1, 2]}}`))

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 const (
@@ -107,7 +107,7 @@ func (v values) Evaluate(s verification.Scope) []any {
 
 func (v values) Reads(i int) []string { return []string{v[i].text} }
 func (v values) Agree(kind verification.FactKind, a, b any) bool {
-	return view.Agree(a, b) || kind == verification.FactPerson && fmt.Sprint(a)[0] == fmt.Sprint(b)[0] // initials
+	return facts.Agree(a, b) || kind == verification.FactPerson && fmt.Sprint(a)[0] == fmt.Sprint(b)[0] // initials
 }
 func (v values) Findings(i int) []verification.Finding { return nil }
 
@@ -231,7 +231,7 @@ type journey struct {
 	history []verification.Event
 	now     time.Time
 	// measured are the measures of all commits of the history.
-	measured []view.Measure
+	measured []store.Measure
 }
 
 // unstarted is a run without history.

@@ -41,7 +41,7 @@ type InputField struct {
 	AutoComplete string `json:"autocomplete,omitempty"`
 	MaxLength    int    `json:"max_length,omitempty"` // in characters; 0 means 1000, textarea 10000
 	// Search makes the run findable by the answer: text, number, date, email, phone. See
-	// view.SearchWords.
+	// facts.SearchWords.
 	Search  bool     `json:"search,omitempty"`
 	Integer bool     `json:"integer,omitempty"` // number: the answer must be whole
 	Min     *float64 `json:"-"`                 // number: min

@@ -17,7 +17,7 @@ func TestProgressCountsWhatTheCustomerIsAsked(t *testing.T) {
 		{"parked on the first of two", begin(t, ladder(), ""), 0, 2},
 		{"parked on the second", begin(t, ladder(), "").submit(consents), 1, 2},
 		{"nothing more is asked", begin(t, ladder(), "").submit(consents).submit(`{"pan":"ABCDE1234F"}`), 2, 2},
-		{"over", begin(t, desk(), "").submit(consents).pass(), 1, 1},
+		{"over", begin(t, deskFlow(), "").submit(consents).pass(), 1, 1},
 		{"over before the second", begin(t, ladder(), "").submit(consents).cancel(), 1, 1},
 		{"in a loop", begin(t, loop(), ""), 0, 1},
 		{"a check that may lead back", begin(t, loop(), "").submit(`{"pan":"x"}`), 1, 1},
@@ -43,8 +43,8 @@ func TestARunIsDeclinedWhenItEndsOnADeclinedConsent(t *testing.T) {
 		j                 *journey
 		declined, checked bool
 	}{
-		{"not started", unstarted(t, desk()), false, false},
-		{"declined, and still checked", begin(t, desk(), "").submit(declines).pass(), false, true},
+		{"not started", unstarted(t, deskFlow()), false, false},
+		{"declined, and still checked", begin(t, deskFlow(), "").submit(declines).pass(), false, true},
 		{"declined, and reviewed", begin(t, refusal(), "").submit(declines).approve(""), true, false},
 		{"declined, and in review", begin(t, refusal(), "").submit(declines), false, false},
 		{"declined, and cancelled", begin(t, refusal(), "").submit(declines).cancel(), false, false},

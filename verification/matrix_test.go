@@ -22,7 +22,7 @@ type situation struct {
 
 // situations lists the states of a run, each with the steps that lead to it.
 func situations() []situation {
-	parked := func(t tester, input string) *journey { t.Helper(); return begin(t, desk(), input) }
+	parked := func(t tester, input string) *journey { t.Helper(); return begin(t, deskFlow(), input) }
 	checking := func(t tester, input string) *journey {
 		t.Helper()
 		return parked(t, input).submit(`{"consent_status":"success"}`)
@@ -34,7 +34,7 @@ func situations() []situation {
 		return checking(t, "").result(verification.OutcomePassed, `{"source_ok":false}`)
 	}
 	return []situation{
-		{"not started", func(t tester) *journey { return unstarted(t, desk()) }},
+		{"not started", func(t tester) *journey { return unstarted(t, deskFlow()) }},
 		{"awaiting a result", func(t tester) *journey { return checking(t, "") }},
 		{"pending", func(t tester) *journey { return checking(t, "").pend("ticket-1") }},
 		{"waiting for a retry", func(t tester) *journey { return checking(t, "").noResult(false) }},

@@ -14,12 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // measures returns the measures of a history that is appended at once.
-func measures(history []verification.Event) []view.Measure {
-	return view.Measures(verification.Run{}, history, time.UTC)
+func measures(history []verification.Event) []store.Measure {
+	return store.Measures(verification.Run{}, history, time.UTC)
 }
 
 func TestMeasuresOfAHistory(t *testing.T) {
@@ -155,8 +155,8 @@ func TestTheKeyOfATransitionKeepsIt(t *testing.T) {
 		want := verification.Transitions("", history)
 		var got []verification.Transition
 		for _, m := range measures(history) {
-			if m.Name == view.MeasureTransition {
-				got = append(got, view.ParseTransition(m.Key))
+			if m.Name == store.MeasureTransition {
+				got = append(got, store.ParseTransition(m.Key))
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -168,7 +168,7 @@ func TestTheKeyOfATransitionKeepsIt(t *testing.T) {
 func TestAQuantileIsAtMost19PercentTooHigh(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var all []time.Duration
-	counts := view.DurationCounts{}
+	counts := store.DurationCounts{}
 	if got := counts.Quantile(0.5); got != 0 {
 		t.Errorf("the median of nothing = %s, want 0", got)
 	}
@@ -182,7 +182,7 @@ func TestAQuantileIsAtMost19PercentTooHigh(t *testing.T) {
 			{At: time.Unix(0, 0).Add(d), Fact: verification.Completed{Node: "done"}},
 		}
 		for _, m := range measures(history) {
-			if m.Name == view.MeasureVerdictTime {
+			if m.Name == store.MeasureVerdictTime {
 				counts.Add(m.Key, m.Count)
 			}
 		}
@@ -220,15 +220,15 @@ func TestADayIsOfItsDate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		day, before := view.DayOf(at, zone), view.DayOf(at.Add(-1), zone)
+		day, before := store.DayOf(at, zone), store.DayOf(at.Add(-1), zone)
 		if day.String() != test.day || before.String() != test.before {
 			t.Errorf("%s in %s is %s, and %s just before, want %s and %s", test.begins, test.zone, day, before, test.day, test.before)
 		}
-		if parsed, err := view.ParseDay(test.day); err != nil || parsed != day {
+		if parsed, err := store.ParseDay(test.day); err != nil || parsed != day {
 			t.Errorf("ParseDay(%q) = %d, %v, want %d", test.day, parsed, err, day)
 		}
 	}
-	if _, err := view.ParseDay("2026-02-30"); !errors.Is(err, verification.ErrInvalid) {
+	if _, err := store.ParseDay("2026-02-30"); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("ParseDay of 30 February = %v, want ErrInvalid", err)
 	}
 }

@@ -38,7 +38,7 @@ func (k *keptRuns) any(t *rapid.T) verification.Run {
 // cannot happen and by commands.
 func TestNoRunSeesTheChangesOfAnother(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		j := begin(t, rapid.SampledFrom([]verification.Definition{desk(), ladder(), loop()}).Draw(t, "definition"), "")
+		j := begin(t, rapid.SampledFrom([]verification.Definition{deskFlow(), ladder(), loop()}).Draw(t, "definition"), "")
 		if somewhere := situations()[1:]; rapid.Bool().Draw(t, "further on") {
 			j = somewhere[rapid.IntRange(0, len(somewhere)-1).Draw(t, "situation")].reach(t)
 		}

@@ -28,7 +28,7 @@ type Print struct {
 	Letterhead Letterhead
 	// Zone is the tenant's time zone when the run started; nil means UTC.
 	Zone *time.Location
-	// Subject is who was verified, as far as it is known: see view.SubjectOf.
+	// Subject is who was verified, as far as it is known: see facts.SubjectOf.
 	Subject Subject
 	// Input is the input of the start, described by InputSchema; nil for none.
 	Input       Data

@@ -13,7 +13,7 @@ func printed(j *journey, d verification.ProviderDescription, forFile bool) verif
 }
 
 func TestAConsentIsPrintedAsItWasShown(t *testing.T) {
-	d := desk()
+	d := deskFlow()
 	edit("consent", func(n *verification.Node) {
 		n.Text, n.TextIn = "I agree.", verification.Translations{"en": "I agree.", "hi": "सहमत"}
 	})(&d)

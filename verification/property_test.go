@@ -13,7 +13,6 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // consistent fails unless all views of a run at one time agree.
@@ -44,11 +43,11 @@ func measuresAddUp(t tester, j *journey) {
 		return
 	}
 	var moves []verification.Transition
-	count := map[view.MeasureName]int{}
+	count := map[store.MeasureName]int{}
 	for _, m := range j.measured {
 		count[m.Name]++
-		if m.Name == view.MeasureTransition {
-			moves = append(moves, view.ParseTransition(m.Key))
+		if m.Name == store.MeasureTransition {
+			moves = append(moves, store.ParseTransition(m.Key))
 		}
 	}
 	equal(t, "the measured transitions", moves, verification.Transitions("", j.history))
@@ -68,16 +67,16 @@ func measuresAddUp(t tester, j *journey) {
 			decided++
 		}
 	}
-	for name, n := range map[view.MeasureName]int{
-		view.MeasureStarted:        facts["started"],
-		view.MeasureDispatchTime:   facts["result_recorded"],
-		view.MeasureDispatchFailed: facts["dispatch_failed"],
-		view.MeasureVerdict:        facts["verdict_recorded"],
-		view.MeasureVerdictReason:  reasoned,
-		view.MeasureVerdictBy:      facts["verdict_recorded"],
-		view.MeasureChecked:        facts["result_recorded"],
-		view.MeasureDecided:        decided,
-		view.MeasureEnded:          facts["completed"] + facts["failed"] + facts["expired"] + facts["cancelled"],
+	for name, n := range map[store.MeasureName]int{
+		store.MeasureStarted:        facts["started"],
+		store.MeasureDispatchTime:   facts["result_recorded"],
+		store.MeasureDispatchFailed: facts["dispatch_failed"],
+		store.MeasureVerdict:        facts["verdict_recorded"],
+		store.MeasureVerdictReason:  reasoned,
+		store.MeasureVerdictBy:      facts["verdict_recorded"],
+		store.MeasureChecked:        facts["result_recorded"],
+		store.MeasureDecided:        decided,
+		store.MeasureEnded:          facts["completed"] + facts["failed"] + facts["expired"] + facts["cancelled"],
 	} {
 		if count[name] != n {
 			t.Errorf("%d measures %q, want %d", count[name], name, n)
@@ -291,7 +290,7 @@ func picture(r verification.Run) string { return fmt.Sprintf("%+v %+v", r, r.Err
 func pictures(history []verification.Event) string { return fmt.Sprintf("%+v", history) }
 
 func TestRandomRunsKeepEveryPromise(t *testing.T) {
-	definitions := []verification.Definition{desk(), fourEyes(), single(nil), ladder(), loop(), refusal()}
+	definitions := []verification.Definition{deskFlow(), fourEyes(), single(nil), ladder(), loop(), refusal()}
 	for _, d := range definitions {
 		edit("done", func(n *verification.Node) { n.Outcome = "ended" })(&d)
 	}
@@ -414,7 +413,7 @@ func verdictSettles(t tester, j *journey) {
 }
 
 func TestDigestDiffersForDifferentHistories(t *testing.T) {
-	j := begin(t, desk(), wantsTwo).submit(consents).noResult(false).redispatch().pass().approve("seen").reject("")
+	j := begin(t, deskFlow(), wantsTwo).submit(consents).noResult(false).redispatch().pass().approve("seen").reject("")
 	seen := map[string]string{}
 	add := func(what string, history []verification.Event) {
 		t.Helper()

@@ -117,7 +117,7 @@ func TestReasonAndNotesOfAVerdict(t *testing.T) {
 		{"notes are optional", false, "optional", give{Decision: reject, Justified: true}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := desk()
+			d := deskFlow()
 			d.RejectReasons, d.Notes = nil, c.notes
 			if c.reasons {
 				d.RejectReasons = reasons()

@@ -152,7 +152,7 @@ func TestWhichStepsHaveACardInAReport(t *testing.T) {
 }
 
 func TestAVerdictDoesNotSettleAnUnfinishedStep(t *testing.T) {
-	j := begin(t, desk(), wantsTwo).submit(consents).pass().approve("fine").cancel()
+	j := begin(t, deskFlow(), wantsTwo).submit(consents).pass().approve("fine").cancel()
 	const reason = "The workflow asks for a manual review."
 	if got, want := j.card("again"), reason+" The run ended before this step was finished."; got.Status != verification.CardFailed || got.Reason != want {
 		t.Errorf("the second review is %s: %q, want failed: %q", got.Status, got.Reason, want)
@@ -170,7 +170,7 @@ func TestReviewCardShowsNoData(t *testing.T) {
 }
 
 func TestFlaggedCardsNeedReviewUntilTheSecondVerdict(t *testing.T) {
-	j := begin(t, desk(), wantsTwo).submit(consents).pass().approve("fine")
+	j := begin(t, deskFlow(), wantsTwo).submit(consents).pass().approve("fine")
 	for _, c := range j.report().Cards {
 		want := verification.CardOK
 		if c.Type == verification.NodeReview {
@@ -240,7 +240,7 @@ func TestAnOutcomeIsNotReadAgainstADecision(t *testing.T) {
 		return begin(t, d, "").result(verification.OutcomePassed, data)
 	}
 	refused := func() *journey {
-		d := desk()
+		d := deskFlow()
 		edit("done", func(n *verification.Node) { n.Outcome = "refused" })(&d)
 		return begin(t, d, wantsOne).submit(consents).pass().reject("")
 	}

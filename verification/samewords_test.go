@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/facts"
 )
 
 func TestWordsThatTwoTextsShareAreMarked(t *testing.T) {
-	marked := func(c view.FactCell) string {
+	marked := func(c facts.Cell) string {
 		var b strings.Builder
 		text, at := []rune(c.Text), 0
 		for _, m := range c.Marks {
@@ -28,7 +28,7 @@ func TestWordsThatTwoTextsShareAreMarked(t *testing.T) {
 		{"...", "- .", "...", "- ."},
 		{"a\xffb", "b", "a\ufffd[b]", "[b]"},
 	} {
-		a, b := view.SameWords(row.a, row.b)
+		a, b := facts.SameWords(row.a, row.b)
 		if gotA, gotB := marked(a), marked(b); gotA != row.wantA || gotB != row.wantB {
 			t.Errorf("SameWords(%q, %q) = %s and %s, want %s and %s", row.a, row.b, gotA, gotB, row.wantA, row.wantB)
 		}

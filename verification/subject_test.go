@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/facts"
 )
 
 func TestEveryProblemOfSubjectAndCompare(t *testing.T) {
@@ -93,7 +93,7 @@ func asked(t tester, d verification.Definition, input, answer, registry, card st
 
 // table prints the facts of a run: a line for each row, with the source of each cell, "!" in
 // front of a text that differs, and its marks in brackets.
-func table(f view.Facts) string {
+func table(f facts.Facts) string {
 	var lines []string
 	for _, row := range f.Rows {
 		line := row.Fact + ":"
@@ -114,13 +114,13 @@ func table(f view.Facts) string {
 	return strings.Join(lines, "\n")
 }
 
-func factsOf(j *journey) view.Facts {
+func factsOf(j *journey) facts.Facts {
 	schemas := map[verification.NodeID]verification.DataSchema{}
 	for id, n := range j.program.Version.Definition.Nodes {
 		schemas[id] = n.Fields.DataSchema("")
 	}
 	schemas["card"] = verification.DataSchema{"properties": map[string]any{"holder": map[string]any{"title": "full  NAME"}}}
-	return view.FactsOf(j.program, j.run, schemas, view.AskedOf(j.program, j.run, tenantID))
+	return facts.Of(j.program, j.run, schemas, facts.AskedOf(j.program, j.run, tenantID))
 }
 
 const answers = `{"name":"Meera Nair","dob":"1990-02-01","pan":"ABCDE1234F","sex":"f","photo":{"document_id":"` + photo + `"}}`
@@ -214,7 +214,7 @@ func TestFactsOfACompare(t *testing.T) {
 
 func TestACheckOfADocumentIsADocument(t *testing.T) {
 	j := asked(t, registry(), "", answers, "", `{"name":"Meera Nair"}`)
-	f := view.FactsOf(j.program, j.run, nil, []view.Asked{{Node: "card", With: verification.Data(`{"front":"` + photo + `"}`)}})
+	f := facts.Of(j.program, j.run, nil, []facts.Asked{{Node: "card", With: verification.Data(`{"front":"` + photo + `"}`)}})
 	if diff := cmp.Diff("Full name: customer details=Meera Nair; document card=Meera Nair;", table(f)); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
@@ -245,7 +245,7 @@ func TestSubjectOfARun(t *testing.T) {
 			d := registry()
 			d.Subject = c.subject
 			j := asked(t, d, c.input, c.answers, `{"name":"KUMAR RAVI"}`, "")
-			if diff := cmp.Diff(c.want, view.SubjectOf(j.program, j.run)); diff != "" {
+			if diff := cmp.Diff(c.want, facts.SubjectOf(j.program, j.run)); diff != "" {
 				t.Errorf("subject (-want +got):\n%s", diff)
 			}
 		})
@@ -254,17 +254,17 @@ func TestSubjectOfARun(t *testing.T) {
 
 func TestWhatChecksWereAskedIsRenderedAgain(t *testing.T) {
 	j := asked(t, registry(), "", answers, "", "")
-	want := []view.Asked{
+	want := []facts.Asked{
 		{Node: "registry", Key: "registry", Label: "Registry"},
 		{
 			Node: "card", Key: "card", Label: "Card",
 			With: verification.Data(`{"number":"ABCDE1234F","reference":"customer-1","run":"` + string(runID) + `"}`),
 		},
 	}
-	if diff := cmp.Diff(want, view.AskedOf(j.program, j.run, tenantID)); diff != "" {
+	if diff := cmp.Diff(want, facts.AskedOf(j.program, j.run, tenantID)); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
-	if got := view.AskedOf(j.program, begin(t, registry(), "").run, tenantID); got != nil {
+	if got := facts.AskedOf(j.program, begin(t, registry(), "").run, tenantID); got != nil {
 		t.Errorf("before any check, asked = %+v", got)
 	}
 }
@@ -341,8 +341,8 @@ func TestFactsOfAnythingNeverPanic(t *testing.T) {
 			)
 		}
 		r := verification.Fold(runID, history[:rapid.IntRange(0, len(history)).Draw(t, "events")])
-		_ = view.SubjectOf(p, r)
-		f := view.FactsOf(p, r, nil, view.AskedOf(p, r, tenantID))
+		_ = facts.SubjectOf(p, r)
+		f := facts.Of(p, r, nil, facts.AskedOf(p, r, tenantID))
 		for _, row := range f.Rows {
 			differs, given := false, 0
 			for _, c := range row.Cells {

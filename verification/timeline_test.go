@@ -11,14 +11,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 func TestTheTimelineOfEveryRecordedHistory(t *testing.T) {
 	var b strings.Builder
-	seen := map[view.TimelineKind]bool{}
+	seen := map[desk.TimelineKind]bool{}
 	histories := recorded(t)
 	histories["opted out.jsonl"] = []verification.Event{
 		{At: noon(), Fact: verification.CustomerAwaited{Node: "photo", Type: verification.NodeCustomerInput, Label: "Photo"}},
@@ -27,7 +27,7 @@ func TestTheTimelineOfEveryRecordedHistory(t *testing.T) {
 	for _, file := range slices.Sorted(maps.Keys(histories)) {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSuffix(filepath.Base(file), ".jsonl"))
 		events := 0
-		for _, e := range view.Timeline(histories[file]) {
+		for _, e := range desk.Timeline(histories[file]) {
 			seen[e.Kind] = true
 			events += e.Count
 			fmt.Fprintf(&b, "  %s %s", e.At.Format("15:04:05"), e.Kind)
@@ -71,7 +71,7 @@ func TestRepeatedEventsAreOneLine(t *testing.T) {
 	event := func(after time.Duration, f verification.Fact) verification.Event {
 		return verification.Event{At: at.Add(after), Fact: f}
 	}
-	got := view.Timeline([]verification.Event{
+	got := desk.Timeline([]verification.Event{
 		event(0, verification.Dispatched{Node: "pan", Label: "PAN", Provider: "source", Dispatch: 1, Visit: 1}),
 		event(1*time.Second, verification.ResultPending{Node: "pan", PollAt: at.Add(2 * time.Second)}),
 		event(2*time.Second, verification.ResultPending{Node: "pan", PollAt: at.Add(3 * time.Second)}),
@@ -98,7 +98,7 @@ func TestTheTimelineTellsVisitsApart(t *testing.T) {
 	j := begin(t, owners(), "").submit(`{"more":true}`).result(verification.OutcomePassed, hit).
 		submit(`{}`).noResult(false).redispatch().pass()
 	var lines []string
-	for _, e := range view.Timeline(j.history)[1:] {
+	for _, e := range desk.Timeline(j.history)[1:] {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %d %s", e.Kind, e.Node, e.Visit, said(e))))
 	}
 	want := []string{
@@ -113,7 +113,7 @@ func TestTheTimelineTellsVisitsApart(t *testing.T) {
 }
 
 // said returns the text or the sentences of a line.
-func said(e view.TimelineEntry) string {
+func said(e desk.TimelineEntry) string {
 	all := []string{e.Text}
 	for _, s := range e.Sentences {
 		all = append(all, s.String())
@@ -122,17 +122,17 @@ func said(e view.TimelineEntry) string {
 }
 
 // timelineKinds returns every kind.
-func timelineKinds() []view.TimelineKind {
-	return []view.TimelineKind{
-		view.TimelineStarted, view.TimelineDispatched, view.TimelineRetried, view.TimelinePending,
-		view.TimelineCalledBack, view.TimelinePollFailed, view.TimelinePassed, view.TimelineNotPassed,
-		view.TimelineNoResult, view.TimelineUnavailable, view.TimelineAwaited, view.TimelineOpened,
-		view.TimelineUploaded, view.TimelineSubmitted, view.TimelineConsented, view.TimelineDeclined,
-		view.TimelineOptedOut, view.TimelineBranched, view.TimelineElse, view.TimelineReview,
-		view.TimelineApproved, view.TimelineRejected, view.TimelineProposedApproval, view.TimelineProposedRejection,
-		view.TimelineSentBack, view.TimelineHitsFound, view.TimelineMatches, view.TimelineHitSame,
-		view.TimelineHitOther, view.TimelineHitUnsure, view.TimelineHitsCleared, view.TimelineHitsOverruled, view.TimelineCompleted, view.TimelineFailed,
-		view.TimelineExpired, view.TimelineCancelled,
-		view.TimelineNote, view.TimelineAssigned, view.TimelineUnassigned, view.TimelineEscalated, view.TimelineDueSoon,
+func timelineKinds() []desk.TimelineKind {
+	return []desk.TimelineKind{
+		desk.TimelineStarted, desk.TimelineDispatched, desk.TimelineRetried, desk.TimelinePending,
+		desk.TimelineCalledBack, desk.TimelinePollFailed, desk.TimelinePassed, desk.TimelineNotPassed,
+		desk.TimelineNoResult, desk.TimelineUnavailable, desk.TimelineAwaited, desk.TimelineOpened,
+		desk.TimelineUploaded, desk.TimelineSubmitted, desk.TimelineConsented, desk.TimelineDeclined,
+		desk.TimelineOptedOut, desk.TimelineBranched, desk.TimelineElse, desk.TimelineReview,
+		desk.TimelineApproved, desk.TimelineRejected, desk.TimelineProposedApproval, desk.TimelineProposedRejection,
+		desk.TimelineSentBack, desk.TimelineHitsFound, desk.TimelineMatches, desk.TimelineHitSame,
+		desk.TimelineHitOther, desk.TimelineHitUnsure, desk.TimelineHitsCleared, desk.TimelineHitsOverruled, desk.TimelineCompleted, desk.TimelineFailed,
+		desk.TimelineExpired, desk.TimelineCancelled,
+		desk.TimelineNote, desk.TimelineAssigned, desk.TimelineUnassigned, desk.TimelineEscalated, desk.TimelineDueSoon,
 	}
 }

@@ -27,12 +27,12 @@ const (
 
 func ttl(j *journey)                { j.after(time.Hour + 1) }
 func idle(j *journey)               { j.after(10*time.Minute + 1) }
-func atDesk(t *testing.T) *journey  { t.Helper(); return begin(t, desk(), "") }
+func atDesk(t *testing.T) *journey  { t.Helper(); return begin(t, deskFlow(), "") }
 func checked(t *testing.T) *journey { t.Helper(); return atDesk(t).submit(consents) }
 
 func onReview(t *testing.T) *journey {
 	t.Helper()
-	return begin(t, desk(), wantsOne).submit(consents).pass()
+	return begin(t, deskFlow(), wantsOne).submit(consents).pass()
 }
 
 func finishedOpen(t *testing.T) *journey {
@@ -85,7 +85,7 @@ func statusTransitions() []transition {
 	return []transition{
 		{
 			"(none)", "start", "accepted", "in_progress", "`action_required` if the first step is the customer's",
-			func(t *testing.T) *journey { return unstarted(t, desk()) },
+			func(t *testing.T) *journey { return unstarted(t, deskFlow()) },
 			func(j *journey) { j.do(verification.Start{ReferenceID: "customer-1"}) }, live(verification.ActionCustomerInput),
 		},
 		{
@@ -145,7 +145,7 @@ func statusTransitions() []transition {
 		},
 		{
 			"in_progress", "verdict", "parked on review", "in_progress", "`signal_delivered`: the workflow continues",
-			func(t *testing.T) *journey { return begin(t, desk(), wantsTwo).submit(consents).pass() },
+			func(t *testing.T) *journey { return begin(t, deskFlow(), wantsTwo).submit(consents).pass() },
 			func(j *journey) { j.approve("") }, live(verification.ActionReview),
 		},
 		{
@@ -165,7 +165,7 @@ func statusTransitions() []transition {
 		{
 			"in_progress", "an expression fails", "", "failed", "`INTERNAL_ERROR`",
 			func(t *testing.T) *journey {
-				d := desk()
+				d := deskFlow()
 				d.Nodes["gate"] = branchNode("breaks", "review", "done")
 				return begin(t, d, "").submit(consents)
 			},
@@ -233,9 +233,9 @@ func decisionTransitions() []transition {
 	}
 	doubted := func(t *testing.T) *journey { return begin(t, fourEyes(), wantsOne).submit(consents).pass() }
 	doubtedOnce := func(t *testing.T) *journey { return doubted(t).propose() }
-	twice := func(t *testing.T) *journey { return begin(t, desk(), wantsTwo).submit(consents).pass() }
+	twice := func(t *testing.T) *journey { return begin(t, deskFlow(), wantsTwo).submit(consents).pass() }
 	openThenReview := func(t *testing.T) *journey {
-		return begin(t, desk(), wantsOne).submit(consents).result(verification.OutcomePassed, `{"source_ok":false}`)
+		return begin(t, deskFlow(), wantsOne).submit(consents).result(verification.OutcomePassed, `{"source_ok":false}`)
 	}
 	approve, reject := func(j *journey) { j.approve("seen") }, func(j *journey) { j.reject("seen") }
 	return []transition{
@@ -257,7 +257,7 @@ func decisionTransitions() []transition {
 		},
 		{
 			"null", "result of a check", "the run parks on review", "review", "status `in_progress`",
-			func(t *testing.T) *journey { return begin(t, desk(), wantsOne).submit(consents) },
+			func(t *testing.T) *journey { return begin(t, deskFlow(), wantsOne).submit(consents) },
 			func(j *journey) { j.pass() }, unresolved,
 		},
 		{

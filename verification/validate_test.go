@@ -289,7 +289,7 @@ func TestAllProblemsAreReportedAtOnceSortedByPath(t *testing.T) {
 }
 
 func TestADefinitionIsAtMostFourMiBOfJSON(t *testing.T) {
-	d := desk()
+	d := deskFlow()
 	d.Description = strings.Repeat("x", verification.MaxDefinitionBytes)
 	want := []verification.FieldError{{Message: "the workflow must be at most 4 MiB as JSON: shorten its texts and options"}}
 	if diff := cmp.Diff(want, problemsOf(t, d)); diff != "" {

@@ -102,7 +102,7 @@ func (a *applied) apply(d verification.Definition) (added *verification.Version,
 
 func TestApplyMakesVersionsOfWhatIsNew(t *testing.T) {
 	a := &applied{t: t}
-	one, draft := desk(), ladder()
+	one, draft := deskFlow(), ladder()
 	one.Description, one.LifecycleWebhookURL = "First.", hooks
 	no := false
 	draft.Publish, draft.Name, draft.RunTTLSeconds = &no, "Draft", 7
@@ -141,7 +141,7 @@ func TestApplyMakesVersionsOfWhatIsNew(t *testing.T) {
 
 func TestADraftIsShownIfNothingIsPublished(t *testing.T) {
 	a, no := &applied{t: t}, false
-	d := desk()
+	d := deskFlow()
 	d.Publish = &no
 	a.apply(d)
 	if a.w.PublishedHash != "" || a.w.Current() != d.VersionHash() || a.w.Name != "Onboarding" {
@@ -155,7 +155,7 @@ func TestADraftIsShownIfNothingIsPublished(t *testing.T) {
 
 func TestApplyAddsAWebhookAndRefusesAnother(t *testing.T) {
 	a := &applied{t: t}
-	d := desk()
+	d := deskFlow()
 	a.apply(d)
 	d.LifecycleWebhookURL = hooks
 	if added, changed := a.apply(d); added != nil || !changed || a.w.LifecycleWebhookURL != hooks {
@@ -174,7 +174,7 @@ func TestApplyAddsAWebhookAndRefusesAnother(t *testing.T) {
 
 func TestPublishGoesBackToAnEarlierVersion(t *testing.T) {
 	a := &applied{t: t}
-	one, two := desk(), ladder()
+	one, two := deskFlow(), ladder()
 	two.Name = "Two"
 	first, _ := a.apply(one)
 	a.apply(two)

@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // maxValues is the number of values of one step that a page shows.
@@ -39,8 +39,8 @@ type dataTable struct {
 func tableOf(
 	d verification.Data, s verification.DataSchema, hidden map[string]bool, message func(key string) string,
 ) dataTable {
-	data := view.ReadData(d, s)
-	if data.Kind == view.DataText { // recorded data is an object
+	data := labels.ReadData(d, s)
+	if data.Kind == labels.DataText { // recorded data is an object
 		return dataTable{Fields: []dataField{{Text: data.Text}}}
 	}
 	b := tableBuilder{message: message}
@@ -54,16 +54,16 @@ type tableBuilder struct {
 }
 
 // fields returns the fields of an object or the items of a list up to the limit.
-func (b *tableBuilder) fields(of view.DataValue, hidden map[string]bool) (all []dataField) {
+func (b *tableBuilder) fields(of labels.DataValue, hidden map[string]bool) (all []dataField) {
 	for v := range of.Values() {
 		if hidden[v.Name] {
 			continue
 		}
 		f, shown := dataField{Label: cmp.Or(v.Title, inWords(v.Name)), Text: v.Text, Unit: v.Unit}, b.seen < maxValues
 		switch {
-		case v.Kind == view.DataObject && !v.Empty:
+		case v.Kind == labels.DataObject && !v.Empty:
 			f.Fields = b.fields(v, nil)
-		case v.Kind == view.DataList && !v.Empty:
+		case v.Kind == labels.DataList && !v.Empty:
 			f.Items = b.fields(v, nil)
 		default:
 			b.seen++
@@ -71,7 +71,7 @@ func (b *tableBuilder) fields(of view.DataValue, hidden map[string]bool) (all []
 		if !shown {
 			continue
 		}
-		ours := map[view.DataKind]string{view.DataTrue: "data.yes", view.DataFalse: "data.no", view.DataNone: "data.none"}[v.Kind]
+		ours := map[labels.DataKind]string{labels.DataTrue: "data.yes", labels.DataFalse: "data.no", labels.DataNone: "data.none"}[v.Kind]
 		if v.Empty {
 			ours, f.Empty = "data.empty", true
 		}
@@ -118,7 +118,7 @@ func (f dataField) Columns() (labels []string) {
 }
 
 // Isolated returns the text for a list that has a direction.
-func (f dataField) Isolated() string { return view.IsolateWords(f.Text) }
+func (f dataField) Isolated() string { return labels.IsolateWords(f.Text) }
 
 // Dir returns the direction of a list of texts: that of most of their letters.
 func (f dataField) Dir() string {

@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // deskView is the part of the run page about notes and assignments.
@@ -75,11 +75,11 @@ func (c *console) assignees(s session, history []verification.Event) (all []veri
 func (c *console) deskView(s session, rec engine.RunRecord, f queueFilter, kept keptDesk) deskView {
 	at := s.Base + "/runs/" + string(rec.Report.Run.ID)
 	v := deskView{MaxNotes: verification.MaxNotes, Assignment: s.assignment(rec), keptDesk: kept}
-	for _, e := range view.Timeline(rec.History) {
+	for _, e := range desk.Timeline(rec.History) {
 		n := noteView{By: s.person(e.By), At: s.ago(e.At, rec.At), Text: e.Text}
 		switch e.Kind { //nolint:exhaustive // the others are no notes
-		case view.TimelineNote:
-		case view.TimelineEscalated:
+		case desk.TimelineNote:
+		case desk.TimelineEscalated:
 			n.Badge = &web.Badge{Tone: web.Warning, Icon: "flag", Text: s.say("desk.escalated", isolate(e.Assignee))}
 		default:
 			continue

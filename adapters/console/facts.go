@@ -5,9 +5,10 @@ package console
 import (
 	"slices"
 
+	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/facts"
 )
 
 // subjectView is whom a run is about.
@@ -53,12 +54,12 @@ type factCellView struct {
 	Source  string
 	Given   bool
 	Differs bool
-	Parts   []view.Part
+	Parts   []labels.Part
 }
 
 // factsView returns the facts that more than one source has; nil if there are none. Facts
 // that differ come first.
-func (s session) factsView(f view.Facts) *factsView {
+func (s session) factsView(f facts.Facts) *factsView {
 	if len(f.Rows) == 0 {
 		return nil
 	}
@@ -75,7 +76,7 @@ func (s session) factsView(f view.Facts) *factsView {
 				given++
 			}
 			r.Cells = append(r.Cells, factCellView{
-				Source: v.Sources[source], Given: cell.Text != "", Differs: cell.Differs, Parts: cell.Parts(),
+				Source: v.Sources[source], Given: cell.Text != "", Differs: cell.Differs, Parts: labels.Parts(cell),
 			})
 		}
 		r.Alone = given < 2
@@ -100,18 +101,18 @@ func (s session) factsView(f view.Facts) *factsView {
 }
 
 // sourceName returns the title of the column of a source.
-func (s session) sourceName(f view.FactSource) string {
+func (s session) sourceName(f facts.Source) string {
 	switch f.Kind {
-	case view.SourceCustomer, view.SourceInput, view.SourceRun:
+	case facts.SourceCustomer, facts.SourceInput, facts.SourceRun:
 		return s.say("facts.source." + string(f.Kind))
-	case view.SourceCheck, view.SourceDocument:
+	case facts.SourceCheck, facts.SourceDocument:
 	}
 	return f.Label
 }
 
 // askedOf returns what each check was asked, by node.
-func askedOf(rec engine.RunRecord) map[verification.NodeID]view.Asked {
-	all := map[verification.NodeID]view.Asked{}
+func askedOf(rec engine.RunRecord) map[verification.NodeID]facts.Asked {
+	all := map[verification.NodeID]facts.Asked{}
 	for _, a := range rec.Asked {
 		all[a.Node] = a
 	}

@@ -3,15 +3,15 @@ package console
 import (
 	"testing"
 
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/facts"
 )
 
 func TestAFactOfOneSourceIsNotTheSame(t *testing.T) {
-	v := session{}.factsView(view.Facts{
-		Sources: []view.FactSource{{Kind: view.SourceCheck, Label: "A"}, {Kind: view.SourceCheck, Label: "B"}},
-		Rows: []view.FactRow{
-			{Fact: "Name", Cells: []view.FactCell{{Source: 0, Text: "Asha"}, {Source: 1}}},
-			{Fact: "PAN", Cells: []view.FactCell{{Source: 0, Text: "X"}, {Source: 1, Text: "X"}}},
+	v := session{}.factsView(facts.Facts{
+		Sources: []facts.Source{{Kind: facts.SourceCheck, Label: "A"}, {Kind: facts.SourceCheck, Label: "B"}},
+		Rows: []facts.Row{
+			{Fact: "Name", Cells: []facts.Cell{{Source: 0, Text: "Asha"}, {Source: 1}}},
+			{Fact: "PAN", Cells: []facts.Cell{{Source: 0, Text: "X"}, {Source: 1, Text: "X"}}},
 		},
 	})
 	if name, pan := v.Rows[0], v.Rows[1]; !name.Alone || pan.Alone {

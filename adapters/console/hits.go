@@ -11,11 +11,11 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // hitView is an entry of a list that is like the person or company of a check.
@@ -39,7 +39,7 @@ type hitView struct {
 // have are marked.
 type hitRow struct {
 	Fact            string
-	Customer, Entry []view.Part
+	Customer, Entry []labels.Part
 }
 
 // hitForm is the form with which a person decides a hit.
@@ -63,7 +63,7 @@ func (s session) hits(rec engine.RunRecord, address string, found []verification
 			Rows: s.hitRows(asked, rec.Subject, h.Hit), Dir: direction(h.Reasons), address: address, of: h,
 		}
 		for _, reason := range h.Reasons {
-			v.Reasons = append(v.Reasons, view.IsolateWords(reason))
+			v.Reasons = append(v.Reasons, labels.IsolateWords(reason))
 		}
 		if d := h.Decision; d.Match != "" {
 			v.Decision = &verdictView{Badge: s.matchBadge(d.Match), By: s.person(d.By), At: s.ago(d.At, rec.At), Notes: d.Reason}
@@ -119,7 +119,7 @@ func (s session) matchBadge(m verification.HitMatch) web.Badge {
 // hitRows returns the facts of the person or company that a check has screened beside the facts
 // of an entry.
 func (s session) hitRows(asked verification.Data, about verification.Subject, h verification.Hit) (rows []hitRow) {
-	for _, row := range view.HitRows(asked, about, h, view.HitWords{
+	for _, row := range labels.HitRows(asked, about, h, labels.HitWords{
 		CountryCode: func(text string) string {
 			code, _ := country.Parse(text)
 			return cmp.Or(code, text)

@@ -14,7 +14,7 @@ import (
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // numbersFilter is what a person chose on the numbers page.
@@ -23,7 +23,7 @@ type numbersFilter struct {
 	From, To string // days such as 2026-01-31
 	Workflow verification.WorkflowID
 
-	from, to view.Day
+	from, to store.Day
 }
 
 // numbersDays are the ranges that the page offers; the first is the default.
@@ -58,10 +58,10 @@ func (f *numbersFilter) readDays() (problems []verification.FieldError) {
 	f.Days = 0
 	for _, d := range []struct {
 		name, text string
-		to         *view.Day
+		to         *store.Day
 	}{{"from", f.From, &f.from}, {"to", f.To, &f.to}} {
 		var err error
-		if *d.to, err = view.ParseDay(d.text); err != nil {
+		if *d.to, err = store.ParseDay(d.text); err != nil {
 			problems = append(problems, verification.FieldError{Name: d.name})
 		}
 	}

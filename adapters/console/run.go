@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // runView is the data of the page run.
@@ -147,7 +147,7 @@ func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runVie
 	v.sort(cards)
 	for _, e := range timelineOf(rec) {
 		v.Timeline = append(v.Timeline, s.timelineLine(rec, e))
-		if e.Kind == view.TimelineBranched || e.Kind == view.TimelineElse {
+		if e.Kind == desk.TimelineBranched || e.Kind == desk.TimelineElse {
 			v.Branches = append(v.Branches, branchView{
 				At: s.At(e.At), Branch: e.Label, To: e.ToLabel, When: e.When,
 				Values: tableOf(e.Values, pathTitles(e.Values), nil, s.Message),
@@ -175,8 +175,8 @@ func (v *runView) sort(cards []cardView) {
 
 // timelineOf returns the timeline of a record, with the labels of its definition where
 // the history has none.
-func timelineOf(rec engine.RunRecord) []view.TimelineEntry {
-	entries := view.Timeline(rec.History)
+func timelineOf(rec engine.RunRecord) []desk.TimelineEntry {
+	entries := desk.Timeline(rec.History)
 	label := func(node verification.NodeID, to *string) {
 		if n := rec.Definition.Nodes[node]; *to == string(node) && n.Label != "" {
 			*to = n.Label
@@ -270,28 +270,28 @@ func (s session) decisionBadge(d verification.Decision) web.Badge {
 }
 
 // verdictsOf returns the verdicts of a timeline, newest first.
-func (s session) verdictsOf(rec engine.RunRecord, entries []view.TimelineEntry) (all []verdictView) {
+func (s session) verdictsOf(rec engine.RunRecord, entries []desk.TimelineEntry) (all []verdictView) {
 	proposer := ""
 	for _, e := range entries {
 		var b web.Badge
 		switch e.Kind { //nolint:exhaustive // the others are no verdicts
-		case view.TimelineProposedApproval, view.TimelineProposedRejection:
+		case desk.TimelineProposedApproval, desk.TimelineProposedRejection:
 			proposer = s.person(e.By)
 			continue
-		case view.TimelineApproved:
+		case desk.TimelineApproved:
 			b = s.decisionBadge(verification.DecisionApprove)
-		case view.TimelineRejected:
+		case desk.TimelineRejected:
 			b = s.decisionBadge(verification.DecisionReject)
-		case view.TimelineSentBack:
+		case desk.TimelineSentBack:
 			b = web.Badge{Text: s.say("decision.returned")}
 		default:
 			continue
 		}
 		v := verdictView{Badge: b, By: s.person(e.By), At: s.ago(e.At, rec.At), Reason: s.reasonOf(rec.Definition, e.Reason), Notes: e.Text}
-		if rec.FourEyes && proposer != "" && e.Kind != view.TimelineSentBack {
+		if rec.FourEyes && proposer != "" && e.Kind != desk.TimelineSentBack {
 			v.Confirms = s.say("verdict.confirms", isolate(proposer))
 		}
-		if e.Kind == view.TimelineRejected && v.Reason == "" && v.Notes == "" {
+		if e.Kind == desk.TimelineRejected && v.Reason == "" && v.Notes == "" {
 			v.Reason = s.say("verdict.noreason")
 		}
 		all, proposer = append(all, v), ""

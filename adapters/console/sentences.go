@@ -5,8 +5,8 @@ package console
 import (
 	"strings"
 
+	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // sentences returns sentences in the language of the reader, joined by spaces. What the
@@ -26,7 +26,7 @@ func isolate(s string) string { return "\u2068" + s + "\u2069" }
 
 // direction returns the direction of most letters of texts, ltr or rtl.
 func direction(texts []string) string {
-	if view.FromRight(texts...) {
+	if labels.FromRight(texts...) {
 		return "rtl"
 	}
 	return "ltr"

@@ -3,9 +3,9 @@
 package console
 
 import (
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // timelineLine is one line of the timeline.
@@ -37,12 +37,12 @@ type verdictView struct {
 }
 
 // timelineLine returns the line of an entry.
-func (s session) timelineLine(rec engine.RunRecord, e view.TimelineEntry) timelineLine {
+func (s session) timelineLine(rec engine.RunRecord, e desk.TimelineEntry) timelineLine {
 	l := timelineLine{At: s.At(e.At), Text: s.happened(e), Tone: toneOf(e.Kind), Detail: e.Text}
 	if len(e.Sentences) > 0 {
 		l.Detail = s.sentences(e.Sentences)
 	}
-	if e.Kind == view.TimelinePassed && len(e.Sentences) > 0 { // but the visit has a flag
+	if e.Kind == desk.TimelinePassed && len(e.Sentences) > 0 { // but the visit has a flag
 		l.Tone = web.Warning
 	}
 	if reason := s.reasonOf(rec.Definition, e.Reason); reason != "" {
@@ -64,37 +64,37 @@ func (s session) timelineLine(rec engine.RunRecord, e view.TimelineEntry) timeli
 }
 
 // happened returns the sentence of an entry.
-func (s session) happened(e view.TimelineEntry) string {
+func (s session) happened(e desk.TimelineEntry) string {
 	key, label := "timeline."+string(e.Kind), isolate(e.Label)
 	switch e.Kind {
-	case view.TimelineStarted:
+	case desk.TimelineStarted:
 		return s.say(key, isolate(e.Workflow), e.Version)
-	case view.TimelineDispatched:
+	case desk.TimelineDispatched:
 		return s.say(key, label, isolate(e.Provider))
-	case view.TimelineRetried:
+	case desk.TimelineRetried:
 		return s.say(key, label, isolate(e.Provider), e.Number)
-	case view.TimelineUploaded, view.TimelineHitsFound, view.TimelineHitsOverruled:
+	case desk.TimelineUploaded, desk.TimelineHitsFound, desk.TimelineHitsOverruled:
 		return s.say(key, label, isolate(e.Field))
-	case view.TimelineMatches:
+	case desk.TimelineMatches:
 		return s.count(key, e.Number, label)
-	case view.TimelineHitSame, view.TimelineHitOther, view.TimelineHitUnsure:
+	case desk.TimelineHitSame, desk.TimelineHitOther, desk.TimelineHitUnsure:
 		return s.say(key, label, isolate(s.person(e.By)), isolate(e.Entry))
-	case view.TimelineBranched, view.TimelineElse:
+	case desk.TimelineBranched, desk.TimelineElse:
 		return s.say(key, label, isolate(e.ToLabel))
-	case view.TimelineApproved, view.TimelineRejected, view.TimelineProposedApproval,
-		view.TimelineProposedRejection, view.TimelineSentBack:
+	case desk.TimelineApproved, desk.TimelineRejected, desk.TimelineProposedApproval,
+		desk.TimelineProposedRejection, desk.TimelineSentBack:
 		return s.say(key, isolate(s.person(e.By)))
-	case view.TimelineNote, view.TimelineUnassigned:
+	case desk.TimelineNote, desk.TimelineUnassigned:
 		return s.say(key, isolate(s.person(e.By)))
-	case view.TimelineAssigned, view.TimelineEscalated:
+	case desk.TimelineAssigned, desk.TimelineEscalated:
 		return s.say(key, isolate(s.person(e.By)), isolate(e.Assignee))
-	case view.TimelineCompleted, view.TimelineExpired, view.TimelineCancelled, view.TimelineDueSoon:
+	case desk.TimelineCompleted, desk.TimelineExpired, desk.TimelineCancelled, desk.TimelineDueSoon:
 		return s.say(key)
-	case view.TimelinePending, view.TimelineCalledBack, view.TimelinePollFailed,
-		view.TimelinePassed, view.TimelineNotPassed, view.TimelineNoResult,
-		view.TimelineUnavailable, view.TimelineAwaited, view.TimelineOpened,
-		view.TimelineSubmitted, view.TimelineConsented, view.TimelineDeclined,
-		view.TimelineOptedOut, view.TimelineReview, view.TimelineFailed, view.TimelineHitsCleared:
+	case desk.TimelinePending, desk.TimelineCalledBack, desk.TimelinePollFailed,
+		desk.TimelinePassed, desk.TimelineNotPassed, desk.TimelineNoResult,
+		desk.TimelineUnavailable, desk.TimelineAwaited, desk.TimelineOpened,
+		desk.TimelineSubmitted, desk.TimelineConsented, desk.TimelineDeclined,
+		desk.TimelineOptedOut, desk.TimelineReview, desk.TimelineFailed, desk.TimelineHitsCleared:
 	}
 	return s.say(key, label)
 }
@@ -107,17 +107,17 @@ func (s session) person(name string) string {
 	return name
 }
 
-func toneOf(k view.TimelineKind) web.Tone {
+func toneOf(k desk.TimelineKind) web.Tone {
 	switch k { //nolint:exhaustive // the others are neutral
-	case view.TimelinePassed, view.TimelineConsented, view.TimelineApproved, view.TimelineCompleted,
-		view.TimelineProposedApproval:
+	case desk.TimelinePassed, desk.TimelineConsented, desk.TimelineApproved, desk.TimelineCompleted,
+		desk.TimelineProposedApproval:
 		return web.Good
-	case view.TimelineNotPassed, view.TimelineFailed, view.TimelineRejected, view.TimelineExpired,
-		view.TimelineProposedRejection,
-		view.TimelineUnavailable, view.TimelineCancelled, view.TimelineHitSame:
+	case desk.TimelineNotPassed, desk.TimelineFailed, desk.TimelineRejected, desk.TimelineExpired,
+		desk.TimelineProposedRejection,
+		desk.TimelineUnavailable, desk.TimelineCancelled, desk.TimelineHitSame:
 		return web.Bad
-	case view.TimelineReview, view.TimelineSentBack, view.TimelineDeclined, view.TimelineOptedOut,
-		view.TimelineEscalated, view.TimelineDueSoon, view.TimelineHitsFound, view.TimelineHitsOverruled, view.TimelineMatches, view.TimelineNoResult, view.TimelinePollFailed:
+	case desk.TimelineReview, desk.TimelineSentBack, desk.TimelineDeclined, desk.TimelineOptedOut,
+		desk.TimelineEscalated, desk.TimelineDueSoon, desk.TimelineHitsFound, desk.TimelineHitsOverruled, desk.TimelineMatches, desk.TimelineNoResult, desk.TimelinePollFailed:
 		return web.Warning
 	}
 	return web.Neutral

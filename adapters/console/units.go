@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // duration returns a duration below a day in its largest unit with about three digits, such
@@ -70,7 +70,7 @@ func (s session) share(part, whole int) (string, error) {
 }
 
 // shortDay returns a day without its year, such as 22 Nov.
-func (s session) shortDay(d view.Day) (string, error) {
+func (s session) shortDay(d store.Day) (string, error) {
 	date := d.Date()
 	month, err := s.T("month." + strconv.Itoa(int(date.Month())))
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // verdictPanel is the part of the run page about the verdict.
@@ -216,16 +216,16 @@ func (s session) reasons(d verification.Definition, chosen string) (all []choice
 
 // decisive reports whether a line of the timeline is a verdict, a change of a proposal,
 // or the cancellation or expiry of the run.
-func decisive(k view.TimelineKind) bool {
-	return slices.Contains([]view.TimelineKind{
-		view.TimelineApproved, view.TimelineRejected, view.TimelineCancelled, view.TimelineExpired,
-		view.TimelineProposedApproval, view.TimelineProposedRejection, view.TimelineSentBack,
+func decisive(k desk.TimelineKind) bool {
+	return slices.Contains([]desk.TimelineKind{
+		desk.TimelineApproved, desk.TimelineRejected, desk.TimelineCancelled, desk.TimelineExpired,
+		desk.TimelineProposedApproval, desk.TimelineProposedRejection, desk.TimelineSentBack,
 	}, k)
 }
 
 // changeOf returns the end of the key of the message for a decisive change.
-func changeOf(k view.TimelineKind) string {
-	if k == view.TimelineCancelled || k == view.TimelineExpired {
+func changeOf(k desk.TimelineKind) string {
+	if k == desk.TimelineCancelled || k == desk.TimelineExpired {
 		return "over"
 	}
 	return "decided"

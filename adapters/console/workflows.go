@@ -16,7 +16,6 @@ import (
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // workflowsView is the data of the page workflows.
@@ -193,7 +192,7 @@ func (c *console) addGraph(r *http.Request, s session, v *workflowView, shown, b
 		}
 		oldRow := s.versionRow(verification.VersionInfo{Number: old.Number, Hash: old.Hash, CreatedAt: old.CreatedAt})
 		v.Before, o.Before = &oldRow, &old.Definition
-		v.Changes = s.changes(view.Compare(old.Definition, version.Definition))
+		v.Changes = s.changes(graph.Compare(old.Definition, version.Definition))
 		v.Graph = s.graph(version.Definition, o)
 		return nil
 	}
@@ -210,22 +209,22 @@ func (c *console) addGraph(r *http.Request, s session, v *workflowView, shown, b
 
 // changes returns one line for each field that differs. A node that was added or removed
 // has one line alone.
-func (s session) changes(c view.Comparison) []changeRow {
-	badge := func(change view.Change) web.Badge {
-		tone := map[view.Change]web.Tone{
-			view.ChangeAdded: web.Good, view.ChangeRemoved: web.Bad, view.ChangeChanged: web.Warning,
+func (s session) changes(c graph.Comparison) []changeRow {
+	badge := func(change graph.Change) web.Badge {
+		tone := map[graph.Change]web.Tone{
+			graph.ChangeAdded: web.Good, graph.ChangeRemoved: web.Bad, graph.ChangeChanged: web.Warning,
 		}[change]
 		return web.Badge{Tone: tone, Text: s.Message("graph." + string(change))}
 	}
 	var rows []changeRow
-	add := func(node string, fields []view.FieldChange) {
+	add := func(node string, fields []graph.FieldChange) {
 		for i, f := range fields {
 			rows = append(rows, changeRow{node, i == 0, badge(f.Change()), f.Path, plain(f.Before), plain(f.After)})
 		}
 	}
 	add("", c.Fields)
 	for _, n := range c.Nodes {
-		if n.Change == view.ChangeChanged {
+		if n.Change == graph.ChangeChanged {
 			add(string(n.Node), n.Fields)
 		} else {
 			rows = append(rows, changeRow{Node: string(n.Node), First: true, Badge: badge(n.Change)})

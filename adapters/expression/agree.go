@@ -8,7 +8,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/names"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/facts"
 )
 
 // sameName is the score from which two names agree: the threshold that offline.name_match has by default.
@@ -21,7 +21,7 @@ func newAgreement() *agreement { return &agreement{sync.OnceValue(names.New)} }
 
 // Agree reports whether two values say the same.
 func (v values) Agree(kind verification.FactKind, a, b any) bool {
-	return view.Agree(a, b) || kind != verification.FactText && v.same.sameNames(names.Kind(kind), a, b)
+	return facts.Agree(a, b) || kind != verification.FactText && v.same.sameNames(names.Kind(kind), a, b)
 }
 
 // sameNames reports whether a text of one value and a text of the other are one name.

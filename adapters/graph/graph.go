@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 type vertex struct {
@@ -47,7 +46,7 @@ func (v vertex) shape() shape {
 type edge struct {
 	from, to int
 	route
-	change view.Change // in a comparison
+	change Change // in a comparison
 }
 
 // vertices numbers the nodes breadth first, and returns the edges of each in order.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // ListedNode is a node of a list.
@@ -16,7 +15,7 @@ type ListedNode struct {
 	ID     verification.NodeID
 	Label  string // its label, or else its name
 	Type   string // in the language of the list
-	Change view.Change
+	Change Change
 	Routes []ListedRoute
 	// Visits counts how often the run of Options.Path was at the node.
 	Visits int
@@ -29,7 +28,7 @@ type ListedRoute struct {
 	Code      bool // the condition is an expression
 	To        verification.NodeID
 	ToLabel   string
-	Change    view.Change
+	Change    Change
 	Count     int // how often runs went along it, from Options.Counts
 	Taken     int // how often the run of Options.Path went along it
 }

@@ -23,7 +23,6 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Options say what a picture shows beside the definition. The zero value draws a file
@@ -117,7 +116,7 @@ type writer struct {
 type box struct {
 	kind   string
 	name   []string
-	change view.Change
+	change Change
 	w, h   float64
 }
 
@@ -153,10 +152,10 @@ func newWriter(d verification.Definition, o Options) *writer {
 
 // union returns the parts of a definition, those that it has no more since before, and
 // what differs.
-func union(before *verification.Definition, after verification.Definition) ([]vertex, []edge, view.Comparison) {
+func union(before *verification.Definition, after verification.Definition) ([]vertex, []edge, Comparison) {
 	all, edges := vertices(after)
 	if before == nil {
-		return all, edges, view.Comparison{}
+		return all, edges, Comparison{}
 	}
 	old, oldEdges := vertices(*before)
 	number := func(v vertex) int {
@@ -171,18 +170,18 @@ func union(before *verification.Definition, after verification.Definition) ([]ve
 		number(v)
 	}
 	for i := range edges {
-		edges[i].change = view.ChangeAdded
+		edges[i].change = ChangeAdded
 	}
 	for _, e := range oldEdges {
-		e.from, e.to, e.change = number(old[e.from]), number(old[e.to]), view.ChangeRemoved
+		e.from, e.to, e.change = number(old[e.from]), number(old[e.to]), ChangeRemoved
 		i := slices.IndexFunc(edges, func(f edge) bool { return f.from == e.from && f.to == e.to && f.label() == e.label() })
 		if i < 0 {
 			edges = append(edges, e)
 		} else {
-			edges[i].change = view.ChangeNone
+			edges[i].change = ChangeNone
 		}
 	}
-	return all, edges, view.Compare(*before, after)
+	return all, edges, Compare(*before, after)
 }
 
 // word returns a text in the language of the picture.
@@ -208,7 +207,7 @@ func nameWidthOf(text string) float64 { return width(text, nameSize) * 1.04 } //
 func textWidthOf(text string) float64 { return width(text, textSize) }
 func kindWidthOf(text string) float64 { return width(text, kindSize) }
 
-func (w *writer) newBox(v vertex, change view.Change) box {
+func (w *writer) newBox(v vertex, change Change) box {
 	name := string(v.id)
 	kind := w.kind(v)
 	if v.node.Label != "" && v.node.Label != name && !v.missing {
@@ -247,7 +246,7 @@ func (w *writer) label(a *arrow) {
 			break
 		}
 		lines := w.conditions(e)
-		if len(a.edges) > 1 && len(lines) > 0 && e.change == view.ChangeNone {
+		if len(a.edges) > 1 && len(lines) > 0 && e.change == ChangeNone {
 			lines[0].text = "• " + lines[0].text
 		}
 		a.lines = append(a.lines, lines...)
@@ -268,8 +267,8 @@ func (w *writer) conditions(e edge) (lines []line) {
 	for _, text := range texts {
 		lines = append(lines, line{text, kind})
 	}
-	if e.change != view.ChangeNone && len(lines) > 0 {
-		mark := map[view.Change]string{view.ChangeAdded: "+ ", view.ChangeRemoved: "− "}[e.change]
+	if e.change != ChangeNone && len(lines) > 0 {
+		mark := map[Change]string{ChangeAdded: "+ ", ChangeRemoved: "− "}[e.change]
 		lines[0].text = mark + lines[0].text
 	}
 	return lines

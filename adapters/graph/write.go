@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 func (w *writer) write(p picture) string {
@@ -82,13 +81,13 @@ func (w *writer) taken(a arrow) bool {
 }
 
 // change returns the change that all edges of an arrow share.
-func (a arrow) change() view.Change {
+func (a arrow) change() Change {
 	if len(a.edges) == 0 {
-		return view.ChangeNone
+		return ChangeNone
 	}
 	change := a.edges[0].change
 	if slices.ContainsFunc(a.edges, func(e edge) bool { return e.change != change }) {
-		return view.ChangeNone
+		return ChangeNone
 	}
 	return change
 }
@@ -98,7 +97,7 @@ func (w *writer) class(class string, a arrow) string {
 	if w.taken(a) {
 		class += " g-taken"
 	}
-	if c := a.change(); c != view.ChangeNone {
+	if c := a.change(); c != ChangeNone {
 		class += " g-" + string(c)
 	}
 	return class
@@ -153,7 +152,7 @@ func (w *writer) writeNode(v int, p picture) {
 	if len(w.Path) > 0 && id == w.last {
 		class += " g-last"
 	}
-	if b.change != view.ChangeNone {
+	if b.change != ChangeNone {
 		class += " g-" + string(b.change)
 	}
 	full := string(id)
@@ -168,7 +167,7 @@ func (w *writer) writeNode(v int, p picture) {
 	if n := w.visited[id]; n > 0 {
 		fmt.Fprintf(&w.b, `<circle class="g-visit" cx="%[1]g" cy="%[2]g" r="10"/><text class="g-visit" x="%[1]g" y="%[3]g">%[4]d</text>`, x+2, y+2, y+6, n)
 	}
-	if b.change != view.ChangeNone {
+	if b.change != ChangeNone {
 		text := w.word(string(b.change))
 		size := roundUp(kindWidthOf(text)*1.06 + 16)
 		fmt.Fprintf(&w.b, `<rect class="g-mark" x="%g" y="%g" width="%g" height="18" rx="9"/><text class="g-mark" x="%g" y="%g">%s</text>`, x+b.w-size+6, y-9, size, x+b.w-size/2+6, y+4, escape(text))

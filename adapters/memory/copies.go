@@ -14,7 +14,6 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 var _ store.CopyStore = (*Store)(nil)
@@ -146,7 +145,7 @@ func recordOf(state RunState) (store.Record, error) {
 func measureRecords(t verification.TenantID, d *tenantData, yield func(store.Record, error) bool) bool {
 	type sum struct {
 		measureKey
-		day view.Day
+		day store.Day
 	}
 	var all []sum
 	d.mu.RLock()
@@ -166,7 +165,7 @@ func measureRecords(t verification.TenantID, d *tenantData, yield func(store.Rec
 		d.mu.RLock()
 		n := d.measures[m.measureKey][m.day]
 		d.mu.RUnlock()
-		if !yield(store.MeasureRecord{Tenant: t, Workflow: m.workflow, Measure: view.Measure{MeasureKey: m.MeasureKey, Day: m.day, Count: n}}, nil) {
+		if !yield(store.MeasureRecord{Tenant: t, Workflow: m.workflow, Measure: store.Measure{MeasureKey: m.MeasureKey, Day: m.day, Count: n}}, nil) {
 			return false
 		}
 	}
@@ -318,7 +317,7 @@ func (s *Store) saveMeasureRecord(ctx context.Context, r store.MeasureRecord) er
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r.Count -= d.measures[measureKey{r.Workflow, r.MeasureKey}][r.Day]
-	s.kept.add(r.Tenant, d.measures.add(r.Workflow, []view.Measure{r.Measure}))
+	s.kept.add(r.Tenant, d.measures.add(r.Workflow, []store.Measure{r.Measure}))
 	return nil
 }
 

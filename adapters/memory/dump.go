@@ -9,7 +9,6 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Dump is everything that a store had when Store.Dump was called, whatever has changed since
@@ -88,7 +87,7 @@ func (d *Dump) add(t verification.TenantID, data *tenantData) {
 	for key, days := range data.measures {
 		for day, n := range days {
 			d.records = append(d.records, store.MeasureRecord{
-				Tenant: t, Workflow: key.workflow, Measure: view.Measure{MeasureKey: key.MeasureKey, Day: day, Count: n},
+				Tenant: t, Workflow: key.workflow, Measure: store.Measure{MeasureKey: key.MeasureKey, Day: day, Count: n},
 			})
 		}
 	}

@@ -8,27 +8,27 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // measures has the sums of the measures of one tenant by day.
-type measures map[measureKey]map[view.Day]int
+type measures map[measureKey]map[store.Day]int
 
 type measureKey struct {
 	workflow verification.WorkflowID
-	view.MeasureKey
+	store.MeasureKey
 }
 
 // add adds what was counted in a run of a workflow, and returns by how many bytes the measures
 // have grown.
-func (ms *measures) add(w verification.WorkflowID, found []view.Measure) (grown int) {
+func (ms *measures) add(w verification.WorkflowID, found []store.Measure) (grown int) {
 	if *ms == nil {
 		*ms = measures{}
 	}
 	for _, m := range found {
 		key := measureKey{w, m.MeasureKey}
 		if (*ms)[key] == nil {
-			(*ms)[key] = map[view.Day]int{}
+			(*ms)[key] = map[store.Day]int{}
 			grown += sizeOfMeasure
 		}
 		if _, found := (*ms)[key][m.Day]; !found {
@@ -40,8 +40,8 @@ func (ms *measures) add(w verification.WorkflowID, found []view.Measure) (grown 
 }
 
 // sums adds up what a query selects.
-func (ms measures) sums(q view.MeasureQuery) []view.MeasureCounts {
-	found := map[view.MeasureKey][]int{}
+func (ms measures) sums(q store.MeasureQuery) []store.MeasureCounts {
+	found := map[store.MeasureKey][]int{}
 	for key, counts := range ms {
 		total := slices.Contains(q.Totals, key.Name)
 		if !total && !slices.Contains(q.Names, key.Name) ||
@@ -63,18 +63,18 @@ func (ms measures) sums(q view.MeasureQuery) []view.MeasureCounts {
 			found[key.MeasureKey][i] += n
 		}
 	}
-	var all []view.MeasureCounts
+	var all []store.MeasureCounts
 	for key, counts := range found {
-		all = append(all, view.MeasureCounts{MeasureKey: key, Counts: counts})
+		all = append(all, store.MeasureCounts{MeasureKey: key, Counts: counts})
 	}
-	slices.SortFunc(all, func(a, b view.MeasureCounts) int {
+	slices.SortFunc(all, func(a, b store.MeasureCounts) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Version, b.Version))
 	})
 	return all
 }
 
 // Measures returns the sums of the measures that a query selects.
-func (s *Store) Measures(ctx context.Context, t verification.TenantID, q view.MeasureQuery) (all []view.MeasureCounts, err error) {
+func (s *Store) Measures(ctx context.Context, t verification.TenantID, q store.MeasureQuery) (all []store.MeasureCounts, err error) {
 	err = s.withTenant(ctx, t, func(d *tenantData) { all = d.measures.sums(q) })
 	return all, err
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // entry is one value under its label, or a list of objects as a table. The label has the title
@@ -41,8 +41,8 @@ const maxColumns = 7
 // many more there are. Data that is not a JSON object is one row. apart are fields of the
 // object that are printed elsewhere.
 func (f *formatter) rowsOf(d verification.Data, s verification.DataSchema, limit int, apart ...string) (rows []entry, more int) {
-	flat, data, key := flattener{formatter: f, limit: limit, apart: apart}, view.ReadData(d, s), ""
-	if data.Kind == view.DataText {
+	flat, data, key := flattener{formatter: f, limit: limit, apart: apart}, labels.ReadData(d, s), ""
+	if data.Kind == labels.DataText {
 		key = "Data"
 	}
 	flat.value(key, data)
@@ -66,11 +66,11 @@ func (f *flattener) add(row entry) {
 	}
 }
 
-func (f *flattener) value(key string, v view.DataValue) {
+func (f *flattener) value(key string, v labels.DataValue) {
 	switch {
-	case v.Kind == view.DataObject && (!v.Empty || key == ""):
+	case v.Kind == labels.DataObject && (!v.Empty || key == ""):
 		f.object(key, v)
-	case v.Kind == view.DataList && !v.Empty:
+	case v.Kind == labels.DataList && !v.Empty:
 		f.list(key, v)
 	default:
 		f.add(f.entryOf(key, v))
@@ -78,10 +78,10 @@ func (f *flattener) value(key string, v view.DataValue) {
 }
 
 // object adds the fields of an object. A place and an upload are one value each.
-func (f *flattener) object(key string, v view.DataValue) {
+func (f *flattener) object(key string, v labels.DataValue) {
 	from, more := len(f.rows), f.more
 	for field := range v.Values() {
-		if key == "" && field.Name == "documents" && field.Kind == view.DataObject && len(f.documents) > 0 {
+		if key == "" && field.Name == "documents" && field.Kind == labels.DataObject && len(f.documents) > 0 {
 			continue // the section of documents has it
 		}
 		if key == "" && slices.Contains(f.apart, field.Name) {
@@ -121,14 +121,14 @@ func (f *formatter) together(fields []entry) (string, bool) {
 
 // list adds a list. A list of scalars is one row; a list that begins with an object is a
 // table; any other has a row for each of its values.
-func (f *flattener) list(key string, v view.DataValue) {
+func (f *flattener) list(key string, v labels.DataValue) {
 	from, used, more := len(f.rows), f.used, f.more
 	var scalarsOnly strings.Builder
 	var t *table
 	i, scalars := 0, true
 	for item := range v.Values() {
 		i++
-		if i == 1 && item.Kind == view.DataObject && !item.Empty {
+		if i == 1 && item.Kind == labels.DataObject && !item.Empty {
 			t = &table{}
 		}
 		if t != nil {
@@ -136,7 +136,7 @@ func (f *flattener) list(key string, v view.DataValue) {
 			continue
 		}
 		e := f.entryOf(fmt.Sprintf("%s %d", key, i), item)
-		if scalars = scalars && item.Kind != view.DataObject && item.Kind != view.DataList; scalars {
+		if scalars = scalars && item.Kind != labels.DataObject && item.Kind != labels.DataList; scalars {
 			scalarsOnly.WriteString(e.value + ", ")
 		}
 		f.value(e.key, item)
@@ -153,7 +153,7 @@ func (f *flattener) list(key string, v view.DataValue) {
 }
 
 // row adds a row to a table, and columns for fields that no row before has.
-func (f *flattener) row(t *table, item view.DataValue) {
+func (f *flattener) row(t *table, item labels.DataValue) {
 	if f.used++; f.used > f.limit {
 		t.more++
 		return
@@ -171,11 +171,11 @@ func (f *flattener) row(t *table, item view.DataValue) {
 		cells[at] = text
 		t.words[at] = t.words[at] || !number
 	}
-	if item.Kind != view.DataObject {
-		set("", "Value", f.inline(item), item.Kind == view.DataNumber)
+	if item.Kind != labels.DataObject {
+		set("", "Value", f.inline(item), item.Kind == labels.DataNumber)
 	} else {
 		for field := range item.Values() {
-			set(field.Name, label(field), f.inline(field), field.Kind == view.DataNumber)
+			set(field.Name, label(field), f.inline(field), field.Kind == labels.DataNumber)
 		}
 	}
 	t.rows = append(t.rows, cells)
@@ -196,8 +196,8 @@ func (f *flattener) records(key string, t *table) {
 }
 
 // inline returns a value as one text, which is cut soon after limitValue characters.
-func (f *formatter) inline(v view.DataValue) string {
-	if v.Empty || v.Kind != view.DataObject && v.Kind != view.DataList {
+func (f *formatter) inline(v labels.DataValue) string {
+	if v.Empty || v.Kind != labels.DataObject && v.Kind != labels.DataList {
 		if e := f.entryOf("", v); !e.empty {
 			return e.value
 		}
@@ -209,12 +209,12 @@ func (f *formatter) inline(v view.DataValue) string {
 		case b.Len() > utf8.UTFMax*limitValue:
 			continue
 		case b.Len() == 0:
-		case v.Kind == view.DataObject:
+		case v.Kind == labels.DataObject:
 			b.WriteString("; ")
 		default:
 			b.WriteString(", ")
 		}
-		if v.Kind == view.DataObject {
+		if v.Kind == labels.DataObject {
 			b.WriteString(label(part) + ": ")
 		}
 		b.WriteString(f.inline(part))
@@ -228,22 +228,22 @@ type formatter struct {
 	documents map[string]string // what to print for an upload, by its id
 }
 
-func (f *formatter) entryOf(key string, v view.DataValue) entry {
+func (f *formatter) entryOf(key string, v labels.DataValue) entry {
 	e := entry{key: key, name: v.Name}
 	switch {
-	case v.Kind == view.DataNone:
+	case v.Kind == labels.DataNone:
 		e.value, e.empty = "None", true
 	case v.Empty:
 		e.value, e.empty = "Empty", true
-	case v.Kind == view.DataTrue:
+	case v.Kind == labels.DataTrue:
 		e.value = "Yes"
-	case v.Kind == view.DataFalse:
+	case v.Kind == labels.DataFalse:
 		e.value = "No"
 	case v.Name == "consent_status" && v.Text == "success":
 		e.value = "Agreed"
 	case v.Name == "consent_status" && v.Text == "declined":
 		e.value = "Declined"
-	case v.Kind == view.DataText:
+	case v.Kind == labels.DataText:
 		e.value = f.text(v.Text)
 	default:
 		e.value = v.Text
@@ -278,7 +278,7 @@ func (f *formatter) time(t time.Time) string {
 }
 
 // label returns the title of a field, or its name in words.
-func label(v view.DataValue) string {
+func label(v labels.DataValue) string {
 	if v.Title != "" {
 		return v.Title
 	}

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // hitFields are the fields of the data of a screening that have hits, which are printed apart.
@@ -89,7 +89,7 @@ func hitGroups(c verification.Card, run verification.RunID) []hitGroup {
 // reviewer decided.
 func (l *layout) hit(head string, h listed, r verification.Print, node verification.NodeID, t tone) []block {
 	blocks := l.hitHead(head, fmt.Sprintf("%.0f %%", 100*h.Score), t)
-	blocks = append(blocks, l.hitFacts(view.HitRows(r.Sources[node].Asked, r.Subject, h.Hit, hitWords()), t)...)
+	blocks = append(blocks, l.hitFacts(labels.HitRows(r.Sources[node].Asked, r.Subject, h.Hit, hitWords()), t)...)
 	if len(h.Reasons) > 0 {
 		blocks = append(blocks, l.cardEntry(entry{key: "How they compare", lines: l.hitReasons(h.Reasons)}, t, limitText)...)
 	}
@@ -122,7 +122,7 @@ func (l *layout) hitHead(name, score string, t tone) []block {
 
 // hitFacts is a table of the customer beside the entry. What both have is bold, and a birth date
 // or a country that only one of them has is said to differ.
-func (l *layout) hitFacts(rows []view.HitRow, t tone) (blocks []block) {
+func (l *layout) hitFacts(rows []labels.HitRow, t tone) (blocks []block) {
 	const factWidth, sideWidth, gap = 35.0, 54.0, 3.0
 	heavy := styleCaption()
 	heavy.Bold = true
@@ -145,7 +145,7 @@ func (l *layout) hitFacts(rows []view.HitRow, t tone) (blocks []block) {
 }
 
 // spansOf returns parts with the marked ones in bold.
-func spansOf(parts []view.Part) (spans []typeset.Span) {
+func spansOf(parts []labels.Part) (spans []typeset.Span) {
 	if len(parts) == 0 {
 		return []typeset.Span{{Text: "–"}}
 	}
@@ -157,12 +157,12 @@ func spansOf(parts []view.Part) (spans []typeset.Span) {
 
 // agreement says of a fact that both sides have whether it is the same; nothing of names, which
 // may be the same in other letters.
-func agreement(r view.HitRow) string {
-	if r.Fact != view.HitBorn && r.Fact != view.HitCountries || len(r.Customer) == 0 || len(r.Entry) == 0 {
+func agreement(r labels.HitRow) string {
+	if r.Fact != labels.HitBorn && r.Fact != labels.HitCountries || len(r.Customer) == 0 || len(r.Entry) == 0 {
 		return ""
 	}
-	isMarked := func(p view.Part) bool { return p.Mark }
-	isOther := func(p view.Part) bool { return !p.Mark && p.Text != ", " }
+	isMarked := func(p labels.Part) bool { return p.Mark }
+	isOther := func(p labels.Part) bool { return !p.Mark && p.Text != ", " }
 	switch all := slices.Concat(r.Customer, r.Entry); {
 	case !slices.ContainsFunc(all, isMarked):
 		return "Differs"
@@ -175,7 +175,7 @@ func agreement(r view.HitRow) string {
 // hitReasons sets why a customer and an entry are alike. All reasons of a hit have one direction.
 func (l *layout) hitReasons(reasons []string) (lines []typeset.Line) {
 	mark := fromLeft
-	if view.FromRight(reasons...) {
+	if labels.FromRight(reasons...) {
 		mark = ""
 	}
 	for _, reason := range reasons {
@@ -185,8 +185,8 @@ func (l *layout) hitReasons(reasons []string) (lines []typeset.Line) {
 }
 
 // hitWords are English.
-func hitWords() view.HitWords {
-	return view.HitWords{
+func hitWords() labels.HitWords {
+	return labels.HitWords{
 		CountryCode: func(text string) string {
 			code, _ := country.Parse(text)
 			return cmp.Or(code, text)
@@ -215,19 +215,19 @@ func topicWord(topic string) string {
 	return strings.ReplaceAll(topic, ".", " ")
 }
 
-func factWord(f view.HitFact) string {
+func factWord(f labels.HitFact) string {
 	switch f {
-	case view.HitName:
+	case labels.HitName:
 		return "Name"
-	case view.HitAlias:
+	case labels.HitAlias:
 		return "Name that matched"
-	case view.HitBorn:
+	case labels.HitBorn:
 		return "Born"
-	case view.HitCountries:
+	case labels.HitCountries:
 		return "Countries"
-	case view.HitNumbers:
+	case labels.HitNumbers:
 		return "Numbers"
-	case view.HitTopics:
+	case labels.HitTopics:
 		return "Listed as"
 	}
 	return string(f)

@@ -10,10 +10,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/internal/markdown"
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 type layout struct {
@@ -47,10 +47,10 @@ const fromLeft = "\u200e"
 // directed returns a text with marks of its direction, which is the direction of most of its letters.
 // Names from right to left in it do not change the order of the words around them.
 func directed(text string) string {
-	if !strings.HasPrefix(text, fromLeft) && view.FromRight(text) {
+	if !strings.HasPrefix(text, fromLeft) && labels.FromRight(text) {
 		return "\u200f" + text
 	}
-	return view.IsolateWords(text)
+	return labels.IsolateWords(text)
 }
 
 // spans is set of a text with bold parts. All of it has one direction.
@@ -59,11 +59,11 @@ func (l *layout) spans(all []typeset.Span, limit int, st style, width float64) [
 	for i, s := range all {
 		texts[i] = s.Text
 	}
-	if all = slices.Clone(all); view.FromRight(texts...) {
+	if all = slices.Clone(all); labels.FromRight(texts...) {
 		all = slices.Insert(all, 0, typeset.Span{Text: "\u200f"})
 	} else {
 		for i := range all {
-			all[i].Text = view.IsolateWords(all[i].Text)
+			all[i].Text = labels.IsolateWords(all[i].Text)
 		}
 	}
 	return l.text.Spans(all, limit, st.Style, width)

@@ -3,8 +3,8 @@
 package pdf
 
 import (
+	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/internal/typeset"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // marked sets a text of a workflow as a page shows it: with paragraphs, lists, bold parts and,
@@ -18,7 +18,7 @@ func (l *layout) marked(text string, st style, width float64) (lines []typeset.L
 			spans, plain = append(spans, typeset.Span(s)), plain+s.Text
 		}
 		marker := line.Marker
-		if marker != "" && view.FromRight(plain) { // the marker is on the right, as the first word
+		if marker != "" && labels.FromRight(plain) { // the marker is on the right, as the first word
 			spans, marker = append([]typeset.Span{{Text: marker + " "}}, spans...), ""
 		}
 		set := l.spans(spans, limitText, st, width-left)

@@ -15,7 +15,6 @@ import (
 	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 var _ store.CopyStore = (*Store)(nil)
@@ -333,8 +332,8 @@ func (s *Store) measureRecords(ctx context.Context) iter.Seq2[store.Record, erro
 			records: each(func(r sumRow) store.Record {
 				return store.MeasureRecord{
 					Tenant: verification.TenantID(r.TenantID), Workflow: verification.WorkflowID(r.WorkflowID),
-					Measure: view.Measure{
-						MeasureKey: view.MeasureKey{Name: view.MeasureName(r.Name), Key: r.Key, Version: r.Version}, Day: r.Day, Count: r.Count,
+					Measure: store.Measure{
+						MeasureKey: store.MeasureKey{Name: store.MeasureName(r.Name), Key: r.Key, Version: r.Version}, Day: r.Day, Count: r.Count,
 					},
 				}
 			}),

@@ -8,7 +8,6 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Refresh refreshes the stale rows of a tenant.
@@ -64,7 +63,7 @@ type Statement struct {
 }
 
 // MeasureStatement returns the statement of Measures.
-func MeasureStatement(t verification.TenantID, q view.MeasureQuery) Statement {
+func MeasureStatement(t verification.TenantID, q store.MeasureQuery) Statement {
 	return Statement{readMeasures, measureArguments(t, q)}
 }
 

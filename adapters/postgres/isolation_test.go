@@ -15,7 +15,6 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Row-level security: the database shows a statement only the tenants that its
@@ -159,8 +158,8 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 		_, err := s.Claim(ctx, tenant, runNumber(other), verification.Claim{By: "asha", At: noon(), Until: noon().Add(time.Hour)})
 		must(t, err)
 		if other == n+100 {
-			_, err := s.Measures(ctx, tenant, view.MeasureQuery{
-				Names: []view.MeasureName{view.MeasureStarted}, First: today(), Last: today(),
+			_, err := s.Measures(ctx, tenant, store.MeasureQuery{
+				Names: []store.MeasureName{store.MeasureStarted}, First: today(), Last: today(),
 			})
 			must(t, err)
 		}

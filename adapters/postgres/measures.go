@@ -19,7 +19,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 // measures of one workflow on one day.
 type measureLogEntry struct {
 	Workflow verification.WorkflowID `json:"w"`
-	Day      view.Day                `json:"d"`
+	Day      store.Day               `json:"d"`
 	Counts   map[string]int          `json:"c"` // by "NAME VERSION KEY"
 }
 
@@ -41,7 +41,7 @@ type measureLogEntry struct {
 func measureLogEntries(part []*pendingAppend) (string, error) {
 	type workflowDay struct {
 		workflow verification.WorkflowID
-		day      view.Day
+		day      store.Day
 	}
 	var order []workflowDay
 	all := map[workflowDay]map[string]int{}
@@ -71,8 +71,8 @@ func measureLogEntries(part []*pendingAppend) (string, error) {
 // sumKey is the key of a row of verifyd.measures.
 type sumKey struct {
 	tenant, workflow string
-	day              view.Day
-	view.MeasureKey
+	day              store.Day
+	store.MeasureKey
 }
 
 // compare orders rows, so that two transactions lock them in the same order.
@@ -100,7 +100,7 @@ func addUp(sums map[sumKey]int, tenant, measures string) error {
 			}
 			k := sumKey{
 				tenant: tenant, workflow: string(r.Workflow), day: r.Day,
-				MeasureKey: view.MeasureKey{Name: view.MeasureName(name), Key: key, Version: version},
+				MeasureKey: store.MeasureKey{Name: store.MeasureName(name), Key: key, Version: version},
 			}
 			if sums[k] += n; version == 0 {
 				k.workflow = everyWorkflow
@@ -200,7 +200,7 @@ type sumRow struct {
 
 	TenantID, WorkflowID string
 	Name                 string
-	Day                  view.Day
+	Day                  store.Day
 	Key                  string
 	Version              int
 	Count                int
@@ -238,7 +238,7 @@ GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3`
 
 // Measures returns the sums of the measures that a query selects. It first adds up the
 // log of the tenant, and then reads all sums in one statement.
-func (s *Store) Measures(ctx context.Context, t verification.TenantID, q view.MeasureQuery) (all []view.MeasureCounts, err error) {
+func (s *Store) Measures(ctx context.Context, t verification.TenantID, q store.MeasureQuery) (all []store.MeasureCounts, err error) {
 	if q.Workflow != "" && !areUUIDs(q.Workflow) || !areUUIDs(t) || q.Last < q.First {
 		return nil, nil
 	}
@@ -248,7 +248,7 @@ func (s *Store) Measures(ctx context.Context, t verification.TenantID, q view.Me
 		}
 		return s.querier().batch(ctx, string(t), func(b *pgx.Batch) error {
 			b.Queue(stmtMeasures, measureArguments(t, q)...).Query(func(rows pgx.Rows) error {
-				var k view.MeasureKey
+				var k store.MeasureKey
 				var i, n int
 				_, err := pgx.ForEachRow(rows, []any{&k.Name, &k.Key, &k.Version, &i, &n}, func() error {
 					if len(all) == 0 || all[len(all)-1].MeasureKey != k {
@@ -256,7 +256,7 @@ func (s *Store) Measures(ctx context.Context, t verification.TenantID, q view.Me
 						if !slices.Contains(q.Names, k.Name) {
 							days = 1
 						}
-						all = append(all, view.MeasureCounts{MeasureKey: k, Counts: make([]int, days)})
+						all = append(all, store.MeasureCounts{MeasureKey: k, Counts: make([]int, days)})
 					}
 					all[len(all)-1].Counts[i] = n
 					return nil
@@ -273,8 +273,8 @@ func (s *Store) Measures(ctx context.Context, t verification.TenantID, q view.Me
 }
 
 // measureArguments returns the arguments of readMeasures.
-func measureArguments(t verification.TenantID, q view.MeasureQuery) []any {
-	texts := func(names []view.MeasureName) []string {
+func measureArguments(t verification.TenantID, q store.MeasureQuery) []any {
+	texts := func(names []store.MeasureName) []string {
 		all := make([]string, len(names)) // nil would be NULL
 		for i, name := range names {
 			all[i] = string(name)

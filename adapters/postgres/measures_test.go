@@ -18,7 +18,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // A condition of a branch may have 20,000 characters, and is a part of a key.
@@ -29,15 +29,15 @@ func TestAMeasureMayHaveALongKey(t *testing.T) {
 	for sum := sha256.Sum256(nil); condition.Len() < 20_000; sum = sha256.Sum256(sum[:]) {
 		condition.WriteString(hex.EncodeToString(sum[:]))
 	}
-	key := view.MeasureKey{Name: view.MeasureTransition, Key: "a:b:" + condition.String(), Version: 1}
+	key := store.MeasureKey{Name: store.MeasureTransition, Key: "a:b:" + condition.String(), Version: 1}
 	for n := range 2 {
 		c := started(n, noon(), false)
 		c.Summary.Workflow = flow
-		c.Measures = []view.Measure{{MeasureKey: key, Day: today(), Count: 1}}
+		c.Measures = []store.Measure{{MeasureKey: key, Day: today(), Count: 1}}
 		must(t, s.Append(t.Context(), ours, runNumber(n+1), 0, c))
 	}
-	found, err := s.Measures(t.Context(), ours, view.MeasureQuery{
-		Workflow: flow, Version: 1, Names: []view.MeasureName{view.MeasureTransition},
+	found, err := s.Measures(t.Context(), ours, store.MeasureQuery{
+		Workflow: flow, Version: 1, Names: []store.MeasureName{store.MeasureTransition},
 		First: today(), Last: today(),
 	})
 	must(t, err)
@@ -47,13 +47,13 @@ func TestAMeasureMayHaveALongKey(t *testing.T) {
 }
 
 // today is the day of noon.
-func today() view.Day { return view.DayOf(noon(), time.UTC) }
+func today() store.Day { return store.DayOf(noon(), time.UTC) }
 
 // startsOf returns the number of runs of a workflow that started, by its measures.
 func startsOf(t *testing.T, s *postgres.Store) (n int) {
 	t.Helper()
-	found, err := s.Measures(t.Context(), ours, view.MeasureQuery{
-		Workflow: flow, Names: []view.MeasureName{view.MeasureStarted},
+	found, err := s.Measures(t.Context(), ours, store.MeasureQuery{
+		Workflow: flow, Names: []store.MeasureName{store.MeasureStarted},
 		First: today(), Last: today(),
 	})
 	must(t, err)
@@ -126,13 +126,13 @@ CREATE TRIGGER too_slow AFTER INSERT ON verifyd.measures REFERENCING NEW TABLE A
 	for n := range days {
 		c := started(n, noon().AddDate(0, 0, -n), false)
 		c.Summary.Workflow = flow
-		c.Measures = []view.Measure{{
-			MeasureKey: view.MeasureKey{Name: view.MeasureStarted}, Day: today() - view.Day(n), Count: 1,
+		c.Measures = []store.Measure{{
+			MeasureKey: store.MeasureKey{Name: store.MeasureStarted}, Day: today() - store.Day(n), Count: 1,
 		}}
 		must(t, s.Append(t.Context(), ours, runNumber(n+1), 0, c))
 	}
-	found, err := s.Measures(t.Context(), ours, view.MeasureQuery{
-		Workflow: flow, Names: []view.MeasureName{view.MeasureStarted},
+	found, err := s.Measures(t.Context(), ours, store.MeasureQuery{
+		Workflow: flow, Names: []store.MeasureName{store.MeasureStarted},
 		First: today() - days, Last: today(),
 	})
 	must(t, err)

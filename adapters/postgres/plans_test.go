@@ -19,7 +19,6 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // populate gives a tenant many runs in every state, straight in SQL.
@@ -127,9 +126,9 @@ func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 			all["search, "+name+", "+part] = statement
 		}
 	}
-	all["numbers"] = postgres.MeasureStatement(ours, view.MeasureQuery{
-		Workflow: flow, First: today() - 29, Last: today(), Names: []view.MeasureName{view.MeasureStarted, view.MeasureEnded},
-		Totals: []view.MeasureName{view.MeasureVerdictTime},
+	all["numbers"] = postgres.MeasureStatement(ours, store.MeasureQuery{
+		Workflow: flow, First: today() - 29, Last: today(), Names: []store.MeasureName{store.MeasureStarted, store.MeasureEnded},
+		Totals: []store.MeasureName{store.MeasureVerdictTime},
 	})
 	return all
 }

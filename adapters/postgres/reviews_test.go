@@ -18,7 +18,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // reviewHistory returns the beginning of a history of run number n, which may need a
@@ -169,10 +168,10 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 				}
 			},
 			"measures": func(rt *rapid.T) {
-				q := view.MeasureQuery{First: today() + view.Day(rapid.IntRange(-5, 5).Draw(rt, "first"))}
-				q.Last = q.First + view.Day(rapid.IntRange(-1, 9).Draw(rt, "days"))
-				q.Names = []view.MeasureName{view.MeasureStarted, view.MeasureEnded, view.MeasureTransition}
-				q.Totals = []view.MeasureName{view.MeasureVerdictTime, view.MeasureStopped}
+				q := store.MeasureQuery{First: today() + store.Day(rapid.IntRange(-5, 5).Draw(rt, "first"))}
+				q.Last = q.First + store.Day(rapid.IntRange(-1, 9).Draw(rt, "days"))
+				q.Names = []store.MeasureName{store.MeasureStarted, store.MeasureEnded, store.MeasureTransition}
+				q.Totals = []store.MeasureName{store.MeasureVerdictTime, store.MeasureStopped}
 				if rapid.Bool().Draw(rt, "workflow") {
 					q.Workflow, q.Version = flow, rapid.IntRange(0, 2).Draw(rt, "version")
 				}

@@ -19,7 +19,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/storetest"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 func TestMain(m *testing.M) {
@@ -164,7 +163,7 @@ func (p *pair) Load(ctx context.Context, t verification.TenantID, id verificatio
 	return p.other.Load(ctx, t, id, after)
 }
 
-func (p *pair) Measures(ctx context.Context, t verification.TenantID, q view.MeasureQuery) ([]view.MeasureCounts, error) {
+func (p *pair) Measures(ctx context.Context, t verification.TenantID, q store.MeasureQuery) ([]store.MeasureCounts, error) {
 	return p.other.Measures(ctx, t, q)
 }
 

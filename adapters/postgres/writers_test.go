@@ -19,7 +19,6 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // appendix is the first append of run number n.
@@ -249,8 +248,8 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 	if len(seen) != 5 || !seen["reviews"] || !seen["work"] {
 		t.Errorf("tables with rows: %v, want all", seen)
 	}
-	q := view.MeasureQuery{
-		Names: []view.MeasureName{view.MeasureStarted, view.MeasureEnded, view.MeasureVerdict},
+	q := store.MeasureQuery{
+		Names: []store.MeasureName{store.MeasureStarted, store.MeasureEnded, store.MeasureVerdict},
 		First: today(), Last: today(),
 	}
 	want, err := s.Measures(ctx, alone, q)

@@ -11,7 +11,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/graph"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 type workflowGraph struct {
@@ -116,7 +115,7 @@ func (w workflowDiff) Run(ctx context.Context, s *session) error {
 		}
 		return err
 	}
-	found := differences(view.Compare(defs[0], defs[1]))
+	found := differences(graph.Compare(defs[0], defs[1]))
 	if !w.JSON && len(found) == 0 {
 		_, err := fmt.Fprintln(s.stdout, "nothing differs")
 		return err
@@ -126,16 +125,16 @@ func (w workflowDiff) Run(ctx context.Context, s *session) error {
 
 // differences returns one line for each field of the workflow and of changed nodes, and
 // one for each node that was added or removed.
-func differences(c view.Comparison) []differenceJSON {
+func differences(c graph.Comparison) []differenceJSON {
 	all := []differenceJSON{}
-	add := func(node verification.NodeID, fields []view.FieldChange) {
+	add := func(node verification.NodeID, fields []graph.FieldChange) {
 		for _, f := range fields {
 			all = append(all, differenceJSON{string(node), string(f.Change()), f.Path, f.Before, f.After})
 		}
 	}
 	add("", c.Fields)
 	for _, n := range c.Nodes {
-		if n.Change == view.ChangeChanged {
+		if n.Change == graph.ChangeChanged {
 			add(n.Node, n.Fields)
 		} else {
 			all = append(all, differenceJSON{Node: string(n.Node), Change: string(n.Change)})

@@ -15,7 +15,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // FillOptions configure Fill. Tenant and Runs are required.
@@ -236,7 +236,7 @@ func (g *generator) add(to *rows, n int) error {
 			review.Claim = verification.Claim{By: reviewers()[among], Name: reviewers()[among], At: g.o.Now, Until: g.o.Now.Add(verification.ClaimTTL)}
 		}
 	}
-	g.sums.add(w.ID, view.Measures(verification.Run{}, history, time.UTC))
+	g.sums.add(w.ID, store.Measures(verification.Run{}, history, time.UTC))
 	return nil
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 const neighbour = verification.TenantID("b0000000-0000-7000-8000-000000000002")
@@ -109,11 +108,11 @@ func TestAFilledDatabaseAgreesWithItsHistories(t *testing.T) {
 	}
 	flow := verification.DeriveWorkflowID(tenant, "filled-3")
 	q := store.RunQuery{PageQuery: store.PageQuery{Limit: 1000}, Now: noon(), Order: store.DueFirst}
-	names := []view.MeasureName{
-		view.MeasureStarted, view.MeasureEnded, view.MeasureVerdict, view.MeasureVerdictTime,
-		view.MeasureDispatchTime, view.MeasureTransition, view.MeasureStopped,
+	names := []store.MeasureName{
+		store.MeasureStarted, store.MeasureEnded, store.MeasureVerdict, store.MeasureVerdictTime,
+		store.MeasureDispatchTime, store.MeasureTransition, store.MeasureStopped,
 	}
-	today := view.DayOf(noon(), time.UTC)
+	today := store.DayOf(noon(), time.UTC)
 	for _, q.Workflow = range []verification.WorkflowID{"", flow} {
 		got, err := s.List(t.Context(), tenant, q)
 		if err != nil {
@@ -123,7 +122,7 @@ func TestAFilledDatabaseAgreesWithItsHistories(t *testing.T) {
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(verification.Review{}, "Claim")); err != nil || diff != "" || got.Total == 0 {
 			t.Errorf("the queue of %q has %d runs, %v (-histories +filled):\n%s", q.Workflow, got.Total, err, diff)
 		}
-		mq := view.MeasureQuery{Workflow: q.Workflow, Names: names, First: today - 366, Last: today}
+		mq := store.MeasureQuery{Workflow: q.Workflow, Names: names, First: today - 366, Last: today}
 		measured, err := s.Measures(t.Context(), tenant, mq)
 		if err != nil {
 			t.Fatal(err)

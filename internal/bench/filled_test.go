@@ -15,7 +15,6 @@ import (
 	"github.com/verifyd/verifyd/internal/bench"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // envDatabase is the environment variable for the URL of a database that command fill has
@@ -147,19 +146,19 @@ func listReads(now time.Time, flow verification.WorkflowID) (all []filledRead) {
 }
 
 func numberReads(now time.Time, flow verification.WorkflowID) (all []filledRead) {
-	today := view.DayOf(now, time.UTC)
-	daily := []view.MeasureName{
-		view.MeasureStarted, view.MeasureEnded, view.MeasureVerdict, view.MeasureVerdictTime,
+	today := store.DayOf(now, time.UTC)
+	daily := []store.MeasureName{
+		store.MeasureStarted, store.MeasureEnded, store.MeasureVerdict, store.MeasureVerdictTime,
 	}
-	whole := []view.MeasureName{view.MeasureVerdictReason, view.MeasureDispatchFailed, view.MeasureDispatchTime}
-	ofWorkflow := append(slices.Clone(whole), view.MeasureTransition, view.MeasureStopped)
+	whole := []store.MeasureName{store.MeasureVerdictReason, store.MeasureDispatchFailed, store.MeasureDispatchTime}
+	ofWorkflow := append(slices.Clone(whole), store.MeasureTransition, store.MeasureStopped)
 	for _, days := range []int{30, 365} {
 		for _, w := range []struct {
 			name  string
 			flow  verification.WorkflowID
-			whole []view.MeasureName
+			whole []store.MeasureName
 		}{{"all", "", whole}, {"workflow", flow, ofWorkflow}} {
-			q := view.MeasureQuery{Workflow: w.flow, Names: daily, Totals: w.whole, First: today - view.Day(days) + 1, Last: today} // as the engine has it
+			q := store.MeasureQuery{Workflow: w.flow, Names: daily, Totals: w.whole, First: today - store.Day(days) + 1, Last: today} // as the engine has it
 			all = append(all, filledRead{"numbers/" + strconv.Itoa(days) + "/" + w.name, func(ctx context.Context, s *postgres.Store) (int, error) {
 				found, err := s.Measures(ctx, filledTenant, q)
 				return len(found), err

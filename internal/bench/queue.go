@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // reviewValues returns the columns of the review of a run: see the table "runs".
@@ -62,12 +62,12 @@ type sums map[sumKey]int64
 
 type sumKey struct {
 	workflow verification.WorkflowID // empty for the sum of all
-	day      view.Day
-	view.MeasureKey
+	day      store.Day
+	store.MeasureKey
 }
 
 // add adds the measures of a run.
-func (s sums) add(w verification.WorkflowID, measures []view.Measure) {
+func (s sums) add(w verification.WorkflowID, measures []store.Measure) {
 	for _, m := range measures {
 		s[sumKey{w, m.Day, m.MeasureKey}] += int64(m.Count)
 		if m.Version == 0 {

@@ -16,7 +16,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Names are the names of what a file lists, and of the built-in providers.
@@ -221,21 +220,21 @@ func (f *finder) unknown(t verification.TenantID, d verification.Definition) (pr
 // live reports whether runs of a version are live: more of them have entered it than have
 // reached an end or stopped.
 func (f *finder) live(ctx context.Context, t verification.TenantID, w verification.WorkflowID, v verification.Version) (bool, error) {
-	sums, err := f.store.Measures(ctx, t, view.MeasureQuery{
+	sums, err := f.store.Measures(ctx, t, store.MeasureQuery{
 		Workflow: w, Version: v.Number,
-		Totals: []view.MeasureName{view.MeasureTransition, view.MeasureStopped},
-		First:  view.DayOf(v.CreatedAt, time.UTC) - 1, Last: view.DayOf(f.now, time.UTC) + 1, // in any zone
+		Totals: []store.MeasureName{store.MeasureTransition, store.MeasureStopped},
+		First:  store.DayOf(v.CreatedAt, time.UTC) - 1, Last: store.DayOf(f.now, time.UTC) + 1, // in any zone
 	})
 	if err != nil {
 		return false, err
 	}
 	live := 0
 	for _, m := range sums {
-		if m.Name == view.MeasureStopped {
+		if m.Name == store.MeasureStopped {
 			live -= m.Counts[0]
 			continue
 		}
-		move := view.ParseTransition(m.Key)
+		move := store.ParseTransition(m.Key)
 		if move.From == "" {
 			live += m.Counts[0]
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/verifyd/verifyd/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Load implements Ports.
@@ -59,8 +58,8 @@ func (c *Client) Release(ctx context.Context, work []store.Work, at time.Time) e
 }
 
 // Measures implements Ports.
-func (c *Client) Measures(ctx context.Context, t verification.TenantID, q view.MeasureQuery) ([]view.MeasureCounts, error) {
-	return one[[]view.MeasureCounts](ctx, c, "Measures", t, q)
+func (c *Client) Measures(ctx context.Context, t verification.TenantID, q store.MeasureQuery) ([]store.MeasureCounts, error) {
+	return one[[]store.MeasureCounts](ctx, c, "Measures", t, q)
 }
 
 // HoldPass implements Ports.

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // CheckNumbers are the numbers of a check. Checks of several workflows with the same id
@@ -55,14 +55,14 @@ func checkNumbers(current verification.Definition, found measured) []CheckNumber
 		}
 		return checks[id]
 	}
-	for _, m := range found[view.MeasureChecked] {
-		if id, passed := view.ParseChecked(m.Key); passed {
+	for _, m := range found[store.MeasureChecked] {
+		if id, passed := store.ParseChecked(m.Key); passed {
 			at(id).Passed += sum(m.Counts)
 		} else {
 			at(id).Failed += sum(m.Counts)
 		}
 	}
-	for _, m := range found[view.MeasureHits] {
+	for _, m := range found[store.MeasureHits] {
 		at(verification.NodeID(m.Key)).Hits += sum(m.Counts)
 	}
 	var all []CheckNumbers
@@ -77,7 +77,7 @@ func checkNumbers(current verification.Definition, found measured) []CheckNumber
 
 func reasonNumbers(current verification.Definition, found measured) []ReasonNumbers {
 	var all []ReasonNumbers
-	for _, m := range found[view.MeasureVerdictReason] {
+	for _, m := range found[store.MeasureVerdictReason] {
 		reason, known := current.RejectReason(m.Key)
 		if !known {
 			reason.Code = m.Key
@@ -92,8 +92,8 @@ func reasonNumbers(current verification.Definition, found measured) []ReasonNumb
 
 func reviewerNumbers(found measured) []ReviewerNumbers {
 	reviewers := map[string]ReviewerNumbers{}
-	for _, m := range found[view.MeasureVerdictBy] {
-		decision, name := view.ParseVerdictBy(m.Key)
+	for _, m := range found[store.MeasureVerdictBy] {
+		decision, name := store.ParseVerdictBy(m.Key)
 		r := reviewers[name]
 		r.Name = name
 		if decision == verification.DecisionApprove {

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 const (
@@ -23,8 +23,8 @@ const (
 // The kinds of words of runs whose checks had hits: what the check was asked, and who the
 // person is. No text that a person types has one.
 const (
-	searchDecided view.SearchKind = "decided" // the run has decisions on the hits
-	searchCleared view.SearchKind = "cleared" // hits were cleared by such decisions
+	searchDecided facts.SearchKind = "decided" // the run has decisions on the hits
+	searchCleared facts.SearchKind = "cleared" // hits were cleared by such decisions
 )
 
 // clear has a request leave out the hits that reviewers have cleared for its person or company,
@@ -96,7 +96,7 @@ func (e *Engine) decidedBefore(ctx context.Context, s *session, asked string) (r
 
 // withWord returns a page of the runs that have a word, the newest first.
 func (e *Engine) withWord(
-	ctx context.Context, t verification.TenantID, w view.SearchWord, p store.PageQuery, status verification.Status,
+	ctx context.Context, t verification.TenantID, w facts.SearchWord, p store.PageQuery, status verification.Status,
 ) (store.Page[verification.Summary], error) {
 	return e.ports.Store.List(ctx, t, store.RunQuery{
 		PageQuery: p, Status: status, Now: e.now(), Keys: []store.SearchKey{e.searchKey(t, w.Kind, w.Text)},
@@ -107,17 +107,17 @@ func (e *Engine) withWord(
 // person is the same with the same reference id, or with the same number of the subject, if the
 // tenant's system sends it. Two customers may have one name and one birth date, and a customer
 // may type the number of another one.
-func personWords(k view.SearchKind, p verification.Program, r verification.Run, asked []string) (words []view.SearchWord) {
+func personWords(k facts.SearchKind, p verification.Program, r verification.Run, asked []string) (words []facts.SearchWord) {
 	if len(asked) == 0 {
 		return nil
 	}
 	people := []string{"reference " + r.Started.ReferenceID}
-	if number := view.InputNumber(p, r); number != "" {
+	if number := facts.InputNumber(p, r); number != "" {
 		people = append(people, "number of the input "+number)
 	}
 	for _, a := range asked {
 		for _, person := range people {
-			words = append(words, view.SearchWord{Kind: k, Text: a + " " + person})
+			words = append(words, facts.SearchWord{Kind: k, Text: a + " " + person})
 		}
 	}
 	return words

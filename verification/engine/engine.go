@@ -21,7 +21,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine/internal/runner"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Ports are what the engine needs from outside. Store, Expressions, Links, Clock and NewID
@@ -102,7 +101,7 @@ type Options struct {
 type Observer interface { //nolint:interfacebloat // one method for each metric
 	// Counted has the measures of an append: starts, ends, verdicts, transitions and
 	// results, as Numbers adds them up. It has no MeasureVerdictBy, which names people.
-	Counted(found []view.Measure)
+	Counted(found []store.Measure)
 	// ProviderCalled measures one call; outcome is passed, failed, pending or
 	// error.
 	ProviderCalled(provider, outcome string, took time.Duration)
@@ -273,7 +272,7 @@ type noop struct{}
 
 func (noop) Enter()                                       {}
 func (noop) Leave()                                       {}
-func (noop) Counted([]view.Measure)                       {}
+func (noop) Counted([]store.Measure)                      {}
 func (noop) ProviderCalled(string, string, time.Duration) {}
 func (noop) NoticeSent(string)                            {}
 func (noop) RunDrivenAlone()                              {}

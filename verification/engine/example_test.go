@@ -18,13 +18,14 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/expression"
+	"github.com/verifyd/verifyd/adapters/graph"
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 const acme = verification.TenantID("0191f3c0-0000-7000-8000-00000000000a")
@@ -346,7 +347,7 @@ func ExampleEngine_RunRecord() {
 	s.consent(run)
 
 	record := must(s.RunRecord(ctx, acme, run))
-	for _, e := range view.Timeline(record.History) {
+	for _, e := range desk.Timeline(record.History) {
 		fmt.Printf("%s %q\n", e.Kind, e.Label)
 	}
 	// The verdict is refused if the run has changed since the record was read.
@@ -530,7 +531,7 @@ func ExampleEngine_Versions() {
 	after := must(s.Version(ctx, acme, workflow, versions[0].Hash))
 	before := must(s.Version(ctx, acme, workflow, versions[1].Hash))
 	fmt.Println(before.Number, after.Number)
-	for _, f := range view.Compare(before.Definition, after.Definition).Fields {
+	for _, f := range graph.Compare(before.Definition, after.Definition).Fields {
 		fmt.Println(f.Path, f.Before, f.After)
 	}
 	// Output:

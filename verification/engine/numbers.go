@@ -12,7 +12,6 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // MaxNumbersDays is the maximum number of days of a NumbersQuery.
@@ -21,7 +20,7 @@ const MaxNumbersDays = 366
 // NumbersQuery selects the numbers of a tenant.
 type NumbersQuery struct {
 	// First and Last are the first and the last day, in the time zone of the tenant.
-	First, Last view.Day
+	First, Last store.Day
 	// Days selects as many days up to today, in place of First and Last.
 	Days int
 	// Workflow selects the runs of one workflow; empty selects all.
@@ -53,7 +52,7 @@ type Numbers struct {
 
 // DayNumbers are the numbers of one day.
 type DayNumbers struct {
-	Day     view.Day
+	Day     store.Day
 	Started int
 	// Ended counts the runs that ended, by terminal status.
 	Ended map[verification.Status]int
@@ -110,27 +109,27 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 		return Numbers{}, err
 	}
 	if q.Days != 0 {
-		q.Last = view.DayOf(e.now(), e.location(zone))
-		q.First = q.Last - view.Day(q.Days) + 1
+		q.Last = store.DayOf(e.now(), e.location(zone))
+		q.First = q.Last - store.Day(q.Days) + 1
 	}
 	if q.Last < q.First || q.Last-q.First >= MaxNumbersDays {
 		return Numbers{}, verification.InvalidField("numbers", "to", "must be the first day or up to 365 days later")
 	}
-	wanted := view.MeasureQuery{
+	wanted := store.MeasureQuery{
 		Workflow: q.Workflow, First: q.First, Last: q.Last,
-		Names: []view.MeasureName{
-			view.MeasureStarted, view.MeasureEnded, view.MeasureDecided, view.MeasureVerdict, view.MeasureVerdictTime,
+		Names: []store.MeasureName{
+			store.MeasureStarted, store.MeasureEnded, store.MeasureDecided, store.MeasureVerdict, store.MeasureVerdictTime,
 		},
-		Totals: []view.MeasureName{
-			view.MeasureVerdictReason, view.MeasureChecked, view.MeasureHits, view.MeasureRunHits,
-			view.MeasureDispatchFailed, view.MeasureDispatchTime,
+		Totals: []store.MeasureName{
+			store.MeasureVerdictReason, store.MeasureChecked, store.MeasureHits, store.MeasureRunHits,
+			store.MeasureDispatchFailed, store.MeasureDispatchTime,
 		},
 	}
 	if q.Workflow != "" {
-		wanted.Totals = append(wanted.Totals, view.MeasureTransition, view.MeasureStopped)
+		wanted.Totals = append(wanted.Totals, store.MeasureTransition, store.MeasureStopped)
 	}
 	if q.Reviewers {
-		wanted.Totals = append(wanted.Totals, view.MeasureVerdictBy)
+		wanted.Totals = append(wanted.Totals, store.MeasureVerdictBy)
 	}
 	all, err := e.ports.Store.Measures(ctx, t, wanted)
 	if err != nil {
@@ -147,7 +146,7 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 		Zone: cmp.Or(zone, "UTC"), Days: dayNumbers(wanted, found),
 		TimeToVerdict: timeToVerdict(found, 0, int(q.Last-q.First)+1),
 		Reasons:       reasonNumbers(current, found), Reviewers: reviewerNumbers(found),
-		Checks: checkNumbers(current, found), RunsWithHits: found.total(view.MeasureRunHits),
+		Checks: checkNumbers(current, found), RunsWithHits: found.total(store.MeasureRunHits),
 		Providers: providerNumbers(found),
 	}
 	if q.Workflow != "" {
@@ -160,9 +159,9 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 }
 
 // measured are the sums of measures by name.
-type measured map[view.MeasureName][]view.MeasureCounts
+type measured map[store.MeasureName][]store.MeasureCounts
 
-func byName(all []view.MeasureCounts) measured {
+func byName(all []store.MeasureCounts) measured {
 	found := measured{}
 	for _, m := range all {
 		found[m.Name] = append(found[m.Name], m)
@@ -171,7 +170,7 @@ func byName(all []view.MeasureCounts) measured {
 }
 
 // total adds up the sums of a measure.
-func (f measured) total(name view.MeasureName) (n int) {
+func (f measured) total(name store.MeasureName) (n int) {
 	for _, m := range f[name] {
 		n += sum(m.Counts)
 	}
@@ -191,23 +190,23 @@ func (e *Engine) currentDefinition(
 	return v.Definition, err
 }
 
-func dayNumbers(q view.MeasureQuery, found measured) []DayNumbers {
+func dayNumbers(q store.MeasureQuery, found measured) []DayNumbers {
 	all := make([]DayNumbers, q.Last-q.First+1)
 	for i := range all {
 		all[i] = DayNumbers{
-			Day: q.First + view.Day(i), Ended: map[verification.Status]int{}, Outcomes: map[string]int{}, Unaided: map[string]int{},
+			Day: q.First + store.Day(i), Ended: map[verification.Status]int{}, Outcomes: map[string]int{}, Unaided: map[string]int{},
 			TimeToVerdict: timeToVerdict(found, i, i+1),
 		}
-		for _, m := range found[view.MeasureStarted] {
+		for _, m := range found[store.MeasureStarted] {
 			all[i].Started += m.Counts[i]
 		}
-		for _, m := range found[view.MeasureEnded] {
+		for _, m := range found[store.MeasureEnded] {
 			all[i].ended(m.Key, m.Counts[i])
 		}
-		for _, m := range found[view.MeasureDecided] {
+		for _, m := range found[store.MeasureDecided] {
 			all[i].decided(m.Key, m.Counts[i])
 		}
-		for _, m := range found[view.MeasureVerdict] {
+		for _, m := range found[store.MeasureVerdict] {
 			all[i].Verdicts += m.Counts[i]
 		}
 	}
@@ -223,7 +222,7 @@ func (d *DayNumbers) ended(key string, n int) {
 }
 
 func (d *DayNumbers) decided(key string, n int) {
-	switch verdict, outcome := view.ParseDecided(key); {
+	switch verdict, outcome := store.ParseDecided(key); {
 	case verdict == verification.DecisionApprove:
 		d.Approved += n
 	case verdict == verification.DecisionReject:
@@ -235,14 +234,14 @@ func (d *DayNumbers) decided(key string, n int) {
 
 // timeToVerdict describes the times to verdict on some days.
 func timeToVerdict(found measured, from, to int) DurationNumbers {
-	durations := view.DurationCounts{}
-	for _, m := range found[view.MeasureVerdictTime] {
+	durations := store.DurationCounts{}
+	for _, m := range found[store.MeasureVerdictTime] {
 		durations.Add(m.Key, sum(m.Counts[from:to]))
 	}
 	return describe(durations)
 }
 
-func describe(d view.DurationCounts) DurationNumbers {
+func describe(d store.DurationCounts) DurationNumbers {
 	return DurationNumbers{Count: d.Total(), P50: d.Quantile(0.5), P95: d.Quantile(0.95)}
 }
 
@@ -254,18 +253,18 @@ func sum(counts []int) (n int) {
 }
 
 func providerNumbers(found measured) []ProviderNumbers {
-	failures, results := map[string]int{}, map[string]view.DurationCounts{}
-	at := func(name string) view.DurationCounts {
+	failures, results := map[string]int{}, map[string]store.DurationCounts{}
+	at := func(name string) store.DurationCounts {
 		if results[name] == nil {
-			results[name] = view.DurationCounts{}
+			results[name] = store.DurationCounts{}
 		}
 		return results[name]
 	}
-	for _, m := range found[view.MeasureDispatchTime] {
+	for _, m := range found[store.MeasureDispatchTime] {
 		_, name, _ := strings.Cut(m.Key, ":")
 		at(name).Add(m.Key, sum(m.Counts))
 	}
-	for _, m := range found[view.MeasureDispatchFailed] {
+	for _, m := range found[store.MeasureDispatchFailed] {
 		at(m.Key)
 		failures[m.Key] += sum(m.Counts)
 	}

@@ -24,7 +24,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 var errDisk = errors.New("the disk is gone")
@@ -298,7 +297,7 @@ func (o *observed) add(what ...string) {
 	o.got = append(o.got, strings.Join(what, " "))
 }
 
-func (o *observed) Counted(found []view.Measure) {
+func (o *observed) Counted(found []store.Measure) {
 	for _, m := range found {
 		o.add(strings.TrimSpace(string(m.Name) + " " + m.Key))
 	}

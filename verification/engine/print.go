@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/facts"
 )
 
 // PrintReport prints the report of a terminal run, with nothing of a verdict. ErrConflict is
@@ -51,7 +51,7 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 	}
 	p := program.Print(run, h.events, h.at, t, describe, forFile)
 	p.AllowMissing = allowMissing
-	p.Subject = view.SubjectOf(program, run)
+	p.Subject = facts.SubjectOf(program, run)
 	p.Zone = e.location(h.run.Started.Zone)
 	if p.Letterhead, err = e.letterhead(ctx, t); err != nil {
 		return nil, err

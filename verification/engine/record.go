@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/facts"
 )
 
 // RunRecord is a run as a reviewer sees it: its report and its whole history.
@@ -27,16 +27,16 @@ type RunRecord struct {
 	// or if hits were found since.
 	Verdict verification.Verdict
 	Subject verification.Subject
-	Facts   view.Facts
+	Facts   facts.Facts
 	// Input is what the run was started with, and InputSchema describes it.
 	Input       verification.Data
 	InputSchema verification.DataSchema
-	Asked       []view.Asked // what the checks were asked, in execution order
+	Asked       []facts.Asked // what the checks were asked, in execution order
 	// AskedBefore is what checks were asked on earlier visits that have hits, by VisitAddress.
 	AskedBefore map[string]verification.Data
 	At          time.Time // when it was read
 
-	words []view.SearchWord // by which the run is found
+	words []facts.SearchWord // by which the run is found
 }
 
 // RunRecord returns the record of one run, or ErrNotFound.
@@ -59,7 +59,7 @@ func (e *Engine) RunRecord(ctx context.Context, t verification.TenantID, id veri
 	}
 	r.Definition = program.Version.Definition
 	r.InputSchema = r.Definition.InputSchema.Map()
-	r.Asked = view.AskedOf(program, h.run, t)
+	r.Asked = facts.AskedOf(program, h.run, t)
 	for i, a := range r.Asked {
 		p, _ := e.provider(t, r.Definition.Nodes[a.Node].Provider)
 		if with := verification.Describe(p).With; a.With != nil && with != nil {
@@ -81,7 +81,7 @@ func (e *Engine) RunRecord(ctx context.Context, t verification.TenantID, id veri
 			}
 		}
 	}
-	r.words = view.SearchWords(program, h.run)
-	r.Subject, r.Facts = view.SubjectOf(program, h.run), view.FactsOf(program, h.run, schemas, r.Asked)
+	r.words = facts.SearchWords(program, h.run)
+	r.Subject, r.Facts = facts.SubjectOf(program, h.run), facts.Of(program, h.run, schemas, r.Asked)
 	return r, nil
 }

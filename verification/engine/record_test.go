@@ -11,8 +11,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 func TestTheRecordSaysWhomARunIsAbout(t *testing.T) {
@@ -57,18 +57,18 @@ func TestTheRecordSaysWhomARunIsAbout(t *testing.T) {
 	if diff := cmp.Diff(verification.Subject{Name: "Asha Rao"}, r.Subject); diff != "" {
 		t.Errorf("subject (-want +got):\n%s", diff)
 	}
-	facts := view.Facts{
-		Sources: []view.FactSource{{Kind: view.SourceInput}, {Kind: view.SourceCheck, Node: "pan", Label: "PAN"}, {Kind: view.SourceCheck, Node: "pan", Label: "PAN"}},
-		Rows: []view.FactRow{{Fact: "Name", Differs: true, Cells: []view.FactCell{
+	compared := facts.Facts{
+		Sources: []facts.Source{{Kind: facts.SourceInput}, {Kind: facts.SourceCheck, Node: "pan", Label: "PAN"}, {Kind: facts.SourceCheck, Node: "pan", Label: "PAN"}},
+		Rows: []facts.Row{{Fact: "Name", Differs: true, Cells: []facts.Cell{
 			{Source: 0, Path: "input.name", Text: "Asha Rao"},
-			{Source: 1, Node: "pan", Path: "steps.pan.data.holder", Text: "Asha Roy", Differs: true, Marks: []view.Range{{From: 6, To: 8}}},
+			{Source: 1, Node: "pan", Path: "steps.pan.data.holder", Text: "Asha Roy", Differs: true, Marks: []facts.Range{{From: 6, To: 8}}},
 			{Source: 2, Node: "pan", Path: "steps.pan.data.lost"},
 		}}},
 	}
-	if diff := cmp.Diff(facts, r.Facts); diff != "" {
+	if diff := cmp.Diff(compared, r.Facts); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
-	asked := []view.Asked{{Node: "pan", Key: "pan", Label: "PAN", With: verification.Data(`{"name":"Asha Rao","place":{"country":"IN"}}`)}}
+	asked := []facts.Asked{{Node: "pan", Key: "pan", Label: "PAN", With: verification.Data(`{"name":"Asha Rao","place":{"country":"IN"}}`)}}
 	if diff := cmp.Diff(asked, r.Asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // minSearchKey is the minimum length of Options.SearchKey.
@@ -26,11 +26,11 @@ func (e *Engine) SearchKeys(t verification.TenantID, text string) []store.Search
 	if !e.Searches() {
 		return nil
 	}
-	return e.searchKeysOf(t, view.ParseSearch(text))
+	return e.searchKeysOf(t, facts.ParseSearch(text))
 }
 
 // searchKeysOf returns the keys of words, never nil.
-func (e *Engine) searchKeysOf(t verification.TenantID, words []view.SearchWord) []store.SearchKey {
+func (e *Engine) searchKeysOf(t verification.TenantID, words []facts.SearchWord) []store.SearchKey {
 	keys := make([]store.SearchKey, 0, len(words))
 	for _, w := range words {
 		if key := e.searchKey(t, w.Kind, w.Text); !slices.Contains(keys, key) {
@@ -42,9 +42,9 @@ func (e *Engine) searchKeysOf(t verification.TenantID, words []view.SearchWord) 
 
 // searchKey returns the key of a word of a tenant. A phone number, with its country or without,
 // has the key of a number: the text that a person types does not say which it is.
-func (e *Engine) searchKey(t verification.TenantID, kind view.SearchKind, word string) store.SearchKey {
-	if kind == view.SearchPhone || kind == view.SearchLocal {
-		kind = view.SearchNumber
+func (e *Engine) searchKey(t verification.TenantID, kind facts.SearchKind, word string) store.SearchKey {
+	if kind == facts.SearchPhone || kind == facts.SearchLocal {
+		kind = facts.SearchNumber
 	}
 	mac := hmac.New(sha256.New, e.opt.SearchKey)
 	mac.Write([]byte(string(t) + "\x00" + string(kind) + "\x00" + word))
@@ -61,7 +61,7 @@ func (e *Engine) commitKeys(s *session, after verification.Run, events []verific
 	if len(decided)+len(cleared) == 0 && !s.program.Searches() {
 		return nil
 	}
-	words := slices.Concat(view.SearchWords(s.program, after),
+	words := slices.Concat(facts.SearchWords(s.program, after),
 		personWords(searchDecided, s.program, after, decided), personWords(searchCleared, s.program, after, cleared))
 	keys := e.searchKeysOf(s.ref.Tenant, words)
 	if len(keys) == 0 && s.run.Seq == 0 {
@@ -131,7 +131,7 @@ func (e *Engine) RelatedRuns(ctx context.Context, t verification.TenantID, r Run
 		if ok && e.Searches() && len(all) < maxRelations {
 			kind := w.Kind
 			if w.CouldBeLocal() { // the key of a number is also that of a phone number without its country
-				kind = view.SearchWhole
+				kind = facts.SearchWhole
 			}
 			key := e.searchKey(t, kind, w.Text)
 			all = append(all, likeness{relation, store.RunQuery{PageQuery: page, Keys: []store.SearchKey{key}}})
@@ -203,17 +203,17 @@ func (r *RelatedRuns) add(self verification.RunID, s verification.Summary, same 
 
 // relationOf returns the relation of runs that have a word in common; ok is false if
 // that means nothing, such as for one word of a name.
-func relationOf(k view.SearchKind) (relation Relation, ok bool) {
+func relationOf(k facts.SearchKind) (relation Relation, ok bool) {
 	switch k {
-	case view.SearchPerson:
+	case facts.SearchPerson:
 		return SamePerson, true
-	case view.SearchNumber:
+	case facts.SearchNumber:
 		return SameNumber, true
-	case view.SearchPhone:
+	case facts.SearchPhone:
 		return SamePhone, true
-	case view.SearchMail:
+	case facts.SearchMail:
 		return SameMail, true
-	case view.SearchName, view.SearchDate, view.SearchLocal, view.SearchWhole:
+	case facts.SearchName, facts.SearchDate, facts.SearchLocal, facts.SearchWhole:
 	}
 	return "", false
 }

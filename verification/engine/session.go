@@ -11,8 +11,8 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine/internal/runner"
+	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // session is a run that a use case has read, so that it reads each thing once.
@@ -232,7 +232,7 @@ func (e *Engine) save(
 	now, before := e.now(), s.run
 	c := store.NewCommit(before, after, events, e.location(after.Started.Zone))
 	if c.Summary.Review != nil {
-		review := c.Summary.Review.WithBrief(view.BriefOf(s.program, after))
+		review := c.Summary.Review.WithBrief(facts.BriefOf(s.program, after))
 		c.Summary.Review = &review
 	}
 	c.Keys = e.commitKeys(s, after, events)
@@ -278,7 +278,7 @@ func (e *Engine) save(
 	e.remember(s.ref, after)
 	e.reportFailures(s.ref, before.Wait, events)
 	// The names of reviewers are kept from metrics.
-	counted, named := c.Measures, func(m view.Measure) bool { return m.Name == view.MeasureVerdictBy }
+	counted, named := c.Measures, func(m store.Measure) bool { return m.Name == store.MeasureVerdictBy }
 	if slices.ContainsFunc(counted, named) {
 		counted = slices.DeleteFunc(slices.Clone(counted), named)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // StepNumbers are the numbers of one step of a workflow, over all its versions. Without
@@ -40,13 +39,13 @@ func (e *Engine) stepNumbers(
 		}
 		return steps[id]
 	}
-	for _, m := range found[view.MeasureTransition] {
-		move, n := view.ParseTransition(m.Key), sum(m.Counts)
+	for _, m := range found[store.MeasureTransition] {
+		move, n := store.ParseTransition(m.Key), sum(m.Counts)
 		at(move.To).Reached += n
 		at(move.From).Left += n
 		counted[m.Version] = true
 	}
-	for _, m := range found[view.MeasureStopped] {
+	for _, m := range found[store.MeasureStopped] {
 		at(verification.NodeID(m.Key)).Stopped += sum(m.Counts)
 		counted[m.Version] = true
 	}
@@ -125,7 +124,7 @@ type TransitionQuery struct {
 	Workflow verification.WorkflowID
 	Version  int // its number, 1 for the first
 	// First and Last bound the days of the transitions; zero is no bound.
-	First, Last view.Day
+	First, Last store.Day
 }
 
 // TransitionCounts says how often the runs of a version moved from node to node.
@@ -139,19 +138,19 @@ type TransitionCounts struct {
 // TransitionCounts counts the transitions of the runs of a version.
 func (e *Engine) TransitionCounts(ctx context.Context, t verification.TenantID, q TransitionQuery) (TransitionCounts, error) {
 	if q.Last == 0 {
-		q.Last = view.DayOf(e.now(), time.UTC) + 1 // every zone is at most a day ahead
+		q.Last = store.DayOf(e.now(), time.UTC) + 1 // every zone is at most a day ahead
 	}
-	found, err := e.ports.Store.Measures(ctx, t, view.MeasureQuery{
+	found, err := e.ports.Store.Measures(ctx, t, store.MeasureQuery{
 		Workflow: q.Workflow, Version: q.Version, First: q.First, Last: q.Last,
-		Totals: []view.MeasureName{view.MeasureTransition, view.MeasureStopped},
+		Totals: []store.MeasureName{store.MeasureTransition, store.MeasureStopped},
 	})
 	if err != nil {
 		return TransitionCounts{}, err
 	}
 	c := TransitionCounts{Transitions: map[verification.Transition]int{}, Stopped: map[verification.NodeID]int{}}
 	for _, m := range found {
-		if m.Name == view.MeasureTransition {
-			c.Transitions[view.ParseTransition(m.Key)] += sum(m.Counts)
+		if m.Name == store.MeasureTransition {
+			c.Transitions[store.ParseTransition(m.Key)] += sum(m.Counts)
 		} else {
 			c.Stopped[verification.NodeID(m.Key)] += sum(m.Counts)
 		}

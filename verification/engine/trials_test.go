@@ -13,7 +13,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // suspect returns a run of a workflow that has lost two leases, and an engine with leases of 20 s: its
@@ -209,7 +208,7 @@ type poison struct {
 	tried, runs int
 }
 
-func (*poison) Counted([]view.Measure)                       {}
+func (*poison) Counted([]store.Measure)                      {}
 func (*poison) ProviderCalled(string, string, time.Duration) {}
 func (p *poison) RunDrivenAlone()                            { p.tried++ }
 func (p *poison) RunPoisoned()                               { p.runs++ }

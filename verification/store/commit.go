@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Commit is what one append adds to a run: events, the summary they lead
@@ -34,7 +33,7 @@ type Commit struct {
 	// RescreenStore. They are set by the commit that completes the run.
 	Screened []verification.ScreenedList
 	// Measures are added to the sums of the workflow and the tenant.
-	Measures []view.Measure
+	Measures []Measure
 	// Keys replace the search keys of the run; nil leaves them as they are. A commit with Keys
 	// has Events and Work.
 	Keys []SearchKey
@@ -83,7 +82,7 @@ const (
 // another, with measures by the days of a zone. Its work is the next time that
 // must be recorded, see Run.NextDue: the run need not be driven.
 func NewCommit(before, after verification.Run, events []verification.Event, zone *time.Location) Commit {
-	c := Commit{Events: events, Summary: after.Summary(), Measures: view.Measures(before, events, zone), Work: AdvanceAt(time.Time{})}
+	c := Commit{Events: events, Summary: after.Summary(), Measures: Measures(before, events, zone), Work: AdvanceAt(time.Time{})}
 	if at := after.NextDue(); !at.Equal(before.NextDue()) {
 		c.Work[WorkKey{Kind: WorkExpire}] = at
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // CopyStore reads and writes everything that a store keeps, without rules. A store that has
@@ -143,7 +142,7 @@ func (r RunRecord) Key() string { return recordKey(r.Run.Tenant, r.Run.Run) }
 type MeasureRecord struct {
 	Tenant   verification.TenantID
 	Workflow verification.WorkflowID
-	view.Measure
+	Measure
 }
 
 // Kind implements Record.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Store is all store ports over one set of data.
@@ -79,7 +78,7 @@ type MeasureStore interface {
 	// Measures returns the sums of the measures of all appends so far, in the order of
 	// name, key and version, all as of one time. Measures whose sums are 0 on
 	// all days are left out.
-	Measures(ctx context.Context, t verification.TenantID, q view.MeasureQuery) ([]view.MeasureCounts, error)
+	Measures(ctx context.Context, t verification.TenantID, q MeasureQuery) ([]MeasureCounts, error)
 }
 
 // RescreenStore screens completed runs again when a list changes. Append keeps the versions

@@ -8,7 +8,6 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 func copies() []clause {
@@ -94,7 +93,7 @@ func recordsOfCalls(t *trial) {
 	} {
 		same(t, "the "+string(kind), t.records(kind), want)
 	}
-	sums := map[view.Measure]int{}
+	sums := map[store.Measure]int{}
 	for _, h := range []history{s, done} {
 		for _, m := range h.commit().Measures {
 			n := m.Count
@@ -154,16 +153,16 @@ func recordsInOrder(t *trial) {
 }
 
 // measureOn returns a record of a measure.
-func measureOn(w verification.WorkflowID, name view.MeasureName, version, count int) store.MeasureRecord {
-	return store.MeasureRecord{Tenant: ours, Workflow: w, Measure: view.Measure{
-		MeasureKey: view.MeasureKey{Name: name, Key: "key", Version: version}, Day: today(), Count: count,
+func measureOn(w verification.WorkflowID, name store.MeasureName, version, count int) store.MeasureRecord {
+	return store.MeasureRecord{Tenant: ours, Workflow: w, Measure: store.Measure{
+		MeasureKey: store.MeasureKey{Name: name, Key: "key", Version: version}, Day: today(), Count: count,
 	}}
 }
 
 // counts ends the clause unless the sum of a measure of today is a number.
-func (t *trial) counts(w verification.WorkflowID, name view.MeasureName, want int) {
+func (t *trial) counts(w verification.WorkflowID, name store.MeasureName, want int) {
 	q := onDays(0, 0)
-	q.Workflow, q.Names = w, []view.MeasureName{name}
+	q.Workflow, q.Names = w, []store.MeasureName{name}
 	got, err := t.store.Measures(t.ctx, ours, q)
 	t.ok("Measures", err)
 	n := 0
@@ -191,7 +190,7 @@ func savedRecordsAreRead(t *trial) {
 	t.saveRecords(
 		store.TenantRecord{Tenant: tenant(ours)}, store.AccountRecord{Account: account("acme", ours)},
 		store.WorkflowRecord{Tenant: ours, Workflow: w, Versions: versions}, run, done,
-		measureOn(onboarding, view.MeasureStarted, 0, 3), measureOn(renewal, view.MeasureStarted, 0, 4), measureOn(onboarding, view.MeasureTransition, 2, 5),
+		measureOn(onboarding, store.MeasureStarted, 0, 3), measureOn(renewal, store.MeasureStarted, 0, 4), measureOn(onboarding, store.MeasureTransition, 2, 5),
 		store.IdempotencyKeyRecord{Tenant: ours, Request: request}, store.DeliveryRecord{Tenant: ours, Delivery: sent}, store.PassRecord{Pass: pass},
 	)
 	t.hasTenant(tenant(ours))
@@ -205,9 +204,9 @@ func savedRecordsAreRead(t *trial) {
 	t.holds(ours, screened(2, "1"))
 	t.selects(ours, "both keys", byKeys(instant(0), 1, 2), s)
 	t.claimed(s.id, instant(2*time.Minute), claimed)
-	t.counts(onboarding, view.MeasureStarted, 3)
-	t.counts("", view.MeasureStarted, 7)
-	t.counts(onboarding, view.MeasureTransition, 5)
+	t.counts(onboarding, store.MeasureStarted, 3)
+	t.counts("", store.MeasureStarted, 7)
+	t.counts(onboarding, store.MeasureTransition, 5)
 	t.finds(ours, request.IdempotencyKey, instant(0), &request)
 	t.hasDelivery(ours, sent)
 	t.passesAre(pass)
@@ -248,20 +247,20 @@ func recordReplaced(t *trial) {
 	run.Screened = []verification.ScreenedList{{List: sanctions, Version: "1"}}
 	run.Work = []store.WorkRecord{pieceOf(advanceKey(), 0), pieceOf(store.WorkKey{Kind: store.WorkAnnounce, Seq: 1}, 0)}
 	w := workflow(1)
-	t.saveRecords(run, measureOn(onboarding, view.MeasureStarted, 0, 3), store.WorkflowRecord{Tenant: ours, Workflow: w})
+	t.saveRecords(run, measureOn(onboarding, store.MeasureStarted, 0, 3), store.WorkflowRecord{Tenant: ours, Workflow: w})
 	ended := simple(1).then(time.Minute, completed())
 	next := recordOf(ours, ended)
 	next.Work = []store.WorkRecord{pieceOf(advanceKey(), time.Hour)}
 	w.Revision, w.Name = 5, "Another"
-	t.saveRecords(next, measureOn(onboarding, view.MeasureStarted, 0, 5), store.WorkflowRecord{Tenant: ours, Workflow: w, Versions: []verification.Version{version(1)}})
+	t.saveRecords(next, measureOn(onboarding, store.MeasureStarted, 0, 5), store.WorkflowRecord{Tenant: ours, Workflow: w, Versions: []verification.Version{version(1)}})
 	t.holds(ours, ended)
 	same(t, "the record", t.records(store.RecordRun), []store.Record{next})
 	t.queues(nil, wholeQueue(instant(0)))
 	t.selects(ours, "the key of before", byKeys(instant(0), 1))
 	t.takeNone(instant(time.Minute))
 	t.pass(sanctions, "2", 0, 0)
-	t.counts(onboarding, view.MeasureStarted, 5)
-	t.counts("", view.MeasureStarted, 5)
+	t.counts(onboarding, store.MeasureStarted, 5)
+	t.counts("", store.MeasureStarted, 5)
 	t.hasWorkflow(ours, w)
 	t.hasVersion(ours, w.ID, version(1))
 }

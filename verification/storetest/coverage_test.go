@@ -36,7 +36,7 @@ func TestClausesFillInEveryField(t *testing.T) {
 			t.Errorf("no clause saves a %s", typ)
 		}
 	}
-	for _, typ := range []string{"store.Commit", "store.IdempotencyRecord", "store.RescreenPass", "store.RunRecord", "store.WorkRecord", "view.Measure"} {
+	for _, typ := range []string{"store.Commit", "store.IdempotencyRecord", "store.RescreenPass", "store.RunRecord", "store.WorkRecord", "store.Measure"} {
 		if !slices.Contains(saved.types(), typ) {
 			t.Errorf("no clause saves a %s", typ)
 		}

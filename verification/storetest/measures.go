@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func measures() []clause {
@@ -25,26 +25,26 @@ func measures() []clause {
 }
 
 // measureNames returns all measures.
-func measureNames() []view.MeasureName {
-	return []view.MeasureName{
-		view.MeasureStarted, view.MeasureEnded, view.MeasureDecided, view.MeasureTransition, view.MeasureStopped,
-		view.MeasureVerdict, view.MeasureVerdictTime, view.MeasureVerdictReason, view.MeasureVerdictBy,
-		view.MeasureChecked, view.MeasureHits, view.MeasureRunHits, view.MeasureDispatchFailed, view.MeasureDispatchTime,
+func measureNames() []store.MeasureName {
+	return []store.MeasureName{
+		store.MeasureStarted, store.MeasureEnded, store.MeasureDecided, store.MeasureTransition, store.MeasureStopped,
+		store.MeasureVerdict, store.MeasureVerdictTime, store.MeasureVerdictReason, store.MeasureVerdictBy,
+		store.MeasureChecked, store.MeasureHits, store.MeasureRunHits, store.MeasureDispatchFailed, store.MeasureDispatchTime,
 	}
 }
 
 // today is the day of the first history.
-func today() view.Day { return view.DayOf(instant(0), time.UTC) }
+func today() store.Day { return store.DayOf(instant(0), time.UTC) }
 
 // onDays returns a query of days, counted from today.
-func onDays(first, last int) view.MeasureQuery {
-	return view.MeasureQuery{First: today() + view.Day(first), Last: today() + view.Day(last)}
+func onDays(first, last int) store.MeasureQuery {
+	return store.MeasureQuery{First: today() + store.Day(first), Last: today() + store.Day(last)}
 }
 
 // total adds up the measures of histories that a query selects.
-func total(q view.MeasureQuery, histories ...history) (all []view.MeasureCounts) {
+func total(q store.MeasureQuery, histories ...history) (all []store.MeasureCounts) {
 	for _, s := range histories {
-		for _, m := range view.Measures(verification.Run{}, s.events, time.UTC) {
+		for _, m := range store.Measures(verification.Run{}, s.events, time.UTC) {
 			w := s.summary().Workflow
 			at, sums := int(m.Day-q.First), int(q.Last-q.First)+1
 			if m.Day < q.First || m.Day > q.Last || q.Workflow != "" && q.Workflow != w || q.Workflow == "" && m.Version != 0 ||
@@ -56,21 +56,21 @@ func total(q view.MeasureQuery, histories ...history) (all []view.MeasureCounts)
 			} else if !slices.Contains(q.Names, m.Name) {
 				continue
 			}
-			i := slices.IndexFunc(all, func(c view.MeasureCounts) bool { return c.MeasureKey == m.MeasureKey })
+			i := slices.IndexFunc(all, func(c store.MeasureCounts) bool { return c.MeasureKey == m.MeasureKey })
 			if i < 0 {
-				i, all = len(all), append(all, view.MeasureCounts{MeasureKey: m.MeasureKey, Counts: make([]int, sums)})
+				i, all = len(all), append(all, store.MeasureCounts{MeasureKey: m.MeasureKey, Counts: make([]int, sums)})
 			}
 			all[i].Counts[at] += m.Count
 		}
 	}
-	slices.SortFunc(all, func(a, b view.MeasureCounts) int {
+	slices.SortFunc(all, func(a, b store.MeasureCounts) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Version, b.Version))
 	})
 	return all
 }
 
 // measured ends the clause unless a query selects the measures of histories.
-func (t *trial) measured(tenant verification.TenantID, q view.MeasureQuery, histories ...history) {
+func (t *trial) measured(tenant verification.TenantID, q store.MeasureQuery, histories ...history) {
 	got, err := t.store.Measures(t.ctx, tenant, q)
 	t.ok("Measures", err)
 	same(t, "Measures", got, total(q, histories...))
@@ -82,7 +82,7 @@ func measuresAreAdded(t *trial) {
 		begin(100, instant(30*time.Hour), started()).then(time.Minute, consent()),
 		begin(101, instant(75*time.Hour), started()).then(time.Minute, dispatched(1), verification.DispatchFailed{Node: "pan"}))
 	t.save(ours, histories...)
-	for _, q := range []view.MeasureQuery{onDays(0, 0), onDays(-1, 1), onDays(0, 9), onDays(-30, 30), onDays(5, 6), onDays(1, 0)} {
+	for _, q := range []store.MeasureQuery{onDays(0, 0), onDays(-1, 1), onDays(0, 9), onDays(-30, 30), onDays(5, 6), onDays(1, 0)} {
 		q.Names = measureNames()
 		t.measured(ours, q, histories...)
 		q.Workflow = onboarding
@@ -98,7 +98,7 @@ func measuresAreAdded(t *trial) {
 func measuresInTotal(t *trial) {
 	histories := sampleRuns()
 	t.save(ours, histories...)
-	for _, q := range []view.MeasureQuery{onDays(0, 0), onDays(0, 2), onDays(-1, 1)} {
+	for _, q := range []store.MeasureQuery{onDays(0, 0), onDays(0, 2), onDays(-1, 1)} {
 		q.Workflow, q.Names, q.Totals = onboarding, measureNames()[:3], measureNames()[3:]
 		t.measured(ours, q, histories...)
 		q.Names, q.Totals = nil, measureNames()
@@ -118,14 +118,14 @@ func measuresOfDays(t *trial) {
 			at := first.Add(time.Duration(i) * (4*24*time.Hour + 37*time.Minute))
 			s := begin(100*n+i+1, at, started())
 			c := s.commit()
-			c.Measures = view.Measures(verification.Run{}, s.events, zone)
+			c.Measures = store.Measures(verification.Run{}, s.events, zone)
 			t.ok("Append", t.store.Append(t.ctx, ours, s.id, 0, c))
 			want[at.In(zone).Format(time.DateOnly)]++
 		}
 	}
-	q := view.MeasureQuery{
-		Names: []view.MeasureName{view.MeasureStarted},
-		First: view.DayOf(first, time.UTC) - 1, Last: view.DayOf(first, time.UTC) + 200,
+	q := store.MeasureQuery{
+		Names: []store.MeasureName{store.MeasureStarted},
+		First: store.DayOf(first, time.UTC) - 1, Last: store.DayOf(first, time.UTC) + 200,
 	}
 	for _, q.Workflow = range []verification.WorkflowID{"", onboarding} {
 		got, err := t.store.Measures(t.ctx, ours, q)
@@ -134,7 +134,7 @@ func measuresOfDays(t *trial) {
 		for _, m := range got {
 			for i, count := range m.Counts {
 				if count > 0 {
-					counted[(q.First + view.Day(i)).String()] += count
+					counted[(q.First + store.Day(i)).String()] += count
 				}
 			}
 		}
@@ -180,13 +180,13 @@ func measuresSelected(t *trial) {
 		histories = append(histories, begin(n+1, instant(0), s).then(time.Second, consent()).then(time.Minute, verification.Cancelled{}))
 	}
 	t.save(ours, histories...)
-	for _, q := range []view.MeasureQuery{
+	for _, q := range []store.MeasureQuery{
 		{Names: measureNames()},
 		{Workflow: onboarding, Names: measureNames()},
 		{Workflow: onboarding, Version: 2, Names: measureNames()},
 		{Workflow: renewal, Names: measureNames()},
 		{Workflow: unknown, Names: measureNames()},
-		{Workflow: onboarding, Names: []view.MeasureName{view.MeasureStopped}},
+		{Workflow: onboarding, Names: []store.MeasureName{store.MeasureStopped}},
 		{Workflow: onboarding},
 	} {
 		q.First, q.Last = today(), today()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // queueing breaks the queries and results of List for the review queue.
@@ -188,9 +187,9 @@ func reviewBreaches() []breach {
 func errOf(_ verification.Claim, err error) error { return err }
 
 // measuring breaks the queries of Measures.
-func measuring(change func(*view.MeasureQuery)) breakage {
+func measuring(change func(*store.MeasureQuery)) breakage {
 	return func(b *broken, sound stores) {
-		b.MeasuresFunc = func(ctx context.Context, t tenantID, q view.MeasureQuery) ([]view.MeasureCounts, error) {
+		b.MeasuresFunc = func(ctx context.Context, t tenantID, q store.MeasureQuery) ([]store.MeasureCounts, error) {
 			change(&q)
 			return sound.Measures(ctx, t, q)
 		}
@@ -199,7 +198,7 @@ func measuring(change func(*view.MeasureQuery)) breakage {
 
 func measureBreaches() []breach {
 	return []breach{
-		{"measures are added up for each day", "the first day is left out", measuring(func(q *view.MeasureQuery) { q.First++ })},
+		{"measures are added up for each day", "the first day is left out", measuring(func(q *store.MeasureQuery) { q.First++ })},
 		{"measures are of the day that they name", "each is of the day before", func(b *broken, sound stores) {
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
 				c.Measures = slices.Clone(c.Measures)
@@ -209,12 +208,12 @@ func measureBreaches() []breach {
 				return sound.Append(ctx, t, id, seq, c)
 			}
 		}},
-		{"totals are added up for all days", "they are of the first day", measuring(func(q *view.MeasureQuery) {
+		{"totals are added up for all days", "they are of the first day", measuring(func(q *store.MeasureQuery) {
 			if len(q.Totals) > 0 {
 				q.Last = q.First
 			}
 		})},
-		{"totals are added up for all days", "they are left out", measuring(func(q *view.MeasureQuery) { q.Totals = nil })},
+		{"totals are added up for all days", "they are left out", measuring(func(q *store.MeasureQuery) { q.Totals = nil })},
 		{"a history-only append adds its measures", "it adds only events", func(b *broken, sound stores) {
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
 				if c.Work == nil {
@@ -233,8 +232,8 @@ func measureBreaches() []breach {
 				return err
 			}
 		}},
-		{"the measures of a workflow and of a version are selected", "the version is ignored", measuring(func(q *view.MeasureQuery) { q.Version = 0 })},
-		{"the measures of a workflow and of a version are selected", "the workflow is ignored", measuring(func(q *view.MeasureQuery) { q.Workflow = "" })},
+		{"the measures of a workflow and of a version are selected", "the version is ignored", measuring(func(q *store.MeasureQuery) { q.Version = 0 })},
+		{"the measures of a workflow and of a version are selected", "the workflow is ignored", measuring(func(q *store.MeasureQuery) { q.Workflow = "" })},
 		{"two tenants have separate measures", "all have those of the first", func(b *broken, sound stores) {
 			first := memo[string, tenantID]{}
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
@@ -243,7 +242,7 @@ func measureBreaches() []breach {
 				}
 				return sound.Append(ctx, t, id, seq, c)
 			}
-			b.MeasuresFunc = func(ctx context.Context, t tenantID, q view.MeasureQuery) ([]view.MeasureCounts, error) {
+			b.MeasuresFunc = func(ctx context.Context, t tenantID, q store.MeasureQuery) ([]store.MeasureCounts, error) {
 				if of, ok := first.get("tenant"); ok {
 					t = of
 				}

@@ -17,7 +17,6 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/storereads"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // TestGoldenJournalsAreReadForEver opens journals that earlier builds wrote, and compares
@@ -182,7 +181,7 @@ func callsOfV1(ctx context.Context, s store.Store) error {
 	append1(2, 0, first[:1], func(c *store.Commit) { c.Work[store.WorkKey{Kind: advance}] = now })
 	note := append(first[:1:1], history(verification.NoteAdded{Notes: "Called back.", By: "Asha", Identity: "asha@example.com"})...)
 	append1(2, 1, note, func(c *store.Commit) { // only events and measures
-		c.Work, c.Measures = nil, []view.Measure{{MeasureKey: view.MeasureKey{Name: view.MeasureTransition, Key: "a:b", Version: 1}, Day: 20_000, Count: 2}}
+		c.Work, c.Measures = nil, []store.Measure{{MeasureKey: store.MeasureKey{Name: store.MeasureTransition, Key: "a:b", Version: 1}, Day: 20_000, Count: 2}}
 	})
 	append1(3, 0, append(first, history(verification.Completed{Node: "done", Outcome: "approved"})...), func(c *store.Commit) { c.Keys = []store.SearchKey{} })
 

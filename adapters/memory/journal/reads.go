@@ -9,7 +9,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Load implements store.RunStore.
@@ -23,8 +22,8 @@ func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQu
 }
 
 // Measures implements store.MeasureStore.
-func (s *Store) Measures(ctx context.Context, t verification.TenantID, q view.MeasureQuery) ([]view.MeasureCounts, error) {
-	return read(ctx, s, func() ([]view.MeasureCounts, error) { return s.memory.Measures(ctx, t, q) })
+func (s *Store) Measures(ctx context.Context, t verification.TenantID, q store.MeasureQuery) ([]store.MeasureCounts, error) {
+	return read(ctx, s, func() ([]store.MeasureCounts, error) { return s.memory.Measures(ctx, t, q) })
 }
 
 // RescreenPasses implements store.RescreenStore.

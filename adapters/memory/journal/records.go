@@ -15,7 +15,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // kind says what a record is about. The numbers are in journals and never change.
@@ -204,7 +203,7 @@ type appended struct {
 	Hold             store.Hold                  `json:"hold"`
 	WorkflowRevision int                         `json:"workflow_revision"`
 	Screened         []verification.ScreenedList `json:"screened"`
-	Measures         []view.Measure              `json:"measures"`
+	Measures         []store.Measure             `json:"measures"`
 	Keys             []store.SearchKey           `json:"keys"` // nil and empty differ
 }
 

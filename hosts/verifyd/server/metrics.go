@@ -17,7 +17,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // metrics records what the engine and the API report.
@@ -91,12 +91,12 @@ func newMetrics(build cli.Build) *metrics {
 
 // Counted counts starts and ends, and how long runs waited for their verdicts. Tenants
 // choose the names of outcomes, so all but the usual ones are counted as other.
-func (m *metrics) Counted(found []view.Measure) {
+func (m *metrics) Counted(found []store.Measure) {
 	for _, f := range found {
 		switch f.Name {
-		case view.MeasureStarted:
+		case store.MeasureStarted:
 			m.started.Add(float64(f.Count))
-		case view.MeasureEnded:
+		case store.MeasureEnded:
 			status, outcome, _ := strings.Cut(f.Key, ":")
 			switch outcome {
 			case "", "approved", "declined", "refused":
@@ -104,11 +104,11 @@ func (m *metrics) Counted(found []view.Measure) {
 				outcome = "other"
 			}
 			m.ended.WithLabelValues(status, outcome).Add(float64(f.Count))
-		case view.MeasureVerdictTime:
+		case store.MeasureVerdictTime:
 			m.verdicts.Observe(f.Duration().Seconds())
-		case view.MeasureTransition, view.MeasureStopped, view.MeasureDecided, view.MeasureVerdict, view.MeasureVerdictReason,
-			view.MeasureVerdictBy, view.MeasureChecked, view.MeasureHits, view.MeasureRunHits, view.MeasureDispatchFailed,
-			view.MeasureDispatchTime:
+		case store.MeasureTransition, store.MeasureStopped, store.MeasureDecided, store.MeasureVerdict, store.MeasureVerdictReason,
+			store.MeasureVerdictBy, store.MeasureChecked, store.MeasureHits, store.MeasureRunHits, store.MeasureDispatchFailed,
+			store.MeasureDispatchTime:
 		}
 	}
 }

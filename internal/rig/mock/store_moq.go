@@ -7,7 +7,6 @@ import (
 	"context"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 	"iter"
 	"sync"
 	"time"
@@ -1745,7 +1744,7 @@ var _ store.MeasureStore = &MeasureStoreMock{}
 //
 //		// make and configure a mocked store.MeasureStore
 //		mockedMeasureStore := &MeasureStoreMock{
-//			MeasuresFunc: func(ctx context.Context, t verification.TenantID, q view.MeasureQuery) ([]view.MeasureCounts, error) {
+//			MeasuresFunc: func(ctx context.Context, t verification.TenantID, q store.MeasureQuery) ([]store.MeasureCounts, error) {
 //				panic("mock out the Measures method")
 //			},
 //		}
@@ -1756,7 +1755,7 @@ var _ store.MeasureStore = &MeasureStoreMock{}
 //	}
 type MeasureStoreMock struct {
 	// MeasuresFunc mocks the Measures method.
-	MeasuresFunc func(ctx context.Context, t verification.TenantID, q view.MeasureQuery) ([]view.MeasureCounts, error)
+	MeasuresFunc func(ctx context.Context, t verification.TenantID, q store.MeasureQuery) ([]store.MeasureCounts, error)
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -1767,21 +1766,21 @@ type MeasureStoreMock struct {
 			// T is the t argument value.
 			T verification.TenantID
 			// Q is the q argument value.
-			Q view.MeasureQuery
+			Q store.MeasureQuery
 		}
 	}
 	lockMeasures sync.RWMutex
 }
 
 // Measures calls MeasuresFunc.
-func (mock *MeasureStoreMock) Measures(ctx context.Context, t verification.TenantID, q view.MeasureQuery) ([]view.MeasureCounts, error) {
+func (mock *MeasureStoreMock) Measures(ctx context.Context, t verification.TenantID, q store.MeasureQuery) ([]store.MeasureCounts, error) {
 	if mock.MeasuresFunc == nil {
 		panic("MeasureStoreMock.MeasuresFunc: method is nil but MeasureStore.Measures was just called")
 	}
 	callInfo := struct {
 		Ctx context.Context
 		T   verification.TenantID
-		Q   view.MeasureQuery
+		Q   store.MeasureQuery
 	}{
 		Ctx: ctx,
 		T:   t,
@@ -1800,12 +1799,12 @@ func (mock *MeasureStoreMock) Measures(ctx context.Context, t verification.Tenan
 func (mock *MeasureStoreMock) MeasuresCalls() []struct {
 	Ctx context.Context
 	T   verification.TenantID
-	Q   view.MeasureQuery
+	Q   store.MeasureQuery
 } {
 	var calls []struct {
 		Ctx context.Context
 		T   verification.TenantID
-		Q   view.MeasureQuery
+		Q   store.MeasureQuery
 	}
 	mock.lockMeasures.RLock()
 	calls = mock.calls.Measures

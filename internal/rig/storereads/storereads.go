@@ -13,7 +13,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // Names has what the calls of a store named, so that all of it can be read.
@@ -255,13 +254,13 @@ func (n *Names) readLists(ctx context.Context, s store.Store, t verification.Ten
 			}
 		}
 	}
-	counts := view.MeasureQuery{
-		Names: []view.MeasureName{
-			view.MeasureStarted, view.MeasureEnded, view.MeasureDecided, view.MeasureVerdict, view.MeasureVerdictTime, view.MeasureVerdictReason,
-			view.MeasureVerdictBy, view.MeasureChecked, view.MeasureHits, view.MeasureRunHits, view.MeasureDispatchFailed, view.MeasureDispatchTime,
+	counts := store.MeasureQuery{
+		Names: []store.MeasureName{
+			store.MeasureStarted, store.MeasureEnded, store.MeasureDecided, store.MeasureVerdict, store.MeasureVerdictTime, store.MeasureVerdictReason,
+			store.MeasureVerdictBy, store.MeasureChecked, store.MeasureHits, store.MeasureRunHits, store.MeasureDispatchFailed, store.MeasureDispatchTime,
 		},
-		Totals: []view.MeasureName{view.MeasureTransition, view.MeasureStopped},
-		First:  view.DayOf(n.latest, time.UTC) - 40, Last: view.DayOf(n.latest, time.UTC) + 40,
+		Totals: []store.MeasureName{store.MeasureTransition, store.MeasureStopped},
+		First:  store.DayOf(n.latest, time.UTC) - 40, Last: store.DayOf(n.latest, time.UTC) + 40,
 	}
 	found, err := s.Measures(ctx, t, counts)
 	add(found, err, "Measures(%s)", t)

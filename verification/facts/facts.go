@@ -1,6 +1,6 @@
 // Facts: what the sources of a run say about its subject, side by side.
 
-package view
+package facts
 
 import (
 	"cmp"
@@ -16,12 +16,12 @@ import (
 // Facts are the facts of a run by source: a table whose rows are facts and whose columns
 // are sources.
 type Facts struct {
-	Sources []FactSource
-	Rows    []FactRow
+	Sources []Source
+	Rows    []Row
 }
 
-// FactSource is where values come from.
-type FactSource struct {
+// Source is where values come from.
+type Source struct {
 	Kind FactSourceKind
 	Node verification.NodeID // of a customer's answer, a check or a document
 	// Label is the label of the step; empty for the input and for the run itself.
@@ -48,25 +48,25 @@ func sourceKinds() []FactSourceKind {
 	return []FactSourceKind{SourceCustomer, SourceInput, SourceRun, SourceCheck, SourceDocument}
 }
 
-// FactRow is one fact.
-type FactRow struct {
+// Row is one fact.
+type Row struct {
 	Fact    string // such as Name
 	Differs bool   // some cell differs
 	// Cells are the values. The first one that is given is what the others are compared with.
-	Cells []FactCell
+	Cells []Cell
 }
 
 // Cell returns the cell of a source in the row, and whether there is one.
-func (r FactRow) Cell(source int) (FactCell, bool) {
-	i := slices.IndexFunc(r.Cells, func(c FactCell) bool { return c.Source == source })
+func (r Row) Cell(source int) (Cell, bool) {
+	i := slices.IndexFunc(r.Cells, func(c Cell) bool { return c.Source == source })
 	if i < 0 {
-		return FactCell{}, false
+		return Cell{}, false
 	}
 	return r.Cells[i], true
 }
 
-// FactCell is what a source says about a fact.
-type FactCell struct {
+// Cell is what a source says about a fact.
+type Cell struct {
 	Source int // the index of the source in Facts
 	// Node is the step that the value is from; empty for the input. Path is where it is,
 	// such as steps.pan.data.name.
@@ -93,11 +93,11 @@ const (
 	maxFactCompare = 1 << 16 // bytes of a value that is compared
 )
 
-// FactsOf returns the facts of a run: as `compare` of the workflow says or, without it, the
+// Of returns the facts of a run: as `compare` of the workflow says or, without it, the
 // customer's answers and the values of the input that another source also has, under the same
 // key or title. schemas have the titles of the data of checks, and asked is what the checks
 // were asked. It never fails.
-func FactsOf(
+func Of(
 	p verification.Program, r verification.Run, schemas map[verification.NodeID]verification.DataSchema, asked []Asked,
 ) Facts {
 	return factsOf(p, r, p.FactValues(r), schemas, asked)
@@ -132,13 +132,13 @@ type facts struct {
 	r         verification.Run
 	documents map[verification.NodeID][]string // of checks
 	sources   []factSource
-	rows      []FactRow
+	rows      []Row
 }
 
 // factSource is a source of a table. Rows that have two values of one source have another
 // one for the second.
 type factSource struct {
-	FactSource
+	Source
 	number int
 }
 
@@ -146,7 +146,7 @@ type factSource struct {
 func (t *facts) compared(c verification.Comparison, values []verification.FactValue) {
 	row := rowOf(c.Fact)
 	for _, v := range values {
-		cell := FactCell{}
+		cell := Cell{}
 		if len(v.Reads) > 0 {
 			cell.Path = v.Reads[0]
 		}
@@ -157,7 +157,7 @@ func (t *facts) compared(c verification.Comparison, values []verification.FactVa
 		cell.Text = textOf(v.Value)
 		row.add(t.place(row, cell), v.Value)
 	}
-	t.rows = append(t.rows, row.FactRow)
+	t.rows = append(t.rows, row.Row)
 }
 
 // common adds a row for each key or title that a claim has in common with another source.
@@ -174,20 +174,20 @@ func (t *facts) common(schemas map[verification.NodeID]verification.DataSchema) 
 			func(g *group) bool { return title != "" && g.titles[title] },
 		} {
 			for _, g := range groups {
-				if len(g.Cells) >= maxFactCells || !by(g) || slices.ContainsFunc(g.Cells, func(c FactCell) bool { return c.Node == node }) {
+				if len(g.Cells) >= maxFactCells || !by(g) || slices.ContainsFunc(g.Cells, func(c Cell) bool { return c.Node == node }) {
 					continue
 				}
-				if begins && node != "" && slices.ContainsFunc(g.Cells, func(c FactCell) bool { return c.Node != "" }) {
+				if begins && node != "" && slices.ContainsFunc(g.Cells, func(c Cell) bool { return c.Node != "" }) {
 					continue // the same key in two forms may be of two people
 				}
 				g.keys[key], g.titles[title] = true, true
-				g.add(t.place(g.fieldRow, FactCell{Node: node, Path: path + f.key, Text: f.text}), f.value)
+				g.add(t.place(g.fieldRow, Cell{Node: node, Path: path + f.key, Text: f.text}), f.value)
 				return
 			}
 		}
 		if begins {
 			g := &group{rowOf(cmp.Or(f.title, f.key)), map[string]bool{key: true}, map[string]bool{title: true}}
-			g.add(t.place(g.fieldRow, FactCell{Node: node, Path: path + f.key, Text: f.text}), f.value)
+			g.add(t.place(g.fieldRow, Cell{Node: node, Path: path + f.key, Text: f.text}), f.value)
 			groups = append(groups, g)
 		}
 	}
@@ -206,24 +206,24 @@ func (t *facts) common(schemas map[verification.NodeID]verification.DataSchema) 
 	}
 	for _, g := range groups {
 		if len(g.Cells) > 1 && len(t.rows) < maxFactRows {
-			t.rows = append(t.rows, g.FactRow)
+			t.rows = append(t.rows, g.Row)
 		}
 	}
 }
 
 // place returns the cell with its source, which the row does not have yet.
-func (t *facts) place(row fieldRow, c FactCell) FactCell {
-	s := FactSource{Kind: SourceRun}
+func (t *facts) place(row fieldRow, c Cell) Cell {
+	s := Source{Kind: SourceRun}
 	step, _ := t.r.Step(c.Node)
 	node := t.p.Version.Definition.Nodes[c.Node]
 	switch {
 	case c.Node != "" && node.Type == verification.NodeCheck:
-		s = FactSource{Kind: SourceCheck, Node: c.Node, Documents: t.documents[c.Node]}
+		s = Source{Kind: SourceCheck, Node: c.Node, Documents: t.documents[c.Node]}
 		if len(s.Documents) > 0 {
 			s.Kind = SourceDocument
 		}
 	case c.Node != "":
-		s = FactSource{Kind: SourceCustomer, Node: c.Node}
+		s = Source{Kind: SourceCustomer, Node: c.Node}
 	case c.Path == "input" || strings.HasPrefix(c.Path, "input."):
 		s.Kind = SourceInput
 	}
@@ -277,7 +277,7 @@ func (t *facts) table() Facts {
 	column := map[int]int{}
 	for i, source := range order {
 		column[source] = i
-		f.Sources = append(f.Sources, t.sources[source].FactSource)
+		f.Sources = append(f.Sources, t.sources[source].Source)
 	}
 	for i := range f.Rows {
 		for k := range f.Rows[i].Cells {
@@ -290,15 +290,15 @@ func (t *facts) table() Facts {
 
 // fieldRow is a row that grows. first is the value that others are compared with.
 type fieldRow struct {
-	FactRow
+	Row
 	first     any
 	firstText string
 }
 
-func rowOf(fact string) fieldRow { return fieldRow{FactRow: FactRow{Fact: fact}} }
+func rowOf(fact string) fieldRow { return fieldRow{Row: Row{Fact: fact}} }
 
 // add adds a cell with the value that its text is of.
-func (r *fieldRow) add(c FactCell, value any) {
+func (r *fieldRow) add(c Cell, value any) {
 	switch {
 	case c.Text == "":
 	case r.first == nil:

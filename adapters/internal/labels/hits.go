@@ -1,6 +1,6 @@
 // Hits of a screening: the person or company that was screened beside the entry of the list.
 
-package view
+package labels
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/facts"
 )
 
 // HitRow is a fact of the customer beside the same fact of the entry. The parts that both have
@@ -123,26 +124,26 @@ func HitRows(asked verification.Data, about verification.Subject, h verification
 			rows = append(rows, HitRow{fact, customer, entry})
 		}
 	}
-	customer, _ := SameWords(who.name, h.Name+" "+h.Alias)
-	_, name := SameWords(who.name, h.Name)
-	add(HitName, customer.Parts(), name.Parts())
+	customer, _ := facts.SameWords(who.name, h.Name+" "+h.Alias)
+	_, name := facts.SameWords(who.name, h.Name)
+	add(HitName, Parts(customer), Parts(name))
 	if h.Alias != "" {
-		_, alias := SameWords(who.name, h.Alias)
-		add(HitAlias, nil, alias.Parts())
+		_, alias := facts.SameWords(who.name, h.Alias)
+		add(HitAlias, nil, Parts(alias))
 	}
 	add(HitBorn, equalDates(who.birthDates, h.BirthDates), equalDates(h.BirthDates, who.birthDates))
 	add(HitCountries, equalCountries(who.countries, h.Countries, words), equalCountries(h.Countries, who.countries, words))
-	add(HitNumbers, FactCell{Text: strings.Join(who.numbers, ", ")}.Parts(), nil)
+	add(HitNumbers, Parts(facts.Cell{Text: strings.Join(who.numbers, ", ")}), nil)
 	var topics []string
 	for _, topic := range h.Topics {
 		topics = append(topics, words.Topic(topic))
 	}
-	add(HitTopics, nil, FactCell{Text: strings.Join(topics, ", ")}.Parts())
+	add(HitTopics, nil, Parts(facts.Cell{Text: strings.Join(topics, ", ")}))
 	return rows
 }
 
 // Parts splits the text of a cell at its marks.
-func (c FactCell) Parts() (parts []Part) {
+func Parts(c facts.Cell) (parts []Part) {
 	text, at := []rune(c.Text), 0
 	add := func(to int, mark bool) {
 		if to = min(to, len(text)); to > at {

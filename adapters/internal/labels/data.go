@@ -1,6 +1,6 @@
 // The values of recorded data, which are read one at a time.
 
-package view
+package labels
 
 import (
 	"bytes"

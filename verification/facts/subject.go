@@ -1,6 +1,6 @@
 // Subject: whom a run is about, and what its checks were asked.
 
-package view
+package facts
 
 import (
 	"encoding/json"

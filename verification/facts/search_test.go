@@ -1,4 +1,4 @@
-package view_test
+package facts_test
 
 import (
 	"slices"
@@ -9,12 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/verifyd/verifyd/verification/view"
+	"github.com/verifyd/verifyd/verification/facts"
 )
 
 // words returns the words of a text as KIND:TEXT, in alphabetical order.
 func words(text string) (all []string) {
-	for _, w := range view.ParseSearch(text) {
+	for _, w := range facts.ParseSearch(text) {
 		all = append(all, string(w.Kind)+":"+w.Text)
 	}
 	slices.Sort(all)

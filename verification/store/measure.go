@@ -1,6 +1,6 @@
 // Measures: what the numbers of the service are added up from.
 
-package view
+package store
 
 import (
 	"math"

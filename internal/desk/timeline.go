@@ -1,6 +1,6 @@
 // The timeline of a run: its history as lines for a reader.
 
-package view
+package desk
 
 import (
 	"cmp"

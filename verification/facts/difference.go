@@ -1,6 +1,6 @@
 // Differences: whether two values agree, and which characters differ.
 
-package view
+package facts
 
 import (
 	"slices"
@@ -82,8 +82,8 @@ func date(s string) (day string, ok bool) {
 
 // SameWords returns two texts, in NFC. Their marks are the words that both have, in any
 // order: case and punctuation do not matter.
-func SameWords(a, b string) (x, y FactCell) {
-	x, y = FactCell{Text: composed(a)}, FactCell{Text: composed(b)}
+func SameWords(a, b string) (x, y Cell) {
+	x, y = Cell{Text: composed(a)}, Cell{Text: composed(b)}
 	inX, inY := plainWordsOf([]rune(x.Text)), plainWordsOf([]rune(y.Text))
 	x.Marks, y.Marks = wordsAlsoIn(inY, inX), wordsAlsoIn(inX, inY)
 	return x, y

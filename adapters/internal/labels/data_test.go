@@ -1,4 +1,4 @@
-package view_test
+package labels_test
 
 import (
 	"fmt"
@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // outline returns the values as indented lines.
-func outline(of view.DataValue, indent string) string {
+func outline(of labels.DataValue, indent string) string {
 	var b strings.Builder
 	for v := range of.Values() {
 		line := fmt.Sprint(indent, v.Kind)
@@ -33,7 +33,7 @@ func TestDataIsReadInItsOrder(t *testing.T) {
 	schema := verification.DataSchema(verification.Data(`{"properties":{
 		"score":{"title":"Similarity","x-unit":"%"}, "country":{"oneOf":[{"const":"in","title":"India"}]},
 		"hits":{"items":{"properties":{"born":{"title":"Born"}}}}, "years":{"items":{"x-unit":"CE"}}}}`).Map())
-	data := view.ReadData(verification.Data(`{"zulu":"first","score":97.50,"country":"in","big":12345678901234567890,
+	data := labels.ReadData(verification.Data(`{"zulu":"first","score":97.50,"country":"in","big":12345678901234567890,
 		"hits":[{"born":"1990"},{"born":null},[]],"years":[2e3,""],"yes":true,"no":false,"":{},"zulu":"again"}`), schema)
 	want := `text zulu first
 number score Similarity 97.50 %
@@ -60,12 +60,12 @@ text zulu again
 
 func TestDataThatIsNoObjectIsOneText(t *testing.T) {
 	for _, text := range []string{`{"a":`, `[1]`, `null`, `{"a":1}}`, strings.Repeat("[", 1<<20)} {
-		if v := view.ReadData(verification.Data(text), nil); v.Kind != view.DataText || v.Empty || v.Text != text || outline(v, "") != "" {
+		if v := labels.ReadData(verification.Data(text), nil); v.Kind != labels.DataText || v.Empty || v.Text != text || outline(v, "") != "" {
 			t.Errorf("%.9s is %s, want a text", text, v.Kind)
 		}
 	}
 	for _, text := range []string{``, `{}`} {
-		if v := view.ReadData(verification.Data(text), nil); v.Kind != view.DataObject || !v.Empty || outline(v, "") != "" {
+		if v := labels.ReadData(verification.Data(text), nil); v.Kind != labels.DataObject || !v.Empty || outline(v, "") != "" {
 			t.Errorf("%q is %s, want an empty object", text, v.Kind)
 		}
 	}
@@ -75,7 +75,7 @@ func TestValuesThatAreNotReadAreSkipped(t *testing.T) {
 	const text = `{"a":{"b":[{"c":1},2],"d":3},"e":[[4],[[5]]],"f":6}`
 	for stop := range 4 { // at so many values of each object and list below the data
 		var names []string
-		for v := range view.ReadData(verification.Data(text), nil).Values() {
+		for v := range labels.ReadData(verification.Data(text), nil).Values() {
 			names = append(names, v.Name)
 			read := 0
 			for below := range v.Values() {

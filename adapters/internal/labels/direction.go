@@ -1,6 +1,6 @@
 // Writing direction: names from right to left in sentences that run from left to right.
 
-package view
+package labels
 
 import (
 	"strings"

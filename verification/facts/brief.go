@@ -1,6 +1,6 @@
 // Briefs: what the review queue says of the subject of a run.
 
-package view
+package facts
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 )
 
 // BriefOf returns whom a run is about, and the facts on which its sources differ, each with the
-// first value that differs. See SubjectOf and FactsOf.
+// first value that differs. See SubjectOf and Of.
 func BriefOf(p verification.Program, r verification.Run) (subject verification.Subject, differing []verification.Differing) {
 	values := p.FactValues(r)
 	facts := factsOf(p, r, values, nil, nil)

@@ -1,6 +1,6 @@
 // Search: the words by which people find a run.
 
-package view
+package facts
 
 import (
 	"slices"

@@ -1,6 +1,6 @@
 // Comparison of two versions of a workflow.
 
-package view
+package graph
 
 import (
 	"encoding/json"

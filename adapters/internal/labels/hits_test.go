@@ -1,6 +1,6 @@
 // Tests of the customer beside the entry of a hit.
 
-package view_test
+package labels_test
 
 import (
 	"strings"
@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/view"
 )
 
 // plainWords know one country and no topic.
-func plainWords() view.HitWords {
-	return view.HitWords{
+func plainWords() labels.HitWords {
+	return labels.HitWords{
 		CountryCode: func(text string) string { return strings.Replace(text, "India", "in", 1) },
 		CountryName: strings.ToUpper,
 		Topic:       func(topic string) string { return topic },
@@ -22,9 +22,9 @@ func plainWords() view.HitWords {
 }
 
 // marked returns the rows of a hit as lines, with the marked parts in brackets.
-func marked(rows []view.HitRow) string {
+func marked(rows []labels.HitRow) string {
 	var b strings.Builder
-	side := func(parts []view.Part) {
+	side := func(parts []labels.Part) {
 		for _, p := range parts {
 			if p.Mark {
 				p.Text = "[" + p.Text + "]"
@@ -58,7 +58,7 @@ func TestTheCustomerIsWhoTheCheckWasAskedAbout(t *testing.T) {
 		{"a check that was asked nothing", ``, "name: Asha Rao | X\nborn: 1990-02-01 | \nnumbers: ABCDE1234F | \n"},
 		{"values that are no texts", `{"name":{"first":"Ravi"},"birth_date":null,"countries":true}`, "name: Ravi | X\n"},
 	} {
-		got := marked(view.HitRows(verification.Data(row.asked), about, verification.Hit{Name: "X"}, plainWords()))
+		got := marked(labels.HitRows(verification.Data(row.asked), about, verification.Hit{Name: "X"}, plainWords()))
 		if diff := cmp.Diff(row.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", row.name, diff)
 		}
@@ -69,7 +69,7 @@ func TestWhatCustomerAndEntryShareIsMarked(t *testing.T) {
 	h := verification.Hit{
 		Name: "Zamoyskov, Viktor", Alias: "Viktor Petrov", BirthDates: []string{"1961-03-14"}, Countries: []string{"ru", "by"}, Topics: []string{"sanction"},
 	}
-	got := marked(view.HitRows(verification.Data(`{"name":"Petrov Viktor","birth_date":"1961-07-01","countries":["by"]}`), verification.Subject{}, h, plainWords()))
+	got := marked(labels.HitRows(verification.Data(`{"name":"Petrov Viktor","birth_date":"1961-07-01","countries":["by"]}`), verification.Subject{}, h, plainWords()))
 	const want = "name: [Petrov] [Viktor] | Zamoyskov, [Viktor]\nalias:  | [Viktor] [Petrov]\nborn: [1961]-07-01 | [1961]-03-14\n" +
 		"countries: [BY] | RU, [BY]\ntopics:  | sanction\n"
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -92,7 +92,7 @@ func TestDatesAreMarkedAsFarAsTheyAgree(t *testing.T) {
 		{"~1965", []string{"1961"}, "~1965"},
 		{"1961-03-14", nil, "1961-03-14"},
 	} {
-		got := marked(view.HitRows(verification.DataOf(map[string]any{"name": "A", "dob": row.date}), verification.Subject{}, verification.Hit{BirthDates: row.others}, plainWords()))
+		got := marked(labels.HitRows(verification.DataOf(map[string]any{"name": "A", "dob": row.date}), verification.Subject{}, verification.Hit{BirthDates: row.others}, plainWords()))
 		if want := "born: " + row.want + " | "; !strings.Contains(got, want) {
 			t.Errorf("%s beside %v = %s, want %s", row.date, row.others, got, want)
 		}
@@ -108,11 +108,11 @@ func TestWordsFromRightToLeftAreIsolated(t *testing.T) {
 		"علی\u200cرضا - x":                "<علی\u200cرضا> - x",
 		"Asha Rao":                        "Asha Rao",
 	} {
-		if got := shown.Replace(view.IsolateWords(text)); got != want {
+		if got := shown.Replace(labels.IsolateWords(text)); got != want {
 			t.Errorf("IsolateWords(%q) = %q, want %q", text, got, want)
 		}
 	}
-	if view.FromRight("طارق is the same", "each name has a word that the other has not") || !view.FromRight("محمد (IQ)") {
+	if labels.FromRight("طارق is the same", "each name has a word that the other has not") || !labels.FromRight("محمد (IQ)") {
 		t.Error("the direction is not the one of most letters")
 	}
 }
