@@ -17,7 +17,7 @@ import (
 
 func TestTheRoutesAreThoseOfTheTable(t *testing.T) {
 	d := serve(t)
-	pages, err := console.New(d.Engine, console.Options{URL: d.server.URL + "/console", Tokens: d, Now: d.Clock.Now})
+	pages, err := console.New(d.Engine, console.Options{URL: d.server.URL + "/console", Store: d.Store, Tokens: d, Now: d.Clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

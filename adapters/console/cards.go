@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // cardView is one step on the run page.
@@ -93,7 +93,7 @@ type documentView struct {
 }
 
 // cards returns the cards of a run.
-func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
+func (c *console) cards(s session, rec desk.RunRecord) (all []cardView) {
 	asked := askedOf(rec)
 	for _, card := range rec.Report.Cards {
 		v := cardView{
@@ -142,7 +142,7 @@ func (c *console) cards(s session, rec engine.RunRecord) (all []cardView) {
 }
 
 // cardData returns what a step recorded on one visit.
-func (s session) cardData(rec engine.RunRecord, card verification.Card, data verification.Data) (v cardData) {
+func (s session) cardData(rec desk.RunRecord, card verification.Card, data verification.Data) (v cardData) {
 	form, hidden := rec.Definition.Nodes[card.NodeID].Fields, map[string]bool{}
 	for _, f := range form {
 		f = f.In(s.Lang())

@@ -26,9 +26,11 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/graph"
 	"github.com/verifyd/verifyd/internal/chart"
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 //go:embed assets/* messages/*.json page/*.html page/shared/*.html
@@ -75,11 +77,13 @@ type PageDrawer interface {
 	DrawPage(ctx context.Context, t verification.TenantID, d verification.Document, content io.Reader) ([]byte, error)
 }
 
-// Options configure New. URL, Tokens and Now are required.
+// Options configure New. URL, Store, Tokens and Now are required.
 type Options struct {
 	// URL is where browsers reach the handler, such as https://verify.example/console.
 	// With https, cookies are sent over TLS only.
-	URL    string
+	URL string
+	// Store is that of the engine.
+	Store  store.Store
 	Tokens Tokens
 	// Generation changes with the keys of Tokens: a session that was verified before is then
 	// verified again. nil means that the keys never change.
@@ -97,7 +101,7 @@ type Options struct {
 	// SignReport returns the detached signature of a printed report, as token.Reports does; with
 	// nil the console has no signatures.
 	SignReport func(pdf []byte) ([]byte, error)
-	// Now is the clock of the sessions.
+	// Now is the clock of the engine, and of the sessions.
 	Now func() time.Time
 	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger
@@ -117,6 +121,7 @@ const (
 // console is the state of the handler.
 type console struct {
 	engine   *engine.Engine
+	desk     *desk.Desk
 	opt      Options
 	base     string // the path of Options.URL
 	site     string // its scheme and host
@@ -138,13 +143,13 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 	switch {
 	case err != nil || u.Host == "":
 		return nil, fmt.Errorf("console: the option URL %q is not an absolute URL", o.URL)
-	case o.Tokens == nil || o.Now == nil:
-		return nil, errors.New("console: the options Tokens and Now are required")
+	case o.Tokens == nil || o.Now == nil || o.Store == nil:
+		return nil, errors.New("console: the options Store, Tokens and Now are required")
 	}
 	o.Session = cmp.Or(o.Session, defaultSession)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	c := &console{
-		engine: e, opt: o, base: strings.TrimSuffix(u.EscapedPath(), "/"), site: u.Scheme + "://" + u.Host, secure: u.Scheme == "https",
+		engine: e, desk: desk.New(e, o.Store, o.Now, o.Log), opt: o, base: strings.TrimSuffix(u.EscapedPath(), "/"), site: u.Scheme + "://" + u.Host, secure: u.Scheme == "https",
 		origin: http.NewCrossOriginProtection(), gates: newGates(),
 	}
 	// A proxy may change the host of a request; the origin comes from the URL.

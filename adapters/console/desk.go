@@ -10,7 +10,6 @@ import (
 	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // deskView is the part of the run page about notes and assignments.
@@ -72,7 +71,7 @@ func (c *console) assignees(s session, history []verification.Event) (all []veri
 }
 
 // deskView returns the desk of a run.
-func (c *console) deskView(s session, rec engine.RunRecord, f queueFilter, kept keptDesk) deskView {
+func (c *console) deskView(s session, rec desk.RunRecord, f queueFilter, kept keptDesk) deskView {
 	at := s.Base + "/runs/" + string(rec.Report.Run.ID)
 	v := deskView{MaxNotes: verification.MaxNotes, Assignment: s.assignment(rec), keptDesk: kept}
 	for _, e := range desk.Timeline(rec.History) {
@@ -116,7 +115,7 @@ func (c *console) deskView(s session, rec engine.RunRecord, f queueFilter, kept 
 }
 
 // assignment says who works on a run that needs a verdict; nil for nobody.
-func (s session) assignment(rec engine.RunRecord) *assignmentView {
+func (s session) assignment(rec desk.RunRecord) *assignmentView {
 	if rec.Review == nil {
 		return nil
 	}
@@ -174,7 +173,7 @@ func (c *console) assignRun(w http.ResponseWriter, r *http.Request, s session) e
 	if err != nil {
 		return err
 	}
-	rec, err := c.engine.RunRecord(r.Context(), s.Tenant, id)
+	rec, err := c.desk.RunRecord(r.Context(), s.Tenant, id)
 	if err != nil {
 		return err
 	}

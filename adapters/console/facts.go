@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/adapters/internal/labels"
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/facts"
 )
 
@@ -19,7 +19,7 @@ type subjectView struct {
 }
 
 // subjectView returns whom a run is about. Its Name is empty if the run does not say it.
-func (s session) subjectView(rec engine.RunRecord) (v subjectView) {
+func (s session) subjectView(rec desk.RunRecord) (v subjectView) {
 	v.Name = rec.Subject.Name
 	for _, fact := range []struct{ key, value string }{
 		{"subject.born", rec.Subject.BirthDate}, {"subject.number", rec.Subject.Number},
@@ -111,7 +111,7 @@ func (s session) sourceName(f facts.Source) string {
 }
 
 // askedOf returns what each check was asked, by node.
-func askedOf(rec engine.RunRecord) map[verification.NodeID]facts.Asked {
+func askedOf(rec desk.RunRecord) map[verification.NodeID]facts.Asked {
 	all := map[verification.NodeID]facts.Asked{}
 	for _, a := range rec.Asked {
 		all[a.Node] = a

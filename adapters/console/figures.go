@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/internal/chart"
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // figure is one chart and its table. The messages "numbers.NAME.title" and ".text"
@@ -29,7 +29,7 @@ type figure struct {
 type figures struct {
 	session
 	charts  chart.Painter
-	numbers engine.Numbers
+	numbers desk.Numbers
 	// workflow reports whether the numbers are of one workflow.
 	workflow bool
 	err      error
@@ -153,7 +153,7 @@ func (f *figures) asDuration(seconds float64) string {
 // plot returns a chart by day, from the first day with a value above 0.
 func (f *figures) plot(c chart.Chart) chart.Plot {
 	p := chart.Plot{Chart: c}
-	first := slices.IndexFunc(f.numbers.Days, func(d engine.DayNumbers) bool {
+	first := slices.IndexFunc(f.numbers.Days, func(d desk.DayNumbers) bool {
 		day := int(d.Day - f.numbers.Days[0].Day)
 		return slices.ContainsFunc(c.Series, func(s chart.Series) bool { return s.Values[day] > 0 })
 	})

@@ -67,7 +67,7 @@ func serveWith(t testing.TB, set func(*console.Options), changes ...enginetest.C
 	}
 	d.server = httptest.NewUnstartedServer(nil)
 	o := console.Options{
-		URL: "http://" + d.server.Listener.Addr().String() + "/console", Tokens: d, Now: d.Clock.Now,
+		URL: "http://" + d.server.Listener.Addr().String() + "/console", Store: d.Store, Tokens: d, Now: d.Clock.Now,
 		Log: slog.New(slog.NewTextHandler(d.log, nil)), SignReport: token.NewReports(keys).SignReport,
 	}
 	set(&o)

@@ -109,11 +109,11 @@ func TestARefusedVerdictSaysWhy(t *testing.T) {
 	t.Run("the run waits for the customer", func(t *testing.T) {
 		d := serve(t)
 		run := d.begin(d.Apply(identity()), "case-1")
-		rec, err := d.Engine.RunRecord(t.Context(), enginetest.Tenant, run)
+		rec, err := d.Engine.History(t.Context(), enginetest.Tenant, run)
 		if err != nil {
 			t.Fatal(err)
 		}
-		refused := d.as(reviewerCalled("asha")).post("/runs/"+string(run)+"/verdict", append(approve, "seq", strconv.Itoa(rec.Seq))...)
+		refused := d.as(reviewerCalled("asha")).post("/runs/"+string(run)+"/verdict", append(approve, "seq", strconv.Itoa(rec.Run.Seq))...)
 		wants(t, refused, http.StatusConflict, "Nothing was saved: this run does not wait for a verdict now.", "Fine by me.")
 	})
 }

@@ -13,9 +13,9 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/internal/country"
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // hitView is an entry of a list that is like the person or company of a check.
@@ -56,7 +56,7 @@ func (v hitView) Cleared() bool { return v.of.Decision.Match == verification.Mat
 
 // hits returns the hits of a visit of a check, by its address: of the check, and of later versions
 // of the list.
-func (s session) hits(rec engine.RunRecord, address string, found []verification.FoundHit, asked verification.Data) (all []hitView) {
+func (s session) hits(rec desk.RunRecord, address string, found []verification.FoundHit, asked verification.Data) (all []hitView) {
 	for _, h := range found {
 		v := hitView{
 			session: s, ID: hitID(address, h.List, h.ID, h.Digest), Name: h.Name, Percent: percent(h.Score),
@@ -80,7 +80,7 @@ type clearedView struct {
 }
 
 // cleared returns the hits that a check left out.
-func (s session) cleared(rec engine.RunRecord, card verification.Card) (all []clearedView) {
+func (s session) cleared(rec desk.RunRecord, card verification.Card) (all []clearedView) {
 	for _, c := range card.Cleared {
 		v := clearedView{Text: s.clearedBy(c)}
 		if c.Run != rec.Report.Run.ID {

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -65,7 +65,7 @@ func (f *numbersFilter) readDays() (problems []verification.FieldError) {
 			problems = append(problems, verification.FieldError{Name: d.name})
 		}
 	}
-	if len(problems) == 0 && (f.to < f.from || f.to-f.from >= engine.MaxNumbersDays) {
+	if len(problems) == 0 && (f.to < f.from || f.to-f.from >= desk.MaxNumbersDays) {
 		problems = append(problems, verification.FieldError{Name: "to"})
 	}
 	return problems
@@ -175,7 +175,7 @@ func (c *console) numbersTable(name string) handler {
 
 // numbers reads the numbers of a filter.
 func (c *console) numbers(r *http.Request, s session, f numbersFilter) (*figures, error) {
-	n, err := c.engine.Numbers(r.Context(), s.Tenant, engine.NumbersQuery{
+	n, err := c.desk.Numbers(r.Context(), s.Tenant, desk.NumbersQuery{
 		First: f.from, Last: f.to, Days: f.Days, Workflow: f.Workflow, Reviewers: s.Role.Includes(verification.RoleAdmin),
 	})
 	return &figures{session: s, charts: c.charts, numbers: n, workflow: f.Workflow != ""}, err

@@ -36,9 +36,9 @@ func TestARejectionNeedsWhatTheWorkflowAsks(t *testing.T) {
 		wants(t, a, http.StatusUnprocessableEntity, "Nothing was saved.", tt.want)
 	}
 	p.post(path+"/verdict", "decision", "reject", "reason", "listed", "notes", "It is him.", "seq", seq)
-	rec, err := d.Engine.RunRecord(t.Context(), enginetest.Tenant, run)
-	if err != nil || rec.Verdict.Decision != verification.DecisionReject || rec.Verdict.Reason != "listed" {
-		t.Errorf("the verdict is %+v, %v; want a rejection with its reason", rec.Verdict, err)
+	rec, err := d.Engine.History(t.Context(), enginetest.Tenant, run)
+	if err != nil || rec.Run.Verdict.Decision != verification.DecisionReject || rec.Run.Verdict.Reason != "listed" {
+		t.Errorf("the verdict is %+v, %v; want a rejection with its reason", rec.Run.Verdict, err)
 	}
 	wants(t, p.get(path), http.StatusOK, "Your system is not told of a later verdict.")
 }

@@ -63,7 +63,7 @@ func (c *console) showRun(w http.ResponseWriter, r *http.Request, s session, sta
 	if err != nil {
 		return err
 	}
-	rec, err := c.engine.RunRecord(r.Context(), s.Tenant, id)
+	rec, err := c.desk.RunRecord(r.Context(), s.Tenant, id)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (c *console) fromConsole(r *http.Request) bool {
 }
 
 // claimOf returns who works on a run that needs a verdict.
-func (c *console) claimOf(ctx context.Context, s session, rec engine.RunRecord) (verification.Claim, error) {
+func (c *console) claimOf(ctx context.Context, s session, rec desk.RunRecord) (verification.Claim, error) {
 	if rec.Review == nil {
 		return verification.Claim{}, nil
 	}
@@ -119,7 +119,7 @@ func (c *console) claim(ctx context.Context, s session, id verification.RunID, t
 }
 
 // runView returns the page of a record without its verdict.
-func (c *console) runView(s session, rec engine.RunRecord, f queueFilter) runView {
+func (c *console) runView(s session, rec desk.RunRecord, f queueFilter) runView {
 	report := rec.Report
 	v := runView{
 		ID: report.Run.ID, Reference: report.Run.ReferenceID, Back: s.Base + f.list() + "#run-" + string(report.Run.ID), BackText: s.say("run.back." + strings.Trim(s.path, "/")),
@@ -175,7 +175,7 @@ func (v *runView) sort(cards []cardView) {
 
 // timelineOf returns the timeline of a record, with the labels of its definition where
 // the history has none.
-func timelineOf(rec engine.RunRecord) []desk.TimelineEntry {
+func timelineOf(rec desk.RunRecord) []desk.TimelineEntry {
 	entries := desk.Timeline(rec.History)
 	label := func(node verification.NodeID, to *string) {
 		if n := rec.Definition.Nodes[node]; *to == string(node) && n.Label != "" {
@@ -202,7 +202,7 @@ func pathTitles(d verification.Data) verification.DataSchema {
 }
 
 // runFacts returns what the head of the page says about a run.
-func (s session) runFacts(rec engine.RunRecord) (facts []runFact) {
+func (s session) runFacts(rec desk.RunRecord) (facts []runFact) {
 	run, workflow := rec.Report.Run, rec.Report.Workflow
 	if rec.Subject.Name != "" {
 		facts = append(facts, runFact{Label: s.say("run.reference"), Value: run.ReferenceID})
@@ -221,7 +221,7 @@ func (s session) runFacts(rec engine.RunRecord) (facts []runFact) {
 }
 
 // runDates returns when the run started and ended, and its id.
-func (s session) runDates(rec engine.RunRecord) []runFact {
+func (s session) runDates(rec desk.RunRecord) []runFact {
 	run := rec.Report.Run
 	dates := []runFact{{Label: s.say("run.started"), Value: s.At(run.StartedAt).Text + " " + s.Zone.String()}}
 	if !run.CompletedAt.IsZero() {
@@ -270,7 +270,7 @@ func (s session) decisionBadge(d verification.Decision) web.Badge {
 }
 
 // verdictsOf returns the verdicts of a timeline, newest first.
-func (s session) verdictsOf(rec engine.RunRecord, entries []desk.TimelineEntry) (all []verdictView) {
+func (s session) verdictsOf(rec desk.RunRecord, entries []desk.TimelineEntry) (all []verdictView) {
 	proposer := ""
 	for _, e := range entries {
 		var b web.Badge

@@ -10,9 +10,10 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -38,7 +39,7 @@ func (c *console) searched(
 	s session, text string, count func(reference string) (int, error),
 ) (reference, words string, err error) {
 	text = strings.TrimSpace(text)
-	keys := c.engine.SearchKeys(s.Tenant, text)
+	keys := c.engine.SearchKeys(s.Tenant, facts.ParseSearch(text))
 	if _, err := verification.ParseRunID(text); err == nil || len(keys) == 0 {
 		return text, "", nil
 	}
@@ -66,7 +67,7 @@ func (c *console) searchQueue(w http.ResponseWriter, r *http.Request, s session)
 
 // queueSize returns how many runs of the queue match a filter.
 func (c *console) queueSize(ctx context.Context, s session, f queueFilter) (int, error) {
-	return c.engine.QueueSize(ctx, s.Tenant, f.query(s, c.opt.Now()))
+	return c.desk.QueueSize(ctx, s.Tenant, f.query(s, c.opt.Now()))
 }
 
 // searchRuns leads to the list of runs with the filters of a form.
@@ -123,7 +124,7 @@ func (c *console) searchView(
 ) (v searchView, err error) {
 	v.People, v.Words = c.engine.Searches(), words
 	v.Clear, _ = with("")
-	keys := c.engine.SearchKeys(s.Tenant, reference)
+	keys := c.engine.SearchKeys(s.Tenant, facts.ParseSearch(reference))
 	if len(keys) == 0 {
 		return v, nil
 	}
@@ -150,8 +151,8 @@ type relatedRow struct {
 }
 
 // relatedView returns the runs that may be of the person of a run; nil if there are none.
-func (c *console) relatedView(r *http.Request, s session, rec engine.RunRecord) (*relatedView, error) {
-	found, err := c.engine.RelatedRuns(r.Context(), s.Tenant, rec)
+func (c *console) relatedView(r *http.Request, s session, rec desk.RunRecord) (*relatedView, error) {
+	found, err := c.desk.RelatedRuns(r.Context(), s.Tenant, rec)
 	switch {
 	case errors.Is(err, verification.ErrUnavailable): // such as a reference that millions of runs share
 		return &relatedView{Count: s.say("related.unavailable")}, nil

@@ -5,7 +5,6 @@ package console
 import (
 	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/internal/web"
-	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // timelineLine is one line of the timeline.
@@ -37,7 +36,7 @@ type verdictView struct {
 }
 
 // timelineLine returns the line of an entry.
-func (s session) timelineLine(rec engine.RunRecord, e desk.TimelineEntry) timelineLine {
+func (s session) timelineLine(rec desk.RunRecord, e desk.TimelineEntry) timelineLine {
 	l := timelineLine{At: s.At(e.At), Text: s.happened(e), Tone: toneOf(e.Kind), Detail: e.Text}
 	if len(e.Sentences) > 0 {
 		l.Detail = s.sentences(e.Sentences)

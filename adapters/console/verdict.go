@@ -76,7 +76,7 @@ type holdView struct {
 }
 
 // holdView returns what a script says of a verdict on the run.
-func (s session) holdView(rec engine.RunRecord) *holdView {
+func (s session) holdView(rec desk.RunRecord) *holdView {
 	key, reference := "held.", isolate(rec.Report.Run.ReferenceID)
 	if rec.FourEyes && rec.Report.Proposal.Decision == verification.DecisionNone {
 		key = "held.propose."
@@ -106,7 +106,7 @@ type keptVerdict struct {
 }
 
 // verdictPanel returns the panel of a run.
-func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, claim verification.Claim, kept keptVerdict) verdictPanel {
+func (c *console) verdictPanel(s session, rec desk.RunRecord, f queueFilter, claim verification.Claim, kept keptVerdict) verdictPanel {
 	at := s.Base + "/runs/" + string(rec.Report.Run.ID)
 	entries := timelineOf(rec)
 	over := rec.Report.Run.Status.Terminal()
@@ -180,7 +180,7 @@ func (c *console) verdictPanel(s session, rec engine.RunRecord, f queueFilter, c
 
 // listed says who decided that the person or company of a run is on a list; empty if nobody
 // did. An approval then needs notes: see verification.ErrNotesForListed.
-func (s session) listed(rec engine.RunRecord) string {
+func (s session) listed(rec desk.RunRecord) string {
 	for _, card := range rec.Report.Cards {
 		found := card.Hits()
 		for _, visit := range card.Visits {

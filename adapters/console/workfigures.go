@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/internal/chart"
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // maxBars is the maximum number of bars of a chart whose table may be longer.
@@ -21,16 +21,16 @@ func (f *figures) runs() figure {
 	type kind struct {
 		key   string // also of the column in CSV
 		name  string
-		count func(engine.DayNumbers) int
+		count func(desk.DayNumbers) int
 	}
 	ended := func(status verification.Status) kind {
-		return kind{string(status), f.text("status." + string(status)), func(d engine.DayNumbers) int { return d.Ended[status] }}
+		return kind{string(status), f.text("status." + string(status)), func(d desk.DayNumbers) int { return d.Ended[status] }}
 	}
 	kinds := []kind{
-		{"unaided", f.text("numbers.unaided"), func(d engine.DayNumbers) int { n, _ := unaided(d); return n }},
-		{"unaided_refused", f.text("numbers.refused"), func(d engine.DayNumbers) int { _, n := unaided(d); return n }},
-		{"approved", f.text("numbers.approved.by"), func(d engine.DayNumbers) int { return d.Approved }},
-		{"rejected", f.text("numbers.rejected.by"), func(d engine.DayNumbers) int { return d.Rejected }},
+		{"unaided", f.text("numbers.unaided"), func(d desk.DayNumbers) int { n, _ := unaided(d); return n }},
+		{"unaided_refused", f.text("numbers.refused"), func(d desk.DayNumbers) int { _, n := unaided(d); return n }},
+		{"approved", f.text("numbers.approved.by"), func(d desk.DayNumbers) int { return d.Approved }},
+		{"rejected", f.text("numbers.rejected.by"), func(d desk.DayNumbers) int { return d.Rejected }},
 		ended(verification.StatusFailed), ended(verification.StatusExpired), ended(verification.StatusCancelled),
 	}
 	t := table{Columns: []tableColumn{
@@ -68,7 +68,7 @@ func (f *figures) runs() figure {
 
 // unaided returns the number of runs that were completed without a person, apart from those
 // whose outcome is one of the usual words for a refusal.
-func unaided(d engine.DayNumbers) (others, refused int) {
+func unaided(d desk.DayNumbers) (others, refused int) {
 	for outcome, n := range d.Unaided {
 		if b, _ := outcomeBadge(outcome); b.Tone == web.Bad {
 			refused += n

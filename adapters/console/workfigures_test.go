@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	views "github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -147,12 +148,12 @@ func TestOnlyAdminsSeeWhoGaveTheVerdicts(t *testing.T) {
 func TestReviewersBeyondTheFirstAreAddedUp(t *testing.T) {
 	d := serve(t)
 	w := d.Apply(judged()).ID
-	const names = engine.MaxReviewers + 3
+	const names = views.MaxReviewers + 3
 	for n := range names {
 		d.verdictBy(d.judge(w, true, true), fmt.Sprintf("Reviewer %02d", n), "forged")
 	}
 	all := rows(t, d.as(reviewer(verification.RoleAdmin)).get("/numbers/reviewers.csv?days=7"))
-	if last := all[len(all)-1]; len(all) != 1+engine.MaxReviewers+1 || !gocmp.Equal(last, []string{"(others)", "0", "3"}) {
+	if last := all[len(all)-1]; len(all) != 1+views.MaxReviewers+1 || !gocmp.Equal(last, []string{"(others)", "0", "3"}) {
 		t.Errorf("%d rows, the last is %v", len(all), last)
 	}
 }

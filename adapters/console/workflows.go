@@ -13,9 +13,9 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/verifyd/verifyd/adapters/graph"
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // workflowsView is the data of the page workflows.
@@ -196,7 +196,7 @@ func (c *console) addGraph(r *http.Request, s session, v *workflowView, shown, b
 		v.Graph = s.graph(version.Definition, o)
 		return nil
 	}
-	counts, err := c.engine.TransitionCounts(r.Context(), s.Tenant, engine.TransitionQuery{Workflow: v.ID, Version: version.Number})
+	counts, err := c.desk.TransitionCounts(r.Context(), s.Tenant, desk.TransitionQuery{Workflow: v.ID, Version: version.Number})
 	if err != nil {
 		return err
 	}

@@ -235,15 +235,15 @@ func TestAnAnswerIsRecordedWithItsLanguage(t *testing.T) {
 	c := s.begin(onboarding(), "")
 	c.link += "?lang=hi"
 	onward(t, c.post("consent", "success"))
-	rec, err := s.Engine.RunRecord(t.Context(), enginetest.Tenant, c.run)
+	rec, err := s.Engine.History(t.Context(), enginetest.Tenant, c.run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(rec.History, func(e verification.Event) bool {
+	if !slices.ContainsFunc(rec.Events, func(e verification.Event) bool {
 		f, ok := e.Fact.(verification.CustomerSubmitted)
 		return ok && f.Language == "hi"
 	}) {
-		t.Errorf("no answer in Hindi is recorded: %+v", rec.History)
+		t.Errorf("no answer in Hindi is recorded: %+v", rec.Events)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/verifyd/verifyd/internal/bench"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // pageRuns is the number of filled runs, unless envRuns sets another number.
@@ -38,7 +39,7 @@ func BenchmarkPages(b *testing.B) {
 		}
 		e := newEngine(b, store)
 		serve(b, e)
-		measurePages(b, e, nil)
+		measurePages(b, e, store, nil)
 	})
 	b.Run("postgres", func(b *testing.B) {
 		runs, err := strconv.Atoi(cmp.Or(os.Getenv(envRuns), strconv.Itoa(pageRuns)))
@@ -50,12 +51,12 @@ func BenchmarkPages(b *testing.B) {
 		if err := bench.Fill(b.Context(), h.store.Store, bench.FillOptions{Tenant: tenant, Runs: runs, Histories: 10_000}); err != nil {
 			b.Fatal(err)
 		}
-		measurePages(b, h.engine, newRoundTrip(b, p))
+		measurePages(b, h.engine, h.store, newRoundTrip(b, p))
 	})
 }
 
 // measurePages measures the pages of an engine. roundTrip is the second floor; nil for none.
-func measurePages(b *testing.B, e *engine.Engine, roundTrip func(context.Context) error) {
+func measurePages(b *testing.B, e *engine.Engine, s store.Store, roundTrip func(context.Context) error) {
 	b.Helper()
 	reviewed := apply(b, e, chain("pages", "a", "b", "review", "c"))
 	wait := clientTimeout
@@ -66,7 +67,7 @@ func measurePages(b *testing.B, e *engine.Engine, roundTrip func(context.Context
 			b.Fatal(err)
 		}
 	}
-	server, cookie := newConsole(b, e)
+	server, cookie := newConsole(b, e, s)
 	for _, page := range []struct{ name, path string }{
 		{"queue", "/queue"},
 		{"run", "/runs/" + string(run.ID)},
@@ -94,7 +95,7 @@ func measurePages(b *testing.B, e *engine.Engine, roundTrip func(context.Context
 }
 
 // newConsole serves the console of an engine, and returns the cookie of a reviewer.
-func newConsole(b *testing.B, e *engine.Engine) (*httptest.Server, string) {
+func newConsole(b *testing.B, e *engine.Engine, s store.Store) (*httptest.Server, string) {
 	b.Helper()
 	keys, err := token.NewKeys()
 	if err != nil {
@@ -103,7 +104,7 @@ func newConsole(b *testing.B, e *engine.Engine) (*httptest.Server, string) {
 	tokens := consoleTokens{reviewer.NewIssuer(keys)}
 	server := httptest.NewUnstartedServer(nil)
 	pages, err := console.New(e, console.Options{
-		URL: "http://" + server.Listener.Addr().String() + "/console", Tokens: tokens, Now: time.Now,
+		URL: "http://" + server.Listener.Addr().String() + "/console", Store: s, Tokens: tokens, Now: time.Now,
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -74,11 +74,11 @@ func (h *host) Bearer(reviewer string) (string, error) {
 // DecideHit decides a hit.
 func (h *host) DecideHit(ctx context.Context, run, entry, match, reviewer string) error {
 	e, acme, id := h.engine.Load(), verification.TenantID(scenario.Names()["acme"]), verification.RunID(run)
-	record, err := e.RunRecord(ctx, acme, id)
+	history, err := e.History(ctx, acme, id)
 	if err != nil {
 		return err
 	}
-	for _, card := range record.Report.Cards {
+	for _, card := range history.Report.Cards {
 		for _, hit := range card.Hits() {
 			if hit.ID == entry {
 				return e.DecideHit(ctx, acme, id, verification.DecideHit{

@@ -189,11 +189,11 @@ func TestAHitThatOneReviewerKeepsComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := p.begin(k, w)
-	record, err := k.Engine.RunRecord(t.Context(), enginetest.Tenant, run.ID)
+	history, err := k.Engine.History(t.Context(), enginetest.Tenant, run.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if hits := record.Report.Cards[1].Hits(); len(hits) != 1 || hits[0].ID != "e-2" {
+	if hits := history.Report.Cards[1].Hits(); len(hits) != 1 || hits[0].ID != "e-2" {
 		t.Errorf("the hits are %+v, want the one that Ravi is not sure of", hits)
 	}
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
 	"github.com/verifyd/verifyd/adapters/token"
-	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
@@ -255,7 +254,7 @@ func ExampleEngine_DecideHit() {
 	if err := s.DecideHit(ctx, acme, run, decision); err != nil {
 		panic(err)
 	}
-	hit := must(s.RunRecord(ctx, acme, run)).Report.Concerns[0]
+	hit := must(s.History(ctx, acme, run)).Report.Concerns[0]
 	fmt.Println(hit.Hit.Name, hit.OpenHits(), must(s.Run(ctx, acme, run)).Decision)
 	// Output:
 	// Ivan Testov 0 review
@@ -340,28 +339,28 @@ func ExampleEngine_Report() {
 	// true
 }
 
-func ExampleEngine_RunRecord() {
+func ExampleEngine_History() {
 	s, ctx := open(), context.Background()
 	defer s.close()
 	run := s.start(s.apply(journey), `{"sandbox":{"pan_verification":{"outcome":"pass","data":{"source_ok":false}}}}`)
 	s.consent(run)
 
-	record := must(s.RunRecord(ctx, acme, run))
-	for _, e := range desk.Timeline(record.History) {
-		fmt.Printf("%s %q\n", e.Kind, e.Label)
+	history := must(s.History(ctx, acme, run))
+	for _, e := range history.Events {
+		fmt.Printf("%T\n", e.Fact)
 	}
-	// The verdict is refused if the run has changed since the record was read.
-	approval := engine.VerdictRequest{Decision: verification.DecisionApprove, By: "asha", Seq: record.Seq}
+	// The verdict is refused if the run has changed since its history was read.
+	approval := engine.VerdictRequest{Decision: verification.DecisionApprove, By: "asha", Seq: history.Run.Seq}
 	fmt.Println(must(s.GiveVerdict(ctx, acme, run, approval)).Result)
 	_, err := s.GiveVerdict(ctx, acme, run, approval)
 	fmt.Println(errors.Is(err, verification.ErrConflict))
 	// Output:
-	// started ""
-	// awaited "consent"
-	// consented "consent"
-	// dispatched "PAN verification"
-	// passed "PAN verification"
-	// completed ""
+	// verification.Started
+	// verification.CustomerAwaited
+	// verification.CustomerSubmitted
+	// verification.Dispatched
+	// verification.ResultRecorded
+	// verification.Completed
 	// review_recorded
 	// true
 }
@@ -782,40 +781,4 @@ func ExampleEngine_QueueStats() {
 	stats := must(s.QueueStats(ctx, acme))
 	fmt.Println(stats.Open, stats.Overdue)
 	// Output: 1 0
-}
-
-func ExampleEngine_Numbers() {
-	s, ctx := open(), context.Background()
-	defer s.close()
-	w := s.apply(journey)
-	for _, input := range []string{"", "", `{"sandbox":{"pan_verification":"fail"}}`} {
-		s.consent(s.start(w, input))
-	}
-	s.start(w, "") // waits for its customer
-
-	n := must(s.Numbers(ctx, acme, engine.NumbersQuery{Days: 1, Workflow: w}))
-	fmt.Println(n.Days[0].Started, n.Days[0].Ended, n.Queue.Open)
-	for _, step := range n.Steps {
-		fmt.Println(step.Node, step.Type, step.Reached, step.Left, step.Stopped)
-	}
-	// Output:
-	// 4 map[completed:2] 1
-	// consent consent 4 3 0
-	// pan check 3 3 0
-	// review review 1 0 0
-}
-
-func ExampleEngine_TransitionCounts() {
-	s, ctx := open(), context.Background()
-	defer s.close()
-	w := s.apply(journey)
-	s.consent(s.start(w, ""))
-	s.start(w, "")
-
-	counts := must(s.TransitionCounts(ctx, acme, engine.TransitionQuery{Workflow: w, Version: 1}))
-	fmt.Println(counts.Transitions[verification.Transition{To: "consent"}])
-	fmt.Println(counts.Transitions[verification.Transition{From: "consent", To: "pan", On: "next"}])
-	// Output:
-	// 2
-	// 1
 }

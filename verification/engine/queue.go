@@ -23,12 +23,6 @@ func (e *Engine) Queue(ctx context.Context, t verification.TenantID, q store.Run
 	return e.ports.Store.List(ctx, t, q)
 }
 
-// QueueSize returns the number of runs that need a verdict now and match the query, as Queue does.
-func (e *Engine) QueueSize(ctx context.Context, t verification.TenantID, q store.RunQuery) (int, error) {
-	q.PageQuery, q.Now, q.ClaimedBy, q.Order = store.PageQuery{}, e.now(), keyOf(q.ClaimedBy), store.OldestFirst
-	return e.total(ctx, t, q)
-}
-
 // Review returns the review of one run with its claim, or ErrNotFound if the run needs no
 // verdict now.
 func (e *Engine) Review(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.Review, error) {

@@ -135,23 +135,38 @@ func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef) (h ru
 	return h, nil
 }
 
-// describeCards adds the descriptions of their data to the cards of checks and forms. It
-// returns the program of the run.
-func (e *Engine) describeCards(ctx context.Context, t verification.TenantID, r verification.Report) (verification.Program, error) {
-	program, err := e.program(ctx, programKey{t, r.Workflow.ID, r.Workflow.VersionHash})
+// History is the whole history of a run, and what it means.
+type History struct {
+	Run     verification.Run
+	Events  []verification.Event
+	Report  verification.Report  // with the schemas of the data of its cards
+	Program verification.Program // the version that the run executes
+	At      time.Time            // when it was read
+
+	// Provider describes a provider of the tenant; nothing of one that this host does not have.
+	Provider func(name string) verification.ProviderDescription
+}
+
+// History returns the whole history of one run, or ErrNotFound.
+func (e *Engine) History(ctx context.Context, t verification.TenantID, id verification.RunID) (History, error) {
+	h, err := e.history(ctx, verification.RunRef{Tenant: t, Run: id})
 	if err != nil {
-		return program, err
+		return History{}, err
 	}
-	for i := range r.Cards {
-		n, _ := program.Node(r.Cards[i].NodeID)
-		schemas := []verification.DataSchema{n.Fields.DataSchema("")}
-		for _, name := range []string{n.Provider, n.Fallback} {
-			p, _ := e.provider(t, name)
-			schemas = append(schemas, verification.Describe(p).Data.Map())
-		}
-		r.Cards[i].DataSchema = verification.MergeSchemas(schemas...)
+	program, err := e.program(ctx, programKey{t, h.report.Workflow.ID, h.report.Workflow.VersionHash})
+	if err != nil {
+		return History{}, err
 	}
-	return program, nil
+	describe := func(name string) verification.ProviderDescription {
+		p, _ := e.provider(t, name)
+		return verification.Describe(p)
+	}
+	for i, c := range h.report.Cards {
+		n, _ := program.Node(c.NodeID)
+		h.report.Cards[i].DataSchema = verification.MergeSchemas(
+			n.Fields.DataSchema(""), describe(n.Provider).Data.Map(), describe(n.Fallback).Data.Map())
+	}
+	return History{Run: h.run, Events: h.events, Report: h.report, Program: program, At: h.at, Provider: describe}, nil
 }
 
 // Cancel ends a live run. Cancelling a cancelled run has no effect; ErrConflict is

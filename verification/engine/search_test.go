@@ -19,14 +19,21 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
 // searching gives an engine a search key.
 func searching(_ *engine.Ports, o *engine.Options) {
 	o.SearchKey = []byte(strings.Repeat("k", 32))
+}
+
+// deskOf returns the desk of a test kit.
+func deskOf(k *enginetest.Kit) *desk.Desk {
+	return desk.New(k.Engine, k.Store, k.Clock.Now, slog.New(slog.DiscardHandler))
 }
 
 // findable asks for everything by which a run is found, and has a name in its input.
@@ -61,7 +68,7 @@ func answered(k *enginetest.Kit, reference, input, answer string) verification.R
 
 // found returns the runs that a tenant finds with a text.
 func found(ctx context.Context, t rapid.TB, k *enginetest.Kit, tenant verification.TenantID, text string) (ids []verification.RunID) {
-	keys := k.Engine.SearchKeys(tenant, text)
+	keys := k.Engine.SearchKeys(tenant, facts.ParseSearch(text))
 	if len(keys) == 0 {
 		t.Fatalf("no keys of %q", text)
 	}
@@ -144,19 +151,19 @@ func TestNumbersOfTwoCountriesAreNotTheSame(t *testing.T) {
 	}
 	india, again, britain, local := phone("+91 98200 12345"), phone("0091 (98200) 12345"), phone("+44 98200 12345"), phone("98200 12345")
 	here, card := phone("98200-12345"), answered(k, "card", `{"account":9820012345}`, `{"pan":"098200 12345"}`)
-	for id, want := range map[verification.RunID]map[verification.RunID][]engine.Relation{
-		india: {again: {engine.SamePhone}}, britain: {}, local: {here: {engine.SamePhone}, card: {engine.SamePhone}},
-		card: {local: {engine.SameNumber}, here: {engine.SameNumber}},
+	for id, want := range map[verification.RunID]map[verification.RunID][]desk.Relation{
+		india: {again: {desk.SamePhone}}, britain: {}, local: {here: {desk.SamePhone}, card: {desk.SamePhone}},
+		card: {local: {desk.SameNumber}, here: {desk.SameNumber}},
 	} {
-		r, err := k.Engine.RunRecord(t.Context(), enginetest.Tenant, id)
+		r, err := deskOf(k).RunRecord(t.Context(), enginetest.Tenant, id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		related, err := k.Engine.RelatedRuns(t.Context(), enginetest.Tenant, r)
+		related, err := deskOf(k).RelatedRuns(t.Context(), enginetest.Tenant, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := map[verification.RunID][]engine.Relation{}
+		got := map[verification.RunID][]desk.Relation{}
 		for _, run := range related.Runs {
 			got[run.ID] = run.Same
 		}
@@ -178,7 +185,7 @@ func TestASearchFindsEveryWordOfARun(t *testing.T) {
 			names = []string{whole}
 		}
 		for _, text := range append(names, whole) {
-			if len(k.Engine.SearchKeys(enginetest.Tenant, text)) > 0 && !slices.Contains(found(t.Context(), rt, k, enginetest.Tenant, text), id) {
+			if len(k.Engine.SearchKeys(enginetest.Tenant, facts.ParseSearch(text))) > 0 && !slices.Contains(found(t.Context(), rt, k, enginetest.Tenant, text), id) {
 				rt.Fatalf("%q does not find a run of %q", text, whole)
 			}
 		}
@@ -212,8 +219,8 @@ func TestOnlySearchedWorkflowsHaveKeys(t *testing.T) {
 	}
 	k, other := enginetest.New(t, searching), enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.SearchKey = []byte(strings.Repeat("x", 32)) })
 	keys := slices.Concat(
-		k.Engine.SearchKeys(enginetest.Tenant, "12345678"), k.Engine.SearchKeys(enginetest.Tenant, "asha"), other.Engine.SearchKeys(enginetest.Tenant, "asha"),
-		k.Engine.SearchKeys("00000000-0000-7000-8000-0000000000bb", "asha"),
+		k.Engine.SearchKeys(enginetest.Tenant, facts.ParseSearch("12345678")), k.Engine.SearchKeys(enginetest.Tenant, facts.ParseSearch("asha")), other.Engine.SearchKeys(enginetest.Tenant, facts.ParseSearch("asha")),
+		k.Engine.SearchKeys("00000000-0000-7000-8000-0000000000bb", facts.ParseSearch("asha")),
 	)
 	for i, key := range keys {
 		if slices.Contains(keys[:i], key) || bytes.Contains(key[:], []byte("asha")) {
@@ -221,7 +228,7 @@ func TestOnlySearchedWorkflowsHaveKeys(t *testing.T) {
 		}
 	}
 	k = enginetest.New(t)
-	if keys := k.Engine.SearchKeys(enginetest.Tenant, "asha"); keys != nil || k.Engine.Searches() {
+	if keys := k.Engine.SearchKeys(enginetest.Tenant, facts.ParseSearch("asha")); keys != nil || k.Engine.Searches() {
 		t.Errorf("without a key, a search has the keys %v", keys)
 	}
 }
@@ -277,27 +284,27 @@ func TestRelatedRunsSayWhatIsTheSame(t *testing.T) {
 	asha := start("f", ashasAnswer)
 	again := start("f", ashasAnswer)
 	waiting := start("f", "")
-	related := func(id verification.RunID) (engine.RelatedRuns, map[verification.RunID][]engine.Relation) {
+	related := func(id verification.RunID) (desk.RelatedRuns, map[verification.RunID][]desk.Relation) {
 		t.Helper()
-		r, err := k.Engine.RunRecord(t.Context(), enginetest.Tenant, id)
+		r, err := deskOf(k).RunRecord(t.Context(), enginetest.Tenant, id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := k.Engine.RelatedRuns(t.Context(), enginetest.Tenant, r)
+		found, err := deskOf(k).RelatedRuns(t.Context(), enginetest.Tenant, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		same := map[verification.RunID][]engine.Relation{}
+		same := map[verification.RunID][]desk.Relation{}
 		for _, run := range found.Runs {
 			same[run.ID] = run.Same
 		}
 		return found, same
 	}
 	found, same := related(asha)
-	want := map[verification.RunID][]engine.Relation{
-		person: {engine.SamePerson}, phone: {engine.SamePhone}, mail: {engine.SameMail}, number: {engine.SameNumber},
-		again:   {engine.SameReference, engine.SameNumber, engine.SameMail, engine.SamePhone, engine.SamePerson},
-		waiting: {engine.SameReference},
+	want := map[verification.RunID][]desk.Relation{
+		person: {desk.SamePerson}, phone: {desk.SamePhone}, mail: {desk.SameMail}, number: {desk.SameNumber},
+		again:   {desk.SameReference, desk.SameNumber, desk.SameMail, desk.SamePhone, desk.SamePerson},
+		waiting: {desk.SameReference},
 	}
 	if diff := cmp.Diff(want, same); diff != "" || found.Total != 6 || found.AtLeast || found.Runs[0].ID != waiting {
 		t.Errorf("%d related runs, or more: %t, the first is %s (-want +got):\n%s", found.Total, found.AtLeast, found.Runs[0].ID, diff)

@@ -129,11 +129,11 @@ func TestHitsOfEarlierVisitsAreDecidedOneByOne(t *testing.T) {
 	}
 	run := owned(k, w, "Asha", "Ravi")
 	open := func() int {
-		record, err := k.Engine.RunRecord(t.Context(), enginetest.Tenant, run.ID)
+		history, err := k.Engine.History(t.Context(), enginetest.Tenant, run.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return record.Report.Concerns[0].OpenHits()
+		return history.Report.Concerns[0].OpenHits()
 	}
 	if n := open(); n != 2 {
 		t.Errorf("%d hits are left to decide, want those of both visits", n)
@@ -157,11 +157,11 @@ func TestHitsOfEarlierVisitsAreDecidedOneByOne(t *testing.T) {
 	wantDecision(t, k, "the owner among others", cleared.ID, verification.DecisionNone)
 	ruled(t, k, run.ID, "ravi", verification.DecisionReject)
 	wantDecision(t, k, "the owner among others, after the rejection", cleared.ID, verification.DecisionReview)
-	record, err := k.Engine.RunRecord(t.Context(), enginetest.Tenant, cleared.ID)
+	history, err := k.Engine.History(t.Context(), enginetest.Tenant, cleared.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, card := range record.Report.Cards {
+	for _, card := range history.Report.Cards {
 		if card.NodeID == "a" && (len(card.Hits()) != 0 || len(card.Visits[0].Hits()) != 1) {
 			t.Errorf("the last visit has the hits %+v, and the first one %+v; want the hit on the first", card.Hits(), card.Visits[0].Hits())
 		}

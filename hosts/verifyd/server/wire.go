@@ -299,7 +299,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	h.closing = append(h.closing, r.close)
 	mounts := map[string]http.Handler{"/journey": pages}
 	if s.has(roleAPI) {
-		if mounts[cli.ConsolePath], err = r.console(h.engine, s, h.log, h.stopping); err != nil {
+		if mounts[cli.ConsolePath], err = r.console(h.engine, h.storage, s, h.log, h.stopping); err != nil {
 			return nil, o.warnings, err
 		}
 	}

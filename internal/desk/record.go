@@ -1,6 +1,6 @@
 // The record of a run: what a reviewer sees of it.
 
-package engine
+package desk
 
 import (
 	"context"
@@ -17,7 +17,7 @@ type RunRecord struct {
 	Action *verification.Action // nil unless a live run waits on a human; without a link
 	Review *verification.Review // the entry in the review queue; nil unless the run needs a verdict
 	// Seq is the length of the history. A verdict that names it is refused if the
-	// run has changed since: see VerdictRequest.
+	// run has changed since: see engine.VerdictRequest.
 	Seq        int
 	History    []verification.Event
 	Definition verification.Definition // of the version that the run executed
@@ -40,29 +40,23 @@ type RunRecord struct {
 }
 
 // RunRecord returns the record of one run, or ErrNotFound.
-func (e *Engine) RunRecord(ctx context.Context, t verification.TenantID, id verification.RunID) (RunRecord, error) {
-	h, err := e.history(ctx, verification.RunRef{Tenant: t, Run: id})
+func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verification.RunID) (RunRecord, error) {
+	h, err := d.engine.History(ctx, t, id)
 	if err != nil {
 		return RunRecord{}, err
 	}
 	r := RunRecord{
-		Report: h.report, Action: h.run.Summary().View(h.at).Action,
-		Seq: h.run.Seq, History: h.events, Documents: h.run.Documents, At: h.at,
-		FourEyes: h.run.Started.FourEyes, Verdict: h.run.Verdict, Input: h.run.Started.Input,
+		Report: h.Report, Action: h.Run.Summary().View(h.At).Action,
+		Seq: h.Run.Seq, History: h.Events, Documents: h.Run.Documents, At: h.At,
+		FourEyes: h.Run.Started.FourEyes, Verdict: h.Run.Verdict, Input: h.Run.Started.Input,
+		Definition: h.Program.Version.Definition, Asked: facts.AskedOf(h.Program, h.Run, t),
 	}
-	if summary := h.run.Summary(); summary.DecisionAt(h.at) == verification.DecisionReview {
+	if summary := h.Run.Summary(); summary.DecisionAt(h.At) == verification.DecisionReview {
 		r.Review = summary.Review
 	}
-	program, err := e.describeCards(ctx, t, r.Report)
-	if err != nil {
-		return r, err
-	}
-	r.Definition = program.Version.Definition
 	r.InputSchema = r.Definition.InputSchema.Map()
-	r.Asked = facts.AskedOf(program, h.run, t)
 	for i, a := range r.Asked {
-		p, _ := e.provider(t, r.Definition.Nodes[a.Node].Provider)
-		if with := verification.Describe(p).With; a.With != nil && with != nil {
+		if with := h.Provider(r.Definition.Nodes[a.Node].Provider).With; a.With != nil && with != nil {
 			r.Asked[i].Schema = with.Map()
 		}
 	}
@@ -76,12 +70,12 @@ func (e *Engine) RunRecord(ctx context.Context, t verification.TenantID, id veri
 			if len(v.Hits()) == 0 {
 				continue
 			}
-			if then, ok := verification.VisitAsked(id, h.events, c.NodeID, v.Number); ok {
-				r.AskedBefore[verification.VisitAddress(c.NodeID, v.Number)] = program.Asked(t, then, c.NodeID)
+			if then, ok := verification.VisitAsked(id, h.Events, c.NodeID, v.Number); ok {
+				r.AskedBefore[verification.VisitAddress(c.NodeID, v.Number)] = h.Program.Asked(t, then, c.NodeID)
 			}
 		}
 	}
-	r.words = facts.SearchWords(program, h.run)
-	r.Subject, r.Facts = facts.SubjectOf(program, h.run), facts.Of(program, h.run, schemas, r.Asked)
+	r.words = facts.SearchWords(h.Program, h.Run)
+	r.Subject, r.Facts = facts.SubjectOf(h.Program, h.Run), facts.Of(h.Program, h.Run, schemas, r.Asked)
 	return r, nil
 }

@@ -1,6 +1,6 @@
 // Tests of the record of a run.
 
-package engine_test
+package desk_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/facts"
@@ -50,7 +51,7 @@ func TestTheRecordSaysWhomARunIsAbout(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Settle()
-	r, err := k.Engine.RunRecord(t.Context(), enginetest.Tenant, run)
+	r, err := deskOf(k).RunRecord(t.Context(), enginetest.Tenant, run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,8 +76,8 @@ func TestTheRecordSaysWhomARunIsAbout(t *testing.T) {
 	if got := r.InputSchema.Field("name").Title(); got != "Full name" || r.Input.String() != `{"name":"Asha Rao"}` || r.Verdict.Reason != "wrong_name" {
 		t.Errorf("the input is %s with the title %q; the verdict is %+v", r.Input, got, r.Verdict)
 	}
-	n, err := k.Engine.Numbers(t.Context(), enginetest.Tenant, engine.NumbersQuery{Days: 1})
-	want := []engine.ReasonNumbers{{Reason: verification.RejectReason{Code: "wrong_name"}, Count: 1}}
+	n, err := deskOf(k).Numbers(t.Context(), enginetest.Tenant, desk.NumbersQuery{Days: 1})
+	want := []desk.ReasonNumbers{{Reason: verification.RejectReason{Code: "wrong_name"}, Count: 1}}
 	if diff := cmp.Diff(want, n.Reasons); diff != "" || err != nil {
 		t.Errorf("%v, rejections by reason (-want +got):\n%s", err, diff)
 	}

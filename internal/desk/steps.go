@@ -1,6 +1,6 @@
 // Numbers of the steps of a workflow, and of the transitions between them.
 
-package engine
+package desk
 
 import (
 	"cmp"
@@ -28,7 +28,7 @@ type StepNumbers struct {
 }
 
 // stepNumbers returns the numbers of the steps of a workflow.
-func (e *Engine) stepNumbers(
+func (d *Desk) stepNumbers(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID, current verification.Definition,
 	found measured,
 ) ([]StepNumbers, error) {
@@ -57,7 +57,7 @@ func (e *Engine) stepNumbers(
 			order[node] = i + 1
 		}
 	}
-	if err := e.describeFormer(ctx, t, id, steps, counted); err != nil {
+	if err := d.describeFormer(ctx, t, id, steps, counted); err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(steps, func(_ verification.NodeID, s *StepNumbers) bool {
@@ -74,7 +74,7 @@ func (s *StepNumbers) describe(d verification.Definition) {
 
 // describeFormer describes the steps that the current version does not have, by the latest
 // of the versions that were counted.
-func (e *Engine) describeFormer(
+func (d *Desk) describeFormer(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID,
 	steps map[verification.NodeID]*StepNumbers, counted map[int]bool,
 ) error {
@@ -83,7 +83,7 @@ func (e *Engine) describeFormer(
 	if len(former) == 0 {
 		return nil
 	}
-	versions, err := e.ports.Store.Versions(ctx, t, id, store.PageQuery{Limit: store.MaxLimit})
+	versions, err := d.store.Versions(ctx, t, id, store.PageQuery{Limit: store.MaxLimit})
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (e *Engine) describeFormer(
 		if !counted[info.Number] {
 			continue
 		}
-		v, err := e.ports.Store.Version(ctx, t, id, info.Hash)
+		v, err := d.store.Version(ctx, t, id, info.Hash)
 		if err != nil {
 			return err
 		}
@@ -136,11 +136,11 @@ type TransitionCounts struct {
 }
 
 // TransitionCounts counts the transitions of the runs of a version.
-func (e *Engine) TransitionCounts(ctx context.Context, t verification.TenantID, q TransitionQuery) (TransitionCounts, error) {
+func (d *Desk) TransitionCounts(ctx context.Context, t verification.TenantID, q TransitionQuery) (TransitionCounts, error) {
 	if q.Last == 0 {
-		q.Last = store.DayOf(e.now(), time.UTC) + 1 // every zone is at most a day ahead
+		q.Last = store.DayOf(d.time(), time.UTC) + 1 // every zone is at most a day ahead
 	}
-	found, err := e.ports.Store.Measures(ctx, t, store.MeasureQuery{
+	found, err := d.store.Measures(ctx, t, store.MeasureQuery{
 		Workflow: q.Workflow, Version: q.Version, First: q.First, Last: q.Last,
 		Totals: []store.MeasureName{store.MeasureTransition, store.MeasureStopped},
 	})

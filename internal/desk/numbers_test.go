@@ -1,9 +1,10 @@
 // Tests of the numbers: of days in the zone of the tenant, and of steps.
 
-package engine_test
+package desk_test
 
 import (
 	"cmp"
+	"log/slog"
 	"testing"
 	"time"
 	_ "time/tzdata" // the zones
@@ -11,9 +12,15 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
+
+// deskOf returns the desk of a test kit.
+func deskOf(k *enginetest.Kit) *desk.Desk {
+	return desk.New(k.Engine, k.Store, k.Clock.Now, slog.New(slog.DiscardHandler))
+}
 
 func TestNumbersAreByTheDaysOfTheTenant(t *testing.T) {
 	for _, name := range []string{"", "Asia/Kolkata", "America/Los_Angeles", "Pacific/Kiritimati"} {
@@ -39,7 +46,7 @@ func TestNumbersAreByTheDaysOfTheTenant(t *testing.T) {
 			want[kit.Clock.Now().In(zone).Format(time.DateOnly)]++
 			kit.Advance(97 * time.Minute)
 		}
-		n, err := kit.Engine.Numbers(t.Context(), enginetest.Tenant, engine.NumbersQuery{Days: 7})
+		n, err := deskOf(kit).Numbers(t.Context(), enginetest.Tenant, desk.NumbersQuery{Days: 7})
 		if err != nil || n.Zone != cmp.Or(name, "UTC") || len(n.Days) != 7 {
 			t.Fatalf("Numbers = %d days in %s, %v", len(n.Days), n.Zone, err)
 		}
@@ -79,8 +86,8 @@ func TestAStepOfAFormerVersionIsNumbered(t *testing.T) {
 			kit.Start(w.ID, engine.StartRequest{ReferenceID: "person-1", Input: input})
 		}
 	}
-	n, err := kit.Engine.Numbers(t.Context(), enginetest.Tenant, engine.NumbersQuery{Days: 1, Workflow: w.ID})
-	want := []engine.StepNumbers{
+	n, err := deskOf(kit).Numbers(t.Context(), enginetest.Tenant, desk.NumbersQuery{Days: 1, Workflow: w.ID})
+	want := []desk.StepNumbers{
 		{Node: "new_consent", Type: verification.NodeConsent, Label: "Consent, new", Reached: 1},
 		{Node: "old_consent", Type: verification.NodeConsent, Label: "Consent, old", Reached: 1},
 	}

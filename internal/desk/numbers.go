@@ -1,6 +1,6 @@
 // Numbers: what happened to the runs of a tenant, by day, step and provider.
 
-package engine
+package desk
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -88,7 +89,7 @@ type ProviderNumbers struct {
 // QueueNumbers describe the review queue now. SinceCounts[i] counts the runs that have
 // needed a verdict for at least Ages[i].
 type QueueNumbers struct {
-	QueueStats
+	engine.QueueStats
 	// Oldest is the earliest Since; zero if the queue is empty.
 	Oldest      time.Time
 	Ages        []time.Duration // the shortest first
@@ -103,13 +104,13 @@ func queueAges() []time.Duration {
 
 // Numbers returns the numbers of a tenant. ErrInvalid is returned for a query without
 // a day, or with more than MaxNumbersDays, and ErrNotFound if there is no such workflow.
-func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q NumbersQuery) (Numbers, error) {
-	zone, err := e.zone(ctx, t)
+func (d *Desk) Numbers(ctx context.Context, t verification.TenantID, q NumbersQuery) (Numbers, error) {
+	zone, name, err := d.zone(ctx, t)
 	if err != nil {
 		return Numbers{}, err
 	}
 	if q.Days != 0 {
-		q.Last = store.DayOf(e.now(), e.location(zone))
+		q.Last = store.DayOf(d.time(), zone)
 		q.First = q.Last - store.Day(q.Days) + 1
 	}
 	if q.Last < q.First || q.Last-q.First >= MaxNumbersDays {
@@ -131,30 +132,30 @@ func (e *Engine) Numbers(ctx context.Context, t verification.TenantID, q Numbers
 	if q.Reviewers {
 		wanted.Totals = append(wanted.Totals, store.MeasureVerdictBy)
 	}
-	all, err := e.ports.Store.Measures(ctx, t, wanted)
+	all, err := d.store.Measures(ctx, t, wanted)
 	if err != nil {
 		return Numbers{}, err
 	}
 	found := byName(all)
 	var current verification.Definition
 	if q.Workflow != "" {
-		if current, err = e.currentDefinition(ctx, t, q.Workflow); err != nil {
+		if current, err = d.currentDefinition(ctx, t, q.Workflow); err != nil {
 			return Numbers{}, err
 		}
 	}
 	n := Numbers{
-		Zone: cmp.Or(zone, "UTC"), Days: dayNumbers(wanted, found),
+		Zone: cmp.Or(name, "UTC"), Days: dayNumbers(wanted, found),
 		TimeToVerdict: timeToVerdict(found, 0, int(q.Last-q.First)+1),
 		Reasons:       reasonNumbers(current, found), Reviewers: reviewerNumbers(found),
 		Checks: checkNumbers(current, found), RunsWithHits: found.total(store.MeasureRunHits),
 		Providers: providerNumbers(found),
 	}
 	if q.Workflow != "" {
-		if n.Steps, err = e.stepNumbers(ctx, t, q.Workflow, current, found); err != nil {
+		if n.Steps, err = d.stepNumbers(ctx, t, q.Workflow, current, found); err != nil {
 			return Numbers{}, err
 		}
 	}
-	n.Queue, err = e.queueNumbers(ctx, t, q.Workflow)
+	n.Queue, err = d.queueNumbers(ctx, t, q.Workflow)
 	return n, err
 }
 
@@ -179,14 +180,14 @@ func (f measured) total(name store.MeasureName) (n int) {
 
 // currentDefinition returns the definition that new runs of a workflow execute; an empty
 // one if there is none.
-func (e *Engine) currentDefinition(
+func (d *Desk) currentDefinition(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID,
 ) (verification.Definition, error) {
-	w, err := e.ports.Store.Workflow(ctx, t, id)
+	w, err := d.store.Workflow(ctx, t, id)
 	if err != nil || w.Current() == "" {
 		return verification.Definition{}, err
 	}
-	v, err := e.ports.Store.Version(ctx, t, id, w.Current())
+	v, err := d.store.Version(ctx, t, id, w.Current())
 	return v.Definition, err
 }
 
@@ -276,11 +277,11 @@ func providerNumbers(found measured) []ProviderNumbers {
 }
 
 // queueNumbers describes the review queue now.
-func (e *Engine) queueNumbers(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (n QueueNumbers, err error) {
-	q := store.RunQuery{Order: store.OldestFirst, Workflow: w, Now: e.now()}
+func (d *Desk) queueNumbers(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (n QueueNumbers, err error) {
+	q := store.RunQuery{Order: store.OldestFirst, Workflow: w, Now: d.time()}
 	first := q
 	first.Limit = 1
-	p, err := e.ports.Store.List(ctx, t, first)
+	p, err := d.store.List(ctx, t, first)
 	if err != nil {
 		return n, err
 	}
@@ -290,12 +291,12 @@ func (e *Engine) queueNumbers(ctx context.Context, t verification.TenantID, w ve
 	}
 	overdue := q
 	overdue.DueBefore = q.Now
-	if n.Overdue, err = e.total(ctx, t, overdue); err != nil {
+	if n.Overdue, err = d.total(ctx, t, overdue); err != nil {
 		return n, err
 	}
 	for _, age := range n.Ages {
 		q.SinceBefore = q.Now.Add(-age)
-		count, err := e.total(ctx, t, q)
+		count, err := d.total(ctx, t, q)
 		if err != nil {
 			return n, err
 		}

@@ -1,6 +1,6 @@
 // Numbers by check, reject reason and reviewer.
 
-package engine
+package desk
 
 import (
 	"cmp"

@@ -1,0 +1,143 @@
+// Related runs: other runs of the same person, number, phone, mail address or reference.
+
+package desk
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/facts"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+// Relation is what a run has in common with another one.
+type Relation string
+
+// The relations.
+const (
+	SameReference Relation = "reference"
+	SamePerson    Relation = "person" // name and birth date
+	SameNumber    Relation = "number"
+	SamePhone     Relation = "phone"
+	SameMail      Relation = "mail"
+)
+
+// RelatedRuns are the other runs of a tenant that have something in common with a run.
+type RelatedRuns struct {
+	Runs []RelatedRun // the newest 10, newest first
+	// Total is how many there are. AtLeast says that there may be more than Total.
+	Total   int
+	AtLeast bool
+	At      time.Time // when they were read
+}
+
+// RelatedRun is a run and what it has in common with the other one.
+type RelatedRun struct {
+	verification.Summary
+	Same []Relation
+	// Rejection is why a reviewer rejected the run. It is zero if its verdict is no
+	// rejection or has no reason, and has only a Code if the workflow does not know the reason.
+	Rejection verification.RejectReason
+}
+
+// The bounds of RelatedRuns.
+const (
+	maxRelated   = 10
+	maxRelations = 8 // queries
+)
+
+// RelatedRuns returns the other runs with the same reference id, or with the same name and
+// birth date, number, phone number or mail address if the workflows of both search them.
+func (d *Desk) RelatedRuns(ctx context.Context, t verification.TenantID, r RunRecord) (found RelatedRuns, err error) {
+	page := store.PageQuery{Limit: maxRelated + 1} // the run itself is one of them
+	type likeness struct {
+		Relation
+		query store.RunQuery
+	}
+	all := []likeness{{SameReference, store.RunQuery{PageQuery: page, ReferenceID: r.Report.Run.ReferenceID}}}
+	for _, w := range r.words {
+		relation, ok := relationOf(w.Kind)
+		if ok && d.engine.Searches() && len(all) < maxRelations {
+			kind := w.Kind
+			if w.CouldBeLocal() { // the key of a number is also that of a phone number without its country
+				kind = facts.SearchWhole
+			}
+			keys := d.engine.SearchKeys(t, []facts.SearchWord{{Kind: kind, Text: w.Text}})
+			all = append(all, likeness{relation, store.RunQuery{PageQuery: page, Keys: keys}})
+		}
+	}
+	for _, l := range all {
+		p, at, err := d.engine.RunSummaries(ctx, t, l.query)
+		if err != nil {
+			return found, err
+		}
+		found.At = at
+		found.AtLeast = found.AtLeast || p.Total > len(p.Data)
+		found.Total = max(found.Total, p.Total-1)
+		for _, s := range p.Data {
+			found.add(r.Report.Run.ID, s, l.Relation)
+		}
+	}
+	slices.SortFunc(found.Runs, func(a, b RelatedRun) int {
+		if store.Newer(a.Summary, b.Summary) {
+			return -1
+		}
+		return 1
+	})
+	found.Total = max(found.Total, len(found.Runs))
+	// Each of the newest 10 runs of all lists is among the newest 11 of every list that has it,
+	// so nothing that it has in common is missing.
+	found.Runs = found.Runs[:min(len(found.Runs), maxRelated)]
+	for i, run := range found.Runs {
+		if run.Verdict != verification.DecisionReject {
+			continue
+		}
+		if found.Runs[i].Rejection, err = d.rejection(ctx, verification.RunRef{Tenant: t, Run: run.ID}); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// rejection returns the reason for which a run is rejected: see RelatedRun.
+func (d *Desk) rejection(ctx context.Context, ref verification.RunRef) (reason verification.RejectReason, err error) {
+	h, err := d.engine.History(ctx, ref.Tenant, ref.Run)
+	if err != nil {
+		return reason, err
+	}
+	reason, _ = h.Program.Version.Definition.RejectReason(h.Run.Verdict.Reason)
+	reason.Code = h.Run.Verdict.Reason
+	return reason, nil
+}
+
+// add adds a run, unless it is the run itself.
+func (r *RelatedRuns) add(self verification.RunID, s verification.Summary, same Relation) {
+	if s.ID == self {
+		return
+	}
+	i := slices.IndexFunc(r.Runs, func(one RelatedRun) bool { return one.ID == s.ID })
+	if i < 0 {
+		r.Runs = append(r.Runs, RelatedRun{Summary: s, Same: []Relation{same}})
+	} else if !slices.Contains(r.Runs[i].Same, same) {
+		r.Runs[i].Same = append(r.Runs[i].Same, same)
+	}
+}
+
+// relationOf returns the relation of runs that have a word in common; ok is false if
+// that means nothing, such as for one word of a name.
+func relationOf(k facts.SearchKind) (relation Relation, ok bool) {
+	switch k {
+	case facts.SearchPerson:
+		return SamePerson, true
+	case facts.SearchNumber:
+		return SameNumber, true
+	case facts.SearchPhone:
+		return SamePhone, true
+	case facts.SearchMail:
+		return SameMail, true
+	case facts.SearchName, facts.SearchDate, facts.SearchLocal, facts.SearchWhole:
+	}
+	return "", false
+}
