@@ -16,7 +16,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/httpapi"
-	"github.com/verifyd/verifyd/internal/scenario"
+	"github.com/verifyd/verifyd/internal/rig/openapitest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -28,8 +28,8 @@ const (
 )
 
 // contract is read once, because validating the document is slow.
-var contract = sync.OnceValues(func() (*scenario.Contract, error) {
-	return scenario.NewContract(httpapi.OpenAPI())
+var contract = sync.OnceValues(func() (*openapitest.Contract, error) {
+	return openapitest.NewContract(httpapi.OpenAPI())
 })
 
 // api is the API of a test kit.
@@ -80,7 +80,7 @@ func (a *api) account(clientID string, tenant verification.TenantID, surfaces ..
 
 // response is an HTTP response that was read.
 type response struct {
-	scenario.Response
+	openapitest.Response
 	t testing.TB
 }
 
@@ -117,7 +117,7 @@ func (a *api) send(r *http.Request) response {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	got := response{scenario.Response{Status: rec.Code, Header: rec.Header(), Body: body}, a.t}
+	got := response{openapitest.Response{Status: rec.Code, Header: rec.Header(), Body: body}, a.t}
 	c, err := contract()
 	if err != nil {
 		a.t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/verifyd/verifyd/internal/rig/openapitest"
 )
 
 // Host is a running service that has applied the bootstrap file of this package. It
@@ -33,14 +35,14 @@ type Host interface {
 type Client struct {
 	host     Host
 	http     *http.Client
-	contract *Contract
+	contract *openapitest.Contract
 	names    names
 	hooks    *receiver
 	seen     func(operation string, status int)
 }
 
 // newClient returns a client that is closed with the test.
-func newClient(t testing.TB, h Host, c *Contract, seen func(operation string, status int)) *Client {
+func newClient(t testing.TB, h Host, c *openapitest.Contract, seen func(operation string, status int)) *Client {
 	t.Helper()
 	n := Names()
 	for name, reviewer := range map[string]string{"bearer": "Ravi", "other_bearer": "Asha"} {
@@ -130,27 +132,27 @@ func (c *Client) settle(ctx context.Context) error {
 }
 
 // send sends a request, and checks the response against the OpenAPI document.
-func (c *Client) send(ctx context.Context, method, path string, header http.Header, body string) (Response, error) {
+func (c *Client) send(ctx context.Context, method, path string, header http.Header, body string) (openapitest.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.host.URL()+path, strings.NewReader(body))
 	if err != nil {
-		return Response{}, err
+		return openapitest.Response{}, err
 	}
 	r.Header = header
 	response, err := c.http.Do(r)
 	if err != nil {
-		return Response{}, err
+		return openapitest.Response{}, err
 	}
 	defer response.Body.Close()
 	raw, err := io.ReadAll(response.Body)
 	if err != nil {
-		return Response{}, err
+		return openapitest.Response{}, err
 	}
-	got := Response{Status: response.StatusCode, Header: response.Header, Body: raw}
+	got := openapitest.Response{Status: response.StatusCode, Header: response.Header, Body: raw}
 	c.seen(c.contract.Operation(method, path), got.Status)
 	return got, c.contract.Check(method, r.URL.EscapedPath(), got)
 }
 
-func (c *Client) compare(e exchange, got Response) error {
+func (c *Client) compare(e exchange, got openapitest.Response) error {
 	var problems []error
 	if got.Status != e.status {
 		problems = append(problems, fmt.Errorf("want status %d, got %d", e.status, got.Status))

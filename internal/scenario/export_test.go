@@ -5,6 +5,8 @@ package scenario
 import (
 	"context"
 	"testing"
+
+	"github.com/verifyd/verifyd/internal/rig/openapitest"
 )
 
 // Match compares a body with the wanted one and returns the names that are then
@@ -28,7 +30,7 @@ func Parse(raw string) (steps []string, items []int, err error) {
 }
 
 // Talk runs a conversation and returns its first error.
-func Talk(t testing.TB, h Host, c *Contract, raw string) error {
+func Talk(t testing.TB, h Host, c *openapitest.Contract, raw string) error {
 	parsed, err := parse([]byte(raw))
 	if err != nil {
 		return err
@@ -45,6 +47,6 @@ func Talk(t testing.TB, h Host, c *Contract, raw string) error {
 }
 
 // Consistent reads every run of a host and compares.
-func Consistent(ctx context.Context, t testing.TB, h Host, c *Contract) error {
+func Consistent(ctx context.Context, t testing.TB, h Host, c *openapitest.Contract) error {
 	return newClient(t, h, c, func(string, int) {}).Consistent(ctx)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/internal/cli"
 	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/internal/rig/openapitest"
 	"github.com/verifyd/verifyd/internal/scenario"
 )
 
@@ -37,7 +38,7 @@ func TestARestartBeforeEachRequestChangesNothing(t *testing.T) {
 // converse runs all conversations.
 func converse(t *testing.T, host func(t testing.TB) scenario.Host) {
 	t.Helper()
-	contract, err := scenario.NewContract(httpapi.OpenAPI())
+	contract, err := openapitest.NewContract(httpapi.OpenAPI())
 	check(t, err)
 	conversations, err := scenario.Conversations()
 	check(t, err)

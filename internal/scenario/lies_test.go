@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/httpapi"
+	"github.com/verifyd/verifyd/internal/rig/openapitest"
 	"github.com/verifyd/verifyd/internal/scenario"
 )
 
@@ -65,7 +66,7 @@ POST /v1/workflows/{records}/runs
 `
 
 func TestAHostThatContradictsItselfIsFoundOut(t *testing.T) {
-	contract, err := scenario.NewContract(httpapi.OpenAPI())
+	contract, err := openapitest.NewContract(httpapi.OpenAPI())
 	check(t, err)
 	good := newMemoryHost(t)
 	check(t, scenario.Talk(t, good, contract, oneOfEach))
@@ -125,7 +126,7 @@ func TestAHostThatContradictsItselfIsFoundOut(t *testing.T) {
 }
 
 func TestAResponseThatIsNotWantedIsFoundOut(t *testing.T) {
-	contract, err := scenario.NewContract(httpapi.OpenAPI())
+	contract, err := openapitest.NewContract(httpapi.OpenAPI())
 	check(t, err)
 	good := newMemoryHost(t)
 	for name, c := range map[string]struct{ lines, problem string }{
@@ -154,11 +155,11 @@ func TestAResponseThatIsNotWantedIsFoundOut(t *testing.T) {
 }
 
 func TestADocumentThatIsWrongIsRefused(t *testing.T) {
-	if _, err := scenario.NewContract([]byte("openapi: 3.1.0\ninfo: {title: x}\n")); err == nil {
+	if _, err := openapitest.NewContract([]byte("openapi: 3.1.0\ninfo: {title: x}\n")); err == nil {
 		t.Error("a document without a version and paths is accepted")
 	}
 	wrong := bytes.Replace(httpapi.OpenAPI(), []byte("status: cancelled}"), []byte("status: gone}"), 1)
-	if _, err := scenario.NewContract(wrong); err == nil {
+	if _, err := openapitest.NewContract(wrong); err == nil {
 		t.Error("a document with a wrong example is accepted")
 	}
 }

@@ -13,6 +13,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/verifyd/verifyd/internal/rig/openapitest"
 )
 
 // names are the names of values in a conversation.
@@ -195,7 +198,7 @@ func (n names) matchString(want, got string) error {
 		}
 		name = ""
 	case "url":
-		err = isAbsoluteURL(got)
+		err = openapitest.CheckURL(got)
 	case "hash":
 		if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(got) {
 			err = errors.New("not 64 hexadecimal digits")
@@ -239,4 +242,20 @@ func show(v any) string {
 		return string(raw[:300]) + "..."
 	}
 	return string(raw)
+}
+
+func isTimestamp(s string) error {
+	const layout = "2006-01-02T15:04:05Z"
+	_, err := time.Parse(layout, s)
+	if err == nil && len(s) != len(layout) {
+		err = errors.New("not in whole seconds") // which Parse accepts
+	}
+	return err
+}
+
+func isUUID(s string) error {
+	if !regexp.MustCompile(`^` + openapitest.UUID + `$`).MatchString(s) {
+		return errors.New("not a lower-case UUID")
+	}
+	return nil
 }

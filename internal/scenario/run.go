@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/verifyd/verifyd/internal/rig/openapitest"
 )
 
 // Runner runs conversations against a host.
@@ -17,7 +19,7 @@ type Runner struct {
 	// Host starts a new host for one conversation, which stops with the test.
 	Host func(t testing.TB) Host
 	// Contract checks every response.
-	Contract *Contract
+	Contract *openapitest.Contract
 
 	mu   sync.Mutex
 	seen map[string]bool

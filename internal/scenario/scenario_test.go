@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/internal/rig/openapitest"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/internal/scenario"
 )
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestTheServiceOnPostgresKeepsToItsContract(t *testing.T) {
-	contract, err := scenario.NewContract(httpapi.OpenAPI())
+	contract, err := openapitest.NewContract(httpapi.OpenAPI())
 	check(t, err)
 	conversations, err := scenario.Conversations()
 	check(t, err)
@@ -32,7 +33,7 @@ func TestTheServiceOnPostgresKeepsToItsContract(t *testing.T) {
 }
 
 func TestTheServiceKeepsToItsContract(t *testing.T) {
-	contract, err := scenario.NewContract(httpapi.OpenAPI())
+	contract, err := openapitest.NewContract(httpapi.OpenAPI())
 	check(t, err)
 	conversations, err := scenario.Conversations()
 	check(t, err)

@@ -1,6 +1,5 @@
-// Checking responses against the OpenAPI document.
-
-package scenario
+// Package openapitest checks responses against an OpenAPI document.
+package openapitest
 
 import (
 	"bytes"
@@ -15,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -40,8 +38,8 @@ func NewContract(document []byte) (*Contract, error) {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
 	}
 	formats := map[string]openapi3.StringFormatValidator{
-		"uuid": openapi3.NewRegexpFormatValidator(`^` + uuidPattern + `$`),
-		"uri":  openapi3.NewCallbackValidator(isAbsoluteURL),
+		"uuid": openapi3.NewRegexpFormatValidator(`^` + UUID + `$`),
+		"uri":  openapi3.NewCallbackValidator(CheckURL),
 	}
 	doc.SetStringFormatValidators(formats)
 	if err := doc.Validate(context.Background(), openapi3.EnableExamplesValidation()); err != nil {
@@ -55,28 +53,14 @@ func NewContract(document []byte) (*Contract, error) {
 	}}, nil
 }
 
-const uuidPattern = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`
+// UUID is the pattern of a UUID in lower case.
+const UUID = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`
 
-func isAbsoluteURL(s string) error {
+// CheckURL returns an error unless a text is an absolute URL.
+func CheckURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme == "" || u.Host == "" {
 		return errors.New("not an absolute URL")
-	}
-	return nil
-}
-
-func isTimestamp(s string) error {
-	const layout = "2006-01-02T15:04:05Z"
-	_, err := time.Parse(layout, s)
-	if err == nil && len(s) != len(layout) {
-		err = errors.New("not in whole seconds") // which Parse accepts
-	}
-	return err
-}
-
-func isUUID(s string) error {
-	if !regexp.MustCompile(`^` + uuidPattern + `$`).MatchString(s) {
-		return errors.New("not a lower-case UUID")
 	}
 	return nil
 }
@@ -182,7 +166,7 @@ func (c *Contract) isKnown(fingerprint [32]byte) bool {
 
 // Values of which the document prescribes only the form.
 var (
-	anyUUID      = regexp.MustCompile(`\b` + uuidPattern + `\b`)
+	anyUUID      = regexp.MustCompile(`\b` + UUID + `\b`)
 	anyTimestamp = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z`)
 )
 
