@@ -19,7 +19,7 @@ TREES := verification adapters hosts internal
 EXAMPLES := $(wildcard docs/examples/*)
 
 # The packages whose tests all need a browser or a database.
-SERVICES := /adapters/postgres$$|/internal/(bench|bench/fill|noisy|rig/browser|rig/pgtest|soak)$$
+SERVICES := /adapters/postgres$$|/hosts/internal/(bench|bench/fill|noisy|soak)$$|/internal/rig/(browser|pgtest)$$
 
 # Test binaries are kept and linked again only when they change: linking all of them takes
 # about two minutes of CPU. Their names are those of the folders, so no two packages with
@@ -173,8 +173,8 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 		done; done
 
 soak: ## Kill hosts, the database and connections for SOAK (10m), and a host on a folder KILLS (200) times, and check that nothing is lost
-	VERIFYD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run TestNothingAcceptedIsLostDuringFailures ./internal/soak
-	VERIFYD_SOAK_KILLS=$(KILLS) $(GO) test -count=1 -timeout 0 -v -run TestNothingAcceptedIsLostWhenAHostIsKilled ./internal/soak
+	VERIFYD_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run TestNothingAcceptedIsLostDuringFailures ./hosts/internal/soak
+	VERIFYD_SOAK_KILLS=$(KILLS) $(GO) test -count=1 -timeout 0 -v -run TestNothingAcceptedIsLostWhenAHostIsKilled ./hosts/internal/soak
 
 noisy: ## Measure what one tenant's load costs another, RUNS (1) times 20 minutes, only ROWS (a regular expression) of the table
-	@$(GO) run ./internal/noisy/measure -runs $(RUNS) -only '$(ROWS)'
+	@$(GO) run ./hosts/internal/noisy/measure -runs $(RUNS) -only '$(ROWS)'

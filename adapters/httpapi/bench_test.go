@@ -1,4 +1,4 @@
-// The cost of requests in process. Package internal/bench measures them over loopback.
+// The cost of requests in process. Package hosts/internal/bench measures them over loopback.
 
 package httpapi_test
 

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/verifyd/verifyd/internal/bootstrap"
+	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/provider/rest"
-	"github.com/verifyd/verifyd/internal/bootstrap"
+	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 )
 

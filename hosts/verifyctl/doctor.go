@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/bootstrap"
-	"github.com/verifyd/verifyd/internal/pgadmin"
+	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
+	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/verification"

@@ -15,8 +15,8 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/postgres"
-	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/internal/pgadmin"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/verification"

@@ -11,9 +11,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
-	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/internal/datadir"
-	"github.com/verifyd/verifyd/internal/operator"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/datadir"
+	"github.com/verifyd/verifyd/hosts/internal/operator"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/internal/bootstrap"
+	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 )
 
 // listFlags say how to read a list file.

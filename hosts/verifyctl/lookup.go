@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )

@@ -17,7 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/verifyd/verifyd/adapters/clock"
-	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/internal/pgerror"
 	"github.com/verifyd/verifyd/verification"
 )

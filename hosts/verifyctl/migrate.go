@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
-	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/internal/pgschema"
 	"github.com/verifyd/verifyd/verification"
 )

@@ -11,7 +11,7 @@ import (
 	"unicode"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
-	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/verification/store"
 )
 

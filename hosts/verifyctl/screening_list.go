@@ -11,7 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/internal/bootstrap"
+	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 )
 
 type screeningList struct {

@@ -11,8 +11,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/verifyd/verifyd/internal/datadir"
-	"github.com/verifyd/verifyd/internal/operator"
+	"github.com/verifyd/verifyd/hosts/internal/datadir"
+	"github.com/verifyd/verifyd/hosts/internal/operator"
 )
 
 type storeCommands struct {

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/adapters/memory/journal"
-	"github.com/verifyd/verifyd/internal/datadir"
-	"github.com/verifyd/verifyd/internal/operator"
+	"github.com/verifyd/verifyd/hosts/internal/datadir"
+	"github.com/verifyd/verifyd/hosts/internal/operator"
 )
 
 type storeCheck struct {

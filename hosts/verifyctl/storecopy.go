@@ -12,9 +12,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/internal/pgadmin"
-	"github.com/verifyd/verifyd/internal/storecopy"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
+	"github.com/verifyd/verifyd/hosts/internal/storecopy"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )

@@ -22,11 +22,11 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/adapters/postgres"
-	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/hosts/internal/datadir"
+	"github.com/verifyd/verifyd/hosts/internal/storecopy"
 	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/internal/rig/storereads"
-	"github.com/verifyd/verifyd/internal/storecopy"
 	"github.com/verifyd/verifyd/verification/store"
 )
 

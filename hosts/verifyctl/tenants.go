@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
-	"github.com/verifyd/verifyd/internal/pgadmin"
+	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
-	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/internal/pgadmin"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 )
 
 func TestATokenOfANewKeyIsValidForItsTTL(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/webhook"
-	"github.com/verifyd/verifyd/internal/bootstrap"
+	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"

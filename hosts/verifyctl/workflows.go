@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/offline"
 	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/internal/bootstrap"
+	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 )
 

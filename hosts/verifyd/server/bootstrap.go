@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/definition"
-	boot "github.com/verifyd/verifyd/internal/bootstrap"
-	"github.com/verifyd/verifyd/internal/pgadmin"
+	boot "github.com/verifyd/verifyd/hosts/internal/bootstrap"
+	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification"
 )
 

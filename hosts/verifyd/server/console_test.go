@@ -14,7 +14,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
-	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/internal/rig/oidctest"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"

@@ -8,8 +8,8 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
-	"github.com/verifyd/verifyd/internal/cli"
 )
 
 type demo struct {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 )
 
 const variablePrefix = "VERIFYD_"

@@ -20,9 +20,9 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/adapters/token"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
-	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/internal/datadir"
 	"github.com/verifyd/verifyd/verification"
 )
 

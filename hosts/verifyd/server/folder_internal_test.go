@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/internal/rig/process"
 
 	"github.com/verifyd/verifyd/hosts/verifyd/server"

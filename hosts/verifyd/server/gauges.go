@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
-	"github.com/verifyd/verifyd/internal/pgadmin"
+	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification/engine"
 )
 

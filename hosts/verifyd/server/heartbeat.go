@@ -12,8 +12,8 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/postgres"
-	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/internal/pgadmin"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification"
 )
 

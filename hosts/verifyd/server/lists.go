@@ -10,9 +10,9 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
-	"github.com/verifyd/verifyd/internal/bootstrap"
-	"github.com/verifyd/verifyd/internal/cli"
 )
 
 // refreshInterval is how often the files of the lists are checked. A changed file is loaded

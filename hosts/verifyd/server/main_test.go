@@ -24,7 +24,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
-	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 
 	"github.com/verifyd/verifyd/hosts/verifyd/server"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 )
 
 func TestLoadsOfListsAreCountedByOutcome(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/internal/operator"
-	"github.com/verifyd/verifyd/internal/pgadmin"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/operator"
+	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 )
 
 // hold returns the data folder as operators see it; nil without one.

@@ -19,10 +19,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/datadir"
+	"github.com/verifyd/verifyd/hosts/internal/operator"
 	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
-	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/internal/datadir"
-	"github.com/verifyd/verifyd/internal/operator"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )

@@ -14,8 +14,8 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/internal/bootstrap"
-	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
 

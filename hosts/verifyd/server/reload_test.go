@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/token"
-	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/datadir"
 )
 
 func TestSigningKeysAreReloadedOnSIGHUP(t *testing.T) {

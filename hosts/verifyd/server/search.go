@@ -6,7 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 
-	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 )
 
 // minSearchKey is the minimum length of the search key, in bytes.

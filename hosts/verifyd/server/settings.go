@@ -14,8 +14,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/verifyd/verifyd/internal/cli"
-	"github.com/verifyd/verifyd/internal/datadir"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/verification"
 )
 

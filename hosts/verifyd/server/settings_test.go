@@ -21,7 +21,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/verifyd/verifyd/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 
 	"github.com/verifyd/verifyd/hosts/verifyd/server"
 )

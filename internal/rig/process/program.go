@@ -48,7 +48,7 @@ func readSources(ctx context.Context) error {
 		return fmt.Errorf("find the sources of verifyd: %w", err)
 	}
 	root := strings.TrimSpace(string(out))
-	for _, tree := range []string{"verification", "adapters", "hosts", "internal/bootstrap"} {
+	for _, tree := range []string{"verification", "adapters", "hosts", "internal"} {
 		err := filepath.WalkDir(filepath.Join(root, tree), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") {
 				return err

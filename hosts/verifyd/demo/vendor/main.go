@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/verifyd/demo"
-	"github.com/verifyd/verifyd/internal/cli"
 )
 
 func main() {

@@ -1,0 +1,193 @@
+// The calls of a client.
+
+package operator
+
+import (
+	"context"
+	"time"
+
+	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+// Load implements Ports.
+func (c *Client) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+	return one[[]verification.Event](ctx, c, "Load", t, id, after)
+}
+
+// Append implements Ports.
+func (c *Client) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, commit store.Commit) error {
+	return c.call(ctx, "Append", nil, t, id, seq, commit)
+}
+
+// List implements Ports.
+func (c *Client) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
+	return one[store.Page[verification.Summary]](ctx, c, "List", t, q)
+}
+
+// Claim implements Ports.
+func (c *Client) Claim(ctx context.Context, t verification.TenantID, id verification.RunID, claim verification.Claim) (verification.Claim, error) {
+	return one[verification.Claim](ctx, c, "Claim", t, id, claim)
+}
+
+// Take implements Ports.
+func (c *Client) Take(ctx context.Context, r store.TakeRequest) (work []store.Work, next time.Time, err error) {
+	err = c.call(ctx, "Take", []any{&work, &next}, r)
+	return work, next, err
+}
+
+// Renew implements Ports.
+func (c *Client) Renew(ctx context.Context, runs []verification.RunRef, until time.Time, alone bool) error {
+	return c.call(ctx, "Renew", nil, runs, until, alone)
+}
+
+// Finish implements Ports.
+func (c *Client) Finish(ctx context.Context, w store.Work) error {
+	return c.call(ctx, "Finish", nil, w)
+}
+
+// Postpone implements Ports.
+func (c *Client) Postpone(ctx context.Context, w store.Work, at time.Time) error {
+	return c.call(ctx, "Postpone", nil, w, at)
+}
+
+// Release implements Ports.
+func (c *Client) Release(ctx context.Context, work []store.Work, at time.Time) error {
+	return c.call(ctx, "Release", nil, work, at)
+}
+
+// Measures implements Ports.
+func (c *Client) Measures(ctx context.Context, t verification.TenantID, q store.MeasureQuery) ([]store.MeasureCounts, error) {
+	return one[[]store.MeasureCounts](ctx, c, "Measures", t, q)
+}
+
+// HoldPass implements Ports.
+func (c *Client) HoldPass(ctx context.Context, p store.RescreenPass, now time.Time) (store.RescreenPass, error) {
+	return one[store.RescreenPass](ctx, c, "HoldPass", p, now)
+}
+
+// RescreenPasses implements Ports.
+func (c *Client) RescreenPasses(ctx context.Context) ([]store.RescreenPass, error) {
+	return one[[]store.RescreenPass](ctx, c, "RescreenPasses")
+}
+
+// Workflow implements Ports.
+func (c *Client) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
+	return one[verification.Workflow](ctx, c, "Workflow", t, id)
+}
+
+// Workflows implements Ports.
+func (c *Client) Workflows(ctx context.Context, t verification.TenantID, p store.PageQuery) (store.Page[verification.Workflow], error) {
+	return one[store.Page[verification.Workflow]](ctx, c, "Workflows", t, p)
+}
+
+// Version implements Ports.
+func (c *Client) Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+	return one[verification.Version](ctx, c, "Version", t, id, hash)
+}
+
+// Versions implements Ports.
+func (c *Client) Versions(ctx context.Context, t verification.TenantID, id verification.WorkflowID, p store.PageQuery) (store.Page[verification.VersionInfo], error) {
+	return one[store.Page[verification.VersionInfo]](ctx, c, "Versions", t, id, p)
+}
+
+// SaveWorkflow implements Ports.
+func (c *Client) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error {
+	return c.call(ctx, "SaveWorkflow", nil, t, w, added)
+}
+
+// Tenant implements Ports.
+func (c *Client) Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
+	return one[verification.Tenant](ctx, c, "Tenant", id)
+}
+
+// Logo implements Ports.
+func (c *Client) Logo(ctx context.Context, id verification.TenantID) (verification.Logo, error) {
+	return one[verification.Logo](ctx, c, "Logo", id)
+}
+
+// SaveTenant implements Ports.
+func (c *Client) SaveTenant(ctx context.Context, t verification.Tenant) error {
+	return c.call(ctx, "SaveTenant", nil, t)
+}
+
+// Account implements Ports.
+func (c *Client) Account(ctx context.Context, clientID string) (verification.Account, error) {
+	return one[verification.Account](ctx, c, "Account", clientID)
+}
+
+// SaveAccount implements Ports.
+func (c *Client) SaveAccount(ctx context.Context, a verification.Account) error {
+	return c.call(ctx, "SaveAccount", nil, a)
+}
+
+// Tenants implements Ports.
+func (c *Client) Tenants(ctx context.Context) ([]verification.Tenant, error) {
+	return one[[]verification.Tenant](ctx, c, "Tenants")
+}
+
+// Accounts implements Ports.
+func (c *Client) Accounts(ctx context.Context, t verification.TenantID) ([]verification.Account, error) {
+	return one[[]verification.Account](ctx, c, "Accounts", t)
+}
+
+// IdempotencyRecord implements Ports.
+func (c *Client) IdempotencyRecord(ctx context.Context, t verification.TenantID, k store.IdempotencyKey, now time.Time) (store.IdempotencyRecord, error) {
+	return one[store.IdempotencyRecord](ctx, c, "IdempotencyRecord", t, k, now)
+}
+
+// ClaimIdempotencyKey implements Ports.
+func (c *Client) ClaimIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) (store.IdempotencyRecord, error) {
+	return one[store.IdempotencyRecord](ctx, c, "ClaimIdempotencyKey", t, r)
+}
+
+// SettleIdempotencyKey implements Ports.
+func (c *Client) SettleIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
+	return c.call(ctx, "SettleIdempotencyKey", nil, t, r)
+}
+
+// ReleaseIdempotencyKey implements Ports.
+func (c *Client) ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
+	return c.call(ctx, "ReleaseIdempotencyKey", nil, t, r)
+}
+
+// SaveDelivery implements Ports.
+func (c *Client) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
+	return c.call(ctx, "SaveDelivery", nil, t, d)
+}
+
+// Delivery implements Ports.
+func (c *Client) Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error) {
+	return one[verification.Delivery](ctx, c, "Delivery", t, n)
+}
+
+// Deliveries implements Ports.
+func (c *Client) Deliveries(ctx context.Context, t verification.TenantID, state verification.DeliveryState, p store.PageQuery) (store.Page[verification.Delivery], error) {
+	return one[store.Page[verification.Delivery]](ctx, c, "Deliveries", t, state, p)
+}
+
+// Hosts implements Ports.
+func (c *Client) Hosts(ctx context.Context) ([]pgadmin.Host, error) {
+	return one[[]pgadmin.Host](ctx, c, "Hosts")
+}
+
+// AppliedFiles implements Ports.
+func (c *Client) AppliedFiles(ctx context.Context) ([]pgadmin.AppliedFile, error) {
+	return one[[]pgadmin.AppliedFile](ctx, c, "AppliedFiles")
+}
+
+// SaveAppliedFile implements Ports.
+func (c *Client) SaveAppliedFile(ctx context.Context, f pgadmin.AppliedFile) error {
+	return c.call(ctx, "SaveAppliedFile", nil, f)
+}
+
+// Health implements Ports.
+func (c *Client) Health(ctx context.Context, now time.Time) (pgadmin.Health, error) {
+	return one[pgadmin.Health](ctx, c, "Health", now)
+}
+
+// RunTenants implements Ports.
+func (c *Client) RunTenants(ctx context.Context, id verification.RunID) ([]verification.TenantID, error) {
+	return one[[]verification.TenantID](ctx, c, "RunTenants", id)
+}

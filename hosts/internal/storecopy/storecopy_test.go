@@ -1,0 +1,219 @@
+package storecopy_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/jackc/pgx/v5"
+	"pgregory.net/rapid"
+
+	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/hosts/internal/storecopy"
+	"github.com/verifyd/verifyd/internal/rig/pgtest"
+	"github.com/verifyd/verifyd/internal/rig/storereads"
+	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/storetest"
+)
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "30"); err != nil { // the flag of the command wins
+		panic(err)
+	}
+	os.Exit(pgtest.Main(m, func(ctx context.Context, url string) error {
+		_, err := postgres.Migrate(ctx, url)
+		return err
+	}))
+}
+
+// failer is a testing.T or a rapid.T.
+type failer interface {
+	Context() context.Context
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// copyable is a whole store.
+type copyable interface {
+	store.Store
+	store.CopyStore
+}
+
+// database is a PostgreSQL that is emptied for each copy.
+type database struct {
+	*postgres.Store
+
+	admin *pgx.Conn
+	all   string // deletes every row
+}
+
+func openDatabase(t testing.TB) *database {
+	t.Helper()
+	url := pgtest.Database(t)
+	d := &database{}
+	var err error
+	if d.Store, err = postgres.Open(t.Context(), url, postgres.Options{Copying: true, SingleHost: true}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	if d.admin, err = pgx.Connect(t.Context(), pgtest.Admin(t, url)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.admin.Close(context.WithoutCancel(t.Context())) })
+	for _, table := range []string{
+		"tenants", "accounts", "workflows", "workflow_versions", "run_events", "runs", "work", "idempotency_keys", "deliveries",
+		"claims", "measure_log", "measures", "screened_runs", "search_keys", "rescreen_passes", "shared_values", "run_counts", "run_months",
+	} {
+		d.all += "DELETE FROM verifyd." + table + ";"
+	}
+	return d
+}
+
+func (d *database) empty(t failer) *postgres.Store {
+	t.Helper()
+	if _, err := d.admin.Exec(context.WithoutCancel(t.Context()), d.all); err != nil {
+		t.Fatal(err)
+	}
+	return d.Store
+}
+
+func openJournal(t failer, dir string) *journal.Store {
+	t.Helper()
+	s, err := journal.Open(context.WithoutCancel(t.Context()), dir, journal.Options{Copying: true, SnapshotBytes: 20_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func options() storecopy.Options { return storecopy.Options{Source: "source", Now: storereads.Start()} }
+
+// copied copies a store and fails the test unless that is verified.
+func copied(t failer, from, to store.CopyStore) []storecopy.Row {
+	t.Helper()
+	rows, err := storecopy.Copy(context.WithoutCancel(t.Context()), from, to, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if r.Difference != "" || r.Source != r.Target {
+			t.Fatalf("the copy differs: %+v", r)
+		}
+	}
+	return rows
+}
+
+// sameReads fails the test unless two stores read the same, and returns the number of reads.
+func sameReads(t failer, what string, n *storereads.Names, want, got store.Store) int {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	before, err := n.Read(ctx, want, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := n.Read(ctx, got, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, after, cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("reads of %s (-source +target):\n%s", what, diff)
+	}
+	return len(before)
+}
+
+// TestACopyReadsLikeItsSource runs every clause of the contract on a store, and copies what it
+// has left to another store, and from there to a third. All reads of the three must be equal.
+func TestACopyReadsLikeItsSource(t *testing.T) {
+	d := openDatabase(t)
+	for name, path := range map[string]struct {
+		source func(t *testing.T) copyable
+		over   func(t *testing.T) copyable
+	}{
+		"journal to PostgreSQL and back": {
+			func(t *testing.T) copyable { return openJournal(t, t.TempDir()) },
+			func(t *testing.T) copyable { return d.empty(t) },
+		},
+		"PostgreSQL to journal": {
+			func(t *testing.T) copyable { return d.empty(t) },
+			func(t *testing.T) copyable { return openJournal(t, t.TempDir()) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			compared := 0
+			storetest.All(t, func(t *testing.T) store.Store {
+				source, n := path.source(t), storereads.NewNames()
+				t.Cleanup(func() {
+					over, back := path.over(t), memory.New()
+					copied(t, source, over)
+					compared += sameReads(t, "the copy", n, source, over)
+					copied(t, over, back)
+					compared += sameReads(t, "the copy of the copy", n, source, back)
+					for _, s := range []copyable{source, over} {
+						if j, ok := s.(*journal.Store); ok {
+							if err := j.Close(); err != nil {
+								t.Error(err)
+							}
+						}
+					}
+				})
+				return storereads.Noted{Store: source, CopyStore: source, Names: n}
+			})
+			if compared < 5000 {
+				t.Errorf("%d reads were compared: are they found?", compared)
+			}
+		})
+	}
+}
+
+// TestRandomStoresAreCopiedThereAndBack calls a store at random, and copies it to PostgreSQL and
+// back. The result has the records of the source.
+func TestRandomStoresAreCopiedThereAndBack(t *testing.T) {
+	d, dir := openDatabase(t), t.TempDir()
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		c := storereads.NewCaller()
+		at := fmt.Sprint(dir, "/back", n)
+		source, back := openJournal(t, fmt.Sprint(dir, "/source", n)), openJournal(t, at)
+		defer func() {
+			for _, s := range []*journal.Store{source, back} {
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}()
+		c.Use(source)
+		t.Repeat(c.Actions(t))
+		over, direct := d.empty(t), memory.New()
+		first, second := copied(t, source, over), copied(t, over, back)
+		if diff := cmp.Diff(first, second); diff != "" {
+			t.Fatalf("the copy, and the copy back (-first +second):\n%s", diff)
+		}
+		if err := back.Close(); err != nil {
+			t.Fatal(err)
+		}
+		back = openJournal(t, at)
+		copied(t, source, direct)
+		sameReads(t, "the copy", c.Names, source, over)
+		sameReads(t, "the copy back", c.Names, source, back)
+		var queues [3][]string
+		for i, s := range []store.Store{direct, over, back} {
+			var err error
+			queues[i], err = storereads.Queue(t.Context(), s, store.WorkAdvance, store.WorkAnnounce, store.WorkExpire, store.RescreenWork("sanctions"))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(queues[0], queues[1]) + cmp.Diff(queues[0], queues[2]); diff != "" {
+			t.Fatalf("the queues of the source and of its copies:\n%s", diff)
+		}
+	})
+}
