@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/country"
-	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/verifyd/verifyd/internal/web"
+	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/verification"
 )
 

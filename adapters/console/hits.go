@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/adapters/internal/labels"
+	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/internal/desk"
-	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/verifyd/verifyd/internal/web"
+	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )

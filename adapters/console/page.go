@@ -11,7 +11,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/verifyd/verifyd/internal/web"
+	"github.com/verifyd/verifyd/adapters/internal/web"
 )
 
 // pages are the templates of the pages by name. Each defines "body", and may use the

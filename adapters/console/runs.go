@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/web"
+	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )

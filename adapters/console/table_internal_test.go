@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/web"
+	"github.com/verifyd/verifyd/adapters/internal/web"
 )
 
 func TestNoCellOfATableIsAFormula(t *testing.T) {

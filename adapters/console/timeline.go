@@ -3,8 +3,8 @@
 package console
 
 import (
+	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/desk"
-	"github.com/verifyd/verifyd/internal/web"
 )
 
 // timelineLine is one line of the timeline.

@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/chart"
 	"github.com/verifyd/verifyd/internal/desk"
-	"github.com/verifyd/verifyd/internal/web"
 	"github.com/verifyd/verifyd/verification"
 )
 

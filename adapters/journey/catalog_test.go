@@ -26,7 +26,7 @@ func catalog(t *testing.T, name string) map[string]string {
 
 func TestEveryTextIsUsed(t *testing.T) {
 	var all strings.Builder
-	for _, pattern := range []string{"*.go", "page/*.html", "../web/component/*.html"} {
+	for _, pattern := range []string{"*.go", "page/*.html", "../internal/web/component/*.html"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

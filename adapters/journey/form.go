@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/verifyd/verifyd/internal/web"
+	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )

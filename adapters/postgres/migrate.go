@@ -6,7 +6,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/pgschema"
+	"github.com/verifyd/verifyd/internal/postgres/pgschema"
 )
 
 // Migration is one version of the schema.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
-	"github.com/verifyd/verifyd/internal/pgschema"
+	"github.com/verifyd/verifyd/internal/postgres/pgschema"
 )
 
 // deadAfter is the age of a heartbeat at which two more have been missed: the host counts as

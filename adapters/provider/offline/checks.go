@@ -13,8 +13,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/provider/internal/with"
 	"github.com/verifyd/verifyd/internal/country"
-	"github.com/verifyd/verifyd/internal/with"
 	"github.com/verifyd/verifyd/verification"
 )
 

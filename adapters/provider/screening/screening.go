@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/provider/internal/with"
 	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/internal/names"
-	"github.com/verifyd/verifyd/internal/with"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/verifyd/verifyd/internal/web"
+	"github.com/verifyd/verifyd/adapters/internal/web"
 )
 
 func get(t *testing.T, a *web.Assets, path string) *httptest.ResponseRecorder {

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/rig/browser"
-	"github.com/verifyd/verifyd/internal/web"
 )
 
 //go:embed testdata/gallery.html
