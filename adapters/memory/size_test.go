@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -221,7 +222,7 @@ func TestAWorkflowInPartsCountsAsAWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(rest) > 0 {
-			if err := s.ExtendWorkflow(t.Context(), sizedTenant, w.Workflow.ID, len(first), rest); err != nil {
+			if err := memstore.ExtendWorkflow(t.Context(), s.Store, sizedTenant, w.Workflow.ID, len(first), rest); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
@@ -116,7 +116,7 @@ func completeRuns(ctx context.Context, s store.Store, after, runs, clients int) 
 // the results of one execution only.
 func BenchmarkRuns(b *testing.B) {
 	for _, clients := range []int{1, 32} {
-		b.Run(fmt.Sprintf("memory/clients=%d", clients), func(b *testing.B) { benchRuns(b, memory.New(), clients) })
+		b.Run(fmt.Sprintf("memory/clients=%d", clients), func(b *testing.B) { benchRuns(b, memstore.New(), clients) })
 		b.Run(fmt.Sprintf("journal/clients=%d", clients), func(b *testing.B) {
 			folder, err := journal.FolderDisk(b.TempDir())
 			if err != nil {
@@ -205,7 +205,7 @@ func useMemory(b *testing.B, clients int) (stop func()) {
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			_ = completeRuns(ctx, memory.New(), 0, 10_000, clients) // fails at the end
+			_ = completeRuns(ctx, memstore.New(), 0, 10_000, clients) // fails at the end
 		}
 	}()
 	return func() {
@@ -266,7 +266,7 @@ func BenchmarkOpen(b *testing.B) {
 		var pause time.Duration
 		for b.Loop() {
 			at := time.Now()
-			d, err := s.Memory().Dump()
+			d, err := memstore.NewDump(s.Memory())
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -10,7 +10,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -92,7 +92,7 @@ func Check(ctx context.Context, dir string, used bool) (Report, error) {
 type check struct {
 	Report
 
-	memory *memory.Store
+	memory *memstore.Store
 	used   bool
 	trail  trail
 	before position                       // the end of what was read before the next record
@@ -104,7 +104,7 @@ func newCheck(used bool, each func(Damage, *frame) error) *check {
 	if each == nil {
 		each = func(Damage, *frame) error { return nil }
 	}
-	return &check{Report: Report{Records: map[string]int{}, Damage: []Damage{}}, memory: memory.New(), used: used, each: each}
+	return &check{Report: Report{Records: map[string]int{}, Damage: []Damage{}}, memory: memstore.New(), used: used, each: each}
 }
 
 // all reads the newest snapshot and the segments after it.

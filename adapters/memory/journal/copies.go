@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -88,7 +88,7 @@ type recordSaved struct {
 	Pass           *store.RescreenPass         `json:"pass"`
 }
 
-// runSaved is a memory.RunState.
+// runSaved is a memstore.RunState.
 type runSaved struct {
 	Run      verification.RunID          `json:"run"`
 	Tenant   verification.TenantID       `json:"tenant"`
@@ -104,7 +104,7 @@ type runSaved struct {
 
 // history has the JSON of its events, which is decoded when a run is read.
 type history struct {
-	memory.History
+	memstore.History
 
 	raw []byte // in place of the History, once it is read
 }
@@ -126,20 +126,20 @@ func (h *history) UnmarshalJSONFrom(from *jsontext.Decoder) error {
 }
 
 // of returns the history, which has n events.
-func (h history) of(n int) memory.History {
+func (h history) of(n int) memstore.History {
 	if h.raw != nil {
-		return memory.EncodedHistory(h.raw, n)
+		return memstore.EncodedHistory(h.raw, n)
 	}
 	return h.History
 }
 
-func newRunSaved(r memory.RunState) *runSaved {
+func newRunSaved(r memstore.RunState) *runSaved {
 	return &runSaved{r.Ref.Run, r.Ref.Tenant, r.Summary, r.Claim, r.Keys, r.Screened, r.History.Len(), history{History: r.History}, r.Work, 0}
 }
 
-func (r runSaved) state() memory.RunState {
+func (r runSaved) state() memstore.RunState {
 	ref := verification.RunRef{Tenant: r.Tenant, Run: r.Run}
-	return memory.RunState{Ref: ref, Summary: r.Summary, Claim: r.Claim, Keys: r.Keys, Screened: r.Screened, History: r.Events.of(r.Length), Work: r.Work}
+	return memstore.RunState{Ref: ref, Summary: r.Summary, Claim: r.Claim, Keys: r.Keys, Screened: r.Screened, History: r.Events.of(r.Length), Work: r.Work}
 }
 
 func newRecordSaved(r store.Record) (saved recordSaved, err error) {
@@ -166,11 +166,11 @@ func newRecordSaved(r store.Record) (saved recordSaved, err error) {
 	return saved, err
 }
 
-func (r recordSaved) apply(ctx context.Context, m *memory.Store) error {
+func (r recordSaved) apply(ctx context.Context, m *memstore.Store) error {
 	var saved store.Record
 	switch {
 	case r.Run != nil:
-		return m.ReplaceRun(ctx, r.Run.state())
+		return memstore.ReplaceRun(ctx, m, r.Run.state())
 	case r.Tenant != nil:
 		saved = store.TenantRecord{Tenant: *r.Tenant}
 	case r.Account != nil:
@@ -196,6 +196,6 @@ type copySet struct {
 	Source string `json:"source"`
 }
 
-func (r copySet) apply(ctx context.Context, m *memory.Store) error {
+func (r copySet) apply(ctx context.Context, m *memstore.Store) error {
 	return m.SetUnfinishedCopy(ctx, r.Source)
 }

@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 )
 
 type (
@@ -24,7 +24,7 @@ func FolderDisk(dir string) (Disk, error) {
 }
 
 // Memory returns the memory store, whose reads do not wait.
-func (s *Store) Memory() *memory.Store { return s.memory }
+func (s *Store) Memory() *memstore.Store { return s.memory }
 
 // CutParts sets how much memory the events in one record need.
 func (s *Store) CutParts(bytes int) { s.partBytes = bytes }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/internal/rig/storereads"
@@ -51,7 +51,7 @@ func TestGoldenJournalsAreReadForEver(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := openIn(t, dir, journal.Options{})
-		m, n := memory.New(), storereads.NewNames()
+		m, n := memstore.New(), storereads.NewNames()
 		if err := recorded.calls(t.Context(), storereads.Noted{Store: m, Names: n}); err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func writeGolden(t *testing.T, dir string, write func(context.Context, *journal.
 
 // copyOfV1 saves the records of a store with the calls of v1.
 func copyOfV1(ctx context.Context, s *journal.Store) error {
-	m := memory.New()
+	m := memstore.New()
 	failed := []error{callsOfV1(ctx, m), s.SetUnfinishedCopy(ctx, "/var/lib/verifyd")}
 	for _, kind := range store.RecordKinds() {
 		for r, err := range m.Records(ctx, kind) {

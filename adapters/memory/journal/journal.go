@@ -35,6 +35,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -79,7 +80,7 @@ type Options struct {
 // concurrent use. Callers must not modify returned values. If a call that changes something
 // is cancelled before the change, it does nothing; afterwards it waits for the disk.
 type Store struct {
-	memory    *memory.Store
+	memory    *memstore.Store
 	writer    *writer
 	log       *slog.Logger
 	snapshots chan struct{} // has a value while a snapshot is taken
@@ -145,19 +146,19 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Kept returns memory.Store.Kept.
+// Kept returns memstore.Store.Kept.
 func (s *Store) Kept() int64 { return s.memory.Kept() }
 
-// Use returns memory.Store.Use.
+// Use returns memstore.Store.Use.
 func (s *Store) Use() []memory.TenantUse { return s.memory.Use() }
 
-// Limit calls memory.Store.Limit.
+// Limit calls memstore.Store.Limit.
 func (s *Store) Limit(l memory.Limits) { s.memory.Limit(l) }
 
-// SetPressure calls memory.Store.SetPressure.
+// SetPressure calls memstore.Store.SetPressure.
 func (s *Store) SetPressure(p memory.Pressure) { s.memory.SetPressure(p) }
 
-// Refused returns memory.Store.Refused.
+// Refused returns memstore.Store.Refused.
 func (s *Store) Refused() int64 { return s.memory.Refused() }
 
 // create creates the folder so that it survives a loss of power.
@@ -192,7 +193,7 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	if o.Room == nil {
 		o.Room = func() error { return nil }
 	}
-	r := recovery{disk: d, memory: memory.New(), log: o.Log, used: o.Used}
+	r := recovery{disk: d, memory: memstore.New(), log: o.Log, used: o.Used}
 	if err := r.run(ctx); err != nil {
 		return nil, err
 	}
@@ -306,10 +307,10 @@ func read[T any](ctx context.Context, s *Store, f func() (T, error)) (result T, 
 }
 
 // pieces returns the states of pieces of work.
-func (s *Store) pieces(work []store.Work) []memory.Piece {
-	states := make([]memory.Piece, len(work))
+func (s *Store) pieces(work []store.Work) []memstore.Piece {
+	states := make([]memstore.Piece, len(work))
 	for i, w := range work {
-		states[i] = s.memory.Piece(w.RunRef, w.Key())
+		states[i] = memstore.PieceOf(s.memory, w.RunRef, w.Key())
 	}
 	return states
 }

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 )
 
 // endFile has the newest mark and the mark before it. Each is a frame in a block of its own, so
@@ -72,7 +72,7 @@ type marked struct {
 	Closed bool     `json:"closed"` // the journal ends there
 }
 
-func (marked) apply(context.Context, *memory.Store) error { return errPosition }
+func (marked) apply(context.Context, *memstore.Store) error { return errPosition }
 
 // tornName returns the name of a file for the end of a segment from an offset on that is not one of
 // the names.

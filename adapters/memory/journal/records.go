@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
-	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -90,7 +90,7 @@ func (k kind) String() string {
 
 // record is a decoded record. apply makes its change in the store.
 type record interface {
-	apply(ctx context.Context, m *memory.Store) error
+	apply(ctx context.Context, m *memstore.Store) error
 }
 
 // encode returns the JSON of a record, without fields that are zero.
@@ -166,7 +166,7 @@ type begun struct {
 	After   position `json:"after"` // the end of the segment before it, since version 2
 }
 
-func (begun) apply(context.Context, *memory.Store) error {
+func (begun) apply(context.Context, *memstore.Store) error {
 	return errors.New("only the first record of a file begins a segment")
 }
 
@@ -236,7 +236,7 @@ func newAppended(t verification.TenantID, id verification.RunID, seq int, c stor
 	return r
 }
 
-func (r appended) apply(ctx context.Context, m *memory.Store) error {
+func (r appended) apply(ctx context.Context, m *memstore.Store) error {
 	c := store.Commit{
 		Events: r.Events, Summary: r.Summary, Hold: r.Hold, WorkflowRevision: r.WorkflowRevision,
 		Screened: r.Screened, Measures: r.Measures, Keys: r.Keys,
@@ -257,7 +257,7 @@ type claimed struct {
 	Claim  verification.Claim    `json:"claim"`
 }
 
-func (r claimed) apply(ctx context.Context, m *memory.Store) error {
+func (r claimed) apply(ctx context.Context, m *memstore.Store) error {
 	_, err := m.Claim(ctx, r.Tenant, r.Run, r.Claim)
 	return err
 }
@@ -267,7 +267,7 @@ type worked struct {
 	Pieces []pieceState `json:"pieces"`
 }
 
-// pieceState is a memory.Piece.
+// pieceState is a memstore.Piece.
 type pieceState struct {
 	Run     verification.RunID    `json:"run"`
 	Tenant  verification.TenantID `json:"tenant"`
@@ -281,21 +281,21 @@ type pieceState struct {
 	Taken   bool                  `json:"taken"`
 }
 
-func stateOf(p memory.Piece) pieceState {
+func stateOf(p memstore.Piece) pieceState {
 	return pieceState{p.Run.Run, p.Run.Tenant, p.Key.Kind, p.Key.Seq, p.Due, p.Attempt, p.Lost, p.Alone, p.LeftAt, p.Taken}
 }
 
 // piece returns the piece without its workflow.
-func (p pieceState) piece() memory.Piece {
-	return memory.Piece{
+func (p pieceState) piece() memstore.Piece {
+	return memstore.Piece{
 		Run: verification.RunRef{Tenant: p.Tenant, Run: p.Run}, Key: store.WorkKey{Kind: p.Kind, Seq: p.Seq},
 		Due: p.Due, Attempt: p.Attempt, Lost: p.Lost, Alone: p.Alone, LeftAt: p.LeftAt, Taken: p.Taken,
 	}
 }
 
-func (r worked) apply(_ context.Context, m *memory.Store) error {
+func (r worked) apply(_ context.Context, m *memstore.Store) error {
 	for _, p := range r.Pieces {
-		if err := m.SetPiece(p.piece()); err != nil {
+		if err := memstore.SetPiece(m, p.piece()); err != nil {
 			return err
 		}
 	}
@@ -309,7 +309,7 @@ type workflowSaved struct {
 	Version  *verification.Version `json:"version"`
 }
 
-func (r workflowSaved) apply(ctx context.Context, m *memory.Store) error {
+func (r workflowSaved) apply(ctx context.Context, m *memstore.Store) error {
 	return m.SaveWorkflow(ctx, r.Tenant, r.Workflow, r.Version)
 }
 
@@ -318,7 +318,7 @@ type tenantSaved struct {
 	Tenant verification.Tenant `json:"tenant"`
 }
 
-func (r tenantSaved) apply(ctx context.Context, m *memory.Store) error {
+func (r tenantSaved) apply(ctx context.Context, m *memstore.Store) error {
 	return m.SaveTenant(ctx, r.Tenant)
 }
 
@@ -327,7 +327,7 @@ type accountSaved struct {
 	Account verification.Account `json:"account"`
 }
 
-func (r accountSaved) apply(ctx context.Context, m *memory.Store) error {
+func (r accountSaved) apply(ctx context.Context, m *memstore.Store) error {
 	return m.SaveAccount(ctx, r.Account)
 }
 
@@ -343,16 +343,16 @@ type (
 	keyReleased keyRecord
 )
 
-func (r keyClaimed) apply(ctx context.Context, m *memory.Store) error {
+func (r keyClaimed) apply(ctx context.Context, m *memstore.Store) error {
 	_, err := m.ClaimIdempotencyKey(ctx, r.Tenant, r.Record)
 	return err
 }
 
-func (r keySettled) apply(ctx context.Context, m *memory.Store) error {
+func (r keySettled) apply(ctx context.Context, m *memstore.Store) error {
 	return m.SettleIdempotencyKey(ctx, r.Tenant, r.Record)
 }
 
-func (r keyReleased) apply(ctx context.Context, m *memory.Store) error {
+func (r keyReleased) apply(ctx context.Context, m *memstore.Store) error {
 	return m.ReleaseIdempotencyKey(ctx, r.Tenant, r.Record)
 }
 
@@ -362,7 +362,7 @@ type deliverySaved struct {
 	Delivery verification.Delivery `json:"delivery"`
 }
 
-func (r deliverySaved) apply(ctx context.Context, m *memory.Store) error {
+func (r deliverySaved) apply(ctx context.Context, m *memstore.Store) error {
 	return m.SaveDelivery(ctx, r.Tenant, r.Delivery)
 }
 
@@ -372,7 +372,7 @@ type passHeld struct {
 	Now  time.Time          `json:"now"`
 }
 
-func (r passHeld) apply(ctx context.Context, m *memory.Store) error {
+func (r passHeld) apply(ctx context.Context, m *memstore.Store) error {
 	_, err := m.HoldPass(ctx, r.Pass, r.Now)
 	return err
 }

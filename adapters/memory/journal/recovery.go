@@ -11,7 +11,7 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 )
 
 // advice is what to do about damage.
@@ -20,7 +20,7 @@ const advice = "run verifyctl store check, and restore the folder from a backup"
 // recovery opens the folder of a journal.
 type recovery struct {
 	disk   disk
-	memory *memory.Store
+	memory *memstore.Store
 	log    *slog.Logger
 	used   bool // see Options.Used
 
@@ -164,7 +164,7 @@ func (r *recovery) write(name string, content []byte) error {
 // convert writes a snapshot in place of a journal of an older build, whose records have no running
 // checksum and which has no marks.
 func (r *recovery) convert(ctx context.Context) error {
-	d, err := r.memory.Dump()
+	d, err := memstore.NewDump(r.memory)
 	if err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ type segment struct {
 }
 
 // replay makes the changes of the segment, up to an incomplete frame at its end.
-func (s *segment) replay(ctx context.Context, m *memory.Store) error {
+func (s *segment) replay(ctx context.Context, m *memstore.Store) error {
 	at := 0
 	next := func() (frame, error) {
 		if at == len(s.raw) && at > 0 {
@@ -302,7 +302,7 @@ func (s *segment) follows(d decoded) error {
 }
 
 // damaged says what cannot be read, where, and what it costs.
-func (s *segment) damaged(f frame, m *memory.Store, cause error) error {
+func (s *segment) damaged(f frame, m *memstore.Store, cause error) error {
 	cause = fmt.Errorf("%w%s; %s", cause, s.trail.cost(m.Runs()), advice)
 	return damaged(segmentName(s.number), int64(s.offset), f.kind, s.raw[min(s.offset+headerOf(f.version), len(s.raw)):], cause)
 }

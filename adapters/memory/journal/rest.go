@@ -9,7 +9,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -35,11 +35,11 @@ type restSaved struct {
 	Rest     int                     `json:"rest"` // how many are in the records that follow
 }
 
-func (r restSaved) apply(ctx context.Context, m *memory.Store) error {
+func (r restSaved) apply(ctx context.Context, m *memstore.Store) error {
 	if r.Run == "" {
-		return m.ExtendWorkflow(ctx, r.Tenant, r.Workflow, r.From, r.Versions)
+		return memstore.ExtendWorkflow(ctx, m, r.Tenant, r.Workflow, r.From, r.Versions)
 	}
-	return m.ExtendRun(ctx, verification.RunRef{Tenant: r.Tenant, Run: r.Run}, r.From, r.Events.of(r.Length))
+	return memstore.ExtendRun(ctx, m, verification.RunRef{Tenant: r.Tenant, Run: r.Run}, r.From, r.Events.of(r.Length))
 }
 
 // entriesOf returns the records with a record of a store.
@@ -56,14 +56,14 @@ func entriesOf(r store.Record, partBytes int) iter.Seq2[entry, error] {
 	}
 }
 
-func runState(r store.RunRecord) memory.RunState {
-	return memory.RunState{
-		Ref: r.Run, Summary: r.Summary, Claim: r.Claim, Keys: r.Keys, Screened: r.Screened, History: memory.NewHistory(r.Events), Work: r.Work,
+func runState(r store.RunRecord) memstore.RunState {
+	return memstore.RunState{
+		Ref: r.Run, Summary: r.Summary, Claim: r.Claim, Keys: r.Keys, Screened: r.Screened, History: memstore.NewHistory(r.Events), Work: r.Work,
 	}
 }
 
 // entriesOfRun returns the records with a run.
-func entriesOfRun(r memory.RunState, partBytes int) iter.Seq2[entry, error] {
+func entriesOfRun(r memstore.RunState, partBytes int) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		total, from := r.History.Len(), 0
 		for part := range r.History.Parts(partBytes) {
@@ -73,7 +73,7 @@ func entriesOfRun(r memory.RunState, partBytes int) iter.Seq2[entry, error] {
 				return
 			}
 			raw, err := part.Encode()
-			part = memory.EncodedHistory(raw, part.Len())
+			part = memstore.EncodedHistory(raw, part.Len())
 			rest := total - from - part.Len()
 			var e entry
 			if from == 0 {

@@ -13,7 +13,7 @@ import (
 	"io/fs"
 	"iter"
 
-	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 )
 
 // Snapshot writes what the store has to a snapshot, and removes the segments and the snapshot
@@ -50,14 +50,14 @@ func (s *Store) Snapshot(ctx context.Context) error {
 
 // cut returns everything that the store has, and the last group of changes that led to it. The
 // segment of that group is complete when the group is done.
-func (s *Store) cut() (*memory.Dump, *group, error) {
+func (s *Store) cut() (*memstore.Dump, *group, error) {
 	w := s.writer
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.servingLocked(); err != nil {
 		return nil, nil, err
 	}
-	d, err := s.memory.Dump()
+	d, err := memstore.NewDump(s.memory)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"iter"
 
-	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 )
 
 // entry is a record with its kind.
@@ -17,7 +17,7 @@ type entry struct {
 }
 
 // entries returns the records of a snapshot without the first and the last.
-func entries(d *memory.Dump, partBytes int) iter.Seq2[entry, error] {
+func entries(d *memstore.Dump, partBytes int) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		if d.Source() != "" && !yield(entry{kindCopy, copySet{d.Source()}}, nil) {
 			return
@@ -97,5 +97,5 @@ var errNoEnd = errors.New("the end is missing")
 
 var errPosition = errors.New("only the first and the last record of a snapshot may have its kind")
 
-func (snapshotBegun) apply(context.Context, *memory.Store) error { return errPosition }
-func (completed) apply(context.Context, *memory.Store) error     { return errPosition }
+func (snapshotBegun) apply(context.Context, *memstore.Store) error { return errPosition }
+func (completed) apply(context.Context, *memstore.Store) error     { return errPosition }

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/internal/rig/storereads"
 	"github.com/verifyd/verifyd/verification"
@@ -88,7 +88,7 @@ func TestASnapshotKeepsNothingThatIsGone(t *testing.T) {
 func TestCallsGoOnDuringASnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 400
-		d, n, wanted := newFakeDisk(), storereads.NewNames(), memory.New()
+		d, n, wanted := newFakeDisk(), storereads.NewNames(), memstore.New()
 		s, err := journal.OpenDisk(t.Context(), d, journal.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -11,9 +11,10 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/internal/rig/storereads"
+	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/storetest"
 )
@@ -52,15 +53,15 @@ func sameReads(t interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
-}, n *storereads.Names, want *memory.Store, got *journal.Store,
+}, n *storereads.Names, want *memstore.Store, got *journal.Store,
 ) int {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // also in a cleanup
-	before, err := n.Read(ctx, want, want.Piece)
+	before, err := n.Read(ctx, want, piecesOf(want))
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := n.Read(ctx, got, got.Memory().Piece)
+	after, err := n.Read(ctx, got, piecesOf(got.Memory()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,6 +69,13 @@ func sameReads(t interface {
 		t.Fatalf("reads of the store that is opened again (-before +after):\n%s", diff)
 	}
 	return len(before)
+}
+
+// piecesOf returns the state of the work of a store.
+func piecesOf(s *memstore.Store) storereads.Pieces {
+	return func(run verification.RunRef, key store.WorkKey) storereads.Piece {
+		return storereads.Piece(memstore.PieceOf(s, run, key))
+	}
 }
 
 // TestCallsWaitForWhatTheySaw calls every method of every port while a record is not on disk.

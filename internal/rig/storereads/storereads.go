@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -155,8 +154,18 @@ func (n Noted) SaveDelivery(ctx context.Context, t verification.TenantID, d veri
 // EndLeases notes that no lease is valid any more.
 func (n *Names) EndLeases() { clear(n.renewed) }
 
-// Pieces returns the state of a piece of work, as memory.Store does.
-type Pieces func(run verification.RunRef, key store.WorkKey) memory.Piece
+// Pieces returns the state of a piece of work.
+type Pieces func(run verification.RunRef, key store.WorkKey) Piece
+
+// Piece is the state of a piece of work, as stores in memory keep it.
+type Piece struct {
+	Run                  verification.RunRef
+	Key                  store.WorkKey
+	Due                  time.Time
+	Attempt, Lost, Alone int
+	LeftAt               time.Time
+	Taken                bool
+}
 
 // Read returns the result of every read of the named, by a text that describes the read, and
 // the state of all work if pieces is not nil.

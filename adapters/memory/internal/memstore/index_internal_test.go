@@ -1,6 +1,6 @@
 // Tests of how the indexes of runs follow the time.
 
-package memory
+package memstore
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 // Pieces of work without their leases, which a journal of the store keeps.
 
-package memory
+package memstore
 
 import (
 	"time"
@@ -25,8 +25,8 @@ type Piece struct {
 	Taken bool
 }
 
-// Piece returns the state of a piece of work.
-func (s *Store) Piece(run verification.RunRef, key store.WorkKey) Piece {
+// PieceOf returns the state of a piece of work.
+func PieceOf(s *Store, run verification.RunRef, key store.WorkKey) Piece {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
 	if p := s.queue.pieces[pieceKey{key, run}]; p != nil {
@@ -52,7 +52,7 @@ func (p *piece) set(state Piece) {
 // SetPiece changes the state of a piece of work, and removes the piece if it is never due.
 // No lease of it is valid any more. SetPiece returns ErrNotFound if the piece is not in the
 // queue.
-func (s *Store) SetPiece(state Piece) error {
+func SetPiece(s *Store, state Piece) error {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
 	p := s.queue.pieces[pieceKey{state.Key, state.Run}]

@@ -1,6 +1,6 @@
 // The runs.
 
-package memory
+package memstore
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 // What the store refuses, so that the process is not killed for want of memory.
 
-package memory
+package memstore
 
 import (
 	"time"

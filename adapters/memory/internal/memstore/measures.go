@@ -1,6 +1,6 @@
 // The measures of runs.
 
-package memory
+package memstore
 
 import (
 	"cmp"

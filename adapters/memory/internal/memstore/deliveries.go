@@ -1,6 +1,6 @@
 // The deliveries of notices.
 
-package memory
+package memstore
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 // How much the store keeps, by tenant.
 
-package memory
+package memstore
 
 import (
 	"reflect"

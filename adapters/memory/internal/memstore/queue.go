@@ -1,6 +1,6 @@
 // The work queue, by kind, tenant and due time.
 
-package memory
+package memstore
 
 import (
 	"context"

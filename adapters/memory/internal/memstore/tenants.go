@@ -1,6 +1,6 @@
 // Tenants and their accounts.
 
-package memory
+package memstore
 
 import (
 	"cmp"

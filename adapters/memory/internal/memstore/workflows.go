@@ -1,6 +1,6 @@
 // Workflows and their versions.
 
-package memory
+package memstore
 
 import (
 	"cmp"

@@ -1,6 +1,6 @@
 // Idempotency keys.
 
-package memory
+package memstore
 
 import (
 	"context"

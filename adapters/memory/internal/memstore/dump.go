@@ -1,6 +1,6 @@
 // Dumps: everything that a store has at one time.
 
-package memory
+package memstore
 
 import (
 	"iter"
@@ -43,11 +43,11 @@ type runsOf struct {
 	tree *btree.BTreeG[*record]
 }
 
-// Dump returns everything that the store has. No other call may change the store until Dump
+// NewDump returns everything that the store has. No other call may change the store until Dump
 // returns; afterwards all may, and Dump.Close must be called. Dump takes the time that copies
 // of everything but runs and deliveries need. It returns ErrConflict while another dump is
 // open.
-func (s *Store) Dump() (*Dump, error) {
+func NewDump(s *Store) (*Dump, error) {
 	if !s.dumping.TryLock() {
 		return nil, verification.Conflict("store", "another dump is open")
 	}

@@ -1,6 +1,6 @@
 // The backlog: what waits longer than it should, for operators.
 
-package memory
+package memstore
 
 import (
 	"time"

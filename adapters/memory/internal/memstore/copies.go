@@ -1,6 +1,6 @@
 // The records of the store.
 
-package memory
+package memstore
 
 import (
 	"bytes"
@@ -183,7 +183,7 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err er
 		case store.WorkflowRecord:
 			err = s.saveWorkflowRecord(ctx, r)
 		case store.RunRecord:
-			err = s.ReplaceRun(ctx, RunState{r.Run, r.Summary, r.Claim, r.Keys, r.Screened, NewHistory(r.Events), r.Work})
+			err = ReplaceRun(ctx, s, RunState{r.Run, r.Summary, r.Claim, r.Keys, r.Screened, NewHistory(r.Events), r.Work})
 		case store.MeasureRecord:
 			err = s.saveMeasureRecord(ctx, r)
 		case store.IdempotencyKeyRecord:
@@ -206,7 +206,7 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err er
 }
 
 // ReplaceRun adds a run, or replaces it, with its work. No lease of it is valid any more.
-func (s *Store) ReplaceRun(ctx context.Context, state RunState) error {
+func ReplaceRun(ctx context.Context, s *Store, state RunState) error {
 	d, err := s.tenant(ctx, state.Ref.Tenant, true)
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func (s *Store) ReplaceRun(ctx context.Context, state RunState) error {
 
 // ExtendRun adds the next part of its history to a run that ReplaceRun has added with an encoded
 // history. from is the number of events before the part.
-func (s *Store) ExtendRun(ctx context.Context, ref verification.RunRef, from int, part History) error {
+func ExtendRun(ctx context.Context, s *Store, ref verification.RunRef, from int, part History) error {
 	d, err := s.runs.get(ctx, ref.Tenant, "run")
 	if err != nil {
 		return err
@@ -297,7 +297,7 @@ func (s *Store) saveWorkflowRecord(ctx context.Context, r store.WorkflowRecord) 
 }
 
 // ExtendWorkflow adds versions to a workflow that has from versions.
-func (s *Store) ExtendWorkflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID, from int, versions []verification.Version) error {
+func ExtendWorkflow(ctx context.Context, s *Store, t verification.TenantID, id verification.WorkflowID, from int, versions []verification.Version) error {
 	return s.workflows.change(ctx, func(rows map[workflowKey]*workflow) error {
 		w := rows[workflowKey{t, id}]
 		if w == nil || len(w.versions) != from {

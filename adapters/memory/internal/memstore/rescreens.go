@@ -1,6 +1,6 @@
 // The runs that are screened again, and the passes over lists.
 
-package memory
+package memstore
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 // The histories of runs.
 
-package memory
+package memstore
 
 import (
 	"iter"

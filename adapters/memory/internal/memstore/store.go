@@ -1,10 +1,6 @@
-// Package memory stores everything in the memory of one process. It is a complete
-// store and work queue, for a host without a database and for tests.
-//
-// Pages, filters and totals cost O(log n) in the number of runs, whatever the query's
-// Now is; searches by reference id or start time cost O(n). Callers must not
-// modify returned values.
-package memory
+// Package memstore is the store in memory with what a journal needs beside the ports: the state of each piece of work,
+// whole runs, and dumps. A caller of these functions can corrupt a store.
+package memstore
 
 import (
 	"context"

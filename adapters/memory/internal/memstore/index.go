@@ -1,6 +1,6 @@
 // The secondary indexes of the runs of one tenant.
 
-package memory
+package memstore
 
 import (
 	"bytes"
