@@ -32,11 +32,11 @@ const (
 	maxWait = 300 * time.Millisecond
 )
 
-// shared is the drawer of most tests: to compile the library takes seconds.
-var shared = sync.OnceValue(func() *pdfpage.Drawer { return pdfpage.New(pdfpage.Options{Timeout: timeout, MaxWait: maxWait}) })
+// shared is the drawer of most tests.
+var shared = sync.OnceValue(func() *pdfpage.Drawer { return pdfpage.NewShared(pdfpage.Options{Timeout: timeout, MaxWait: maxWait}) })
 
 // patient is a drawer for pages that are drawn in the end, also on a machine that has much else to do.
-var patient = sync.OnceValue(func() *pdfpage.Drawer { return pdfpage.New(pdfpage.Options{Timeout: 2 * time.Minute}) })
+var patient = sync.OnceValue(func() *pdfpage.Drawer { return pdfpage.NewShared(pdfpage.Options{Timeout: 2 * time.Minute}) })
 
 // drawn draws a file.
 func drawn(t testing.TB, d *pdfpage.Drawer, raw []byte) (image.Image, error) {
@@ -164,29 +164,31 @@ func wantsRefusal(t *testing.T, err error) {
 	}
 }
 
-// signal is a reader that says when it is read.
-type signal struct {
+// held is a reader that says when it is read for the first time, and then waits.
+type held struct {
 	io.Reader
 	read chan<- struct{}
+	wait <-chan struct{}
 }
 
-func (s signal) Read(p []byte) (int, error) {
+func (h held) Read(p []byte) (int, error) {
 	select {
-	case s.read <- struct{}{}:
+	case h.read <- struct{}{}:
+		<-h.wait
 	default:
 	}
-	return s.Reader.Read(p)
+	return h.Reader.Read(p)
 }
 
 func TestPagesAreDrawnOneAtATimeAndRemembered(t *testing.T) {
-	known, slow := paged(a4, top), paged(a4, strings.Repeat("0 0 m 595 842 l 595 0 l f ", 2<<20))
+	known, slow := paged(a4, top), paged(a4, top)[:100] // refused once it is read
 	if _, err := drawn(t, shared(), known); err != nil {
 		t.Fatal(err)
 	}
-	read, done := make(chan struct{}, 1), make(chan error, 1)
+	read, wait, done := make(chan struct{}, 1), make(chan struct{}), make(chan error, 1)
 	ctx, leave := context.WithCancel(t.Context())
 	go func() {
-		_, err := shared().DrawPage(ctx, tenant, document(slow), signal{bytes.NewReader(slow), read})
+		_, err := shared().DrawPage(ctx, tenant, document(slow), held{bytes.NewReader(slow), read, wait})
 		done <- err
 	}()
 	<-read // it has the slot
@@ -201,6 +203,7 @@ func TestPagesAreDrawnOneAtATimeAndRemembered(t *testing.T) {
 	if _, err := drawn(t, shared(), other); !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("a page after %s of waiting = %v, want it unavailable", maxWait, err)
 	}
+	close(wait)
 	wantsRefusal(t, <-done)
 	if _, err := drawn(t, shared(), other); err != nil {
 		t.Errorf("the page that had to wait = %v afterwards, want the picture", err)

@@ -47,7 +47,7 @@ func locked(t *testing.T, raw []byte, aes bool, bits int, password string) []byt
 }
 
 func TestAPDFIsTakenIfItsPageIsDrawn(t *testing.T) {
-	d := pdfpage.New(pdfpage.Options{})
+	d := pdfpage.NewShared(pdfpage.Options{})
 	table := printed(t, heading)
 	compressed := locked(t, table, true, 256, "") // pdfcpu writes a cross-reference stream
 	protected := func(password string) []byte {
