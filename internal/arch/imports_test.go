@@ -49,6 +49,34 @@ func TestImportsAreInTheTable(t *testing.T) {
 	}
 }
 
+// TestImportsGoDown compares the floors of docs/architecture.md with the code.
+func TestImportsGoDown(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs/architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rows, _ := strings.Cut(string(text), "\n| floor |")
+	rows, _, _ = strings.Cut(rows, "\n\n")
+	floors := map[string][]string{} // the floor of a folder, as text, because of rowOf
+	for n, row := range strings.Split(rows, "\n") {
+		for _, folder := range submatches([]string{strings.SplitN(row+"||", "|", 3)[1]}, "`(.*?)`") {
+			floors[folder] = []string{strconv.Itoa(n)}
+		}
+	}
+	for folder, imported := range imports(t, "") {
+		from := rowOf(floors, folder)
+		if from == "" {
+			t.Errorf("docs/architecture.md has no floor for %s", folder)
+			continue
+		}
+		for _, name := range imported {
+			if to := rowOf(floors, name); to != "" && to != from && floors[to][0] <= floors[from][0] {
+				t.Errorf("%s imports %s, which is not below it", folder, name)
+			}
+		}
+	}
+}
+
 func TestImportsOfTests(t *testing.T) {
 	for folder, imported := range imports(t, "_test") {
 		for _, name := range imported {

@@ -11,15 +11,10 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/verifyd/verifyd/internal/lru"
-	"github.com/verifyd/verifyd/verification"
 )
 
-// The limit for all uploads of a tenant to this host: bytes per second, and the
-// burst in bytes.
-const (
-	uploadRate  = 16 << 20
-	uploadBurst = verification.MaxDocumentBytes
-)
+// uploadRate is the limit for all uploads of a tenant to this host, in bytes per second.
+const uploadRate = 16 << 20
 
 // maxRates is the number of tenants whose rates are remembered. More tenants than
 // that do not upload to one host at the same time.
@@ -27,24 +22,25 @@ const maxRates = 10_000
 
 // Rates holds the upload rates of the tenants. It is safe for concurrent use.
 type Rates struct {
+	burst   int
 	mu      sync.Mutex // held from Get to Put
-	tenants *lru.Cache[verification.TenantID, *rate.Limiter]
+	tenants *lru.Cache[string, *rate.Limiter]
 }
 
-// New returns the rates of a host: 16 MiB/s for each tenant, after 10 MiB at once.
-func New() *Rates {
-	return &Rates{tenants: lru.New[verification.TenantID](maxRates, 1, func(*rate.Limiter) int { return 1 })}
+// New returns the rates of a host: 16 MiB/s for each tenant, after burst bytes at once.
+func New(burst int) *Rates {
+	return &Rates{burst: burst, tenants: lru.New[string](maxRates, 1, func(*rate.Limiter) int { return 1 })}
 }
 
 // Reader returns a reader of content at the rate of the tenant. Its reads fail
 // once ctx ends.
-func (u *Rates) Reader(ctx context.Context, t verification.TenantID, content io.Reader) io.Reader {
+func (u *Rates) Reader(ctx context.Context, tenant string, content io.Reader) io.Reader {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	limiter, ok := u.tenants.Get(t)
+	limiter, ok := u.tenants.Get(tenant)
 	if !ok {
-		limiter = rate.NewLimiter(uploadRate, uploadBurst)
-		u.tenants.Put(t, limiter)
+		limiter = rate.NewLimiter(uploadRate, u.burst)
+		u.tenants.Put(tenant, limiter)
 	}
 	return limitedReader{ctx, limiter, content}
 }
@@ -57,7 +53,7 @@ type limitedReader struct {
 
 // Read implements io.Reader.
 func (r limitedReader) Read(b []byte) (int, error) {
-	n, err := r.from.Read(b[:min(len(b), uploadBurst)])
+	n, err := r.from.Read(b[:min(len(b), r.rate.Burst())])
 	if wait := r.rate.WaitN(r.ctx, n); wait != nil && err == nil {
 		err = wait
 	}

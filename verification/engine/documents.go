@@ -65,7 +65,7 @@ func (e *Engine) upload(ctx context.Context, s *session, wait int, field string,
 	if err != nil {
 		return verification.Document{}, err
 	}
-	mediaType, clean, err := e.ports.Sanitize(ctx, e.uploads.Reader(ctx, s.ref.Tenant, content), accept)
+	mediaType, clean, err := e.ports.Sanitize(ctx, e.uploads.Reader(ctx, string(s.ref.Tenant), content), accept)
 	if err != nil {
 		return verification.Document{}, refusedUpload(field, err)
 	}

@@ -193,7 +193,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		loads:       fair.NewLimiter(maxLoads, tenantLoads),
 		zones:       newZones(),
 		locations:   lru.New[string](maxLocations, 1, func(*time.Location) int { return 1 }),
-		uploads:     uploadrate.New(),
+		uploads:     uploadrate.New(verification.MaxDocumentBytes),
 		begun:       sync.OnceFunc(func() { close(serving) }),
 		serving:     serving,
 	}
