@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
+	"github.com/verifyd/verifyd/internal/watchlist"
 )
 
 // listFlags say how to read a list file.
@@ -37,12 +38,12 @@ func (f reviewFlag) check() error {
 
 // load loads a list file, or the list of the bootstrap file with this name. A file is read
 // as the bootstrap file declares the first of the lists as that it has.
-func (f listFlags) load(ctx context.Context, s *session, list string, as ...string) (*screening.List, error) {
+func (f listFlags) load(ctx context.Context, s *session, list string, as ...string) (*watchlist.List, error) {
 	source, err := f.source(ctx, s, list, as...)
 	if err != nil {
 		return nil, err
 	}
-	return screening.Load(ctx, source)
+	return watchlist.Load(ctx, source)
 }
 
 // source returns where a list comes from and how it is read.
@@ -64,7 +65,7 @@ func (f listFlags) source(ctx context.Context, s *session, list string, as ...st
 			return source, nil
 		}
 	}
-	source := screening.Source{Name: list, Path: list, Format: screening.Format{Type: screening.FormatType(f.Format), Columns: f.Columns}}
+	source := screening.Source{Name: list, Path: list, Format: screening.Format{Type: watchlist.FormatType(f.Format), Columns: f.Columns}}
 	_, err := os.Stat(list)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("there is no file %s, and no list of this name in a bootstrap file: give the path of a file, or --bootstrap and the name of a list", list)

@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/internal/names"
+	"github.com/verifyd/verifyd/internal/watchlist"
 )
 
 // namesIn calls each with every row of a CSV file of names; - is stdin.
@@ -61,7 +61,7 @@ func namesIn(s *session, path string, each func(screened) error) error {
 			return fmt.Errorf("--names: line %d: %w", line, err)
 		}
 		birth := field("birth_date")
-		if birth != "" && !screening.IsDate(birth) {
+		if birth != "" && !watchlist.IsDate(birth) {
 			return fmt.Errorf("--names: line %d: birth_date %s", line, dateRule)
 		}
 		countries, err := countryCodes(strings.Split(field("countries"), ";"))
@@ -74,7 +74,7 @@ func namesIn(s *session, path string, each func(screened) error) error {
 		}
 		err = each(screened{
 			ID: id, numbered: numbered, Kind: string(kind), Name: field("name"),
-			subject: screening.Subject{Kind: kind, Name: field("name"), BirthDate: birth, Countries: countries},
+			subject: watchlist.Subject{Kind: kind, Name: field("name"), BirthDate: birth, Countries: countries},
 		})
 		if err != nil {
 			return err

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/names"
+	"github.com/verifyd/verifyd/internal/watchlist"
 )
 
 type screeningCommands struct {
@@ -41,12 +41,12 @@ type searchJSON struct {
 	Version string          `json:"list_version"`
 	Date    string          `json:"list_date"`
 	Entries int             `json:"list_entries"`
-	Hits    []screening.Hit `json:"hits"`
+	Hits    []watchlist.Hit `json:"hits"`
 }
 
 // Run prints the entries that are like the name, and why.
 func (c screeningSearch) Run(ctx context.Context, s *session) error {
-	if c.BirthDate != "" && !screening.IsDate(c.BirthDate) {
+	if c.BirthDate != "" && !watchlist.IsDate(c.BirthDate) {
 		return errors.New("--birth-date: " + dateRule)
 	}
 	countries, err := countryCodes(c.Country)
@@ -60,7 +60,7 @@ func (c screeningSearch) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	found, err := list.Search(screening.Subject{Kind: names.Kind(c.Kind), Name: c.Name, BirthDate: c.BirthDate, Countries: countries}, c.ReviewAt)
+	found, err := list.Search(watchlist.Subject{Kind: names.Kind(c.Kind), Name: c.Name, BirthDate: c.BirthDate, Countries: countries}, c.ReviewAt)
 	hits := found.Hits
 	if err != nil {
 		return fmt.Errorf("NAME: %w", err)
@@ -68,7 +68,7 @@ func (c screeningSearch) Run(ctx context.Context, s *session) error {
 	if c.JSON {
 		return s.json(searchJSON{list.Version, list.Date.Format("2006-01-02T15:04:05Z"), list.Entries, hits})
 	}
-	return s.table([]string{"SCORE", "ID", "NAME", "ALIAS", "REASONS"}, mapSlice(hits, func(h screening.Hit) []string {
+	return s.table([]string{"SCORE", "ID", "NAME", "ALIAS", "REASONS"}, mapSlice(hits, func(h watchlist.Hit) []string {
 		return []string{scoreText(h.Score), h.ID, h.Name, h.Alias, strings.Join(h.Reasons, "; ")}
 	}))
 }
@@ -84,14 +84,14 @@ type screeningCompare struct {
 
 // Run prints the score of two names, and what it is made of.
 func (c screeningCompare) Run(ctx context.Context, s *session) error {
-	match := screening.NewNameMatch()
+	match := names.New()
 	switch {
 	case c.CSV && len(c.Names) == 0:
 		return comparePairs(ctx, s, match)
 	case c.CSV || len(c.Names) != 2:
 		return errors.New("give two names, or --csv and pairs on stdin")
 	}
-	compared, err := match.Compare(names.Kind(c.Kind), c.Names[0], c.Names[1])
+	compared, err := watchlist.Compare(match, names.Kind(c.Kind), c.Names[0], c.Names[1])
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (c screeningCompare) Run(ctx context.Context, s *session) error {
 
 // comparePairs writes each row of stdin with its score. A pair with a name that has no
 // letter and no digit scores 0. A first row of column names is kept.
-func comparePairs(ctx context.Context, s *session, match *screening.NameMatch) error {
+func comparePairs(ctx context.Context, s *session, match *names.Comparer) error {
 	in, out := csv.NewReader(s.stdin), csv.NewWriter(s.stdout)
 	in.FieldsPerRecord = -1
 	in.LazyQuotes = true
@@ -126,8 +126,8 @@ func comparePairs(ctx context.Context, s *session, match *screening.NameMatch) e
 		score := "score"
 		switch {
 		case err == nil:
-			compared, err := match.Compare(kind, row[1], row[2])
-			if err != nil && !errors.Is(err, screening.ErrNoName) {
+			compared, err := watchlist.Compare(match, kind, row[1], row[2])
+			if err != nil && !errors.Is(err, watchlist.ErrNoName) {
 				return fmt.Errorf("row %d: %w", line, err)
 			}
 			score = scoreText(compared.Score)
@@ -159,7 +159,7 @@ type screened struct {
 	Name string `json:"name"`
 
 	numbered bool // the id is the number of a line
-	subject  screening.Subject
+	subject  watchlist.Subject
 }
 
 type diffJSON struct {
@@ -171,7 +171,7 @@ type diffJSON struct {
 
 type newMatch struct {
 	screened
-	Hits []screening.Hit `json:"hits"`
+	Hits []watchlist.Hit `json:"hits"`
 }
 
 // Run prints the names that match an entry of the new version that they do not match in
@@ -216,9 +216,9 @@ func (c screeningDiff) Run(ctx context.Context, s *session) error {
 }
 
 // newHits returns the hits in the new version whose entries are no hits in the old.
-func newHits(before, after *screening.List, who screening.Subject, reviewAt float64) ([]screening.Hit, error) {
+func newHits(before, after *watchlist.List, who watchlist.Subject, reviewAt float64) ([]watchlist.Hit, error) {
 	found, err := after.Search(who, reviewAt)
-	if errors.Is(err, screening.ErrNoName) || len(found.Hits) == 0 {
+	if errors.Is(err, watchlist.ErrNoName) || len(found.Hits) == 0 {
 		return nil, nil
 	}
 	if err != nil {
@@ -228,8 +228,8 @@ func newHits(before, after *screening.List, who screening.Subject, reviewAt floa
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(found.Hits, func(h screening.Hit) bool {
-		return slices.ContainsFunc(known.Hits, func(k screening.Hit) bool { return k.ID == h.ID })
+	return slices.DeleteFunc(found.Hits, func(h watchlist.Hit) bool {
+		return slices.ContainsFunc(known.Hits, func(k watchlist.Hit) bool { return k.ID == h.ID })
 	}), nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
+	"github.com/verifyd/verifyd/internal/watchlist"
 )
 
 type screeningList struct {
@@ -28,8 +29,8 @@ type listJSON struct {
 	Uncompared int    `json:"uncompared"` // names that are compared in part or not at all
 	Bytes      int64  `json:"bytes"`      // of memory that a host needs for the list
 	// Unread are the values of the file that its entries lack.
-	Unread  []screening.Unread `json:"unread,omitempty"`
-	Columns []screening.Column `json:"columns,omitempty"`
+	Unread  []watchlist.Unread `json:"unread,omitempty"`
+	Columns []watchlist.Column `json:"columns,omitempty"`
 	Date    string             `json:"date,omitempty"`
 	Version string             `json:"version,omitempty"`
 	Error   string             `json:"error,omitempty"`
@@ -45,7 +46,7 @@ func (c screeningList) Run(ctx context.Context, s *session) error {
 	rows, failed := []listJSON{}, false
 	for _, source := range lists {
 		row := listJSON{Name: source.Name}
-		l, err := screening.Load(ctx, source)
+		l, err := watchlist.Load(ctx, source)
 		if err != nil {
 			row.Error, failed = err.Error(), true
 			s.note(fmt.Sprintf("list %s: %v", source.Name, err))

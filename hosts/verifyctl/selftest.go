@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/names"
+	"github.com/verifyd/verifyd/internal/watchlist"
 )
 
 type screeningTest struct {
@@ -27,7 +27,7 @@ type testJSON struct {
 	Entries   int                  `json:"list_entries"`
 	Searched  int                  `json:"searched"`                 // names as wholes
 	Parts     int                  `json:"parts_searched,omitempty"` // parts of names
-	Lost      []screening.LostName `json:"lost"`
+	Lost      []watchlist.LostName `json:"lost"`
 	OnlyExact int                  `json:"only_exact,omitempty"`
 	P50       float64              `json:"p50_ms"`
 	P99       float64              `json:"p99_ms"`
@@ -45,11 +45,11 @@ func (c screeningTest) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	result := testJSON{Version: list.Version, Entries: list.Entries, Lost: []screening.LostName{}}
+	result := testJSON{Version: list.Version, Entries: list.Entries, Lost: []watchlist.LostName{}}
 	if c.Names != "" {
 		err = c.fromFile(ctx, s, list, &result)
 	} else {
-		var tested screening.SelfTest
+		var tested watchlist.SelfTest
 		tested, err = list.SelfTest(ctx, c.Sample, s.clock.Now)
 		result.Searched, result.Parts, result.Lost, result.OnlyExact = tested.Names, tested.Parts, append(result.Lost, tested.Lost...), tested.OnlyExact
 		result.P50, result.P99 = milliseconds(tested.P50), milliseconds(tested.P99)
@@ -71,7 +71,7 @@ func (c screeningTest) Run(ctx context.Context, s *session) error {
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // fromFile searches the names of a file.
-func (c screeningTest) fromFile(ctx context.Context, s *session, list *screening.List, result *testJSON) error {
+func (c screeningTest) fromFile(ctx context.Context, s *session, list *watchlist.List, result *testJSON) error {
 	return namesIn(s, c.Names, func(who screened) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -82,7 +82,7 @@ func (c screeningTest) fromFile(ctx context.Context, s *session, list *screening
 		}
 		result.Searched++
 		if !who.matches(found) {
-			result.Lost = append(result.Lost, screening.LostName{Entry: who.ID, Name: who.Name, Kind: who.Kind})
+			result.Lost = append(result.Lost, watchlist.LostName{Entry: who.ID, Name: who.Name, Kind: who.Kind})
 		}
 		return nil
 	})
@@ -90,7 +90,7 @@ func (c screeningTest) fromFile(ctx context.Context, s *session, list *screening
 
 // matches reports whether a search has found the entry with the id of the name, or any entry if
 // the name has no id.
-func (w screened) matches(found screening.Result) bool {
+func (w screened) matches(found watchlist.Result) bool {
 	if w.numbered {
 		return len(found.Hits) > 0
 	}
@@ -111,7 +111,7 @@ func (c screeningTest) print(s *session, result testJSON) error {
 		}
 	}
 	if len(result.Lost) > 0 {
-		rows := mapSlice(result.Lost, func(l screening.LostName) []string { return []string{l.Entry, l.Kind + part[l.Part], l.Name} })
+		rows := mapSlice(result.Lost, func(l watchlist.LostName) []string { return []string{l.Entry, l.Kind + part[l.Part], l.Name} })
 		if err := s.table([]string{"ID", "KIND", "NAME"}, rows); err != nil {
 			return err
 		}

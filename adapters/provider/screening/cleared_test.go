@@ -8,11 +8,17 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/internal/watchlist"
 	"github.com/verifyd/verifyd/verification"
 )
 
+var viktor = watchlist.Entry{
+	ID: "viktor", Name: "Viktor Zamoyskov", Aliases: []string{"Vitya Z."}, Person: true, BirthDates: []string{"1961-03-14"}, Countries: []string{"ru"},
+	Identifiers: []watchlist.Identifier{{Type: watchlist.Passport, Value: "AB 123456"}, {Type: watchlist.OtherDocument, Value: "Z-77"}},
+}
+
 func TestAnEntryThatReviewersClearedIsNoHit(t *testing.T) {
-	p := screening.NewProvider(screening.ListsOf("sanctions", screening.ListOf(viktor)), time.Now)
+	p := screening.NewProvider(watchlist.ListsOf("sanctions", watchlist.ListOf(viktor)), time.Now)
 	request := verification.CheckRequest{With: map[string]any{"list": "sanctions", "kind": "person", "name": "Viktor Zamoyskov", "fail_at": 0.9}}
 	first, err := p.Check(t.Context(), request)
 	if err != nil || first.Outcome != verification.OutcomeFailed || len(first.Screening.Hits) != 1 {
@@ -59,7 +65,7 @@ func TestAnEntryThatReviewersClearedIsNoHit(t *testing.T) {
 }
 
 func TestAClearedHitFlagsIfTheCheckSaysSo(t *testing.T) {
-	p := screening.NewProvider(screening.ListsOf("sanctions", screening.ListOf(viktor)), time.Now)
+	p := screening.NewProvider(watchlist.ListsOf("sanctions", watchlist.ListOf(viktor)), time.Now)
 	request := verification.CheckRequest{With: map[string]any{"list": "sanctions", "kind": "person", "name": "Viktor Zamoyskov", "fail_at": 0.9, "cleared": "flag"}}
 	first, err := p.Check(t.Context(), request)
 	if err != nil {
@@ -81,8 +87,8 @@ func TestAClearedHitFlagsIfTheCheckSaysSo(t *testing.T) {
 }
 
 func TestTheDigestTellsThatAnEntryHasChanged(t *testing.T) {
-	digest := func(e screening.Entry) string {
-		found, err := screening.ListOf(e).Search(screening.Subject{Kind: "person", Name: "Viktor Zamoyskov"}, 0.5)
+	digest := func(e watchlist.Entry) string {
+		found, err := watchlist.ListOf(e).Search(watchlist.Subject{Kind: "person", Name: "Viktor Zamoyskov"}, 0.5)
 		if err != nil || len(found.Hits) != 1 {
 			t.Fatalf("Search = %+v, %v; want one hit", found, err)
 		}
@@ -92,19 +98,19 @@ func TestTheDigestTellsThatAnEntryHasChanged(t *testing.T) {
 	base.Aliases, base.Countries, base.Topics = []string{"Vitya Z.", "V. Zamoyskov"}, []string{"ru", "by"}, []string{"sanction"}
 	want := digest(base)
 	for name, c := range map[string]struct {
-		change func(*screening.Entry)
+		change func(*watchlist.Entry)
 		same   bool
 	}{
-		"nothing":                  {func(*screening.Entry) {}, true},
-		"the order of aliases":     {func(e *screening.Entry) { e.Aliases = []string{"V. Zamoyskov", "Vitya Z."} }, true},
-		"the order of countries":   {func(e *screening.Entry) { e.Countries = []string{"by", "ru"} }, true},
-		"a new alias":              {func(e *screening.Entry) { e.Aliases = append(slices.Clone(e.Aliases), "Vik") }, false},
-		"a birth date":             {func(e *screening.Entry) { e.BirthDates = []string{"1961-03-15"} }, false},
-		"no birth date":            {func(e *screening.Entry) { e.BirthDates = nil }, false},
-		"a country":                {func(e *screening.Entry) { e.Countries = []string{"ru"} }, false},
-		"a topic":                  {func(e *screening.Entry) { e.Topics = []string{"sanction", "role.pep"} }, false},
-		"an identifier":            {func(e *screening.Entry) { e.Identifiers = e.Identifiers[:1] }, false},
-		"a value of another field": {func(e *screening.Entry) { e.Countries, e.Topics = []string{"ru", "by", "sanction"}, nil }, false},
+		"nothing":                  {func(*watchlist.Entry) {}, true},
+		"the order of aliases":     {func(e *watchlist.Entry) { e.Aliases = []string{"V. Zamoyskov", "Vitya Z."} }, true},
+		"the order of countries":   {func(e *watchlist.Entry) { e.Countries = []string{"by", "ru"} }, true},
+		"a new alias":              {func(e *watchlist.Entry) { e.Aliases = append(slices.Clone(e.Aliases), "Vik") }, false},
+		"a birth date":             {func(e *watchlist.Entry) { e.BirthDates = []string{"1961-03-15"} }, false},
+		"no birth date":            {func(e *watchlist.Entry) { e.BirthDates = nil }, false},
+		"a country":                {func(e *watchlist.Entry) { e.Countries = []string{"ru"} }, false},
+		"a topic":                  {func(e *watchlist.Entry) { e.Topics = []string{"sanction", "role.pep"} }, false},
+		"an identifier":            {func(e *watchlist.Entry) { e.Identifiers = e.Identifiers[:1] }, false},
+		"a value of another field": {func(e *watchlist.Entry) { e.Countries, e.Topics = []string{"ru", "by", "sanction"}, nil }, false},
 	} {
 		changed := base
 		c.change(&changed)

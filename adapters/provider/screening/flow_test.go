@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/provider/offline"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/internal/watchlist"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -46,10 +47,10 @@ func documentWorkflow(t *testing.T, countries string) verification.Definition {
 // wrap.
 func documentKit(t *testing.T, wrap func(verification.Provider) verification.Provider) *enginetest.Kit {
 	t.Helper()
-	list := screening.ListOf(screening.Entry{ID: "e-1", Name: "Viktor Zamoyskov", Person: true, Countries: []string{"de"}})
+	list := watchlist.ListOf(watchlist.Entry{ID: "e-1", Name: "Viktor Zamoyskov", Person: true, Countries: []string{"de"}})
 	return enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
 		p.Providers["offline.mrz"] = offline.Checks()["offline.mrz"]
-		p.Providers[screening.ProviderName] = wrap(screening.NewProvider(screening.ListsOf("l", list), time.Now))
+		p.Providers[screening.ProviderName] = wrap(screening.NewProvider(watchlist.ListsOf("l", list), time.Now))
 	})
 }
 

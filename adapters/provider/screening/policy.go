@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/verifyd/verifyd/internal/watchlist"
 )
 
 // treatment is what a check does with a hit.
@@ -28,10 +30,10 @@ type thresholds struct {
 }
 
 // treat returns what to do with a match. A match that differs in something never fails.
-func (t thresholds) treat(m *match) treatment {
+func (t thresholds) treat(m *watchlist.Match) treatment {
 	from := func(at float64) bool { return at > 0 && m.Score >= at }
 	switch {
-	case from(t.FailAt) && !m.any():
+	case from(t.FailAt) && !m.Differs():
 		return failed
 	case from(t.FailAt) || from(t.ReviewAt):
 		return reviewed
@@ -113,7 +115,7 @@ func (p policy) of(topic string) thresholds {
 }
 
 // treat returns what to do with a match: of its topics the strictest one counts.
-func (p policy) treat(m *match) treatment {
+func (p policy) treat(m *watchlist.Match) treatment {
 	if len(m.Topics) == 0 {
 		return p[anyTopic].treat(m)
 	}

@@ -2,7 +2,7 @@
 // without a network.
 //
 // Two providers are here: Provider (offline.screening) searches a list, NameMatch
-// (offline.name_match) compares two names. Package names computes the scores.
+// (offline.name_match) compares two names.
 package screening
 
 import (
@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/internal/with"
 	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/internal/names"
+	"github.com/verifyd/verifyd/internal/watchlist"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -27,14 +28,25 @@ const (
 	NameMatchName = "offline.name_match"
 )
 
-// reviewAt is the score from which a reviewer decides, unless the check says
-// otherwise.
-const reviewAt = 0.85
-
 // checks.json has the descriptions of both.
 //
 //go:embed checks.json
 var checksJSON []byte
+
+// Lists are the lists that a Provider searches. See Open.
+type Lists = watchlist.Lists
+
+// A Source is where a list is read from, and its Format says how. Options configure Open.
+type (
+	Source  = watchlist.Source
+	Format  = watchlist.Format
+	Options = watchlist.Options
+)
+
+// Open loads all lists. The error joins the problems of all of them.
+func Open(ctx context.Context, sources []Source, o Options) (*Lists, error) {
+	return watchlist.Open(ctx, sources, o)
+}
 
 type described struct {
 	description verification.ProviderDescription
@@ -79,7 +91,7 @@ func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verifi
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}
-	hits, score := best(found.hits), 0.0
+	hits, score := watchlist.Best(found.hits), 0.0
 	if len(hits) > 0 {
 		score = hits[0].Score
 	}
@@ -89,10 +101,10 @@ func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verifi
 		"analysis_ok": len(hits)+len(found.doubts) == 0 && (w.Cleared != "flag" || len(found.decided) == 0), "source_ok": !old,
 	}}
 	if len(found.noted) > 0 {
-		result.Data["noted"], result.Data["noted_total"] = best(found.noted), len(found.noted)
+		result.Data["noted"], result.Data["noted_total"] = watchlist.Best(found.noted), len(found.noted)
 	}
 	if len(found.cleared) > 0 {
-		result.Data["cleared"], result.Data["cleared_total"] = best(found.cleared), len(found.cleared)
+		result.Data["cleared"], result.Data["cleared_total"] = watchlist.Best(found.cleared), len(found.cleared)
 	}
 	if n := len(found.decided); n > 0 {
 		result.Data["cleared_hits"] = n
@@ -108,18 +120,18 @@ func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verifi
 
 // judged is what a check found, the best first.
 type judged struct {
-	hits    []*match // for a reviewer
-	noted   []*match // shown only, by the policy
-	cleared []*match // of whom the check says that another birth date clears them
-	failed  bool     // one of the hits fails the check
-	decided []*match // hits that reviewers have cleared
-	doubts  []string // what could not be compared
+	hits    []*watchlist.Match // for a reviewer
+	noted   []*watchlist.Match // shown only, by the policy
+	cleared []*watchlist.Match // of whom the check says that another birth date clears them
+	failed  bool               // one of the hits fails the check
+	decided []*watchlist.Match // hits that reviewers have cleared
+	doubts  []string           // what could not be compared
 }
 
 // result returns what a search of a list with this name found.
-func (j judged) result(name string, l *List) *verification.ScreeningResult {
+func (j judged) result(name string, l *watchlist.List) *verification.ScreeningResult {
 	r := &verification.ScreeningResult{List: name, ListVersion: l.Version, NotCompared: j.doubts}
-	for _, h := range best(j.hits) {
+	for _, h := range watchlist.Best(j.hits) {
 		r.Hits = append(r.Hits, verification.Hit(h))
 	}
 	for _, h := range j.decided {
@@ -133,7 +145,7 @@ func (j judged) result(name string, l *List) *verification.ScreeningResult {
 
 // search searches a list for whom a check screens, and judges what it finds. Hits that
 // reviewers have cleared are kept apart.
-func (p *Provider) search(w searchWith, name string, known []verification.ClearedHit) (list *List, old bool, found judged, err error) {
+func (p *Provider) search(w searchWith, name string, known []verification.ClearedHit) (list *watchlist.List, old bool, found judged, err error) {
 	if list, old = p.lists.List(name, p.now()); list == nil {
 		problem := errors.New(ProviderName + ": with.list: there is no list of this name: the lists are " + orNone(p.lists.Names()))
 		return nil, false, judged{}, verification.Lacking(problem)
@@ -165,12 +177,12 @@ func (p *Provider) search(w searchWith, name string, known []verification.Cleare
 
 // matches returns the entries that are like the subject, as each of its kinds, the best
 // first, and what could not be compared.
-func (w searchWith) matches(l *List) (all []*match, doubts []string, err error) {
+func (w searchWith) matches(l *watchlist.List) (all []*watchlist.Match, doubts []string, err error) {
 	for _, kind := range w.kinds {
-		found, unread, err := l.matches(w.subject(kind), w.policy.lowest())
+		found, unread, err := l.Matches(w.subject(kind), w.policy.lowest())
 		switch {
 		case errors.Is(err, names.ErrNoName):
-			unread = []string{nameless}
+			unread = []string{watchlist.Nameless}
 		case err != nil:
 			return nil, nil, err
 		}
@@ -182,11 +194,11 @@ func (w searchWith) matches(l *List) (all []*match, doubts []string, err error) 
 		}
 	}
 	if len(w.kinds) > 1 {
-		bestFirst(all)
+		watchlist.BestFirst(all)
 		known := map[uint32]bool{}
-		all = slices.DeleteFunc(all, func(m *match) bool {
-			twice := known[m.entry]
-			known[m.entry] = true
+		all = slices.DeleteFunc(all, func(m *watchlist.Match) bool {
+			twice := known[m.Entry]
+			known[m.Entry] = true
 			return twice
 		})
 	}
@@ -195,8 +207,8 @@ func (w searchWith) matches(l *List) (all []*match, doubts []string, err error) 
 
 // clears reports whether the check says that the birth date clears an entry. An equal
 // identifier is never cleared.
-func (w searchWith) clears(s Subject, m *match) bool {
-	return slices.Contains(w.ClearOn, "birth_date") && !m.identified && s.Kind == names.Person && clears(s.BirthDate, m.BirthDates)
+func (w searchWith) clears(s watchlist.Subject, m *watchlist.Match) bool {
+	return slices.Contains(w.ClearOn, "birth_date") && !m.Identified && s.Kind == names.Person && watchlist.Clears(s.BirthDate, m.BirthDates)
 }
 
 // ListVersions returns the version in use of each list; nil if the lists are not known.

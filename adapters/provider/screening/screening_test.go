@@ -3,6 +3,7 @@
 package screening_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -17,14 +18,16 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/internal/names"
+	"github.com/verifyd/verifyd/internal/watchlist"
 	"github.com/verifyd/verifyd/verification"
 )
+
+const fictional = "../../../hosts/verifyd/demo/fictional-list.csv"
 
 func opened(t *testing.T) *screening.Lists {
 	t.Helper()
 	lists, err := screening.Open(t.Context(), []screening.Source{{
-		Name: "fictional", Path: fictional, Format: screening.Format{Type: screening.OpenSanctions}, MaxAge: time.Hour,
+		Name: "fictional", Path: fictional, Format: screening.Format{Type: watchlist.OpenSanctions}, MaxAge: time.Hour,
 	}}, screening.Options{Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +65,7 @@ func TestOutcomesOfScreening(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			hits, _ := r.Data["hits"].([]screening.Hit)
+			hits, _ := r.Data["hits"].([]watchlist.Hit)
 			if r.Outcome != tc.outcome || r.Data["analysis_ok"] != tc.analysis || len(hits) != tc.hits || r.Data["source_ok"] != (tc.age == 0) {
 				t.Errorf("outcome %s, data %v", r.Outcome, r.Data)
 			}
@@ -110,45 +113,6 @@ func TestOutcomesOfNameMatch(t *testing.T) {
 			t.Errorf("%v: %s with %v, want %s", tc.with, r.Outcome, r.Data, tc.want)
 		}
 		fits(t, p, tc.with, r.Data)
-	}
-}
-
-func TestReasonsNameEveryWord(t *testing.T) {
-	match := screening.NewNameMatch()
-	for _, tc := range []struct {
-		a, b string
-		want []string
-	}{
-		{"Wang Xiao Ming", "Wang Xiaoming", []string{"Wang is the same", "Xiao Ming is like Xiaoming: 0.98, one word"}},
-		{"Wang Xiaoming", "Wang Xiao Ming", []string{"Wang is the same", "Xiaoming is like Xiao Ming: 0.98, one word"}},
-		{"Ivan Petrovich Testov", "Ivan Testov", []string{"Ivan is the same", "Testov is the same", "Petrovich is not in the other name"}},
-		{"Ivan Testov", "Ivan Petrovich Testov", []string{"Ivan is the same", "Testov is the same", "Petrovich is only in the other name"}},
-	} {
-		m, err := match.Compare(names.Person, tc.a, tc.b)
-		if diff := cmp.Diff(tc.want, m.Reasons); diff != "" || err != nil {
-			t.Errorf("%s and %s: %v (-want +got):\n%s", tc.a, tc.b, err, diff)
-		}
-	}
-}
-
-func TestNameMatchSaysWhyNamesAreNotOne(t *testing.T) {
-	match := screening.NewNameMatch()
-	for _, tc := range []struct {
-		kind names.Kind
-		a, b string
-		want []string
-	}{
-		{names.Person, "Asha Rao Ravi Kumar", "Ravi Kumar", []string{"Ravi is the same", "Kumar is the same", "Asha is not in the other name", "Rao is not in the other name", "2 words are only in one name: at most one middle name may be missing"}},
-		{names.Person, "Kumar", "Ravi Kumar", []string{"Kumar is the same", "Ravi is only in the other name", "only one part of the name is the same"}},
-		{names.Person, "Jan Petrov Jr", "Jan Petrov Sr", []string{"Jan is the same", "Petrov is the same", "another generation: jr and sr"}},
-		{names.Person, "Ravi Kumar AshaRao", "Ravi Kumar", []string{"Ravi is the same", "Kumar is the same", "Asha is not in the other name", "Rao is not in the other name", "2 words are only in one name: at most one middle name may be missing"}},
-		{names.Company, "Acme Trading Ltd", "Acme Trading LLP", []string{"Acme is the same", "Trading is the same", "another legal form: llp and ltd"}},
-		{names.Company, "Acme Trading Ltd", "Acme Ltd", []string{"Acme is the same", "Trading is not in the other name", "a word of a company's name is only in one name"}},
-	} {
-		m, err := match.Same(tc.kind, tc.a, tc.b)
-		if diff := cmp.Diff(tc.want, m.Reasons); diff != "" || err != nil || m.Score >= 0.5 {
-			t.Errorf("%s and %s: %.3f, %v (-want +got):\n%s", tc.a, tc.b, m.Score, err, diff)
-		}
 	}
 }
 
@@ -281,16 +245,16 @@ func TestWhatACustomerWritesIsNoError(t *testing.T) {
 
 // An entry is one hit, also if it is listed as both.
 func TestAnUnknownKindFindsPeopleAndCompanies(t *testing.T) {
-	p := screening.NewProvider(screening.ListsOf("l", screening.ListOf(
-		screening.Entry{ID: "person", Name: "Ivan Testov", Person: true, BirthDates: []string{"1961"}},
-		screening.Entry{ID: "company", Name: "Ivan Testow", Company: true},
-		screening.Entry{ID: "both", Name: "Ivan Testov", Person: true, Company: true},
-		screening.Entry{ID: "other", Name: "Asha Rao", Person: true},
+	p := screening.NewProvider(watchlist.ListsOf("l", watchlist.ListOf(
+		watchlist.Entry{ID: "person", Name: "Ivan Testov", Person: true, BirthDates: []string{"1961"}},
+		watchlist.Entry{ID: "company", Name: "Ivan Testow", Company: true},
+		watchlist.Entry{ID: "both", Name: "Ivan Testov", Person: true, Company: true},
+		watchlist.Entry{ID: "other", Name: "Asha Rao", Person: true},
 	)), time.Now)
 	r, err := p.Check(t.Context(), verification.CheckRequest{With: map[string]any{
 		"list": "l", "kind": "?", "name": "Ivan Testov", "birth_date": "1990", "clear_on": []any{"birth_date"},
 	}})
-	hits, _ := r.Data["hits"].([]screening.Hit)
+	hits, _ := r.Data["hits"].([]watchlist.Hit)
 	var ids []string
 	for _, h := range hits {
 		ids = append(ids, h.ID)
@@ -376,7 +340,7 @@ func TestRescreeningUsesTheValuesOfTheCheck(t *testing.T) {
 }
 
 func TestAHostWithoutChecksKnowsTheNamesOfItsLists(t *testing.T) {
-	p := screening.NewProvider(screening.Named([]screening.Source{{Name: "sanctions"}, {Name: "peps"}}), time.Now)
+	p := screening.NewProvider(watchlist.Named([]screening.Source{{Name: "sanctions"}, {Name: "peps"}}), time.Now)
 	if d := verification.Describe(p); !d.Rescreens || !slices.Equal(d.Lists, []string{"peps", "sanctions"}) {
 		t.Errorf("description = %t with the lists %q, want both", d.Rescreens, d.Lists)
 	}
@@ -389,11 +353,11 @@ func TestAHostWithoutChecksKnowsTheNamesOfItsLists(t *testing.T) {
 }
 
 // checked returns the outcome and the data of a check of entries that screens Ivan Testov.
-func checked(t *testing.T, with map[string]any, entries ...screening.Entry) (verification.CheckResult, *screening.Provider) {
+func checked(t *testing.T, with map[string]any, entries ...watchlist.Entry) (verification.CheckResult, *screening.Provider) {
 	t.Helper()
 	all := map[string]any{"list": "l", "kind": "person", "name": "Ivan Testov"}
 	maps.Copy(all, with)
-	p := screening.NewProvider(screening.ListsOf("l", screening.ListOf(entries...)), time.Now)
+	p := screening.NewProvider(watchlist.ListsOf("l", watchlist.ListOf(entries...)), time.Now)
 	r, err := p.Check(t.Context(), verification.CheckRequest{With: all})
 	if err != nil {
 		t.Fatal(err)
@@ -404,7 +368,7 @@ func checked(t *testing.T, with map[string]any, entries ...screening.Entry) (ver
 
 // idsOf returns the ids of the entries in a field of the data.
 func idsOf(r verification.CheckResult, field string) string {
-	hits, _ := r.Data[field].([]screening.Hit)
+	hits, _ := r.Data[field].([]watchlist.Hit)
 	var ids []string
 	for _, h := range hits {
 		ids = append(ids, h.ID)
@@ -413,7 +377,7 @@ func idsOf(r verification.CheckResult, field string) string {
 }
 
 func TestADifferenceIsForAReviewer(t *testing.T) {
-	entry := screening.Entry{ID: "1", Name: "Ivan Testov", Person: true, BirthDates: []string{"1961-03-14"}, Countries: []string{"ru"}}
+	entry := watchlist.Entry{ID: "1", Name: "Ivan Testov", Person: true, BirthDates: []string{"1961-03-14"}, Countries: []string{"ru"}}
 	for _, tc := range []struct {
 		name    string
 		with    map[string]any
@@ -437,9 +401,9 @@ func TestADifferenceIsForAReviewer(t *testing.T) {
 }
 
 func TestABirthDateClearsOnlyIfTheCheckSaysSo(t *testing.T) {
-	entry := screening.Entry{
+	entry := watchlist.Entry{
 		ID: "1", Name: "Ivan Testov", Person: true, BirthDates: []string{"1950", "1961-03-14"},
-		Identifiers: []screening.Identifier{{Type: screening.Passport, Value: "A1"}},
+		Identifiers: []watchlist.Identifier{{Type: watchlist.Passport, Value: "A1"}},
 	}
 	clear := []any{"birth_date"}
 	for _, tc := range []struct {
@@ -466,7 +430,7 @@ func TestABirthDateClearsOnlyIfTheCheckSaysSo(t *testing.T) {
 		}
 		if tc.cleared {
 			var reasons []string
-			if hits, ok := r.Data["cleared"].([]screening.Hit); ok {
+			if hits, ok := r.Data["cleared"].([]watchlist.Hit); ok {
 				reasons = hits[0].Reasons
 			}
 			want := []string{
@@ -523,7 +487,7 @@ func TestThePolicyDecidesByTopic(t *testing.T) {
 		{with("role", "note"), "role.pep", "", "hits"},
 		{nil, "role.rca", "", "hits"},
 	} {
-		entry := screening.Entry{ID: "1", Name: "Ivan Testov", Person: true, Topics: strings.Fields(tc.topics), BirthDates: []string{"1961"}}
+		entry := watchlist.Entry{ID: "1", Name: "Ivan Testov", Person: true, Topics: strings.Fields(tc.topics), BirthDates: []string{"1961"}}
 		values := map[string]any{"policy": tc.policy, "birth_date": tc.birth}
 		if tc.policy == nil {
 			values["policy"] = nil
@@ -550,7 +514,7 @@ func TestThePolicyDecidesByTopic(t *testing.T) {
 }
 
 func TestAPolicyThatContradictsItselfIsRefused(t *testing.T) {
-	p := screening.NewProvider(screening.ListsOf("l", screening.ListOf(viktor)), time.Now)
+	p := screening.NewProvider(watchlist.ListsOf("l", watchlist.ListOf(viktor)), time.Now)
 	for want, policy := range map[string]map[string]any{
 		"with.policy.pep.fail_at must not be below review_at": {"pep": map[string]any{"fail_at": 0.7}},
 		"with.policy has role.pep twice":                      {"pep": "note", "role.pep": "fail"},
@@ -578,11 +542,26 @@ func TestWhatWasNotComparedIsSaid(t *testing.T) {
 }
 
 func TestHitsBeyondTenAreCounted(t *testing.T) {
-	entries := make([]screening.Entry, 12)
+	entries := make([]watchlist.Entry, 12)
 	for i := range entries {
-		entries[i] = screening.Entry{ID: strconv.Itoa(i), Name: "Ivan Testov", Person: true}
+		entries[i] = watchlist.Entry{ID: strconv.Itoa(i), Name: "Ivan Testov", Person: true}
 	}
 	if r, _ := checked(t, nil, entries...); len(strings.Fields(idsOf(r, "hits"))) != 10 || r.Data["hits_total"] != 12 || r.Screening.Total != 12 {
 		t.Errorf("data %v, total %d, want 10 hits of 12", r.Data, r.Screening.Total)
+	}
+}
+
+// An acronym is a reason to look, and not to refuse anybody.
+func TestAShortPartFailsNoCheck(t *testing.T) {
+	l := watchlist.ListOf(watchlist.Entry{ID: "e", Name: "Velmor Network (VLN)", Company: true})
+	p := screening.NewProvider(watchlist.ListsOf("l", l), time.Now)
+	for name, want := range map[string]verification.CheckOutcome{
+		"Velmor Network": verification.OutcomeFailed, "Velmor Network (VLN)": verification.OutcomeFailed,
+		"VLN": verification.OutcomePassed, "Ordrun Works (VLN)": verification.OutcomePassed,
+	} {
+		result, err := p.Check(context.Background(), verification.CheckRequest{With: map[string]any{"list": "l", "kind": "company", "name": name, "fail_at": 0.9}})
+		if err != nil || result.Outcome != want || result.Data["analysis_ok"] != false {
+			t.Errorf("%s: %s, %v, %v, want %s and a hit", name, result.Outcome, result.Data, err, want)
+		}
 	}
 }

@@ -11,20 +11,21 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/internal/names"
+	"github.com/verifyd/verifyd/internal/watchlist"
 )
 
 type searchWith struct {
-	List        string                     `json:"list"`
-	Name        string                     `json:"name"`
-	Kind        names.Kind                 `json:"kind"`
-	BirthDate   string                     `json:"birth_date"`
-	Countries   texts                      `json:"countries"`
-	Identifiers map[IdentifierType]texts   `json:"identifiers"`
-	ReviewAt    float64                    `json:"review_at"`
-	FailAt      *float64                   `json:"fail_at"`
-	Topics      map[string]json.RawMessage `json:"policy"`
-	ClearOn     []string                   `json:"clear_on"`
-	Cleared     string                     `json:"cleared"` // "flag" or empty
+	List        string                             `json:"list"`
+	Name        string                             `json:"name"`
+	Kind        names.Kind                         `json:"kind"`
+	BirthDate   string                             `json:"birth_date"`
+	Countries   texts                              `json:"countries"`
+	Identifiers map[watchlist.IdentifierType]texts `json:"identifiers"`
+	ReviewAt    float64                            `json:"review_at"`
+	FailAt      *float64                           `json:"fail_at"`
+	Topics      map[string]json.RawMessage         `json:"policy"`
+	ClearOn     []string                           `json:"clear_on"`
+	Cleared     string                             `json:"cleared"` // "flag" or empty
 
 	policy policy
 	kinds  []names.Kind // as which the subject is searched
@@ -48,7 +49,7 @@ func (t *texts) UnmarshalJSON(raw []byte) error {
 }
 
 func (p *Provider) read(values map[string]any) (w searchWith, err error) {
-	w.ReviewAt = reviewAt
+	w.ReviewAt = watchlist.ReviewAt
 	if err := p.with.Read(values, &w); err != nil {
 		return w, err
 	}
@@ -77,7 +78,7 @@ func (p *Provider) readValues(w *searchWith) {
 		w.kinds = []names.Kind{names.Person, names.Company}
 		w.doubts = append(w.doubts, "the kind is neither person nor company: both were searched")
 	}
-	if w.BirthDate != "" && !IsDate(w.BirthDate) {
+	if w.BirthDate != "" && !watchlist.IsDate(w.BirthDate) {
 		w.BirthDate = ""
 		w.doubts = append(w.doubts, "the birth date is not YYYY, YYYY-MM or YYYY-MM-DD: it was not compared")
 	}
@@ -101,11 +102,11 @@ func (p *Provider) readValues(w *searchWith) {
 	w.Countries = codes
 }
 
-func (w searchWith) subject(kind names.Kind) Subject {
-	s := Subject{Kind: kind, Name: w.Name, BirthDate: w.BirthDate, Countries: w.Countries}
+func (w searchWith) subject(kind names.Kind) watchlist.Subject {
+	s := watchlist.Subject{Kind: kind, Name: w.Name, BirthDate: w.BirthDate, Countries: w.Countries}
 	for _, kind := range slices.Sorted(maps.Keys(w.Identifiers)) {
 		for _, value := range w.Identifiers[kind] {
-			s.Identifiers = append(s.Identifiers, Identifier{kind, value})
+			s.Identifiers = append(s.Identifiers, watchlist.Identifier{Type: kind, Value: value})
 		}
 	}
 	return s

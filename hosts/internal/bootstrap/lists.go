@@ -6,6 +6,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/names"
+	"github.com/verifyd/verifyd/internal/watchlist"
 )
 
 // ListSource returns the source of a list.
@@ -13,7 +14,7 @@ func ListSource(l definition.List) screening.Source {
 	return screening.Source{
 		Name: l.Name, Path: l.Path, MaxAge: l.MaxAge,
 		Format: screening.Format{
-			Type: screening.FormatType(l.Format), Kind: names.Kind(l.Kind), Columns: l.Columns, Delimiter: l.Delimiter, Encoding: l.Encoding,
+			Type: watchlist.FormatType(l.Format), Kind: names.Kind(l.Kind), Columns: l.Columns, Delimiter: l.Delimiter, Encoding: l.Encoding,
 		},
 	}
 }

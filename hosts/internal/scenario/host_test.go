@@ -37,6 +37,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/hosts/internal/scenario"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
+	"github.com/verifyd/verifyd/internal/watchlist"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
@@ -202,7 +203,7 @@ func lists(t testing.TB) *screening.Lists {
 	raw, err := scenario.List()
 	check(t, err)
 	all, err := screening.Open(t.Context(), []screening.Source{{
-		Name: "fictional", Path: "list.csv", Files: fstest.MapFS{"list.csv": {Data: raw}}, Format: screening.Format{Type: screening.OpenSanctions},
+		Name: "fictional", Path: "list.csv", Files: fstest.MapFS{"list.csv": {Data: raw}}, Format: screening.Format{Type: watchlist.OpenSanctions},
 	}}, screening.Options{Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	check(t, err)
 	return all

@@ -13,6 +13,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
+	"github.com/verifyd/verifyd/internal/watchlist"
 )
 
 // refreshInterval is how often the files of the lists are checked. A changed file is loaded
@@ -35,10 +36,10 @@ func openLists(ctx context.Context, s settings, b *definition.Bootstrap, log *sl
 		}
 	}
 	if !s.has(roleWorker) {
-		return screening.Named(sources), nil
+		return watchlist.Named(sources), nil
 	}
 	starting, problems := true, error(nil)
-	lists, err := screening.Open(ctx, sources, screening.Options{Log: log, Now: time.Now, MaxBytes: s.ListBytes, Setting: cli.Setting("list-bytes"), Loaded: func(name string, l *screening.List, err error) {
+	lists, err := screening.Open(ctx, sources, screening.Options{Log: log, Now: time.Now, MaxBytes: s.ListBytes, Setting: cli.Setting("list-bytes"), Loaded: func(name string, l *watchlist.List, err error) {
 		m.listLoaded(name, l, err)
 		if err != nil && starting {
 			problems = errors.Join(problems, errors.New(at[name].Problem(err.Error()).String()))

@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/internal/watchlist"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -137,9 +137,9 @@ func (m *metrics) RunRechecked(outcome string) { m.recheck.WithLabelValues(outco
 // NoticeSent counts an attempt to send a notice.
 func (m *metrics) NoticeSent(outcome string) { m.notices.WithLabelValues(outcome).Inc() }
 
-func (m *metrics) listLoaded(name string, l *screening.List, err error) {
+func (m *metrics) listLoaded(name string, l *watchlist.List, err error) {
 	switch {
-	case errors.Is(err, screening.ErrNamesLost):
+	case errors.Is(err, watchlist.ErrNamesLost):
 		m.loads.WithLabelValues(name, "names_lost").Inc()
 		return
 	case err != nil:

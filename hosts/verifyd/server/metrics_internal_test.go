@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/internal/watchlist"
 )
 
 func TestLoadsOfListsAreCountedByOutcome(t *testing.T) {
 	m := newMetrics(cli.Build{})
-	m.listLoaded("a", &screening.List{Entries: 3, Uncompared: 2}, nil)
-	m.listLoaded("a", nil, fmt.Errorf("list a: %w", screening.ErrNamesLost))
+	m.listLoaded("a", &watchlist.List{Entries: 3, Uncompared: 2}, nil)
+	m.listLoaded("a", nil, fmt.Errorf("list a: %w", watchlist.ErrNamesLost))
 	m.listLoaded("a", nil, fmt.Errorf("no file"))
 	w := httptest.NewRecorder()
 	m.handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
