@@ -97,20 +97,31 @@ func (r queueRow) summary() (verification.Summary, error) {
 	return s, nil
 }
 
-// queue returns one page of a list of the review queue as of q.Now, of every tenant if t is
-// empty. Its total is counted in a partial index.
+// CountQueues returns how many runs of all tenants need a verdict at a time, in a partial index.
+func (s *Store) CountQueues(ctx context.Context, at, dueBefore time.Time) (n int, err error) {
+	count := inReview(s.db, at).ColumnExpr("count(*)")
+	if !dueBefore.IsZero() {
+		count = count.Where("r.review_due < ?", dueBefore)
+	}
+	err = s.listing(ctx, "", 0, func(ctx context.Context) error {
+		return s.querier().batch(ctx, everyTenant, func(b *pgx.Batch) error {
+			b.Queue(count.String()).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
+			return nil
+		})
+	})
+	return n, pgerror.Translate("count the review queues", err)
+}
+
+// queue returns one page of a list of the review queue as of q.Now. Its total is counted in a
+// partial index.
 func (s *Store) queue(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
 	p := store.Page[verification.Summary]{PageQuery: q.PageQuery}
 	none := q.Decision != verification.DecisionNone && q.Decision != verification.DecisionReview
-	if none || t != "" && !areUUIDs(t) || q.Run != "" && !areUUIDs(q.Run) || !storable(q.ClaimedBy) || !storable(q.AssignedTo...) {
+	if none || !areUUIDs(t) || q.Run != "" && !areUUIDs(q.Run) || !storable(q.ClaimedBy) || !storable(q.AssignedTo...) {
 		return p, nil
 	}
-	tenants := string(t)
-	if t == "" {
-		tenants = everyTenant
-	}
 	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) error {
-		return s.querier().batch(ctx, tenants, func(b *pgx.Batch) error {
+		return s.querier().batch(ctx, string(t), func(b *pgx.Batch) error {
 			b.Queue(inQueue(s.db, t, q).ColumnExpr("count(*)").String()).QueryRow(func(row pgx.Row) error { return row.Scan(&p.Total) })
 			if q.Limit < 1 {
 				return nil
@@ -164,13 +175,15 @@ func withClaims(s *bun.SelectQuery, join string, q store.RunQuery) *bun.SelectQu
 	return s.Join(join+" JOIN verifyd.claims AS c ON c.tenant_id = r.tenant_id AND c.run_id = r.id AND c.since = r.review_since AND c.until > ?", q.Now)
 }
 
-// inQueue selects the runs in the review queue that match the query.
+// inReview selects the runs of all tenants that need a verdict at a time.
+func inReview(db *bun.DB, at time.Time) *bun.SelectQuery {
+	return db.NewSelect().Model((*runRow)(nil)).
+		Where("r.review_since IS NOT NULL").Where("r.review_until IS NULL OR r.review_until >= ?", at)
+}
+
+// inQueue selects the runs in the review queue of a tenant that match the query.
 func inQueue(db *bun.DB, t verification.TenantID, q store.RunQuery) *bun.SelectQuery {
-	s := db.NewSelect().Model((*runRow)(nil)).
-		Where("r.review_since IS NOT NULL").Where("r.review_until IS NULL OR r.review_until >= ?", q.Now)
-	if t != "" {
-		s = s.Where("r.tenant_id = ?", t)
-	}
+	s := inReview(db, q.Now).Where("r.tenant_id = ?", t)
 	rest := q
 	rest.Status, rest.Decision = "", verification.DecisionNone
 	s = withKeys(matching(s, rest), t, q.Keys)

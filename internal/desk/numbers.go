@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -89,7 +88,8 @@ type ProviderNumbers struct {
 // QueueNumbers describe the review queue now. SinceCounts[i] counts the runs that have
 // needed a verdict for at least Ages[i].
 type QueueNumbers struct {
-	engine.QueueStats
+	Open    int // runs that need a verdict
+	Overdue int // those whose due time has passed
 	// Oldest is the earliest Since; zero if the queue is empty.
 	Oldest      time.Time
 	Ages        []time.Duration // the shortest first

@@ -778,7 +778,7 @@ func ExampleEngine_QueueStats() {
 		fmt.Println(err)
 	}
 
-	stats := must(s.QueueStats(ctx, acme))
+	stats := must(s.QueueStats(ctx))
 	fmt.Println(stats.Open, stats.Overdue)
 	// Output: 1 0
 }

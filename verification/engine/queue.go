@@ -36,7 +36,7 @@ func (e *Engine) Review(ctx context.Context, t verification.TenantID, id verific
 	return *p.Data[0].Review, nil
 }
 
-// QueueStats counts the review queue of a tenant, or of all tenants, at one time.
+// QueueStats counts review queues at one time.
 type QueueStats struct {
 	Open    int // runs that need a verdict
 	DueSoon int // those whose due time comes within SoonDue
@@ -46,26 +46,18 @@ type QueueStats struct {
 // SoonDue is how long before its due time a verdict counts as due soon in QueueStats.
 const SoonDue = time.Hour
 
-// QueueStats counts the review queue of a tenant, or of all tenants if t is empty.
-func (e *Engine) QueueStats(ctx context.Context, t verification.TenantID) (s QueueStats, err error) {
-	q := store.RunQuery{Order: store.OldestFirst, Now: e.now()}
-	if s.Open, err = e.total(ctx, t, q); err != nil {
+// QueueStats counts the review queues of all tenants.
+func (e *Engine) QueueStats(ctx context.Context) (s QueueStats, err error) {
+	now := e.now()
+	if s.Open, err = e.ports.Store.CountQueues(ctx, now, time.Time{}); err != nil {
 		return s, err
 	}
-	q.DueBefore = q.Now
-	if s.Overdue, err = e.total(ctx, t, q); err != nil {
+	if s.Overdue, err = e.ports.Store.CountQueues(ctx, now, now); err != nil {
 		return s, err
 	}
-	q.DueBefore = q.Now.Add(SoonDue)
-	s.DueSoon, err = e.total(ctx, t, q)
+	s.DueSoon, err = e.ports.Store.CountQueues(ctx, now, now.Add(SoonDue))
 	s.DueSoon -= s.Overdue
 	return s, err
-}
-
-// total returns the number of runs that match a query.
-func (e *Engine) total(ctx context.Context, t verification.TenantID, q store.RunQuery) (int, error) {
-	p, err := e.ports.Store.List(ctx, t, q)
-	return p.Total, err
 }
 
 // ClaimRequest is a request for the claim of a run in the review queue.

@@ -111,7 +111,7 @@ func TestTheQueueCountsWhatIsDueSoon(t *testing.T) {
 		{time.Hour, engine.QueueStats{Open: 1, Overdue: 1}},
 	} {
 		k.Advance(c.after)
-		got, err := k.Engine.QueueStats(t.Context(), "")
+		got, err := k.Engine.QueueStats(t.Context())
 		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
 			t.Errorf("after %s (-want +got): %v\n%s", c.after, err, diff)
 		}

@@ -35,9 +35,11 @@ type RunStore interface {
 	Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c Commit) error
 	// List returns one page of the runs that match the query, in its order, and the number
 	// of all matches. The summaries have a Review if q.OfQueue(), and no Claim that is over
-	// at q.Now. If t is empty, List only counts runs of all tenants: q.OfQueue() must hold
-	// and q.Limit must be 0.
+	// at q.Now.
 	List(ctx context.Context, t verification.TenantID, q RunQuery) (Page[verification.Summary], error)
+	// CountQueues returns how many runs of all tenants need a verdict at a time, and are due before
+	// dueBefore unless it is zero.
+	CountQueues(ctx context.Context, at, dueBefore time.Time) (int, error)
 	// Claim stores a claim of a run in the review queue and returns it, unless another
 	// person holds one at c.At: then it returns that claim and ErrConflict. A claim of the
 	// same person keeps its earlier At while it is held. A claim ends with the review, also

@@ -55,7 +55,7 @@ func working() stores {
 // broken returns a store that calls s except where change replaces a method.
 func (s stores) broken(change breakage) *broken {
 	b := &broken{
-		&mock.RunStoreMock{AppendFunc: s.Append, ClaimFunc: s.Claim, ListFunc: s.List, LoadFunc: s.Load},
+		&mock.RunStoreMock{AppendFunc: s.Append, ClaimFunc: s.Claim, ListFunc: s.List, LoadFunc: s.Load, CountQueuesFunc: s.CountQueues},
 		&mock.WorkQueueMock{
 			FinishFunc: s.Finish, PostponeFunc: s.Postpone, ReleaseFunc: s.Release, RenewFunc: s.Renew, TakeFunc: s.Take,
 		},

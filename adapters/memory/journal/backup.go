@@ -10,7 +10,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
+	"github.com/verifyd/verifyd/adapters/memory"
 )
 
 // Part is a file of a journal as it is at one moment.
@@ -121,9 +121,9 @@ func Stored(ctx context.Context, dir string, used bool) (files []Part, release f
 }
 
 // Read reads a journal as Stored does, into memory.
-func Read(ctx context.Context, dir string, used bool) (m *memstore.Store, release func() error, err error) {
+func Read(ctx context.Context, dir string, used bool) (m *memory.Store, release func() error, err error) {
 	release, err = examine(ctx, dir, used, func(_ *os.Root, c *check) error {
-		m = c.memory
+		m = &memory.Store{Store: c.memory}
 		return nil
 	})
 	return m, release, err

@@ -21,6 +21,11 @@ func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQu
 	return read(ctx, s, func() (store.Page[verification.Summary], error) { return s.memory.List(ctx, t, q) })
 }
 
+// CountQueues implements store.RunStore.
+func (s *Store) CountQueues(ctx context.Context, at, dueBefore time.Time) (int, error) {
+	return read(ctx, s, func() (int, error) { return s.memory.CountQueues(ctx, at, dueBefore) })
+}
+
 // Measures implements store.MeasureStore.
 func (s *Store) Measures(ctx context.Context, t verification.TenantID, q store.MeasureQuery) ([]store.MeasureCounts, error) {
 	return read(ctx, s, func() ([]store.MeasureCounts, error) { return s.memory.Measures(ctx, t, q) })

@@ -26,6 +26,11 @@ func (c *Client) List(ctx context.Context, t verification.TenantID, q store.RunQ
 	return one[store.Page[verification.Summary]](ctx, c, "List", t, q)
 }
 
+// CountQueues implements Ports.
+func (c *Client) CountQueues(ctx context.Context, at, dueBefore time.Time) (int, error) {
+	return one[int](ctx, c, "CountQueues", at, dueBefore)
+}
+
 // Claim implements Ports.
 func (c *Client) Claim(ctx context.Context, t verification.TenantID, id verification.RunID, claim verification.Claim) (verification.Claim, error) {
 	return one[verification.Claim](ctx, c, "Claim", t, id, claim)

@@ -59,7 +59,7 @@ func queueGauges(e *engine.Engine) gauges {
 	soon := prometheus.NewDesc("verifyd_reviews_due_soon", "Runs whose verdict falls due within an hour, of all tenants.", nil, nil)
 	overdue := prometheus.NewDesc("verifyd_reviews_overdue", "Runs whose verdict is past its due time, of all tenants.", nil, nil)
 	return func(ctx context.Context, set func(d *prometheus.Desc, value float64, labels ...string)) {
-		if f, err := e.QueueStats(ctx, ""); err == nil {
+		if f, err := e.QueueStats(ctx); err == nil {
 			set(open, float64(f.Open))
 			set(soon, float64(f.DueSoon))
 			set(overdue, float64(f.Overdue))

@@ -28,6 +28,9 @@ var _ store.RunStore = &RunStoreMock{}
 //			ClaimFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Claim) (verification.Claim, error) {
 //				panic("mock out the Claim method")
 //			},
+//			CountQueuesFunc: func(ctx context.Context, at time.Time, dueBefore time.Time) (int, error) {
+//				panic("mock out the CountQueues method")
+//			},
 //			ListFunc: func(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
 //				panic("mock out the List method")
 //			},
@@ -46,6 +49,9 @@ type RunStoreMock struct {
 
 	// ClaimFunc mocks the Claim method.
 	ClaimFunc func(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Claim) (verification.Claim, error)
+
+	// CountQueuesFunc mocks the CountQueues method.
+	CountQueuesFunc func(ctx context.Context, at time.Time, dueBefore time.Time) (int, error)
 
 	// ListFunc mocks the List method.
 	ListFunc func(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error)
@@ -79,6 +85,15 @@ type RunStoreMock struct {
 			// C is the c argument value.
 			C verification.Claim
 		}
+		// CountQueues holds details about calls to the CountQueues method.
+		CountQueues []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// At is the at argument value.
+			At time.Time
+			// DueBefore is the dueBefore argument value.
+			DueBefore time.Time
+		}
 		// List holds details about calls to the List method.
 		List []struct {
 			// Ctx is the ctx argument value.
@@ -100,10 +115,11 @@ type RunStoreMock struct {
 			After int
 		}
 	}
-	lockAppend sync.RWMutex
-	lockClaim  sync.RWMutex
-	lockList   sync.RWMutex
-	lockLoad   sync.RWMutex
+	lockAppend      sync.RWMutex
+	lockClaim       sync.RWMutex
+	lockCountQueues sync.RWMutex
+	lockList        sync.RWMutex
+	lockLoad        sync.RWMutex
 }
 
 // Append calls AppendFunc.
@@ -195,6 +211,46 @@ func (mock *RunStoreMock) ClaimCalls() []struct {
 	mock.lockClaim.RLock()
 	calls = mock.calls.Claim
 	mock.lockClaim.RUnlock()
+	return calls
+}
+
+// CountQueues calls CountQueuesFunc.
+func (mock *RunStoreMock) CountQueues(ctx context.Context, at time.Time, dueBefore time.Time) (int, error) {
+	if mock.CountQueuesFunc == nil {
+		panic("RunStoreMock.CountQueuesFunc: method is nil but RunStore.CountQueues was just called")
+	}
+	callInfo := struct {
+		Ctx       context.Context
+		At        time.Time
+		DueBefore time.Time
+	}{
+		Ctx:       ctx,
+		At:        at,
+		DueBefore: dueBefore,
+	}
+	mock.lockCountQueues.Lock()
+	mock.calls.CountQueues = append(mock.calls.CountQueues, callInfo)
+	mock.lockCountQueues.Unlock()
+	return mock.CountQueuesFunc(ctx, at, dueBefore)
+}
+
+// CountQueuesCalls gets all the calls that were made to CountQueues.
+// Check the length with:
+//
+//	len(mockedRunStore.CountQueuesCalls())
+func (mock *RunStoreMock) CountQueuesCalls() []struct {
+	Ctx       context.Context
+	At        time.Time
+	DueBefore time.Time
+} {
+	var calls []struct {
+		Ctx       context.Context
+		At        time.Time
+		DueBefore time.Time
+	}
+	mock.lockCountQueues.RLock()
+	calls = mock.calls.CountQueues
+	mock.lockCountQueues.RUnlock()
 	return calls
 }
 

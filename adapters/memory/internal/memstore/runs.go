@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
@@ -137,25 +138,21 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 // List returns one page of the runs that match the query at q.Now.
 func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (p store.Page[verification.Summary], err error) {
 	p.PageQuery = q.PageQuery
-	if t == "" {
-		return s.countAll(ctx, q)
-	}
 	err = s.withTenant(ctx, t, func(d *tenantData) { p = d.index.page(q) })
 	return p, err
 }
 
-// countAll counts the runs of all tenants that match a query.
-func (s *Store) countAll(ctx context.Context, q store.RunQuery) (p store.Page[verification.Summary], _ error) {
-	p.PageQuery = q.PageQuery
+// CountQueues returns how many runs of all tenants need a verdict at a time.
+func (s *Store) CountQueues(ctx context.Context, at, dueBefore time.Time) (n int, _ error) {
 	if err := ctx.Err(); err != nil {
-		return p, err
+		return 0, err
 	}
 	for _, d := range s.tenantsWithRuns() {
 		d.mu.Lock()
-		p.Total += d.index.page(q).Total
+		n += d.index.page(store.RunQuery{Order: store.OldestFirst, Now: at, DueBefore: dueBefore}).Total
 		d.mu.Unlock()
 	}
-	return p, nil
+	return n, nil
 }
 
 // tenantsWithRuns returns the data of all tenants.
