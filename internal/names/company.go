@@ -39,7 +39,7 @@ func (c *Comparer) parseCompany(n *Name, text string) {
 			n.add(c.token(Company, rename(w, "al"), particle), w.shown)
 			continue
 		}
-		if slices.Contains([]string{"and", "und", "et", "y", "i", "ve", "e", "og", "och", "en", "the", "of", "for", "de", "des", "du", "di", "da", "del", "della", "do", "la", "le", "les", "los", "las", "der", "die", "das", "no", "nr", "num", "number", "li", "lil", "wa", "ta", "lel", "von", "van", "z"}, w.plain) && len(words) > 1 {
+		if c.tables.fillers[w.plain] && len(words) > 1 {
 			continue
 		}
 		n.add(c.companyToken(w), w.shown)

@@ -235,7 +235,9 @@ func withoutAbd(s string) string {
 		return strings.TrimPrefix(s, "abd")
 	}
 	// A name that begins with a vowel, as in Abd al-Aziz, keeps it.
-	if whole := strings.TrimPrefix(s, "abd"); vowel(whole[0]) && !strings.HasPrefix(s, "abdu") && !strings.HasPrefix(s, "abde") && !strings.HasPrefix(s, "abdi") && !strings.HasPrefix(s, "abdo") && !strings.HasPrefix(s, "abdal") && !strings.HasPrefix(s, "abdar") {
+	whole := strings.TrimPrefix(s, "abd")
+	article := func(start string) bool { return strings.HasPrefix(whole, start) }
+	if vowel(whole[0]) && !slices.ContainsFunc([]string{"u", "e", "i", "o", "al", "ar"}, article) {
 		return whole
 	}
 	return rest

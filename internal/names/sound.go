@@ -100,7 +100,10 @@ type sounds struct {
 }
 
 func newSounds() *sounds {
-	s := &sounds{}
+	s, costs := &sounds{}, map[string][]string{}
+	for _, f := range rows("sounds.txt") {
+		costs[f[0]] = append(costs[f[0]], f[1:]...)
+	}
 	for i := range s.code {
 		s.code[i] = 31 // digits
 	}
@@ -126,9 +129,7 @@ func newSounds() *sounds {
 			}
 		}
 		s.drop[m][s.code['Y']], s.drop[m][s.code['h']] = 0.2, 0.35
-		s.near(m, "ae.15 ei.2 eI.2 oa.3 ou.15 oU.2 uU.05 iI.05 iY.1 IY.15 Ea.25 Ee.15 Ei.2 EI.2 vu.25 vU.3 vo.5 ue.4 "+
-			"kg.45 kX.25 hX.2 hk.6 gh.45 gX.4 sz.3 sS.35 SC.4 CJ.4 JZ.2 JY.25 Ji.35 Jg.45 td.5 pb.5 fv.35 fp.5 bv.35 mn.5 lr.7 "+
-			"Ts.3 Tz.3 TC.35 ZS.3 sC.55 ZC.5 Zz.35 Jz.4 ck.05 cs.15 cT.15 cC.2 cS.4 cz.4 kC.6 ")
+		s.near(m, costs["any"])
 	}
 	for _, v := range []byte("aeiou") {
 		s.drop[abjad][s.code[v]] = 0.06
@@ -136,8 +137,6 @@ func newSounds() *sounds {
 	}
 	s.drop[abjad][s.code['U']], s.drop[abjad][s.code['I']], s.drop[abjad][s.code['E']] = 0.3, 0.3, 0.2
 	s.drop[unvoiced][s.code['v']] = 0.3
-	s.near(abjad, "ae.05 ai.15 au.2 ao.15 vu.05 vo.05 vU.03 Yi.05 YI.03 Ye.1 YE.05 iE.05 ie.1 iI.03 Jg.15 zd.25 ts.3 pb.15 pf.15 bv.15 fv.3 kg.3 kC.3 SZ.3 Ss.2 hX.15 ")
-	s.near(unvoiced, "kg.05 td.05 pb.05 sC.1 sS.1 CJ.1 sJ.15 bv.2 rl.15 oe.15 eu.15 kh.2 mn.2 rZ.15 lZ.15 ")
 	for _, v := range []byte("aeiouUIEY") {
 		s.drop[foreign][s.code[v]] = 0.12
 		for _, w := range []byte("aeiouUIEY") {
@@ -147,13 +146,15 @@ func newSounds() *sounds {
 		}
 	}
 	s.drop[foreign][s.code['r']], s.drop[foreign][s.code['l']], s.drop[foreign][s.code['h']] = 0.2, 0.3, 0.2
-	s.near(foreign, "lr.05 bv.05 fv.08 hf.15 vu.08 vo.08 vU.08 kg.1 td.1 pb.1 mn.05 sz.1 sS.1 sT.1 Tz.1 Tt.25 SC.2 Js.3 Jz.1 JZ.05 CJ.15 JS.25 Jd.25 Jt.3 Ct.25 CT.1 st.4 XS.3 Xk.1 Xh.05 hg.25 ck.02 zd.25 ")
+	s.near(abjad, costs["abjad"])
+	s.near(unvoiced, costs["unvoiced"])
+	s.near(foreign, costs["foreign"])
 	return s
 }
 
 // near sets costs of replacing, written as two phonemes and a number.
-func (s *sounds) near(m mode, costs string) {
-	for cost := range strings.FieldsSeq(costs) {
+func (s *sounds) near(m mode, costs []string) {
+	for _, cost := range costs {
 		a, b := s.code[cost[0]], s.code[cost[1]]
 		c := float32(0)
 		for i, digit := range cost[3:] {

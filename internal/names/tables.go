@@ -28,6 +28,7 @@ type tables struct {
 	short           map[lineWord]bool   // short forms of names
 	written         map[string]string   // names by their abbreviations that have a full stop, ª or º
 	common          map[string]bool
+	fillers         map[string]bool // words of companies that are not compared
 	titles          map[string]role
 	suffixes        map[string]bool // titles that may follow a name
 	chains          map[string]bool // particles before the name of a father
@@ -97,7 +98,7 @@ func newTables() *tables {
 		elisions: newElisions(),
 		indic:    readIndic(),
 		letters:  map[rune]letter{}, readings: map[rune]string{}, doubleSurnames: map[string]bool{},
-		lines: map[string][]uint16{}, bySound: map[string][]uint16{}, short: map[lineWord]bool{}, written: map[string]string{}, common: map[string]bool{},
+		lines: map[string][]uint16{}, bySound: map[string][]uint16{}, short: map[lineWord]bool{}, written: map[string]string{}, common: map[string]bool{}, fillers: map[string]bool{},
 		titles: map[string]role{}, suffixes: map[string]bool{}, chains: map[string]bool{}, lone: map[string]bool{},
 		simplified: map[rune]rune{}, generations: map[string]string{}, legal: map[string]string{},
 		legalNear: map[string]string{}, legalStarts: map[string]bool{}, legalBefore: map[string]bool{}, unspaced: map[string]string{},
@@ -142,6 +143,11 @@ func newTables() *tables {
 		t.doubleSurnames[f[0]] = true
 	}
 	t.readKnown()
+	for _, f := range rows("fillers.txt") {
+		for _, word := range f {
+			t.fillers[word] = true
+		}
+	}
 	for _, f := range rows("common.txt") {
 		for _, w := range f {
 			t.common[w] = true
