@@ -151,17 +151,18 @@ func (d *decision) checkJustified(v VerdictRecorded) error {
 // are not two.
 func (d *decision) confirm(given VerdictRecorded) (*VerdictRecorded, error) {
 	proposed, who := d.run.Proposal, Person{Identity: given.Identity, Name: given.By}
+	stands := who.Standing(proposed.Decision, proposed.Person(), Claim{})
 	switch {
 	case given.Identity == "":
 		return nil, ErrNoPerson
 	case proposed.Decision == DecisionNone:
 		d.add(VerdictProposed(given))
 		return nil, nil //nolint:nilnil // nothing is recorded
-	case proposed.Person().Is(who):
+	case stands.Own:
 		return nil, ErrOwnProposal
 	case proposed.Decision != given.Decision:
 		return nil, d.sendBack(ProposalReturned(given))
-	case proposed.Person().MayBe(who):
+	case stands.Doubt:
 		return nil, ErrMayBeProposer
 	}
 	return &given, nil
@@ -200,7 +201,7 @@ func (d *decision) sendBack(f ProposalReturned) error {
 // checkClaim returns ErrClaimed if a person acts on a run that another person has claimed.
 // An API client is not a person: it needs no claim.
 func (d *decision) checkClaim(c Claim, who Person) error {
-	if who.Identity != "" && c.HeldAt(d.now) && !c.IsOf(who) {
+	if who.Identity != "" && c.HeldAt(d.now) && who.Standing(DecisionNone, Person{}, c).Claimed {
 		return ErrClaimed
 	}
 	return nil

@@ -74,7 +74,7 @@ func (c *console) assignees(s session, history []verification.Event) (all []veri
 func (c *console) deskView(s session, rec desk.RunRecord, f queueFilter, kept keptDesk) deskView {
 	at := s.Base + "/runs/" + string(rec.Report.Run.ID)
 	v := deskView{MaxNotes: verification.MaxNotes, Assignment: s.assignment(rec), keptDesk: kept}
-	for _, e := range desk.Timeline(rec.History) {
+	for _, e := range rec.Timeline {
 		n := noteView{By: s.person(e.By), At: s.ago(e.At, rec.At), Text: e.Text}
 		switch e.Kind { //nolint:exhaustive // the others are no notes
 		case desk.TimelineNote:

@@ -145,7 +145,7 @@ func (c *console) runView(s session, rec desk.RunRecord, f queueFilter) runView 
 	v.Graph = s.runGraph(rec.Definition, rec.History)
 	cards := c.cards(s, rec)
 	v.sort(cards)
-	for _, e := range timelineOf(rec) {
+	for _, e := range rec.Timeline {
 		v.Timeline = append(v.Timeline, s.timelineLine(rec, e))
 		if e.Kind == desk.TimelineBranched || e.Kind == desk.TimelineElse {
 			v.Branches = append(v.Branches, branchView{
@@ -171,25 +171,6 @@ func (v *runView) sort(cards []cardView) {
 			v.Passed = append(v.Passed, card)
 		}
 	}
-}
-
-// timelineOf returns the timeline of a record, with the labels of its definition where
-// the history has none.
-func timelineOf(rec desk.RunRecord) []desk.TimelineEntry {
-	entries := desk.Timeline(rec.History)
-	label := func(node verification.NodeID, to *string) {
-		if n := rec.Definition.Nodes[node]; *to == string(node) && n.Label != "" {
-			*to = n.Label
-		}
-	}
-	for i := range entries {
-		label(entries[i].Node, &entries[i].Label)
-		label(entries[i].To, &entries[i].ToLabel)
-		if f, ok := rec.Definition.Nodes[entries[i].Node].Fields.ByName(entries[i].Field); ok && f.Label != "" {
-			entries[i].Field = f.Label
-		}
-	}
-	return entries
 }
 
 // pathTitles makes the names of values their titles: they are paths of expressions.

@@ -108,7 +108,7 @@ type keptVerdict struct {
 // verdictPanel returns the panel of a run.
 func (c *console) verdictPanel(s session, rec desk.RunRecord, f queueFilter, claim verification.Claim, kept keptVerdict) verdictPanel {
 	at := s.Base + "/runs/" + string(rec.Report.Run.ID)
-	entries := timelineOf(rec)
+	entries := rec.Timeline
 	over := rec.Report.Run.Status.Terminal()
 	parked := rec.Action != nil && rec.Action.Type == verification.ActionReview
 	p := verdictPanel{
@@ -137,13 +137,19 @@ func (c *console) verdictPanel(s session, rec desk.RunRecord, f queueFilter, cla
 	if over && !slices.Contains(rec.Definition.Notify, verification.NoticeReviewed) {
 		p.Untold = s.say("verdict.untold")
 	}
-	if claim.HeldAt(rec.At) {
-		p.Holder, p.Mine = claim.Name, claim.IsOf(s.Person())
+	if !claim.HeldAt(rec.At) {
+		claim = verification.Claim{}
+	}
+	stands := s.Person().Standing(rec.Report.Proposal.Decision, rec.Report.Proposal.Person(), claim)
+	p.Proposed, p.Own, p.Doubt = rec.Report.Proposal.Decision, stands.Own, stands.Doubt
+	p.MayApprove = !p.Doubt && p.Proposed != verification.DecisionReject
+	if claim.By != "" {
+		p.Holder, p.Mine = claim.Name, !stands.Claimed
 		p.Held = s.say("claim.until", s.At(claim.Until).Text)
-	} else if own := rec.Report.Proposal.Decision.Verdict() && rec.Report.Proposal.Person().Is(s.Person()); rec.Review != nil && s.May(verification.RoleReviewer) && !own {
+	} else if rec.Review != nil && s.May(verification.RoleReviewer) && !stands.Own {
 		p.Free, p.Held = true, s.say("claim.until", s.At(rec.At.Add(verification.ClaimTTL)).Text)
 	}
-	p.Form = s.May(verification.RoleReviewer) && (over || parked) && (p.Holder == "" || p.Mine)
+	p.Form = s.May(verification.RoleReviewer) && (over || parked) && !stands.Claimed
 	switch {
 	case !s.May(verification.RoleReviewer):
 		p.Why = s.say("verdict.viewer")
@@ -161,9 +167,7 @@ func (c *console) verdictPanel(s session, rec desk.RunRecord, f queueFilter, cla
 		if strings.TrimSpace(proposal.Notes) != "" { // a confirmation keeps them
 			p.NotesFor, p.NotesRule = verification.NotesOptional, s.say("verdict.notes."+string(verification.NotesOptional))
 		}
-		p.Proposed, p.Own, p.Doubt = proposal.Decision, proposal.Person().Is(s.Person()), proposal.Person().MayBe(s.Person())
 	}
-	p.MayApprove = !p.Own && !p.Doubt && p.Proposed != verification.DecisionReject
 	if kept.Seq > 0 && kept.Seq < len(rec.History) {
 		since := rec.History[kept.Seq].At
 		for _, e := range entries {

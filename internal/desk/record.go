@@ -20,6 +20,7 @@ type RunRecord struct {
 	// run has changed since: see engine.VerdictRequest.
 	Seq        int
 	History    []verification.Event
+	Timeline   []TimelineEntry         // of the history, with the labels of the definition
 	Definition verification.Definition // of the version that the run executed
 	Documents  []verification.Document // that accepted answers name
 	FourEyes   bool                    // a verdict needs two reviewers: see Report.Proposal
@@ -46,12 +47,15 @@ func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verifi
 		return RunRecord{}, err
 	}
 	r := RunRecord{
-		Report: h.Report, Action: h.Run.Summary().View(h.At).Action,
-		Seq: h.Run.Seq, History: h.Events, Documents: h.Run.Documents, At: h.At,
+		Report: h.Report,
+		Seq:    h.Run.Seq, History: h.Events, Documents: h.Run.Documents, At: h.At,
 		FourEyes: h.Run.Started.FourEyes, Verdict: h.Run.Verdict, Input: h.Run.Started.Input,
 		Definition: h.Program.Version.Definition, Asked: facts.AskedOf(h.Program, h.Run, t),
 	}
-	if summary := h.Run.Summary(); summary.DecisionAt(h.At) == verification.DecisionReview {
+	r.Timeline = labelled(Timeline(h.Events), r.Definition)
+	summary := h.Run.Summary()
+	r.Action = summary.View(h.At).Action
+	if summary.DecisionAt(h.At) == verification.DecisionReview {
 		r.Review = summary.Review
 	}
 	r.InputSchema = r.Definition.InputSchema.Map()

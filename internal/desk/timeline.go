@@ -311,3 +311,20 @@ func (t *timeline) submission(f verification.CustomerSubmitted) TimelineKind {
 	}
 	return TimelineSubmitted
 }
+
+// labelled gives entries the labels of a definition where their history has none.
+func labelled(entries []TimelineEntry, d verification.Definition) []TimelineEntry {
+	label := func(node verification.NodeID, to *string) {
+		if n := d.Nodes[node]; *to == string(node) && n.Label != "" {
+			*to = n.Label
+		}
+	}
+	for i := range entries {
+		label(entries[i].Node, &entries[i].Label)
+		label(entries[i].To, &entries[i].ToLabel)
+		if f, ok := d.Nodes[entries[i].Node].Fields.ByName(entries[i].Field); ok && f.Label != "" {
+			entries[i].Field = f.Label
+		}
+	}
+	return entries
+}
