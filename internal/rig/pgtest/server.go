@@ -34,6 +34,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	process *program // nil while it is stopped
+	killed  bool     // and did not start since
 }
 
 // Start starts a server without databases; ctx bounds only the start.
@@ -65,16 +66,25 @@ func (s *Server) Restart(ctx context.Context) error {
 	if err := s.end(ctx, syscall.SIGINT); err != nil {
 		return err
 	}
-	p, err := launch(s.folder.path, filepath.Join(s.bin, "postgres"), s.arguments()...)
-	if err != nil {
-		return err
+	for until := time.Now().Add(waitTimeout / 6); ; time.Sleep(50 * time.Millisecond) { //nolint:forbidigo // of another process
+		p, err := launch(s.folder.path, filepath.Join(s.bin, "postgres"), s.arguments()...)
+		if err != nil {
+			return err
+		}
+		err = s.answers(ctx, p)
+		if err == nil {
+			s.process, s.killed = p, false
+			return nil
+		}
+		// A server does not start while a process of one that was killed is still ending.
+		if !s.killed || !errors.Is(err, errEnded) || time.Now().After(until) {
+			return errors.Join(fmt.Errorf("wait for PostgreSQL: %w: %s", err, p.log), p.kill())
+		}
 	}
-	if err := s.answers(ctx, p); err != nil {
-		return errors.Join(fmt.Errorf("wait for PostgreSQL: %w: %s", err, p.log), p.kill())
-	}
-	s.process = p
-	return nil
 }
+
+// errEnded is the error of a server that ends before it accepts a connection.
+var errEnded = errors.New("it ended")
 
 // answers waits until the server accepts a connection or has ended.
 func (s *Server) answers(ctx context.Context, p *program) error {
@@ -90,7 +100,7 @@ func (s *Server) answers(ctx context.Context, p *program) error {
 		select {
 		case <-again.C:
 		case <-p.Ended():
-			return errors.New("it ended")
+			return errEnded
 		case <-ctx.Done():
 			return err
 		}
@@ -147,7 +157,7 @@ func (s *Server) kill() error {
 	if err := s.process.kill(); err != nil {
 		return fmt.Errorf("kill PostgreSQL: %w", err)
 	}
-	s.process = nil
+	s.process, s.killed = nil, true
 	socket := filepath.Join(s.folder.path, ".s.PGSQL."+strconv.Itoa(s.port))
 	for _, name := range []string{filepath.Join(s.data(), "postmaster.pid"), socket, socket + ".lock"} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
