@@ -13,7 +13,7 @@ import (
 
 // idleEngine returns an engine without a store, whose loop does not run.
 func idleEngine() *Engine {
-	e := &Engine{activity: noop{}, opt: Options{Workers: 1, Calls: 4, Lease: time.Minute}, rescreening: newRescreening(nil)}
+	e := &Engine{activity: noop{}, opt: Options{Workers: 1, Calls: 4, Lease: time.Minute}, rescreening: newRescreening(nil, nil)}
 	e.ports.Clock = &mock.ClockMock{NowFunc: func() time.Time { return time.Unix(0, 0) }}
 	e.heavy = fair.NewLimiter(1, 1)
 	e.runner = newRunner(e)

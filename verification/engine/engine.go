@@ -201,7 +201,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		e.heavy.Rest(heavyRests, 0, p.Clock)
 	}
 	if !o.Passive {
-		e.rescreening = newRescreening(p.Providers)
+		e.rescreening = newRescreening(e, p.Providers)
 		e.runner = newRunner(e)
 	}
 	return e, nil
@@ -235,7 +235,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 	idle, err := e.runner.Close(ctx)
 	if err == nil && idle {
-		e.releaseLists(context.WithoutCancel(ctx))
+		e.rescreening.releaseLists(context.WithoutCancel(ctx))
 	}
 	return err
 }

@@ -32,7 +32,7 @@ func (h handler) Drive(j *runner.Job) {
 
 func (h handler) Do(ctx context.Context, w store.Work) error {
 	if w.Kind == store.WorkRecheck {
-		return h.e.recheckRuns(ctx, w)
+		return h.e.rescreening.recheckRuns(ctx, w)
 	}
 	return h.e.expireRun(ctx, w)
 }
@@ -46,4 +46,6 @@ func (h handler) Notify(ctx context.Context, w store.Work, url string) error {
 	return h.e.notify(ctx, w, url)
 }
 
-func (h handler) Rescreen(began time.Time) (next time.Time) { return h.e.rescreenBatches(began) }
+func (h handler) Rescreen(began time.Time) (next time.Time) {
+	return h.e.rescreening.rescreenBatches(began)
+}

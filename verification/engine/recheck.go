@@ -35,56 +35,56 @@ func needsRecheck(before, after verification.Run) bool {
 // recheckRuns checks a run again and, a page for each attempt, the runs that may rest on its
 // decisions: see recheck. It changes nothing if it is repeated. A run that cannot be checked is
 // logged and counted, unless the failure is temporary: then the page is repeated later.
-func (e *Engine) recheckRuns(ctx context.Context, w store.Work) error {
-	log, more := e.log.With("run", w.Run, "tenant", w.Tenant, "page", w.Attempt), true
+func (r *rescreening) recheckRuns(ctx context.Context, w store.Work) error {
+	log, more := r.log.With("run", w.Run, "tenant", w.Tenant, "page", w.Attempt), true
 	if w.Lost < runner.MaxLost {
 		var err error
-		limited, cancel := context.WithTimeout(ctx, e.opt.Lease/2)
+		limited, cancel := context.WithTimeout(ctx, r.opt.Lease/2)
 		defer cancel()
-		if more, err = e.recheckPage(limited, w.RunRef, w.Attempt); err != nil {
+		if more, err = r.recheckPage(limited, w.RunRef, w.Attempt); err != nil {
 			if ctx.Err() != nil {
 				return err
 			}
 			log.Warn("cleared hits are checked again later", "error", err)
-			again := e.now().Add(recheckAgain)
-			err = e.ports.Store.Release(ctx, []store.Work{w}, again)
-			e.runner.Nudge(again)
+			again := r.now().Add(recheckAgain)
+			err = r.ports.Store.Release(ctx, []store.Work{w}, again)
+			r.runner.Nudge(again)
 			return err
 		}
 	} else {
 		log.Error("cleared hits not checked again: the hosts that checked them kept stopping")
-		e.opt.Observer.RunRechecked("failed")
+		r.opt.Observer.RunRechecked("failed")
 	}
 	if !more {
-		return e.ports.Store.Finish(ctx, w)
+		return r.ports.Store.Finish(ctx, w)
 	}
-	now := e.now()
-	err := e.ports.Store.Postpone(ctx, w, now) // which counts an attempt
-	e.runner.Nudge(now)
+	now := r.now()
+	err := r.ports.Store.Postpone(ctx, w, now) // which counts an attempt
+	r.runner.Nudge(now)
 	return err
 }
 
 // recheckPage checks a run, if the page is the first, and a page of the runs of the same person
 // whose hits were cleared for what its checks were asked. more reports whether there are further
 // pages. Runs that rest on the decisions and are not completed yet follow when they are.
-func (e *Engine) recheckPage(ctx context.Context, ref verification.RunRef, page int) (more bool, err error) {
-	s, err := e.readAgain(ctx, ref)
+func (r *rescreening) recheckPage(ctx context.Context, ref verification.RunRef, page int) (more bool, err error) {
+	s, err := r.readAgain(ctx, ref)
 	if err != nil {
-		return false, e.recheckFailed(ctx, ref, err)
+		return false, r.recheckFailed(ctx, ref, err)
 	}
 	if page == 0 {
-		if err := e.recheckFailed(ctx, ref, e.recheck(ctx, s)); err != nil {
+		if err := r.recheckFailed(ctx, ref, r.recheck(ctx, s)); err != nil {
 			return false, err
 		}
 	}
 	decided, _ := askedOf(s.run)
-	if !e.Searches() {
+	if !r.Searches() {
 		decided = nil
 	}
 	seen := []verification.RunID{ref.Run}
 	for _, word := range personWords(searchCleared, s.program, s.run, decided) {
 		q := store.PageQuery{Limit: recheckPage, Offset: page * recheckPage}
-		found, err := e.withWord(ctx, ref.Tenant, word, q, verification.StatusCompleted)
+		found, err := r.withWord(ctx, ref.Tenant, word, q, verification.StatusCompleted)
 		if err != nil {
 			return false, err
 		}
@@ -95,11 +95,11 @@ func (e *Engine) recheckPage(ctx context.Context, ref verification.RunRef, page 
 			}
 			seen = append(seen, other.ID)
 			otherRef := verification.RunRef{Tenant: ref.Tenant, Run: other.ID}
-			o, err := e.readAgain(ctx, otherRef)
+			o, err := r.readAgain(ctx, otherRef)
 			if err == nil {
-				err = e.recheck(ctx, o)
+				err = r.recheck(ctx, o)
 			}
-			if err := e.recheckFailed(ctx, otherRef, err); err != nil {
+			if err := r.recheckFailed(ctx, otherRef, err); err != nil {
 				return false, err
 			}
 		}
@@ -109,29 +109,29 @@ func (e *Engine) recheckPage(ctx context.Context, ref verification.RunRef, page 
 
 // readAgain reads a run and its program from the store. The run is not cached, so that live runs
 // stay in the cache.
-func (e *Engine) readAgain(ctx context.Context, ref verification.RunRef) (*session, error) {
-	events, err := e.ports.Store.Load(ctx, ref.Tenant, ref.Run, 0)
+func (r *rescreening) readAgain(ctx context.Context, ref verification.RunRef) (*session, error) {
+	events, err := r.ports.Store.Load(ctx, ref.Tenant, ref.Run, 0)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{ref: ref, run: verification.Fold(ref.Run, events), waitless: true}
-	return s, e.loadProgram(ctx, s)
+	return s, r.loadProgram(ctx, s)
 }
 
 // recheckFailed logs and counts a run that cannot be checked. It returns the error if it is
 // temporary.
-func (e *Engine) recheckFailed(ctx context.Context, ref verification.RunRef, err error) error {
+func (r *rescreening) recheckFailed(ctx context.Context, ref verification.RunRef, err error) error {
 	if err == nil || ctx.Err() != nil || temporary(err) {
 		return err
 	}
-	e.opt.Observer.RunRechecked("failed")
-	e.log.Error("cleared hits not checked again", "run", ref.Run, "tenant", ref.Tenant, "error", err)
+	r.opt.Observer.RunRechecked("failed")
+	r.log.Error("cleared hits not checked again", "run", ref.Run, "tenant", ref.Tenant, "error", err)
 	return nil
 }
 
 // recheck records the hits of a completed run that decisions in other runs had cleared, and clear
 // no longer. Its own decisions are judged by its own verdict.
-func (e *Engine) recheck(ctx context.Context, s *session) error {
+func (r *rescreening) recheck(ctx context.Context, s *session) error {
 	if s.run.Ended != verification.StatusCompleted || s.run.ClearedByOthers() == 0 {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (e *Engine) recheck(ctx context.Context, s *session) error {
 			now, read := counting[c.Asked]
 			if !read {
 				var err error
-				if now, err = e.clearances(ctx, s, c.Asked); err != nil && !errors.Is(err, errTooManyDecided) {
+				if now, err = r.clearances(ctx, s, c.Asked); err != nil && !errors.Is(err, errTooManyDecided) {
 					return err
 				}
 				counting[c.Asked] = now
@@ -153,7 +153,7 @@ func (e *Engine) recheck(ctx context.Context, s *session) error {
 			if slices.ContainsFunc(now, func(d verification.Clearance) bool { return d.Run == c.Run && d.Clears() == c.Clears() }) {
 				continue
 			}
-			recorded, err := e.recordHits(ctx, &session{ref: s.ref, waitless: true}, verification.RecordHits{
+			recorded, err := r.recordHits(ctx, &session{ref: s.ref, waitless: true}, verification.RecordHits{
 				Node: step.Node, Visit: c.For, List: c.List, ListVersion: c.ListVersion, Hits: []verification.Hit{c.Hit}, Overruled: true, Asked: c.Asked,
 			})
 			if err != nil {
@@ -166,6 +166,6 @@ func (e *Engine) recheck(ctx context.Context, s *session) error {
 	if flagged {
 		outcome = "flagged"
 	}
-	e.opt.Observer.RunRechecked(outcome)
+	r.opt.Observer.RunRechecked(outcome)
 	return nil
 }

@@ -32,9 +32,11 @@ const (
 	rescreenVisits   = 100 // of a check before its last one, the newest
 )
 
-// rescreening is the re-screening on this host. Only the batch under way uses it, and Close
-// after the last one.
+// rescreening screens runs again and rechecks cleared hits, with the engine of this host. Only the batch
+// under way uses its fields, and Close after the last one.
 type rescreening struct {
+	*Engine
+
 	lists   []rescreenedList // by name
 	holder  string           // identifies this host; made when it is first needed
 	checkAt time.Time        // of the next check of the versions
@@ -50,8 +52,8 @@ type rescreenedList struct {
 	provider verification.Rescreener
 }
 
-func newRescreening(providers map[string]verification.Provider) *rescreening {
-	r := &rescreening{after: map[string]verification.TenantID{}}
+func newRescreening(e *Engine, providers map[string]verification.Provider) *rescreening {
+	r := &rescreening{Engine: e, after: map[string]verification.TenantID{}}
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		if p, ok := providers[name].(verification.Rescreener); ok {
 			for list := range p.ListVersions() {
@@ -87,27 +89,26 @@ func (e *Engine) RescreenPasses(ctx context.Context) ([]store.RescreenPass, erro
 
 // rescreenBatches screens a batch of runs against each list, and returns the time of the
 // next batch.
-func (e *Engine) rescreenBatches(began time.Time) (next time.Time) {
-	s := e.rescreening
-	if !began.Before(s.checkAt) {
-		s.checkAt = began.Add(rescreenInterval)
-		e.holdPasses(began)
+func (r *rescreening) rescreenBatches(began time.Time) (next time.Time) {
+	if !began.Before(r.checkAt) {
+		r.checkAt = began.Add(rescreenInterval)
+		r.holdPasses(began)
 	}
 	more := false
-	for _, l := range s.lists {
-		if !l.current(s.passes) {
+	for _, l := range r.lists {
+		if !l.current(r.passes) {
 			continue
 		}
-		n, err := e.rescreenList(l)
-		if err != nil && e.runner.Context().Err() == nil {
-			e.log.Error("completed runs cannot be screened again", "list", l.name, "error", err)
+		n, err := r.rescreenList(l)
+		if err != nil && r.runner.Context().Err() == nil {
+			r.log.Error("completed runs cannot be screened again", "list", l.name, "error", err)
 		}
 		more = more || n > 0
 	}
 	if !more {
-		return s.checkAt
+		return r.checkAt
 	}
-	now := e.now()
+	now := r.now()
 	return now.Add(min(max(rescreenRest, rescreenRests*now.Sub(began)), rescreenInterval))
 }
 
@@ -119,30 +120,29 @@ func (l rescreenedList) current(passes map[string]store.RescreenPass) bool {
 
 // holdPasses holds each list that no other host holds, and reads the passes over all lists.
 // A pass begins when the version of a list that this host holds has changed.
-func (e *Engine) holdPasses(now time.Time) {
-	s := e.rescreening
-	if s.holder == "" {
-		s.holder = e.ports.NewID()
+func (r *rescreening) holdPasses(now time.Time) {
+	if r.holder == "" {
+		r.holder = r.ports.NewID()
 	}
-	for _, l := range s.lists {
+	for _, l := range r.lists {
 		if version := l.provider.ListVersions()[l.name]; version != "" {
-			e.holdPass(l.name, version, now)
+			r.holdPass(l.name, version, now)
 		}
 	}
-	if err := e.readPasses(); err != nil && e.runner.Context().Err() == nil {
-		e.log.Error("the passes over lists cannot be read", "error", err)
+	if err := r.readPasses(); err != nil && r.runner.Context().Err() == nil {
+		r.log.Error("the passes over lists cannot be read", "error", err)
 	}
 }
 
 // holdPass holds a list, and logs the beginning and the end of a pass.
-func (e *Engine) holdPass(list, version string, now time.Time) {
-	pass, err := e.ports.Store.HoldPass(e.runner.Context(), store.RescreenPass{
-		List: list, Version: version, Holder: e.rescreening.holder, HeldUntil: now.Add(rescreenHold),
+func (r *rescreening) holdPass(list, version string, now time.Time) {
+	pass, err := r.ports.Store.HoldPass(r.runner.Context(), store.RescreenPass{
+		List: list, Version: version, Holder: r.holder, HeldUntil: now.Add(rescreenHold),
 	}, now)
-	log := e.log.With("list", list, "version", version)
+	log := r.log.With("list", list, "version", version)
 	switch {
 	case errors.Is(err, verification.ErrConflict): // another host holds the list
-	case err != nil && e.runner.Context().Err() == nil:
+	case err != nil && r.runner.Context().Err() == nil:
 		log.Error("the screening of completed runs cannot begin or end", "error", err)
 	case err != nil || pass.Runs == 0:
 	case pass.StartedAt.Equal(now):
@@ -153,28 +153,28 @@ func (e *Engine) holdPass(list, version string, now time.Time) {
 }
 
 // readPasses reads the last pass over each list.
-func (e *Engine) readPasses() error {
-	all, err := e.ports.Store.RescreenPasses(e.runner.Context())
+func (r *rescreening) readPasses() error {
+	all, err := r.ports.Store.RescreenPasses(r.runner.Context())
 	passes := map[string]store.RescreenPass{}
 	for _, p := range all {
 		passes[p.List] = p
 	}
-	e.rescreening.passes = passes
+	r.passes = passes
 	return err
 }
 
 // releaseLists ends the holds of this host, so that another host continues with the versions
 // that it has at its next check and not when the holds end. No batch is under way.
-func (e *Engine) releaseLists(ctx context.Context) {
-	now := e.now()
-	for _, pass := range e.rescreening.passes {
-		if pass.Holder != e.rescreening.holder {
+func (r *rescreening) releaseLists(ctx context.Context) {
+	now := r.now()
+	for _, pass := range r.passes {
+		if pass.Holder != r.holder {
 			continue
 		}
 		pass.HeldUntil = now
-		_, err := e.ports.Store.HoldPass(ctx, pass, now)
+		_, err := r.ports.Store.HoldPass(ctx, pass, now)
 		if err != nil && !errors.Is(err, verification.ErrConflict) { // another host holds the list
-			e.log.Warn("the screening lists are not released", "error", err)
+			r.log.Warn("the screening lists are not released", "error", err)
 			return
 		}
 	}
@@ -182,31 +182,31 @@ func (e *Engine) releaseLists(ctx context.Context) {
 
 // rescreenList screens up to rescreenBatch runs against a list, one at a time, and returns
 // how many it has attempted.
-func (e *Engine) rescreenList(l rescreenedList) (n int, err error) {
-	ctx, queue, s := e.runner.Context(), e.ports.Store, e.rescreening
-	began := e.now()
+func (r *rescreening) rescreenList(l rescreenedList) (n int, err error) {
+	ctx, queue := r.runner.Context(), r.ports.Store
+	began := r.now()
 	work, _, err := queue.Take(ctx, store.TakeRequest{
 		Kind: store.RescreenWork(l.name), Now: began, Lease: rescreenLease,
-		Max: rescreenBatch, MaxPerTenant: rescreenBatch, After: s.after[l.name],
+		Max: rescreenBatch, MaxPerTenant: rescreenBatch, After: r.after[l.name],
 	})
 	if err != nil {
 		return 0, err
 	}
-	if p := s.passes[l.name]; len(work) == 0 && p.EndedAt.IsZero() && p.Holder == s.holder {
-		e.holdPass(l.name, p.Version, began)
-		return 0, e.readPasses()
+	if p := r.passes[l.name]; len(work) == 0 && p.EndedAt.IsZero() && p.Holder == r.holder {
+		r.holdPass(l.name, p.Version, began)
+		return 0, r.readPasses()
 	}
 	// A pass over another version may have begun before the work was taken. If one begins
 	// from now on, it replaces the work, and the leases of this host no longer count.
-	if err := e.readPasses(); err != nil {
+	if err := r.readPasses(); err != nil {
 		return 0, errors.Join(err, queue.Release(ctx, work, began))
 	}
 	for i, w := range work {
-		if e.runner.Closing() || e.now().Sub(began) > rescreenTime || !l.current(s.passes) {
-			return i, errors.Join(err, queue.Release(ctx, work[i:], e.now()))
+		if r.runner.Closing() || r.now().Sub(began) > rescreenTime || !l.current(r.passes) {
+			return i, errors.Join(err, queue.Release(ctx, work[i:], r.now()))
 		}
-		s.after[l.name] = w.Tenant
-		failed := e.rescreenWork(ctx, l, w)
+		r.after[l.name] = w.Tenant
+		failed := r.rescreenWork(ctx, l, w)
 		if ctx.Err() != nil {
 			return i, errors.Join(err, failed)
 		}
@@ -220,29 +220,29 @@ func (e *Engine) rescreenList(l rescreenedList) (n int, err error) {
 // rescreenWork screens a run again, and removes the work. A run that cannot be screened is
 // logged: at once or, if the failure is temporary, after rescreenAttempts. Before that, err
 // is the failure.
-func (e *Engine) rescreenWork(ctx context.Context, l rescreenedList, w store.Work) (err error) {
-	pass, queue := e.rescreening.passes[l.name], e.ports.Store
+func (r *rescreening) rescreenWork(ctx context.Context, l rescreenedList, w store.Work) (err error) {
+	pass, queue := r.passes[l.name], r.ports.Store
 	flagged, failed := false, errStoppedScreening
 	if w.Lost < runner.MaxLost {
-		flagged, failed = e.rescreenRun(ctx, pass, w.RunRef)
+		flagged, failed = r.rescreenRun(ctx, pass, w.RunRef)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return failed
-	case !l.current(e.rescreening.passes): // the next check begins another pass
-		return queue.Release(ctx, []store.Work{w}, e.now())
+	case !l.current(r.passes): // the next check begins another pass
+		return queue.Release(ctx, []store.Work{w}, r.now())
 	case temporary(failed) && w.Attempt+1 < rescreenAttempts:
-		return errors.Join(failed, queue.Postpone(ctx, w, e.now().Add(rescreenInterval)))
+		return errors.Join(failed, queue.Postpone(ctx, w, r.now().Add(rescreenInterval)))
 	}
 	outcome := "clear"
 	switch {
 	case failed != nil:
 		outcome = "failed"
-		e.log.Error("run not screened again", "list", pass.List, "run", w.Run, "tenant", w.Tenant, "error", failed)
+		r.log.Error("run not screened again", "list", pass.List, "run", w.Run, "tenant", w.Tenant, "error", failed)
 	case flagged:
 		outcome = "flagged"
 	}
-	e.opt.Observer.RunRescreened(pass.List, outcome)
+	r.opt.Observer.RunRescreened(pass.List, outcome)
 	return queue.Finish(ctx, w)
 }
 
@@ -258,17 +258,17 @@ func temporary(err error) bool {
 // of a pass, and records new hits. It reports whether there were any. A check that was not
 // compared as a whole is an error, after all checks are screened. The run is not cached, so
 // that live runs stay in the cache.
-func (e *Engine) rescreenRun(ctx context.Context, pass store.RescreenPass, ref verification.RunRef) (flagged bool, err error) {
+func (r *rescreening) rescreenRun(ctx context.Context, pass store.RescreenPass, ref verification.RunRef) (flagged bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, rescreenRunTime)
 	defer cancel()
-	events, err := e.ports.Store.Load(ctx, ref.Tenant, ref.Run, 0)
+	events, err := r.ports.Store.Load(ctx, ref.Tenant, ref.Run, 0)
 	if err != nil {
 		return false, err
 	}
 	// Since runs are screened one at a time, a large one does not wait for a slot of its
 	// tenant, which would delay the runs of other tenants.
 	s := &session{ref: ref, run: verification.Fold(ref.Run, events), waitless: true}
-	if err := e.loadProgram(ctx, s); err != nil {
+	if err := r.loadProgram(ctx, s); err != nil {
 		return false, err
 	}
 	var partly error
@@ -287,7 +287,7 @@ func (e *Engine) rescreenRun(ctx context.Context, pass store.RescreenPass, ref v
 			} else if step.ListVersion() == pass.Version {
 				continue
 			}
-			recorded, err := e.rescreenVisit(ctx, s, pass, step, asked, visit)
+			recorded, err := r.rescreenVisit(ctx, s, pass, step, asked, visit)
 			flagged = flagged || recorded
 			switch {
 			case errors.Is(err, errNotAllCompared):
@@ -305,10 +305,10 @@ var errNotAllCompared = errors.New("not everything was compared with the list")
 
 // rescreenVisit screens whom a visit of a check screened, and records new hits. asked is the run as
 // it was when the check was asked on that visit. It reports whether there were any.
-func (e *Engine) rescreenVisit(
+func (r *rescreening) rescreenVisit(
 	ctx context.Context, s *session, pass store.RescreenPass, step verification.Step, asked verification.Run, visit int,
 ) (flagged bool, err error) {
-	found, err := e.rescreenStep(ctx, s, step, asked)
+	found, err := r.rescreenStep(ctx, s, step, asked)
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("node %s: %w", step.Node, err)
@@ -316,7 +316,7 @@ func (e *Engine) rescreenVisit(
 		return false, fmt.Errorf("node %s: the provider searched version %s of %s", step.Node, found.ListVersion, found.List)
 	}
 	if len(found.Hits)+len(found.Cleared) > 0 {
-		flagged, err = e.recordHits(ctx, &session{ref: s.ref, waitless: true}, verification.RecordHits{
+		flagged, err = r.recordHits(ctx, &session{ref: s.ref, waitless: true}, verification.RecordHits{
 			Node: step.Node, Visit: visit, List: pass.List, ListVersion: found.ListVersion, Hits: found.Hits, Asked: found.asked, LeftOut: found.Cleared, Cleared: found.cleared,
 		})
 	}
@@ -335,24 +335,24 @@ type screenedAgain struct {
 }
 
 // rescreenStep calls the provider of a check as it was asked in a run.
-func (e *Engine) rescreenStep(ctx context.Context, s *session, step verification.Step, asked verification.Run) (screenedAgain, error) {
+func (r *rescreening) rescreenStep(ctx context.Context, s *session, step verification.Step, asked verification.Run) (screenedAgain, error) {
 	n, _ := s.program.Node(step.Node)
-	p, _ := e.provider(s.ref.Tenant, n.Provider)
+	p, _ := r.provider(s.ref.Tenant, n.Provider)
 	provider, ok := p.(verification.Rescreener)
 	if !ok {
 		return screenedAgain{}, fmt.Errorf("the provider %q does not screen against lists", n.Provider)
 	}
-	found := runner.CallWithin(ctx, e.timing(n), func(ctx context.Context) (screenedAgain, error) {
-		r, err := s.program.RequestAgain(s.ref.Tenant, asked, step.Node)
+	found := runner.CallWithin(ctx, r.timing(n), func(ctx context.Context) (screenedAgain, error) {
+		again, err := s.program.RequestAgain(s.ref.Tenant, asked, step.Node)
 		if err != nil {
 			return screenedAgain{}, err
 		}
-		cleared := e.clear(ctx, s, &r)
-		result, err := provider.Rescreen(ctx, step.Rescreen, r)
-		return screenedAgain{result, verification.AskedDigest(r.With), cleared}, err
+		cleared := r.clear(ctx, s, &again)
+		result, err := provider.Rescreen(ctx, step.Rescreen, again)
+		return screenedAgain{result, verification.AskedDigest(again.With), cleared}, err
 	})
 	if found.Entered {
-		e.activity.Leave()
+		r.activity.Leave()
 	}
 	return found.Result, found.Err
 }
