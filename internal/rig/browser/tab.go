@@ -187,7 +187,7 @@ func (t *Tab) Press(selector string) {
 	t.tb.Helper()
 	t.See(selector)
 	t.try("wait until "+selector+" stays where it is", func(ctx context.Context) error { return t.settle(ctx, selector) })
-	t.do("press "+selector, chromedp.Click(chromedp.CSS(selector)))
+	t.do("press "+selector, chromedp.Click(chromedp.CSS(selector), patiently))
 }
 
 // settle waits until the page is loaded and the element has the same position in it
@@ -211,12 +211,17 @@ func (t *Tab) settle(ctx context.Context, selector string) error {
 	})
 }
 
-// until waits until a condition is true. It works without JavaScript and on a page that is
-// not drawn.
+// patiently looks for an element less often than chromedp does by itself, every 5 ms, because each
+// look takes processor time of three processes.
+func patiently(s *chromedp.Selector) { chromedp.RetryInterval(50 * time.Millisecond)(s) }
+
+// until waits until a condition is true: it looks often at first, and less and less often. It works
+// without JavaScript and on a page that is not drawn.
 func until(ctx context.Context, condition func() (bool, error)) error {
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
-	for {
+	for pause := 20 * time.Millisecond; ; pause = min(pause*5/4, 200*time.Millisecond) {
+		again.Reset(pause)
 		met, err := condition()
 		if met {
 			return nil
@@ -232,7 +237,7 @@ func until(ctx context.Context, condition func() (bool, error)) error {
 // Fill types text into an input.
 func (t *Tab) Fill(selector, text string) {
 	t.tb.Helper()
-	t.do("fill "+selector, chromedp.SendKeys(chromedp.CSS(selector), text))
+	t.do("fill "+selector, chromedp.SendKeys(chromedp.CSS(selector), text, patiently))
 }
 
 // Key presses keys one after another: a letter, or a control character such as "\r".
@@ -244,14 +249,14 @@ func (t *Tab) Key(keys string) {
 // Set sets the value of an input that cannot be typed into.
 func (t *Tab) Set(selector, value string) {
 	t.tb.Helper()
-	t.do("set "+selector, chromedp.SetValue(chromedp.CSS(selector), value))
+	t.do("set "+selector, chromedp.SetValue(chromedp.CSS(selector), value, patiently))
 }
 
 // Choose picks a file. It waits until the page shows it, because what appears moves the
 // buttons below.
 func (t *Tab) Choose(selector, path string) {
 	t.tb.Helper()
-	t.do("choose a file for "+selector, chromedp.SetUploadFiles(chromedp.CSS(selector), []string{path}))
+	t.do("choose a file for "+selector, chromedp.SetUploadFiles(chromedp.CSS(selector), []string{path}, patiently))
 	upload := "document.querySelector(" + strconv.Quote(selector) + ").closest('[data-upload]')"
 	if Eval[bool](t, upload+"?.querySelector('[data-choose]:not([hidden])') != null") {
 		t.Wait(upload + ".querySelector('canvas:not([hidden]), [data-document]:not([hidden])') != null")
@@ -261,7 +266,7 @@ func (t *Tab) Choose(selector, path string) {
 // See waits until the selector finds a visible element.
 func (t *Tab) See(selector string) {
 	t.tb.Helper()
-	t.do("see "+selector, chromedp.WaitVisible(chromedp.CSS(selector)))
+	t.do("see "+selector, chromedp.WaitVisible(chromedp.CSS(selector), patiently))
 }
 
 // Wait waits until a JavaScript expression is true, also on a page that is opened meanwhile.
