@@ -7,8 +7,10 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 
+	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/names"
 	"github.com/verifyd/verifyd/internal/rig/realnames"
 )
@@ -33,11 +35,28 @@ func recallEntries(t *testing.T) int {
 	return n
 }
 
+// large is the list of all tests of recall, which takes seconds to read.
+var large struct {
+	once sync.Once
+	list *screening.List
+	some map[uint32]realnames.Name
+}
+
+// largeList returns the list of recallEntries, and some of its names.
+func largeList(t *testing.T) (*screening.List, map[uint32]realnames.Name) {
+	t.Helper()
+	n := recallEntries(t)
+	large.once.Do(func() { large.list, large.some = realList(t, n, samples(n)) })
+	if large.list == nil {
+		t.Fatal("the list was not read, as an earlier test says")
+	}
+	return large.list, large.some
+}
+
 // TestASearchFindsAlteredNames searches names of a list as they are altered in each class.
 // The wanted ones are those whose own pair of names has a score of at least ReviewAt.
 func TestASearchFindsAlteredNames(t *testing.T) {
-	n := recallEntries(t)
-	l, some := realList(t, n, samples(n))
+	l, some := largeList(t)
 	p := realnames.New(realnames.For(t), 2)
 	t.Logf("%d entries, %d names", l.Entries, l.Names)
 	for _, class := range realnames.Classes() {
@@ -91,7 +110,7 @@ func samples(n int) int {
 // TestEveryNameOfALargeListIsFoundAsWritten searches each name of a list in the exact lookup, which
 // a search uses before everything else. VERIFYD_RECALL sets the number of entries.
 func TestEveryNameOfALargeListIsFoundAsWritten(t *testing.T) {
-	l, _ := realList(t, recallEntries(t), 1)
+	l, _ := largeList(t)
 	searched, lost := l.LostAsWritten()
 	t.Logf("%d names of %d entries were searched, %d are lost", searched, l.Entries, lost)
 	if searched < l.Names || lost > 0 {
