@@ -137,7 +137,7 @@ func (d *decision) failure(c RecordFailure) {
 	w, cause := d.run.Wait, cut(c.Cause)
 	retryAt := func(failed int) time.Time {
 		at := d.now.Add(d.jittered(n.Backoff(failed), c))
-		if latest := d.now.Add(n.MaxBackoff()); c.RetryAt.After(latest) {
+		if latest := d.now.Add(n.maxBackoff()); c.RetryAt.After(latest) {
 			at = latest
 		} else if c.RetryAt.After(at) {
 			at = c.RetryAt

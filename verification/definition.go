@@ -340,7 +340,7 @@ func (n Node) MaxDispatches() int { return cmp.Or(n.retry().MaxDispatches, 4) }
 // the given number of failed ones, at least 1. The real wait is between half of it
 // and all of it, unless a RetryError of the provider sets a later time.
 func (n Node) Backoff(failed int) time.Duration {
-	wait, limit := secondsOr(n.retry().BackoffSeconds, 1), n.MaxBackoff()
+	wait, limit := secondsOr(n.retry().BackoffSeconds, 1), n.maxBackoff()
 	for range failed - 1 {
 		if wait >= limit {
 			break
@@ -350,8 +350,8 @@ func (n Node) Backoff(failed int) time.Duration {
 	return min(wait, limit)
 }
 
-// MaxBackoff returns the maximum wait before the next dispatch; 60 s by default.
-func (n Node) MaxBackoff() time.Duration { return secondsOr(n.retry().MaxBackoffSeconds, 60) }
+// maxBackoff returns the maximum wait before the next dispatch; 60 s by default.
+func (n Node) maxBackoff() time.Duration { return secondsOr(n.retry().MaxBackoffSeconds, 60) }
 
 func (n Node) retry() *Retry { return cmp.Or(n.Retry, &Retry{}) }
 

@@ -30,8 +30,8 @@ const (
 	FactCompany FactKind = "company" // as names of companies
 )
 
-// FactKinds returns all kinds of facts.
-func FactKinds() []FactKind { return []FactKind{FactText, FactPerson, FactCompany} }
+// factKinds returns all kinds of facts.
+func factKinds() []FactKind { return []FactKind{FactText, FactPerson, FactCompany} }
 
 // The fields of a step's data about differences.
 const (
@@ -182,8 +182,8 @@ func (v *validator) difference(at string, c Comparison) {
 	if rules := []OnDifference{DifferenceNote, DifferenceFlag}; c.OnDifference != "" && !slices.Contains(rules, c.OnDifference) {
 		v.problem(at+".on_difference", "must be one of %s%s", joined(rules), DidYouMean(string(c.OnDifference), rules))
 	}
-	if c.Kind != "" && !slices.Contains(FactKinds(), c.Kind) {
-		v.problem(at+".kind", "must be one of %s%s", joined(FactKinds()), DidYouMean(string(c.Kind), FactKinds()))
+	if c.Kind != "" && !slices.Contains(factKinds(), c.Kind) {
+		v.problem(at+".kind", "must be one of %s%s", joined(factKinds()), DidYouMean(string(c.Kind), factKinds()))
 	}
 }
 

@@ -34,8 +34,8 @@ const (
 	NotesRequired NotesRule = "required"
 )
 
-// NotesRules returns all rules about notes.
-func NotesRules() []NotesRule { return []NotesRule{NotesOptional, NotesOnReject, NotesRequired} }
+// notesRules returns all rules about notes.
+func notesRules() []NotesRule { return []NotesRule{NotesOptional, NotesOnReject, NotesRequired} }
 
 // RejectReason returns the reject reason with a code, and whether there is one.
 func (d Definition) RejectReason(code string) (RejectReason, bool) {
@@ -114,8 +114,8 @@ const (
 
 // verdicts checks what a definition says about verdicts.
 func (v *validator) verdicts() {
-	if v.def.Notes != "" && !slices.Contains(NotesRules(), v.def.Notes) {
-		v.problem("notes", "must be one of %s%s", joined(NotesRules()), DidYouMean(string(v.def.Notes), NotesRules()))
+	if v.def.Notes != "" && !slices.Contains(notesRules(), v.def.Notes) {
+		v.problem("notes", "must be one of %s%s", joined(notesRules()), DidYouMean(string(v.def.Notes), notesRules()))
 	}
 	if !v.check("reject_reasons", len(v.def.RejectReasons) <= maxReasons, "must be at most %d", maxReasons) {
 		return

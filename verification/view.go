@@ -95,16 +95,16 @@ func (s Summary) View(now time.Time) RunView {
 func (r Run) Detail(now time.Time) RunDetail {
 	r = r.AsOf(now)
 	d := RunDetail{
-		RunView: r.summary().View(now), Checks: r.Checks(), Flags: r.Flags(),
+		RunView: r.summary().View(now), Checks: r.checks(), Flags: r.Flags(),
 		Decision: r.Decision(), Proposal: r.Proposal, Seq: r.Seq,
 	}
 	d.Notes, d.ResolvedAt = r.resolution()
 	return d
 }
 
-// Checks returns the run's checks in execution order, one entry per key. Where
+// checks returns the run's checks in execution order, one entry per key. Where
 // several nodes share a key, the entry shows the one reached last.
-func (r Run) Checks() []Check {
+func (r Run) checks() []Check {
 	var checks []Check
 	var reached []int
 	for _, s := range r.Steps {

@@ -14,7 +14,7 @@ import (
 // a *verification.Error, by a kind that a port returns as it is, and 503 for a call that was
 // cancelled or timed out. Any other error is internal: 500.
 func StatusOf(err error) int {
-	kind := KindOf(err)
+	kind := kindOf(err)
 	for _, row := range []struct {
 		status int
 		kinds  []error
@@ -36,9 +36,9 @@ func StatusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// KindOf returns the kind of a *verification.Error, whatever its cause is, and any other error
+// kindOf returns the kind of a *verification.Error, whatever its cause is, and any other error
 // as it is.
-func KindOf(err error) error {
+func kindOf(err error) error {
 	if e, ok := errors.AsType[*verification.Error](err); ok {
 		return e.Kind
 	}

@@ -39,12 +39,12 @@ func (e *Engine) Review(ctx context.Context, t verification.TenantID, id verific
 // QueueStats counts review queues at one time.
 type QueueStats struct {
 	Open    int // runs that need a verdict
-	DueSoon int // those whose due time comes within SoonDue
+	DueSoon int // those whose due time comes within an hour
 	Overdue int // those whose due time has passed
 }
 
-// SoonDue is how long before its due time a verdict counts as due soon in QueueStats.
-const SoonDue = time.Hour
+// soonDue is how long before its due time a verdict counts as due soon in QueueStats.
+const soonDue = time.Hour
 
 // QueueStats counts the review queues of all tenants.
 func (e *Engine) QueueStats(ctx context.Context) (s QueueStats, err error) {
@@ -55,7 +55,7 @@ func (e *Engine) QueueStats(ctx context.Context) (s QueueStats, err error) {
 	if s.Overdue, err = e.ports.Store.CountQueues(ctx, now, now); err != nil {
 		return s, err
 	}
-	s.DueSoon, err = e.ports.Store.CountQueues(ctx, now, now.Add(SoonDue))
+	s.DueSoon, err = e.ports.Store.CountQueues(ctx, now, now.Add(soonDue))
 	s.DueSoon -= s.Overdue
 	return s, err
 }

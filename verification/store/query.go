@@ -118,16 +118,16 @@ func FormatKeys(keys []SearchKey) string {
 	return strings.Join(texts, ".")
 }
 
-// MaxSearchKeys is the maximum number of keys of a query.
-const MaxSearchKeys = 16
+// maxSearchKeys is the maximum number of keys of a query.
+const maxSearchKeys = 16
 
-// ParseKeys parses what FormatKeys returns for 1 to MaxSearchKeys keys. It returns ErrInvalid
+// ParseKeys parses what FormatKeys returns for 1 to 16 keys. It returns ErrInvalid
 // for any other text.
 func ParseKeys(s string) ([]SearchKey, error) {
 	var keys []SearchKey
 	for text := range strings.SplitSeq(s, ".") {
 		raw, err := base64.RawURLEncoding.DecodeString(text)
-		if err != nil || len(raw) != len(SearchKey{}) || len(keys) == MaxSearchKeys {
+		if err != nil || len(raw) != len(SearchKey{}) || len(keys) == maxSearchKeys {
 			return nil, verification.Invalid("keys", "they are not search keys")
 		}
 		keys = append(keys, SearchKey(raw))

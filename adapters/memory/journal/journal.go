@@ -39,11 +39,8 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// The defaults of Options.SegmentBytes and SnapshotBytes: 64 MiB.
-const (
-	DefaultSegmentBytes  = 64 << 20
-	DefaultSnapshotBytes = 64 << 20
-)
+// DefaultSegmentBytes is the default of Options.SegmentBytes: 64 MiB.
+const DefaultSegmentBytes = 64 << 20
 
 // Options are the options of Open.
 type Options struct {
@@ -51,7 +48,7 @@ type Options struct {
 	// means DefaultSegmentBytes.
 	SegmentBytes int64
 	// SnapshotBytes is the size of the segments after which a snapshot replaces them, or half
-	// the size of the last snapshot if that is more; 0 means DefaultSnapshotBytes.
+	// the size of the last snapshot if that is more; 0 means 64 MiB.
 	SnapshotBytes int64
 	// Fail is called once, when the journal could not be written. Nobody knows then which of
 	// the last changes are on disk, and every call of the store returns ErrUnavailable: the
@@ -182,7 +179,7 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 		o.SegmentBytes = DefaultSegmentBytes
 	}
 	if o.SnapshotBytes == 0 {
-		o.SnapshotBytes = DefaultSnapshotBytes
+		o.SnapshotBytes = 64 << 20
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
