@@ -10,17 +10,14 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/names"
 	"github.com/verifyd/verifyd/internal/rig/realnames"
+	"github.com/verifyd/verifyd/internal/watchlist"
 )
 
 // leastRecall is the part of the names with a score of at least ReviewAt that a search finds,
 // in each class.
-const (
-	leastRecall = 0.999
-	ReviewAt    = 0.85
-)
+const leastRecall = 0.999
 
 // recallEntries is the number of entries of the list.
 func recallEntries(t *testing.T) int {
@@ -38,12 +35,12 @@ func recallEntries(t *testing.T) int {
 // large is the list of all tests of recall, which takes seconds to read.
 var large struct {
 	once sync.Once
-	list *screening.List
+	list *watchlist.List
 	some map[uint32]realnames.Name
 }
 
 // largeList returns the list of recallEntries, and some of its names.
-func largeList(t *testing.T) (*screening.List, map[uint32]realnames.Name) {
+func largeList(t *testing.T) (*watchlist.List, map[uint32]realnames.Name) {
 	t.Helper()
 	n := recallEntries(t)
 	large.once.Do(func() { large.list, large.some = realList(t, n, samples(n)) })
@@ -68,7 +65,7 @@ func TestASearchFindsAlteredNames(t *testing.T) {
 			}
 			kind := kindOf(some[entry])
 			searched[kind]++
-			compared, err := l.Compared(kind, text, ReviewAt, entry)
+			compared, err := l.Compared(kind, text, watchlist.ReviewAt, entry)
 			if err != nil {
 				t.Fatalf("%q: %v", text, err)
 			}
@@ -76,7 +73,7 @@ func TestASearchFindsAlteredNames(t *testing.T) {
 				continue
 			}
 			wanted[kind]++
-			got, err := l.Found(kind, text, ReviewAt)
+			got, err := l.Found(kind, text, watchlist.ReviewAt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +88,7 @@ func TestASearchFindsAlteredNames(t *testing.T) {
 				continue
 			}
 			recall := float64(found[kind]) / max(1, float64(wanted[kind]))
-			t.Logf("%-20s %-8s %5d searched, %5d score %.2f or more, %5d of them found: %.2f %%", class, kind, searched[kind], wanted[kind], ReviewAt, found[kind], 100*recall)
+			t.Logf("%-20s %-8s %5d searched, %5d score %.2f or more, %5d of them found: %.2f %%", class, kind, searched[kind], wanted[kind], watchlist.ReviewAt, found[kind], 100*recall)
 			if recall < leastRecall {
 				t.Errorf("%s: %d of %d altered names of the kind %s are found, want %.1f %%", class, found[kind], wanted[kind], kind, 100*leastRecall)
 			}

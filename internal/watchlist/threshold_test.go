@@ -31,7 +31,7 @@ func TestTheThresholdDoesNotChangeWhatIsFound(t *testing.T) {
 				text = altered
 			}
 		}
-		compared, err := l.Compared(kind, text, ReviewAt)
+		compared, err := l.Compared(kind, text, watchlist.ReviewAt)
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
@@ -43,7 +43,7 @@ func TestTheThresholdDoesNotChangeWhatIsFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			maps.DeleteFunc(all, func(_ uint32, score float32) bool { return score < ReviewAt })
+			maps.DeleteFunc(all, func(_ uint32, score float32) bool { return score < watchlist.ReviewAt })
 			found[threshold] = all
 			for entry, score := range compared {
 				if _, ok := all[entry]; !ok {
@@ -56,7 +56,7 @@ func TestTheThresholdDoesNotChangeWhatIsFound(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d searched, %d entries score %.2f or more, lost by threshold: %v, %d results differ", searched, wanted, ReviewAt, lost, differ)
+	t.Logf("%d searched, %d entries score %.2f or more, lost by threshold: %v, %d results differ", searched, wanted, watchlist.ReviewAt, lost, differ)
 	for threshold, n := range lost {
 		if float64(n) > lostAtAThreshold*float64(wanted) {
 			t.Errorf("at %.2f, %d of %d entries are lost", threshold, n, wanted)

@@ -19,14 +19,17 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/openapitest"
 )
 
-// TestARestartBeforeEachRequestChangesNothing runs all conversations on a folder, with -short without
-// restarts. Every second restart is a crash.
+func TestTheServiceOnAFolderKeepsToItsContract(t *testing.T) {
+	converse(t, func(t testing.TB) scenario.Host { return newFolderHost(t) })
+}
+
+// Every second restart is a crash.
 func TestARestartBeforeEachRequestChangesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it restarts a host almost 900 times")
+	}
 	converse(t, func(t testing.TB) scenario.Host {
 		f := newFolderHost(t)
-		if testing.Short() { // almost 900 restarts
-			return f
-		}
 		f.notifier.ids = true
 		return &restarting{folderHost: f, t: t}
 	})
