@@ -241,7 +241,7 @@ func TestAReScreeningRecordsWhoClearedItsHits(t *testing.T) {
 		NodeID: "a", Label: "Screening", Reason: "A hit was cleared by a decision that no longer counts.",
 		Sentences: []verification.Sentence{{Key: "overruled"}},
 	}}
-	if diff := cmp.Diff(want, j.run.Flags()); diff != "" || j.decision() != verification.DecisionReview {
+	if diff := cmp.Diff(want, j.report().Flags); diff != "" || j.decision() != verification.DecisionReview {
 		t.Errorf("the decision is %q, and the flags are (-want +got):\n%s", j.decision(), diff)
 	}
 	if got := outcome(j.try(overruled)); got != "nothing" {

@@ -52,10 +52,8 @@ type Concern struct {
 // maxFinding is the maximum number of characters of a Finding.
 const maxFinding = 100
 
-// Concerns returns what a reviewer should look at: hits first, then failed checks, then
-// other flags, and the review step that the run is parked on; in each part in execution
-// order. A review step without a reason of its own is left out if there is anything else.
-func (r Run) Concerns() []Concern {
+// concerns returns Report.Concerns.
+func (r Run) concerns() []Concern {
 	var all []Concern
 	for _, s := range r.Steps {
 		if c, yes := s.concern(); yes {
@@ -121,7 +119,7 @@ func (h FoundHit) urgency() int {
 // listed reports whether a reviewer has decided that the entry of a hit is the person or
 // company of the run.
 func (r Run) listed() bool {
-	return slices.ContainsFunc(r.Concerns(), func(c Concern) bool { return c.SameHits > 0 })
+	return slices.ContainsFunc(r.concerns(), func(c Concern) bool { return c.SameHits > 0 })
 }
 
 // OpenHits returns the number of hits that no reviewer has decided.

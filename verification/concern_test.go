@@ -73,7 +73,7 @@ func TestConcernsSayWhatIsWrong(t *testing.T) {
 			for i, f := range tt.facts {
 				history = append(history, verification.Event{At: noon().Add(time.Duration(i+1) * time.Second), Fact: f})
 			}
-			if diff := cmp.Diff(tt.want, verification.Fold("run", history).Concerns()); diff != "" {
+			if diff := cmp.Diff(tt.want, verification.MakeReport("run", history, noon()).Concerns); diff != "" {
 				t.Errorf("concerns (-want +got):\n%s", diff)
 			}
 		})

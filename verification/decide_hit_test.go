@@ -197,7 +197,7 @@ func TestAnApprovalOfAListedPersonNeedsNotes(t *testing.T) {
 			}
 		})
 	}
-	c := doubtful(t).do(decides("pan", "e-2", "", verification.MatchSame)).run.Concerns()[0]
+	c := doubtful(t).do(decides("pan", "e-2", "", verification.MatchSame)).report().Concerns[0]
 	if c.Hit.ID != "e-2" || c.SameHits != 1 || c.OpenHits() != 1 {
 		t.Errorf("the concern = %+v of %s; want the hit that is the same person, and one left", c, c.Hit.ID)
 	}

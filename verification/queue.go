@@ -68,7 +68,7 @@ func (r Run) Review() (Review, bool) {
 		return Review{}, false
 	}
 	v := Review{
-		WorkflowName: r.Started.WorkflowName, Since: since, Concerns: r.Concerns(),
+		WorkflowName: r.Started.WorkflowName, Since: since, Concerns: r.concerns(),
 		Proposed: r.Proposal.Decision, ProposedBy: r.Proposal.Person(), Assignment: r.Assignment,
 	}
 	if due := r.reviewTime(); due > 0 {

@@ -28,9 +28,11 @@ type Report struct {
 	Error    *RunError
 
 	// Flags, Decision, Notes, ResolvedAt, Proposal and Run.Outcome are zero in a printed
-	// report, see MakePrint.
+	// report, see MakePrint. Flags has a flag for each flagged step, in execution order.
 	Flags []Flag
-	// Concerns are what a reviewer should look at; only the pages of reviewers show them.
+	// Concerns are what a reviewer should look at: hits first, then failed checks, then other flags, and the
+	// review step that the run is parked on; in each part in execution order. A review step without a reason of
+	// its own is left out if there is anything else. Only the pages of reviewers show them.
 	Concerns   []Concern `json:"-"`
 	Decision   Decision  // empty for none
 	Notes      string
@@ -132,12 +134,12 @@ func makeReport(id RunID, history []Event, now time.Time, decide func(Run) Decis
 			Version: r.Started.Version, VersionHash: r.Started.VersionHash,
 		},
 		Error:    view.Error,
-		Flags:    r.Flags(),
+		Flags:    r.flags(),
 		Decision: decide(r),
 		Proposal: r.Proposal,
 		Digest:   digest(history),
 	}
-	report.Concerns = r.Concerns()
+	report.Concerns = r.concerns()
 	report.Notes, report.ResolvedAt = r.resolution()
 	for _, s := range r.Steps {
 		ends := earlier[s.Node]

@@ -88,8 +88,8 @@ func reasonsOf(d Data, s *Screening) flagReasons {
 	return f
 }
 
-// Flags returns a flag for each flagged step, in execution order.
-func (r Run) Flags() []Flag {
+// flags returns Report.Flags.
+func (r Run) flags() []Flag {
 	var flags []Flag
 	for _, s := range r.Steps {
 		if all := s.sentences(); len(all) > 0 {

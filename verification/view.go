@@ -95,7 +95,7 @@ func (s Summary) View(now time.Time) RunView {
 func (r Run) Detail(now time.Time) RunDetail {
 	r = r.AsOf(now)
 	d := RunDetail{
-		RunView: r.summary().View(now), Checks: r.checks(), Flags: r.Flags(),
+		RunView: r.summary().View(now), Checks: r.checks(), Flags: r.flags(),
 		Decision: r.Decision(), Proposal: r.Proposal, Seq: r.Seq,
 	}
 	d.Notes, d.ResolvedAt = r.resolution()
