@@ -115,7 +115,7 @@ type GiveVerdict struct {
 	// while another person holds it.
 	Claim Claim
 	// Request is the id of a request with an idempotency key; empty for none.
-	// Delivering the same request again changes nothing.
+	// Delivering the same request again changes nothing. The engine sets it, and Claim.
 	Request string
 }
 

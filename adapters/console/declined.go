@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 )
 
 // declinedAlone reports whether all that flags a run is that its customer declined the consent,
@@ -57,9 +56,9 @@ func (c *console) closeRun(ctx context.Context, s session, id verification.RunID
 	if err != nil {
 		return false, err
 	}
-	_, err = c.engine.GiveVerdict(ctx, s.Tenant, id, engine.VerdictRequest{
+	_, err = c.engine.GiveVerdict(ctx, s.Tenant, id, verification.GiveVerdict{
 		Decision: verification.DecisionReject, Notes: notes, Justified: true, By: s.Name, Identity: s.Identity, Seq: run.Seq,
-	})
+	}, "")
 	refused := errors.Is(err, verification.ErrConflict) || errors.Is(err, verification.ErrInvalid) || errors.Is(err, verification.ErrNotOpen)
 	if refused {
 		return false, nil

@@ -131,9 +131,9 @@ func inZone(t testing.TB, at time.Time, zone string) string {
 // propose proposes an approval.
 func (d *desk) propose(run verification.RunID, identity, name string) {
 	d.t.Helper()
-	_, err := d.Engine.GiveVerdict(d.t.Context(), enginetest.Tenant, run, engine.VerdictRequest{
+	_, err := d.Engine.GiveVerdict(d.t.Context(), enginetest.Tenant, run, verification.GiveVerdict{
 		Decision: verification.DecisionApprove, By: name, Identity: identity,
-	})
+	}, "")
 	if err != nil {
 		d.t.Fatal(err)
 	}

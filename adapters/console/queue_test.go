@@ -138,8 +138,8 @@ func TestStreamsTellOfChangesAndAreBounded(t *testing.T) {
 		t.Fatalf("stream = %d %s", status, mediaType)
 	}
 	<-lines
-	verdict := engine.VerdictRequest{Decision: verification.DecisionApprove}
-	if _, err := d.Engine.GiveVerdict(ctx, reviewer("").Tenant, ids[0], verdict); err != nil {
+	verdict := verification.GiveVerdict{Decision: verification.DecisionApprove}
+	if _, err := d.Engine.GiveVerdict(ctx, reviewer("").Tenant, ids[0], verdict, ""); err != nil {
 		t.Fatal(err)
 	}
 	timeout := time.After(time.Minute)

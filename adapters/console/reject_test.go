@@ -9,7 +9,6 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 )
 
 func TestARejectionNeedsWhatTheWorkflowAsks(t *testing.T) {
@@ -66,9 +65,9 @@ func TestTheSecondPersonReadsTheReason(t *testing.T) {
 	wants(t, ravi.get("/runs/"+string(again)), http.StatusOK, "Other runs that may be of this person", `>Is on the list</b>`)
 
 	path = "/runs/" + string(again)
-	_, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, again, engine.VerdictRequest{
+	_, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, again, verification.GiveVerdict{
 		Decision: verification.DecisionReject, By: "asha", Identity: "id-asha", // by the API: it needs no reason
-	})
+	}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

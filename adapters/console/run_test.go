@@ -285,8 +285,8 @@ func TestARefusedVerdictKeepsItsNotesOnThePage(t *testing.T) {
 	path := "/runs/" + string(run)
 	asha := d.as(reviewerCalled("asha"))
 	page := asha.get(path)
-	by := engine.VerdictRequest{Decision: verification.DecisionReject, Notes: "Forged.", By: "ravi", Identity: "ravi"}
-	if _, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, by); err != nil {
+	by := verification.GiveVerdict{Decision: verification.DecisionReject, Notes: "Forged.", By: "ravi", Identity: "ravi"}
+	if _, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, by, ""); err != nil {
 		t.Fatal(err)
 	}
 	second := asha.post(path+"/verdict", append(verdictForm(t, page), "decision", "approve", "notes", "All in order.")...)
@@ -551,8 +551,8 @@ func TestARunLooksRight(t *testing.T) {
 	four.Workflow, four.Name, four.FourEyes = "four-eyes", "Four eyes", true
 	proposed, _ := d.answered(d.Apply(four), "case-4", "Lee Wong")
 	for run, decision := range map[verification.RunID]verification.Decision{settled: verification.DecisionReject, proposed: verification.DecisionApprove} {
-		by := engine.VerdictRequest{Decision: decision, Notes: "The photo does not match.\nSee the second page.", By: "ravi", Identity: "ravi"}
-		if _, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, by); err != nil {
+		by := verification.GiveVerdict{Decision: decision, Notes: "The photo does not match.\nSee the second page.", By: "ravi", Identity: "ravi"}
+		if _, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, by, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -606,9 +606,9 @@ func TestAClaimEndsWithAProposalOfItsHolder(t *testing.T) {
 		identity, holder string
 		want             error
 	}{{"asha", "ravi", verification.ErrClaimed}, {"ravi", "", nil}} {
-		_, err = d.Engine.GiveVerdict(t.Context(), tenant, run, engine.VerdictRequest{
+		_, err = d.Engine.GiveVerdict(t.Context(), tenant, run, verification.GiveVerdict{
 			Decision: verification.DecisionApprove, By: by.identity, Identity: by.identity,
-		})
+		}, "")
 		if !errors.Is(err, by.want) {
 			t.Fatalf("the verdict of %s = %v, want %v", by.identity, err, by.want)
 		}
@@ -819,9 +819,9 @@ func TestANoteThatQuotesARuleIsNotTranslated(t *testing.T) {
 	const quoted = "The customer did not give consent. The check did not pass."
 	d := serve(t)
 	run := d.looped()
-	if _, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, engine.VerdictRequest{
+	if _, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, verification.GiveVerdict{
 		Decision: verification.DecisionApprove, Notes: quoted,
-	}); err != nil {
+	}, ""); err != nil {
 		t.Fatal(err)
 	}
 	p := d.as(reviewer(verification.RoleReviewer))

@@ -91,9 +91,9 @@ func (d *desk) sample() sample {
 		d.Submit(r.ID, "details_submitted", map[string]any{"name": canary(17), "photo": map[string]any{"document_id": document}})
 		ids, documents = append(ids, r.ID), append(documents, document)
 	}
-	if _, err := d.Engine.GiveVerdict(ctx, enginetest.Tenant, ids[0], engine.VerdictRequest{
+	if _, err := d.Engine.GiveVerdict(ctx, enginetest.Tenant, ids[0], verification.GiveVerdict{
 		Decision: verification.DecisionReject, Notes: canary(18), By: canary(19),
-	}); err != nil {
+	}, ""); err != nil {
 		d.t.Fatal(err)
 	}
 	d.Settle()

@@ -365,10 +365,9 @@ func (c *console) decide(ctx context.Context, s session, id verification.RunID, 
 	if decision != string(verification.DecisionReject) {
 		reason = ""
 	}
-	result, err := c.engine.GiveVerdict(ctx, s.Tenant, id, engine.VerdictRequest{
+	result, err := c.engine.GiveVerdict(ctx, s.Tenant, id, verification.GiveVerdict{
 		Decision: verification.Decision(decision), Reason: reason, Justified: true, Notes: kept.Notes, By: s.Name, Identity: s.Identity, Seq: kept.Seq,
-		IdempotencyKey: kept.Request,
-	})
+	}, kept.Request)
 	switch result.Result {
 	case engine.SignalVerdictProposed:
 		return "done.proposed", err

@@ -57,11 +57,11 @@ func (d *desk) judge(w verification.WorkflowID, pass, hit bool) verification.Run
 // verdictBy gives the verdict of a reviewer; without a name it is that of an API client.
 func (d *desk) verdictBy(run verification.RunID, name, reason string) {
 	d.t.Helper()
-	v := engine.VerdictRequest{Decision: verification.DecisionApprove, By: name, Identity: name}
+	v := verification.GiveVerdict{Decision: verification.DecisionApprove, By: name, Identity: name}
 	if reason != "" {
 		v.Decision, v.Reason = verification.DecisionReject, reason
 	}
-	if _, err := d.Engine.GiveVerdict(d.t.Context(), enginetest.Tenant, run, v); err != nil {
+	if _, err := d.Engine.GiveVerdict(d.t.Context(), enginetest.Tenant, run, v, ""); err != nil {
 		d.t.Fatal(err)
 	}
 }

@@ -145,7 +145,7 @@ func (k *Kit) Submit(id verification.RunID, signal string, payload map[string]an
 // GiveVerdict gives a verdict, and reads the run after it.
 func (k *Kit) GiveVerdict(id verification.RunID, d verification.Decision) verification.RunDetail {
 	k.tb.Helper()
-	if _, err := k.Engine.GiveVerdict(k.tb.Context(), Tenant, id, engine.VerdictRequest{Decision: d}); err != nil {
+	if _, err := k.Engine.GiveVerdict(k.tb.Context(), Tenant, id, verification.GiveVerdict{Decision: d}, ""); err != nil {
 		k.tb.Fatalf("%s run %s: %v", d, id, err)
 	}
 	return k.Run(id)

@@ -38,9 +38,9 @@ func TestTheReasonOfARejectionIsNeverShown(t *testing.T) {
 			}
 		}
 		for _, who := range []string{"asha", "ravi"} {
-			_, err := a.Engine.GiveVerdict(t.Context(), enginetest.Tenant, id, engine.VerdictRequest{
+			_, err := a.Engine.GiveVerdict(t.Context(), enginetest.Tenant, id, verification.GiveVerdict{
 				Decision: verification.DecisionReject, Reason: reason, Notes: "No.", By: who, Identity: who,
-			})
+			}, "")
 			must(t, err)
 			a.Settle()
 			read(who)

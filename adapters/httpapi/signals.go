@@ -43,10 +43,10 @@ func (a *api) deliverSignal(w *response, r *http.Request, who caller) error {
 	ctx := context.WithoutCancel(r.Context())
 	var result engine.SignalResult
 	if isReview {
-		result, err = a.engine.GiveVerdict(ctx, who.tenant, id, engine.VerdictRequest{
+		result, err = a.engine.GiveVerdict(ctx, who.tenant, id, verification.GiveVerdict{
 			Decision: verdict.Payload.verdict(), Notes: verdict.Payload.Notes,
-			By: who.name, Identity: who.identity, IdempotencyKey: key,
-		})
+			By: who.name, Identity: who.identity,
+		}, key)
 	} else {
 		result, err = a.engine.Submit(ctx, who.tenant, id, engine.SubmitRequest{Signal: name, Payload: submission.Payload, IdempotencyKey: key})
 	}

@@ -631,23 +631,23 @@ func TestARefusedCustomerReadsTheReason(t *testing.T) {
 		}
 		return d
 	}
-	approve := engine.VerdictRequest{Decision: verification.DecisionApprove}
-	reject := func(reason string) engine.VerdictRequest {
-		return engine.VerdictRequest{Decision: verification.DecisionReject, Reason: reason}
+	approve := verification.GiveVerdict{Decision: verification.DecisionApprove}
+	reject := func(reason string) verification.GiveVerdict {
+		return verification.GiveVerdict{Decision: verification.DecisionReject, Reason: reason}
 	}
 	for _, c := range []struct {
 		name     string
 		onReject verification.NodeID
-		verdicts []engine.VerdictRequest
+		verdicts []verification.GiveVerdict
 		has      []string
 	}{
-		{"rejected on the way", "refused", []engine.VerdictRequest{reject("blurred")}, []string{shown, refusal, "!" + ended}},
-		{"for a reason without a text", "refused", []engine.VerdictRequest{reject("listed")}, []string{"!blurred", refusal, "!On the list"}},
-		{"without a reason", "refused", []engine.VerdictRequest{reject("")}, []string{"!blurred", refusal}},
-		{"approved, and rejected after the end", "refused", []engine.VerdictRequest{approve, reject("blurred")}, []string{shown, "!" + ended, "!" + refusal}},
-		{"rejected after the end without a text", "refused", []engine.VerdictRequest{approve, reject("listed")}, []string{"!blurred", ended}},
-		{"rejected after the end, and approved", "refused", []engine.VerdictRequest{approve, reject("blurred"), approve}, []string{"!blurred", ended}},
-		{"asked again", "extra", []engine.VerdictRequest{reject("blurred")}, []string{shown, `name="wait"`, "!" + ended}},
+		{"rejected on the way", "refused", []verification.GiveVerdict{reject("blurred")}, []string{shown, refusal, "!" + ended}},
+		{"for a reason without a text", "refused", []verification.GiveVerdict{reject("listed")}, []string{"!blurred", refusal, "!On the list"}},
+		{"without a reason", "refused", []verification.GiveVerdict{reject("")}, []string{"!blurred", refusal}},
+		{"approved, and rejected after the end", "refused", []verification.GiveVerdict{approve, reject("blurred")}, []string{shown, "!" + ended, "!" + refusal}},
+		{"rejected after the end without a text", "refused", []verification.GiveVerdict{approve, reject("listed")}, []string{"!blurred", ended}},
+		{"rejected after the end, and approved", "refused", []verification.GiveVerdict{approve, reject("blurred"), approve}, []string{"!blurred", ended}},
+		{"asked again", "extra", []verification.GiveVerdict{reject("blurred")}, []string{shown, `name="wait"`, "!" + ended}},
 	} {
 		s := serve(t)
 		s.Provider.On("pan_verification", enginetest.Fail(nil))
@@ -658,7 +658,7 @@ func TestARefusedCustomerReadsTheReason(t *testing.T) {
 		s.Settle()
 		for _, v := range c.verdicts {
 			s.Advance(time.Minute)
-			if _, err := s.Engine.GiveVerdict(t.Context(), enginetest.Tenant, j.run, v); err != nil {
+			if _, err := s.Engine.GiveVerdict(t.Context(), enginetest.Tenant, j.run, v, ""); err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
 			s.Settle()

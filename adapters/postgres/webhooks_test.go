@@ -32,9 +32,9 @@ type ending struct {
 
 func endings() []ending {
 	approve := func(ctx context.Context, e *engine.Engine, id verification.RunID, identity string) error {
-		_, err := e.GiveVerdict(ctx, ours, id, engine.VerdictRequest{
+		_, err := e.GiveVerdict(ctx, ours, id, verification.GiveVerdict{
 			Decision: verification.DecisionApprove, By: identity, Identity: identity,
-		})
+		}, "")
 		return err
 	}
 	same := func(*verification.Definition) {}
@@ -112,7 +112,7 @@ func setWhileEnding(t *testing.T, way ending) {
 		return w.Kind == verification.WaitReview || w.Node == "review"
 	})
 	if d.FourEyes {
-		_, err := ends.GiveVerdict(ctx, ours, v.ID, engine.VerdictRequest{Decision: verification.DecisionApprove, By: "asha", Identity: "asha"})
+		_, err := ends.GiveVerdict(ctx, ours, v.ID, verification.GiveVerdict{Decision: verification.DecisionApprove, By: "asha", Identity: "asha"}, "")
 		must(t, err)
 	}
 

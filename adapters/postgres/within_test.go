@@ -169,7 +169,7 @@ func TestAVerdictCommitsWithTheDataOfItsCaller(t *testing.T) {
 			e.wait(t, v.ID, parked)
 			approve := func(then error) error {
 				return e.within(t, kind, func(exec func(string, ...any) error, in *engine.TxEngine) error {
-					r, err := in.GiveVerdict(t.Context(), ours, v.ID, engine.VerdictRequest{Decision: verification.DecisionApprove, By: "asha"})
+					r, err := in.GiveVerdict(t.Context(), ours, v.ID, verification.GiveVerdict{Decision: verification.DecisionApprove, By: "asha"})
 					if err == nil && r.Result != engine.SignalDelivered {
 						t.Errorf("GiveVerdict = %+v, want it delivered", r)
 					}

@@ -238,9 +238,9 @@ func talkOfRuns(w *world) {
 	w.ctl("run list --tenant TENANT --decision review --json")
 	decided := w.start(onboarding, "person-2").ID
 	w.kit.Submit(decided, "consent_submitted", map[string]any{"consent_status": "declined"})
-	if _, err := w.kit.Engine.GiveVerdict(w.t.Context(), tenant, decided, engine.VerdictRequest{
+	if _, err := w.kit.Engine.GiveVerdict(w.t.Context(), tenant, decided, verification.GiveVerdict{
 		Decision: verification.DecisionReject, Notes: "Asked twice.\nNo\u001b[2J consent.", By: "asha",
-	}); err != nil {
+	}, ""); err != nil {
 		w.t.Fatal(err)
 	}
 	w.ctl("run show --tenant TENANT " + string(decided))

@@ -17,7 +17,7 @@ type RunRecord struct {
 	Action *verification.Action // nil unless a live run waits on a human; without a link
 	Review *verification.Review // the entry in the review queue; nil unless the run needs a verdict
 	// Seq is the length of the history. A verdict that names it is refused if the
-	// run has changed since: see engine.VerdictRequest.
+	// run has changed since: see verification.GiveVerdict.
 	Seq        int
 	History    []verification.Event
 	Timeline   []TimelineEntry         // of the history, with the labels of the definition

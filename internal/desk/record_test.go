@@ -42,12 +42,12 @@ func TestTheRecordSaysWhomARunIsAbout(t *testing.T) {
 	if v := queue.Data[0].Review; v.Subject != "Asha Rao" || !cmp.Equal(v.Differing, []verification.Differing{{Fact: "Name", Source: "PAN", Value: "Asha Roy"}}) {
 		t.Errorf("the queue says that %q differs in %+v", v.Subject, v.Differing)
 	}
-	verdict := engine.VerdictRequest{Decision: verification.DecisionReject, Justified: true}
-	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, verdict); !errors.Is(err, verification.ErrInvalid) {
+	verdict := verification.GiveVerdict{Decision: verification.DecisionReject, Justified: true}
+	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, verdict, ""); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("a verdict without a reason: %v, want it to be invalid", err)
 	}
 	verdict.Reason, verdict.Notes = "wrong_name", "Another person."
-	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, verdict); err != nil {
+	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, verdict, ""); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()

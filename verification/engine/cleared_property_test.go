@@ -123,7 +123,7 @@ func (d *clearingDesk) decide(t *rapid.T) {
 func (d *clearingDesk) judge(t *rapid.T) {
 	r, who := d.some(t), reviewer(t)
 	v := rapid.SampledFrom([]verification.Decision{verification.DecisionApprove, verification.DecisionApprove, verification.DecisionReject}).Draw(t, "verdict")
-	got, err := d.k.Engine.GiveVerdict(context.Background(), enginetest.Tenant, r.id, engine.VerdictRequest{Decision: v, By: who, Identity: who})
+	got, err := d.k.Engine.GiveVerdict(context.Background(), enginetest.Tenant, r.id, verification.GiveVerdict{Decision: v, By: who, Identity: who}, "")
 	switch {
 	case err != nil:
 	case got.Result == engine.SignalVerdictProposed:

@@ -65,7 +65,7 @@ func (p person) decided(t *testing.T, k *enginetest.Kit, w verification.Workflow
 // ruled gives the verdict of a person, and lets the engine do what follows.
 func ruled(t *testing.T, k *enginetest.Kit, run verification.RunID, who string, d verification.Decision) {
 	t.Helper()
-	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, engine.VerdictRequest{Decision: d, By: who, Identity: who}); err != nil {
+	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, verification.GiveVerdict{Decision: d, By: who, Identity: who}, ""); err != nil {
 		t.Fatalf("%s of %s by %s: %v", d, run, who, err)
 	}
 	k.Settle()
@@ -328,7 +328,7 @@ func TestARunThatCompletesDuringARejectionIsFlagged(t *testing.T) {
 		first := p.decided(t, k, w, "e-1")
 		save := runs.AppendFunc
 		reject := func() error {
-			_, err := k.Engine.GiveVerdict(context.Background(), enginetest.Tenant, first, engine.VerdictRequest{Decision: verification.DecisionReject, By: "ravi", Identity: "ravi"})
+			_, err := k.Engine.GiveVerdict(context.Background(), enginetest.Tenant, first, verification.GiveVerdict{Decision: verification.DecisionReject, By: "ravi", Identity: "ravi"}, "")
 			return err
 		}
 		runs.AppendFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {

@@ -166,15 +166,15 @@ func ExampleEngine_GiveVerdict() {
 
 	parked := must(s.Run(ctx, acme, run))
 	fmt.Println(parked.Status, parked.Decision, parked.Action.SignalName)
-	delivery := must(s.GiveVerdict(ctx, acme, run, engine.VerdictRequest{
+	delivery := must(s.GiveVerdict(ctx, acme, run, verification.GiveVerdict{
 		Decision: verification.DecisionApprove, Notes: "Seen on the phone.", By: "ravi",
-	}))
+	}, ""))
 	s.settle()
 	settled := must(s.Run(ctx, acme, run))
 	fmt.Println(delivery.Result, settled.Status, settled.Decision, settled.Notes)
 
 	// The newest verdict counts. The status of a run that is over does not change.
-	delivery = must(s.GiveVerdict(ctx, acme, run, engine.VerdictRequest{Decision: verification.DecisionReject}))
+	delivery = must(s.GiveVerdict(ctx, acme, run, verification.GiveVerdict{Decision: verification.DecisionReject}, ""))
 	settled = must(s.Run(ctx, acme, run))
 	fmt.Printf("%s %s %s %q\n", delivery.Result, settled.Status, settled.Decision, settled.Notes)
 	// Output:
@@ -190,7 +190,7 @@ func ExampleEngine_GiveVerdict_fourEyes() {
 	run := s.start(s.apply(strings.Replace(journey, "start:", "four_eyes: true\nstart:", 1)), `{"sandbox":{"pan_verification":"fail"}}`)
 	s.consent(run)
 	give := func(decision verification.Decision, identity string) {
-		delivery, err := s.GiveVerdict(ctx, acme, run, engine.VerdictRequest{Decision: decision, By: identity, Identity: identity})
+		delivery, err := s.GiveVerdict(ctx, acme, run, verification.GiveVerdict{Decision: decision, By: identity, Identity: identity}, "")
 		var refused *verification.Error
 		if errors.As(err, &refused) {
 			fmt.Println(refused.Message)
@@ -265,8 +265,8 @@ func ExampleEngine_ReturnProposal() {
 	defer s.close()
 	run := s.start(s.apply(strings.Replace(journey, "start:", "four_eyes: true\nstart:", 1)), `{"sandbox":{"pan_verification":"fail"}}`)
 	s.consent(run)
-	proposal := engine.VerdictRequest{Decision: verification.DecisionApprove, By: "asha", Identity: "asha"}
-	fmt.Println(must(s.GiveVerdict(ctx, acme, run, proposal)).Result)
+	proposal := verification.GiveVerdict{Decision: verification.DecisionApprove, By: "asha", Identity: "asha"}
+	fmt.Println(must(s.GiveVerdict(ctx, acme, run, proposal, "")).Result)
 
 	back := verification.ReturnProposal{Notes: "Which document did you see?", By: "ravi", Identity: "ravi"}
 	if err := s.ReturnProposal(ctx, acme, run, back); err != nil {
@@ -350,9 +350,9 @@ func ExampleEngine_History() {
 		fmt.Printf("%T\n", e.Fact)
 	}
 	// The verdict is refused if the run has changed since its history was read.
-	approval := engine.VerdictRequest{Decision: verification.DecisionApprove, By: "asha", Seq: history.Run.Seq}
-	fmt.Println(must(s.GiveVerdict(ctx, acme, run, approval)).Result)
-	_, err := s.GiveVerdict(ctx, acme, run, approval)
+	approval := verification.GiveVerdict{Decision: verification.DecisionApprove, By: "asha", Seq: history.Run.Seq}
+	fmt.Println(must(s.GiveVerdict(ctx, acme, run, approval, "")).Result)
+	_, err := s.GiveVerdict(ctx, acme, run, approval, "")
 	fmt.Println(errors.Is(err, verification.ErrConflict))
 	// Output:
 	// verification.Started
@@ -761,7 +761,7 @@ func ExampleEngine_Review() {
 	s.consent(run)
 
 	fmt.Println(must(s.Review(ctx, acme, run)).Concerns[0].NodeID)
-	must(s.GiveVerdict(ctx, acme, run, engine.VerdictRequest{Decision: verification.DecisionApprove}))
+	must(s.GiveVerdict(ctx, acme, run, verification.GiveVerdict{Decision: verification.DecisionApprove}, ""))
 	_, err := s.Review(ctx, acme, run)
 	fmt.Println(errors.Is(err, verification.ErrNotFound))
 	// Output:

@@ -13,7 +13,6 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -45,7 +44,7 @@ func asking(k *enginetest.Kit, events ...verification.NoticeEvent) verification.
 
 func judge(t *testing.T, k *enginetest.Kit, run verification.RunID, d verification.Decision) {
 	t.Helper()
-	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, engine.VerdictRequest{Decision: d, By: "acme"}); err != nil {
+	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, verification.GiveVerdict{Decision: d, By: "acme"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()

@@ -255,13 +255,8 @@ func TestATransactionDrivesNoRunsAndRefusesKeys(t *testing.T) {
 	if !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("Start with an idempotency key = %v, want it refused", err)
 	}
-	if _, err := in.GiveVerdict(t.Context(), enginetest.Tenant, v.ID, engine.VerdictRequest{Decision: verification.DecisionApprove}); err != nil {
+	if _, err := in.GiveVerdict(t.Context(), enginetest.Tenant, v.ID, verification.GiveVerdict{Decision: verification.DecisionApprove}); err != nil {
 		t.Errorf("GiveVerdict = %v", err)
-	}
-	_, err = in.GiveVerdict(t.Context(), enginetest.Tenant, v.ID,
-		engine.VerdictRequest{Decision: verification.DecisionApprove, IdempotencyKey: "k"})
-	if !errors.Is(err, verification.ErrInvalid) {
-		t.Errorf("GiveVerdict with an idempotency key = %v, want it refused", err)
 	}
 	if _, err := in.Submit(t.Context(), enginetest.Tenant, v.ID, engine.SubmitRequest{Signal: "a_submitted"}); !errors.Is(err, verification.ErrNotOpen) {
 		t.Errorf("Submit = %v, want it not open", err)

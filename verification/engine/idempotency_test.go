@@ -27,8 +27,8 @@ func twoReviews() verification.Definition {
 	}
 }
 
-func decide(e *engine.Engine, run verification.RunID, v engine.VerdictRequest) (engine.SignalResult, error) {
-	return e.GiveVerdict(context.Background(), enginetest.Tenant, run, v)
+func decide(e *engine.Engine, run verification.RunID, v verification.GiveVerdict) (engine.SignalResult, error) {
+	return e.GiveVerdict(context.Background(), enginetest.Tenant, run, v, "key")
 }
 
 // kinds returns the kinds of the events of a run.
@@ -56,7 +56,7 @@ func count(all []string, kind string) (n int) {
 func TestAVerdictThatIsSentAgainDecidesNoOtherReview(t *testing.T) {
 	k := enginetest.New(t)
 	run := start(k, twoReviews())
-	v := engine.VerdictRequest{Decision: verification.DecisionApprove, Notes: "seen", IdempotencyKey: "key"}
+	v := verification.GiveVerdict{Decision: verification.DecisionApprove, Notes: "seen"}
 	for range 3 {
 		got, err := decide(k.Engine, run.ID, v)
 		if err != nil || got != (engine.SignalResult{Result: engine.SignalDelivered, Decision: verification.DecisionApprove}) {
@@ -80,7 +80,7 @@ func TestAVerdictThatIsSentAgainDecidesNoOtherReview(t *testing.T) {
 func TestASignalKeyStandsForOneRequest(t *testing.T) {
 	k := enginetest.New(t)
 	run, other := start(k, twoReviews()), start(k, twoReviews())
-	v := engine.VerdictRequest{Decision: verification.DecisionApprove, IdempotencyKey: "key"}
+	v := verification.GiveVerdict{Decision: verification.DecisionApprove}
 	if _, err := decide(k.Engine, run.ID, v); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestARefusedSignalLeavesItsKeyFree(t *testing.T) {
 	if err := submit(`{"consent_status":"perhaps"}`); !errors.Is(err, verification.ErrInvalid) {
 		t.Fatalf("a wrong answer = %v, want ErrInvalid", err)
 	}
-	v := engine.VerdictRequest{Decision: verification.DecisionApprove, IdempotencyKey: "key"}
+	v := verification.GiveVerdict{Decision: verification.DecisionApprove}
 	if _, err := decide(k.Engine, run.ID, v); !errors.Is(err, verification.ErrNotOpen) {
 		t.Fatalf("a verdict that is not open = %v, want ErrNotOpen", err)
 	}
@@ -170,7 +170,7 @@ func TestASignalWhoseHostDiedIsDeliveredOnce(t *testing.T) {
 			k := enginetest.New(t)
 			run := start(k, twoReviews())
 			host := dying(t, k, c.before, c.after)
-			v := engine.VerdictRequest{Decision: verification.DecisionApprove, IdempotencyKey: "key"}
+			v := verification.GiveVerdict{Decision: verification.DecisionApprove}
 			if _, err := decide(host, run.ID, v); (err == nil) != (name == "between the append and its settlement") {
 				t.Fatalf("the verdict of the host that dies = %v", err)
 			}

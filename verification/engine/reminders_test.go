@@ -54,7 +54,7 @@ func TestAReminderIsSentBeforeAVerdictFallsDue(t *testing.T) {
 	if again := reminders(k); len(again) != 1 {
 		t.Errorf("sent %d notices in a day, want one", len(again))
 	}
-	_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove, Seq: run.Seq})
+	_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, verification.GiveVerdict{Decision: verification.DecisionApprove, Seq: run.Seq}, "")
 	if err != nil {
 		t.Errorf("a verdict on the run as it was before the reminder = %v", err)
 	}

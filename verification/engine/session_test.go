@@ -14,7 +14,7 @@ import (
 
 func TestAUseCaseReadsEachThingOnce(t *testing.T) {
 	payload := verification.Data(`{"consent_status":"success"}`)
-	approve := engine.VerdictRequest{Decision: verification.DecisionApprove}
+	approve := verification.GiveVerdict{Decision: verification.DecisionApprove}
 	// One run waits for a consent, one for a file, and one is over.
 	type runs struct{ consent, photo, over verification.RunDetail }
 	for name, c := range map[string]struct {
@@ -34,7 +34,7 @@ func TestAUseCaseReadsEachThingOnce(t *testing.T) {
 			return second(e.Submit(t.Context(), enginetest.Tenant, r.consent.ID, engine.SubmitRequest{Signal: "consent_submitted", Payload: payload}))
 		}, 1, 0, 1, 0},
 		"GiveVerdict on a run that is over": {func(e *engine.Engine, r runs) error {
-			return second(e.GiveVerdict(t.Context(), enginetest.Tenant, r.over.ID, approve))
+			return second(e.GiveVerdict(t.Context(), enginetest.Tenant, r.over.ID, approve, ""))
 		}, 1, 0, 1, 0},
 		"Redeliver": {func(e *engine.Engine, r runs) error {
 			return e.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: r.over.ID})

@@ -8,27 +8,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// VerdictRequest is a reviewer's verdict on a run.
-type VerdictRequest struct {
-	Decision verification.Decision // approve or reject
-	// Reason is the code of a reject reason of the workflow; empty for none.
-	Reason string
-	Notes  string
-	// Justified requires the reason and the notes that the workflow asks its reviewers for.
-	// The console sets it; see verification.GiveVerdict.
-	Justified bool
-	// By names the reviewer; it is kept in the history, and the API does not show it.
-	By string
-	// Identity identifies the reviewer within the tenant; empty for a program. It is
-	// required where a verdict needs two reviewers, who must have different ones.
-	Identity string
-	// Seq is the RunDetail.Seq that the reviewer saw; 0 accepts every one.
-	Seq int
-	// IdempotencyKey makes repetitions of the verdict within 24 hours return the
-	// first result without effect; empty for none.
-	IdempotencyKey string
-}
-
 // The results of a signal.
 const (
 	// SignalDelivered means that the run was parked and continues.
@@ -50,41 +29,43 @@ type SignalResult struct {
 
 // GiveVerdict records a verdict on a run that is parked on review, which then
 // continues, or on a run that is over. The reviewer's claim of the run ends. ErrNotOpen
-// is returned for any other run, ErrKeyReused and ErrInFlight for the idempotency key, and
-// ErrClaimed, an ErrConflict, to a reviewer while another person has claimed the run. Claims
-// are not looked up within a caller's transaction.
+// is returned for any other run, and ErrClaimed, an ErrConflict, to a reviewer while another
+// person has claimed the run. Claims are not looked up within a caller's transaction.
+//
+// With an idempotency key, repetitions of the verdict within 24 hours return the first result
+// without effect. ErrKeyReused and ErrInFlight are about the key; empty is none.
 //
 // If the workflow has four_eyes, the first verdict is a proposal. Another reviewer confirms
 // it with the same decision, or sends it back with the other one. ErrNoPerson is returned
 // without an identity, ErrOwnProposal to the reviewer who proposed, and ErrMayBeProposer for
 // a confirmation by a reviewer who may be that person. These and ErrRunChanged, for another
 // Seq, are ErrConflict.
-func (e *Engine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
+func (e *Engine) GiveVerdict(
+	ctx context.Context, t verification.TenantID, id verification.RunID, c verification.GiveVerdict, idempotencyKey string,
+) (SignalResult, error) {
 	fingerprint := signalFingerprint{
-		Run: id, Signal: verification.ReviewSignal, Decision: v.Decision, Reason: v.Reason, Notes: v.Notes, Identity: v.Identity,
+		Run: id, Signal: verification.ReviewSignal, Decision: c.Decision, Reason: c.Reason, Notes: c.Notes, Identity: c.Identity,
 	}
-	return e.once(ctx, t, v.IdempotencyKey, fingerprint, func(request string) (SignalResult, error) {
+	return e.once(ctx, t, idempotencyKey, fingerprint, func(request string) (SignalResult, error) {
 		s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
-		claim, err := e.claimBeside(ctx, s.ref, v.Identity)
-		if err != nil {
+		var err error
+		if c.Claim, err = e.claimBeside(ctx, s.ref, c.Identity); err != nil {
 			return SignalResult{}, err
 		}
-		before, err := e.command(ctx, s, verification.GiveVerdict{
-			Decision: v.Decision, Reason: v.Reason, Notes: v.Notes, Justified: v.Justified,
-			By: v.By, Identity: v.Identity, Seq: v.Seq, Claim: claim, Request: request,
-		})
+		c.Request = request
+		before, err := e.command(ctx, s, c)
 		if err != nil {
 			return SignalResult{}, err
 		}
 		receipt, repeated := before.Receipt(request)
 		if !repeated {
-			e.endClaim(ctx, s, v.Identity)
+			e.endClaim(ctx, s, c.Identity)
 			first, second := before.Proposal.Decision, s.run.Proposal.Decision
 			receipt = verification.SignalReceipt{
-				Node: s.run.Verdict.Node, Proposed: second.Verdict(), Returned: first.Verdict() && first != v.Decision,
+				Node: s.run.Verdict.Node, Proposed: second.Verdict(), Returned: first.Verdict() && first != c.Decision,
 			}
 		}
-		return SignalResult{Result: verdictResult(receipt), Decision: v.Decision}, nil
+		return SignalResult{Result: verdictResult(receipt), Decision: c.Decision}, nil
 	})
 }
 

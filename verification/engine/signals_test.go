@@ -19,13 +19,13 @@ func TestAVerdictAtAReviewStepContinuesTheRun(t *testing.T) {
 	if run.Decision != verification.DecisionReview || run.Action == nil || run.Action.SignalName != verification.ReviewSignal {
 		t.Fatalf("run = %+v, want it parked on review", run)
 	}
-	d, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionReject})
+	d, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, verification.GiveVerdict{Decision: verification.DecisionReject}, "")
 	if err != nil || d.Result != engine.SignalDelivered || d.Decision != verification.DecisionReject {
 		t.Errorf("verdict = %+v, %v; want it delivered", d, err)
 	}
 	run = k.Run(run.ID)
 	wantStatus(t, run, verification.StatusCompleted)
-	again, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove})
+	again, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, verification.GiveVerdict{Decision: verification.DecisionApprove}, "")
 	if err != nil || again.Result != engine.SignalReviewRecorded {
 		t.Errorf("verdict on the finished run = %+v, %v; want it recorded", again, err)
 	}
@@ -38,7 +38,7 @@ func TestAVerdictAtAReviewStepContinuesTheRun(t *testing.T) {
 func TestAVerdictIsRefusedWhileTheCustomerIsAwaited(t *testing.T) {
 	k := enginetest.New(t)
 	run := start(k, onboarding())
-	_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove})
+	_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, verification.GiveVerdict{Decision: verification.DecisionApprove}, "")
 	if !errors.Is(err, verification.ErrNotOpen) {
 		t.Errorf("verdict while the customer is awaited = %v, want ErrNotOpen", err)
 	}
@@ -53,7 +53,7 @@ func TestRunsOfOtherTenantsAreNotFound(t *testing.T) {
 		"report": second(k.Engine.Report(t.Context(), other, run.ID)),
 		"cancel": second(k.Engine.Cancel(t.Context(), other, run.ID)),
 		"verdict": second(k.Engine.GiveVerdict(t.Context(), other, run.ID,
-			engine.VerdictRequest{Decision: verification.DecisionApprove})),
+			verification.GiveVerdict{Decision: verification.DecisionApprove}, "")),
 		"submit": second(k.Engine.Submit(t.Context(), other, run.ID, engine.SubmitRequest{Signal: "consent_submitted"})),
 		"start":  second(k.Engine.Start(t.Context(), other, run.WorkflowID, engine.StartRequest{ReferenceID: "x"})),
 	} {
@@ -205,9 +205,9 @@ func TestAReviewerObeysTheClaimOfAnother(t *testing.T) {
 		}
 	}
 	give := func(by string, key string) error {
-		_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, engine.VerdictRequest{
-			Decision: verification.DecisionApprove, By: by, Identity: by, IdempotencyKey: key,
-		})
+		_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, verification.GiveVerdict{
+			Decision: verification.DecisionApprove, By: by, Identity: by,
+		}, key)
 		return err
 	}
 	claim("asha")
@@ -238,7 +238,7 @@ func TestAProgramNeedsNoClaim(t *testing.T) {
 	if _, err := k.Engine.Claim(t.Context(), enginetest.Tenant, run.ID, engine.ClaimRequest{By: "asha", Name: "asha"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, engine.VerdictRequest{Decision: verification.DecisionApprove, By: "acme"})
+	_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, verification.GiveVerdict{Decision: verification.DecisionApprove, By: "acme"}, "")
 	if err != nil {
 		t.Errorf("a verdict by an API client = %v", err)
 	}

@@ -62,13 +62,9 @@ func refuseKey(key string) error {
 	return verification.InvalidField("idempotency key", "idempotency_key", "is not accepted inside a transaction")
 }
 
-// GiveVerdict records a verdict as Engine.GiveVerdict does. It returns
-// ErrInvalid if the request has an idempotency key.
-func (w *TxEngine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, v VerdictRequest) (SignalResult, error) {
-	if err := refuseKey(v.IdempotencyKey); err != nil {
-		return SignalResult{}, err
-	}
-	return w.inner.GiveVerdict(ctx, t, id, v)
+// GiveVerdict records a verdict as Engine.GiveVerdict does, without an idempotency key.
+func (w *TxEngine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.GiveVerdict) (SignalResult, error) {
+	return w.inner.GiveVerdict(ctx, t, id, c, "")
 }
 
 // Submit delivers the customer's answer as Engine.Submit does. It returns

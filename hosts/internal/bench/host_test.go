@@ -163,8 +163,8 @@ func (h *host) runReviewed(ctx context.Context) (time.Duration, error) {
 	if at.Waiting != verification.ActionReview {
 		return 0, fmt.Errorf("run %s waits for %q, ended %q; want it to wait for its review", v.ID, at.Waiting, at.Ended)
 	}
-	verdict := engine.VerdictRequest{Decision: verification.DecisionApprove, By: "reviewer"}
-	if _, err := h.engine.GiveVerdict(ctx, tenant, v.ID, verdict); err != nil {
+	verdict := verification.GiveVerdict{Decision: verification.DecisionApprove, By: "reviewer"}
+	if _, err := h.engine.GiveVerdict(ctx, tenant, v.ID, verdict, ""); err != nil {
 		return 0, err
 	}
 	return h.completed(v.ID, began)

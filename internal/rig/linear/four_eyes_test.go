@@ -82,7 +82,7 @@ func (h hosts) decideTogether(t *testing.T, run verification.RunID, seed, trial 
 func (h hosts) decideOnce(ctx context.Context, r *rand.Rand, run verification.RunID) error {
 	n := r.IntN(len(h.engines))
 	e, who := h.engines[n], []string{"asha", "ravi", "meera", ""}[r.IntN(4)]
-	verdict := engine.VerdictRequest{
+	verdict := verification.GiveVerdict{
 		Decision: []verification.Decision{verification.DecisionApprove, verification.DecisionReject}[r.IntN(2)],
 		By:       who, Identity: who,
 	}
@@ -95,10 +95,9 @@ func (h hosts) decideOnce(ctx context.Context, r *rand.Rand, run verification.Ru
 	case 2, 3, 4:
 		_, err = e.Within(h.stores[n]).GiveVerdict(ctx, tenant, run, verdict)
 	case 5, 6, 7:
-		verdict.IdempotencyKey = fmt.Sprint(run, r.IntN(4)) // other clients use the same keys
-		_, err = e.GiveVerdict(ctx, tenant, run, verdict)
+		_, err = e.GiveVerdict(ctx, tenant, run, verdict, fmt.Sprint(run, r.IntN(4))) // other clients use the same keys
 	default:
-		_, err = e.GiveVerdict(ctx, tenant, run, verdict)
+		_, err = e.GiveVerdict(ctx, tenant, run, verdict, "")
 	}
 	var refused *verification.Error
 	if errors.As(err, &refused) {

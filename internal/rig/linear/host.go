@@ -98,9 +98,9 @@ func (d EngineHost) operate(ctx context.Context, run verification.RunID, in Inpu
 		out.Answer = r.Result
 	case OpVerdict:
 		var r engine.SignalResult
-		r, err = d.Engine.GiveVerdict(ctx, d.Tenant, run, engine.VerdictRequest{
+		r, err = d.Engine.GiveVerdict(ctx, d.Tenant, run, verification.GiveVerdict{
 			Decision: verification.Decision(in.Decision), Notes: in.Notes,
-		})
+		}, "")
 		out.Answer, out.Decision = r.Result, string(r.Decision)
 	case OpCancel:
 		var v verification.RunView
