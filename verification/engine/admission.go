@@ -62,11 +62,11 @@ func (e *Engine) enter(j *job, slot func()) (release func()) {
 // admit waits for a slot for work on the run of s if it is expensive, unless s has one or must not
 // wait. s has the slot until release is called; release may be called again. A use case inside a transaction of its
 // caller waits for no slot, whose holder may wait for the connection of the transaction.
-func (e *Engine) admit(ctx context.Context, s *session, expensive bool) (release func(), err error) {
-	if !expensive || s.slot || s.waitless || e.external {
+func (s *session) admit(ctx context.Context, expensive bool) (release func(), err error) {
+	if !expensive || s.slot || s.waitless || s.external {
 		return func() {}, nil
 	}
-	free, err := e.heavy.Acquire(ctx, string(s.ref.Tenant))
+	free, err := s.heavy.Acquire(ctx, string(s.ref.Tenant))
 	if err != nil {
 		return nil, err
 	}
@@ -77,20 +77,20 @@ func (e *Engine) admit(ctx context.Context, s *session, expensive bool) (release
 // admitRead waits until the run of s may be read, unless s must not wait. To read a run that is
 // known to be large is expensive work. If a run turns out to be large, the slot for reads stays
 // in use for some time afterwards.
-func (e *Engine) admitRead(ctx context.Context, s *session) (release func(), err error) {
-	_, known := e.runs.Get(s.ref)
-	if known || s.slot || s.waitless || e.external {
-		return e.admit(ctx, s, e.knownLarge(s.ref))
+func (s *session) admitRead(ctx context.Context) (release func(), err error) {
+	_, known := s.runs.Get(s.ref)
+	if known || s.slot || s.waitless || s.external {
+		return s.admit(ctx, s.knownLarge(s.ref))
 	}
-	free, err := e.loads.Acquire(ctx, string(s.ref.Tenant))
+	free, err := s.loads.Acquire(ctx, string(s.ref.Tenant))
 	if err != nil {
 		return nil, err
 	}
-	began := e.ports.Clock.Now()
+	began := s.ports.Clock.Now()
 	return func() {
-		rest := min(loadRests*e.ports.Clock.Now().Sub(began), maxLoadRest)
-		if rest > 0 && e.knownLarge(s.ref) {
-			e.ports.Clock.AfterFunc(rest, free)
+		rest := min(loadRests*s.ports.Clock.Now().Sub(began), maxLoadRest)
+		if rest > 0 && s.knownLarge(s.ref) {
+			s.ports.Clock.AfterFunc(rest, free)
 			return
 		}
 		free()

@@ -15,10 +15,10 @@ import (
 // call calls the provider of the check that the run waits for, and turns the result
 // into a command. A call that was interrupted before it began has no command. late and
 // here are as in runner.CallHere.
-func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKind, late func(callResult)) (o callResult, here bool) {
+func (s *session) call(ctx context.Context, kind verification.TaskKind, late func(callResult)) (o callResult, here bool) {
 	w := s.run.Wait
 	n, _ := s.program.Node(w.Node)
-	request, cleared, err := e.request(ctx, s)
+	request, cleared, err := s.request(ctx)
 	if ctx.Err() != nil {
 		return callResult{}, true
 	}
@@ -34,9 +34,9 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 		f.Cause = err.Error()
 		return f
 	}
-	p, _ := e.provider(s.ref.Tenant, w.Provider)
+	p, _ := s.provider(s.ref.Tenant, w.Provider)
 	call := providerCall(p, w, kind, request)
-	began := e.ports.Clock.Now()
+	began := s.ports.Clock.Now()
 	command := func(r runner.Response[verification.CheckResult]) callResult {
 		data, err := verification.NewData(r.Result.Data)
 		if err != nil {
@@ -50,7 +50,7 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 		if lacking != nil {
 			err = verification.Permanent(err)
 		}
-		e.opt.Observer.ProviderCalled(w.Provider, observedOutcome(r.Result.Outcome, err), e.ports.Clock.Now().Sub(began))
+		s.opt.Observer.ProviderCalled(w.Provider, observedOutcome(r.Result.Outcome, err), s.ports.Clock.Now().Sub(began))
 		if err != nil {
 			return callResult{command: failed(err), entered: r.Entered, lacking: lacking}
 		}
@@ -63,7 +63,7 @@ func (e *Engine) call(ctx context.Context, s *session, kind verification.TaskKin
 			Handle: r.Result.Handle, PollAfter: r.Result.PollAfter,
 		}, entered: r.Entered}
 	}
-	r, here := runner.CallHere(ctx, e.timing(n), call, func(r runner.Response[verification.CheckResult]) { late(command(r)) })
+	r, here := runner.CallHere(ctx, s.timing(n), call, func(r runner.Response[verification.CheckResult]) { late(command(r)) })
 	if !here {
 		return callResult{}, false
 	}
@@ -84,8 +84,8 @@ func observedOutcome(o verification.CheckOutcome, err error) string {
 
 // request renders the request to the provider, and returns the decisions by which its hits are
 // cleared. Templates over a large run wait for a slot, as in decide.
-func (e *Engine) request(ctx context.Context, s *session) (r verification.CheckRequest, cleared []verification.Clearance, err error) {
-	release, err := e.admit(ctx, s, s.run.Size() > largeRun)
+func (s *session) request(ctx context.Context) (r verification.CheckRequest, cleared []verification.Clearance, err error) {
+	release, err := s.admit(ctx, s.run.Size() > largeRun)
 	if err != nil {
 		return r, nil, err
 	}
@@ -93,8 +93,8 @@ func (e *Engine) request(ctx context.Context, s *session) (r verification.CheckR
 	if r, err = s.program.Request(s.ref.Tenant, s.run); err != nil {
 		return r, nil, err
 	}
-	cleared = e.clear(ctx, s, &r)
-	r.CallbackURL, err = e.callbackURL(s)
+	cleared = s.clear(ctx, &r)
+	r.CallbackURL, err = s.callbackURL()
 	return r, cleared, err
 }
 

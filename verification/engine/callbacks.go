@@ -19,16 +19,16 @@ const CallbackPath = "/callbacks/"
 
 // callbackURL returns the callback URL of the dispatch that the run waits for; empty
 // if the provider takes no callbacks.
-func (e *Engine) callbackURL(s *session) (string, error) {
-	p, _ := e.provider(s.ref.Tenant, s.run.Wait.Provider)
-	if _, ok := p.(verification.CallbackReceiver); !ok || e.ports.Callbacks == nil {
+func (s *session) callbackURL() (string, error) {
+	p, _ := s.provider(s.ref.Tenant, s.run.Wait.Provider)
+	if _, ok := p.(verification.CallbackReceiver); !ok || s.ports.Callbacks == nil {
 		return "", nil
 	}
-	token, err := e.ports.Callbacks.SignCallback(verification.CallbackTarget{RunRef: s.ref, WaitNumber: s.run.Wait.Number})
+	token, err := s.ports.Callbacks.SignCallback(verification.CallbackTarget{RunRef: s.ref, WaitNumber: s.run.Wait.Number})
 	if err != nil {
 		return "", err
 	}
-	return e.opt.PublicURL + CallbackPath + token, nil
+	return s.opt.PublicURL + CallbackPath + token, nil
 }
 
 // ReceiveCallback carries out a callback of a vendor: it records the result that the
@@ -57,13 +57,13 @@ func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verificati
 	}
 	if !ok {
 		e.opt.Observer.RunLeft()
-		e.refused(s, slog.LevelError, fmt.Sprintf("this host has no provider %q that receives callbacks", w.Provider))
+		s.refused(slog.LevelError, fmt.Sprintf("this host has no provider %q that receives callbacks", w.Provider))
 		return verification.Unavailable("callback", "this host cannot read it")
 	}
-	if err := e.loadProgram(ctx, s); err != nil {
+	if err := s.loadProgram(ctx); err != nil {
 		return err
 	}
-	result, as, err := e.readCallback(ctx, s, receiver, c)
+	result, as, err := s.readCallback(ctx, receiver, c)
 	if err != nil {
 		return err
 	}
@@ -71,38 +71,38 @@ func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verificati
 	if err != nil {
 		return err
 	}
-	_, err = e.command(ctx, s, command)
+	_, err = s.command(ctx, command)
 	return err
 }
 
 // readCallback has the provider read a callback. It also returns what is recorded with the
 // result: what was asked, and the decisions by which hits are cleared.
-func (e *Engine) readCallback(
-	ctx context.Context, s *session, p verification.CallbackReceiver, c verification.Callback,
+func (s *session) readCallback(
+	ctx context.Context, p verification.CallbackReceiver, c verification.Callback,
 ) (_ verification.CheckResult, as verification.RecordResult, err error) {
-	request, cleared, err := e.request(ctx, s)
+	request, cleared, err := s.request(ctx)
 	if err != nil {
 		return verification.CheckResult{}, as, err
 	}
 	as.Cleared, as.Asked = cleared, verification.AskedDigest(request.With)
 	n, _ := s.program.Node(s.run.Wait.Node)
 	handle := s.run.Wait.Handle
-	r := runner.CallWithin(ctx, e.timing(n), func(ctx context.Context) (verification.CheckResult, error) {
+	r := runner.CallWithin(ctx, s.timing(n), func(ctx context.Context) (verification.CheckResult, error) {
 		return p.ReceiveCallback(ctx, verification.PollRequest{CheckRequest: request, Handle: handle}, c)
 	})
 	if r.Entered {
-		e.activity.Leave()
+		s.activity.Leave()
 	}
 	if r.Err != nil {
-		e.refused(s, slog.LevelWarn, r.Err.Error())
+		s.refused(slog.LevelWarn, r.Err.Error())
 	}
 	return r.Result, as, r.Err
 }
 
 // refused logs that a callback was not carried out.
-func (e *Engine) refused(s *session, level slog.Level, reason string) {
+func (s *session) refused(level slog.Level, reason string) {
 	w := s.run.Wait
-	e.lines.write(level, "callback refused", w.Provider, reason,
+	s.lines.write(level, "callback refused", w.Provider, reason,
 		"provider", w.Provider, "node", w.Node, "run", s.ref.Run, "tenant", s.ref.Tenant, "reason", reason)
 }
 

@@ -29,15 +29,15 @@ const (
 
 // clear has a request leave out the hits that reviewers have cleared for its person or company,
 // and returns the decisions. If they cannot be read, it leaves out none.
-func (e *Engine) clear(ctx context.Context, s *session, r *verification.CheckRequest) []verification.Clearance {
+func (s *session) clear(ctx context.Context, r *verification.CheckRequest) []verification.Clearance {
 	n, _ := s.program.Node(r.Node)
-	p, _ := e.provider(s.ref.Tenant, n.Provider)
+	p, _ := s.provider(s.ref.Tenant, n.Provider)
 	if _, screens := p.(verification.Rescreener); !screens {
 		return nil
 	}
-	all, err := e.clearances(ctx, s, verification.AskedDigest(r.With))
+	all, err := s.clearances(ctx, verification.AskedDigest(r.With))
 	if err != nil { // then the hits come back
-		e.log.Warn("the decisions on hits are not used", "run", s.ref.Run, "tenant", s.ref.Tenant, "error", err)
+		s.log.Warn("the decisions on hits are not used", "run", s.ref.Run, "tenant", s.ref.Tenant, "error", err)
 		return nil
 	}
 	for _, c := range all {
@@ -50,8 +50,8 @@ func (e *Engine) clear(ctx context.Context, s *session, r *verification.CheckReq
 
 // clearances returns the decisions that clear hits of a check of a run that is asked the same:
 // in the run itself and, if the engine has Options.SearchKey, in other runs of the same person.
-func (e *Engine) clearances(ctx context.Context, s *session, asked string) ([]verification.Clearance, error) {
-	earlier, err := e.decidedBefore(ctx, s, asked)
+func (s *session) clearances(ctx context.Context, asked string) ([]verification.Clearance, error) {
+	earlier, err := s.decidedBefore(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -62,13 +62,13 @@ var errTooManyDecided = errors.New("too many runs of the person have decisions o
 
 // decidedBefore returns the other runs of the person of a run that have decisions on hits of
 // checks that were asked the same.
-func (e *Engine) decidedBefore(ctx context.Context, s *session, asked string) (runs []verification.Run, err error) {
-	if !e.Searches() || asked == "" {
+func (s *session) decidedBefore(ctx context.Context, asked string) (runs []verification.Run, err error) {
+	if !s.Searches() || asked == "" {
 		return nil, nil
 	}
 	seen := []verification.RunID{s.ref.Run}
 	for _, word := range personWords(searchDecided, s.program, s.run, []string{asked}) {
-		found, err := e.withWord(ctx, s.ref.Tenant, word, store.PageQuery{Limit: maxEarlier + 1}, "")
+		found, err := s.withWord(ctx, s.ref.Tenant, word, store.PageQuery{Limit: maxEarlier + 1}, "")
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func (e *Engine) decidedBefore(ctx context.Context, s *session, asked string) (r
 				continue
 			}
 			seen = append(seen, other.ID)
-			events, err := e.ports.Store.Load(ctx, s.ref.Tenant, other.ID, 0)
+			events, err := s.ports.Store.Load(ctx, s.ref.Tenant, other.ID, 0)
 			if err != nil {
 				return nil, err // the others may clear a hit that this one keeps
 			}

@@ -12,7 +12,7 @@ import (
 // empty or too long, ErrNotFound for an unknown run, and ErrConflict if the run has too
 // many notes and assignments.
 func (e *Engine) AddNote(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.AddNote) error {
-	_, err := e.command(ctx, &session{ref: verification.RunRef{Tenant: t, Run: id}}, c)
+	_, err := (&session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}).command(ctx, c)
 	return err
 }
 
@@ -20,12 +20,12 @@ func (e *Engine) AddNote(ctx context.Context, t verification.TenantID, id verifi
 // of the reviewer who gives it to somebody else ends. ErrNoReview, an ErrConflict, is
 // returned for a run that needs no verdict, and otherwise the errors of AddNote.
 func (e *Engine) Assign(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Assign) error {
-	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
-	if _, err := e.command(ctx, s, c); err != nil {
+	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
+	if _, err := s.command(ctx, c); err != nil {
 		return err
 	}
 	if c.To.Key() != "" && keyOf(c.To.Person.Identity) != keyOf(c.Identity) {
-		e.endClaim(ctx, s, c.Identity)
+		s.endClaim(ctx, c.Identity)
 	}
 	return nil
 }

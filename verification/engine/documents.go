@@ -22,7 +22,7 @@ const removeTimeout = 10 * time.Second
 // when that wait is over, ErrInvalid with the field when the file is refused, and
 // ErrUnavailable when the store is full.
 func (e *Engine) UploadDocument(ctx context.Context, j Journey, wait int, field string, content io.Reader) (verification.Document, error) {
-	return e.upload(ctx, j.session, wait, field, content)
+	return j.of(e).upload(ctx, wait, field, content)
 }
 
 // UploadForSignal saves a file for one field of the step that the run waits on, as
@@ -36,7 +36,7 @@ func (e *Engine) UploadForSignal(
 ) (verification.Document, error) {
 	s, err := e.open(ctx, verification.RunRef{Tenant: t, Run: id})
 	if err == nil {
-		err = e.loadProgram(ctx, s)
+		err = s.loadProgram(ctx)
 	}
 	if err != nil {
 		return verification.Document{}, err
@@ -45,7 +45,7 @@ func (e *Engine) UploadForSignal(
 	if f, ok := n.Fields.ByName(field); !ok || !f.Upload() || s.run.Wait.Kind != verification.WaitCustomer {
 		return verification.Document{}, errNoFileAwaited
 	}
-	d, err := e.upload(ctx, s, s.run.Wait.Number, field, content)
+	d, err := s.upload(ctx, s.run.Wait.Number, field, content)
 	if errors.Is(err, verification.ErrNotOpen) {
 		err = errNoFileAwaited
 	}
@@ -56,32 +56,32 @@ func (e *Engine) UploadForSignal(
 var errNoFileAwaited error = verification.Conflict("run", "the run does not wait for a file of this field")
 
 // upload saves a file for a field of the wait with that number.
-func (e *Engine) upload(ctx context.Context, s *session, wait int, field string, content io.Reader) (verification.Document, error) {
-	if e.ports.Documents == nil {
+func (s *session) upload(ctx context.Context, wait int, field string, content io.Reader) (verification.Document, error) {
+	if s.ports.Documents == nil {
 		return verification.Document{}, verification.Unavailable("document", "uploads are not accepted here")
 	}
-	d := verification.Document{ID: e.ports.NewID(), Field: field, CreatedAt: e.now()}
-	accept, err := e.accepts(ctx, s, verification.Upload{WaitNumber: wait, Document: d})
+	d := verification.Document{ID: s.ports.NewID(), Field: field, CreatedAt: s.now()}
+	accept, err := s.accepts(ctx, verification.Upload{WaitNumber: wait, Document: d})
 	if err != nil {
 		return verification.Document{}, err
 	}
-	mediaType, clean, err := e.ports.Sanitize(ctx, e.uploads.Reader(ctx, string(s.ref.Tenant), content), accept)
+	mediaType, clean, err := s.ports.Sanitize(ctx, s.uploads.Reader(ctx, string(s.ref.Tenant), content), accept)
 	if err != nil {
 		return verification.Document{}, refusedUpload(field, err)
 	}
 	defer func() { _ = clean.Close() }() // it was only read
 	d.MediaType = mediaType
-	saved, err := e.ports.Documents.SaveDocument(ctx, s.ref, d, clean)
+	saved, err := s.ports.Documents.SaveDocument(ctx, s.ref, d, clean)
 	if err != nil {
 		// An invalid file is not saved. After a conflict, the document with that ID is
 		// another one.
 		if !errors.Is(err, verification.ErrInvalid) && !errors.Is(err, verification.ErrConflict) {
-			e.removeDocument(ctx, s.ref, d.ID)
+			s.removeDocument(ctx, s.ref, d.ID)
 		}
 		return verification.Document{}, refusedUpload(field, err)
 	}
 	s.fresh = false // the content may have taken long to arrive
-	return e.recordUpload(ctx, s, verification.Upload{WaitNumber: wait, Document: saved})
+	return s.recordUpload(ctx, verification.Upload{WaitNumber: wait, Document: saved})
 }
 
 // OpenDocument returns a document that an accepted answer of the run names, and its
@@ -104,11 +104,11 @@ func (e *Engine) OpenDocument(
 
 // accepts returns the media types that the field of an upload accepts, or the
 // error that recording the upload would return now.
-func (e *Engine) accepts(ctx context.Context, s *session, u verification.Upload) ([]string, error) {
-	if err := e.expireIfOverdue(ctx, s); err != nil {
+func (s *session) accepts(ctx context.Context, u verification.Upload) ([]string, error) {
+	if err := s.expireIfOverdue(ctx); err != nil {
 		return nil, err
 	}
-	if _, _, err := verification.Decide(s.program, s.run, u, s.at.In(e.location(s.run.Started.Zone))); err != nil {
+	if _, _, err := verification.Decide(s.program, s.run, u, s.at.In(s.location(s.run.Started.Zone))); err != nil {
 		return nil, err
 	}
 	n, _ := s.program.Node(s.run.Wait.Node)
@@ -121,20 +121,20 @@ func (e *Engine) accepts(ctx context.Context, s *session, u verification.Upload)
 
 // recordUpload adds a saved document to the history, and removes the document that
 // it replaces. If the upload is refused, the saved document itself is removed.
-func (e *Engine) recordUpload(ctx context.Context, s *session, u verification.Upload) (verification.Document, error) {
-	before, err := e.command(context.WithoutCancel(ctx), s, u)
+func (s *session) recordUpload(ctx context.Context, u verification.Upload) (verification.Document, error) {
+	before, err := s.command(context.WithoutCancel(ctx), u)
 	switch {
 	case err == nil:
 	case refused(err):
-		e.removeDocument(ctx, s.ref, u.Document.ID)
+		s.removeDocument(ctx, s.ref, u.Document.ID)
 		return verification.Document{}, err
 	default:
 		return verification.Document{}, err // it may be in the history
 	}
-	e.removeDropped(ctx, s, before)
+	s.removeDropped(ctx, before)
 	for _, d := range s.run.Wait.Uploads {
 		if d.Field == u.Document.Field && d.ID != u.Document.ID { // the field has the same content already
-			e.removeDocument(ctx, s.ref, u.Document.ID)
+			s.removeDocument(ctx, s.ref, u.Document.ID)
 			return d, nil
 		}
 	}
@@ -143,12 +143,12 @@ func (e *Engine) recordUpload(ctx context.Context, s *session, u verification.Up
 
 // removeDropped removes the documents that no answer can refer to after a change.
 // Inside a transaction of the caller they stay, since it may be rolled back.
-func (e *Engine) removeDropped(ctx context.Context, s *session, before verification.Run) {
-	if e.ports.Documents == nil || e.external {
+func (s *session) removeDropped(ctx context.Context, before verification.Run) {
+	if s.ports.Documents == nil || s.external {
 		return
 	}
 	for _, d := range before.Dropped(s.run) {
-		e.removeDocument(ctx, s.ref, d.ID)
+		s.removeDocument(ctx, s.ref, d.ID)
 	}
 }
 

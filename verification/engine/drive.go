@@ -158,7 +158,7 @@ func (e *Engine) step(ctx context.Context, j *job, c verification.Command) (veri
 		}
 	}
 	now := e.now()
-	events, after, err := e.decide(ctx, &j.session, c, now)
+	events, after, err := j.session.decide(ctx, c, now)
 	if err != nil {
 		return verification.TaskNone, err
 	}
@@ -187,10 +187,10 @@ func (e *Engine) step(ctx context.Context, j *job, c verification.Command) (veri
 func (j *job) isPoison() bool { return j.work != nil && j.work.Alone >= runner.MaxAlone }
 
 func (e *Engine) reread(ctx context.Context, j *job) error {
-	if err := e.reload(ctx, &j.session); err != nil {
+	if err := j.session.reload(ctx); err != nil {
 		return err
 	}
-	return e.loadProgram(ctx, &j.session)
+	return j.session.loadProgram(ctx)
 }
 
 // saveStep appends events. The first append of a run that was taken from the queue
@@ -200,7 +200,7 @@ func (e *Engine) saveStep(j *job, after verification.Run, events []verification.
 		now := e.ports.Clock.Now()
 		young := j.LeaseIsYoung(now)
 		left := e.leaveNext(j.ref, after)
-		historyOnly, err := e.save(e.runner.Context(), &j.session, after, events, lease{held: true, young: young && j.work == nil})
+		historyOnly, err := j.session.save(e.runner.Context(), after, events, lease{held: true, young: young && j.work == nil})
 		if err != nil {
 			return err
 		}
@@ -284,7 +284,7 @@ func (e *Engine) callWithSlots(j *job, kind verification.TaskKind) (o callResult
 		return o
 	}
 	e.runner.Calling(j.Job)
-	if o, here = e.call(j.Context(), &j.session, kind, func(o callResult) { e.drive(j, called(o)) }); !here {
+	if o, here = j.session.call(j.Context(), kind, func(o callResult) { e.drive(j, called(o)) }); !here {
 		return callResult{}, false
 	}
 	return called(o), true

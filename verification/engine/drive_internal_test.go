@@ -35,7 +35,7 @@ func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
 	ref := verification.RunRef{Tenant: "t", Run: "r"}
 	run := verification.Run{ID: ref.Run, Started: verification.Started{Input: make(verification.Data, largeRun)}}
 	for _, large := range []bool{false, true} {
-		release, err := e.admitRead(t.Context(), &session{ref: ref})
+		release, err := (&session{Engine: e, ref: ref}).admitRead(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
 	}
 	next()
 	e.runs.Delete(ref)
-	release, err := e.admitRead(t.Context(), &session{ref: ref})
+	release, err := (&session{Engine: e, ref: ref}).admitRead(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestALargeRunIsWorkedOnWithoutAWorkerSlot(t *testing.T) {
 		store.TenantLister
 	}{RunStore: runs}
 	for _, name := range []string{"unknown", "known"} {
-		j := &job{session: session{ref: ref, waitless: true}}
+		j := &job{session: session{Engine: e, ref: ref, waitless: true}}
 		j.program.Version.Hash = started.VersionHash
 		release, err := e.acquireWork(ctx, j)
 		if err != nil {
@@ -129,7 +129,7 @@ func TestARunThatWaitsHasNoLease(t *testing.T) {
 		},
 	}}
 	ref := verification.RunRef{Tenant: "t", Run: "r"}
-	j := &job{Job: e.runner.Reserve(ref), session: session{ref: ref}}
+	j := &job{Job: e.runner.Reserve(ref), session: session{Engine: e, ref: ref}}
 	j.LeaseBegan(time.Unix(0, 1))
 	if err := e.waitUntil(j, time.Unix(1, 0)); err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 func (e *Engine) expireRun(ctx context.Context, w store.Work) error {
 	// A large run does not wait for a slot of its tenant, whose other decisions may take longer
 	// than the lease: to record this takes no expression.
-	s := &session{ref: w.RunRef, waitless: true}
-	before, err := e.command(ctx, s, verification.Remind{}) // which records an expiry first
+	s := &session{Engine: e, ref: w.RunRef, waitless: true}
+	before, err := s.command(ctx, verification.Remind{}) // which records an expiry first
 	if err != nil || s.run.Seq > before.Seq {
 		return err
 	}

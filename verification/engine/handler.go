@@ -27,7 +27,7 @@ func newRunner(e *Engine) *runner.Runner {
 }
 
 func (h handler) Drive(j *runner.Job) {
-	h.e.drive(&job{Job: j, session: session{ref: j.Ref}, work: j.Work}, callResult{})
+	h.e.drive(&job{Job: j, session: session{Engine: h.e, ref: j.Ref}, work: j.Work}, callResult{})
 }
 
 func (h handler) Do(ctx context.Context, w store.Work) error {

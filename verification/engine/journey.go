@@ -82,15 +82,15 @@ type JourneyConsent struct {
 // Ports.Links did not sign, and for a run that is gone: then the journey has the tenant of the
 // link. With any other error, the journey has only the id of its run.
 func (e *Engine) ReadJourney(ctx context.Context, token string) (Journey, error) {
-	return e.journeyOf(ctx, token, func(s *session) error { return e.readJourney(ctx, s) })
+	return e.journeyOf(ctx, token, func(s *session) error { return s.readJourney(ctx) })
 }
 
 // ReadStep returns the journey of a run whose step is open for the customer, for programs that ask
 // the customer themselves. ErrNotFound is returned for a run that the tenant does not have,
 // ErrNotOpen if the run does not wait for the customer.
 func (e *Engine) ReadStep(ctx context.Context, t verification.TenantID, id verification.RunID) (Journey, error) {
-	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
-	err := e.readJourney(ctx, s)
+	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
+	err := s.readJourney(ctx)
 	if err == nil && s.run.Wait.Kind != verification.WaitCustomer {
 		err = &verification.Error{Kind: verification.ErrNotOpen, Subject: "step"}
 	}
@@ -101,17 +101,17 @@ func (e *Engine) ReadStep(ctx context.Context, t verification.TenantID, id verif
 	if err != nil {
 		return Journey{}, err
 	}
-	return e.journey(s, tenant)
+	return s.journey(tenant)
 }
 
 // readJourney reads the run of s and its version.
-func (e *Engine) readJourney(ctx context.Context, s *session) error {
-	err := e.reload(ctx, s)
+func (s *session) readJourney(ctx context.Context) error {
+	err := s.reload(ctx)
 	if err == nil {
-		err = e.expireIfOverdue(ctx, s)
+		err = s.expireIfOverdue(ctx)
 	}
 	if err == nil {
-		err = e.loadProgram(ctx, s)
+		err = s.loadProgram(ctx)
 	}
 	return err
 }
@@ -120,7 +120,7 @@ func (e *Engine) readJourney(ctx context.Context, s *session) error {
 // something shows that a person is there, such as a form or a script of the page.
 func (e *Engine) OpenJourney(ctx context.Context, token string) (Journey, error) {
 	return e.journeyOf(ctx, token, func(s *session) error {
-		_, err := e.command(ctx, s, verification.OpenJourney{})
+		_, err := s.command(ctx, verification.OpenJourney{})
 		if errors.Is(err, verification.ErrNotOpen) {
 			return nil
 		}
@@ -134,7 +134,7 @@ func (e *Engine) journeyOf(ctx context.Context, token string, read func(*session
 	if err != nil {
 		return Journey{}, &verification.Error{Kind: verification.ErrNotFound, Subject: "journey", Cause: err}
 	}
-	s := &session{ref: link.RunRef}
+	s := &session{Engine: e, ref: link.RunRef}
 	err = read(s)
 	var tenant verification.Tenant
 	if err == nil {
@@ -142,7 +142,7 @@ func (e *Engine) journeyOf(ctx context.Context, token string, read func(*session
 	}
 	var j Journey
 	if err == nil {
-		j, err = e.journey(s, tenant)
+		j, err = s.journey(tenant)
 	}
 	if errors.Is(err, verification.ErrNotFound) {
 		// The page of a link whose run is gone says whom to ask; without the tenant it is plain.
@@ -171,20 +171,20 @@ func (e *Engine) AnswerJourney(ctx context.Context, j Journey, wait int, payload
 	if wait <= 0 {
 		return Journey{}, &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}
 	}
-	s := j.session
+	s := j.of(e)
 	s.fresh = false
 	woken, unwatch := e.watch.add(s.ref)
 	defer unwatch()
 	ctx = context.WithoutCancel(ctx)
-	if err := e.submit(ctx, s, verification.Submit{Payload: payload, WaitNumber: wait, Language: j.Language}); err != nil {
+	if err := s.submit(ctx, verification.Submit{Payload: payload, WaitNumber: wait, Language: j.Language}); err != nil {
 		return Journey{}, err
 	}
 	// As long as a start waits, so that the customer seldom sees the page in between.
 	s.run = e.awaitRest(ctx, s.ref, woken, s.run, e.opt.StartWait)
-	if err := e.expireIfOverdue(ctx, s); err != nil {
+	if err := s.expireIfOverdue(ctx); err != nil {
 		return Journey{}, err
 	}
-	return e.journey(s, j.Tenant)
+	return s.journey(j.Tenant)
 }
 
 // CheckAnswer returns the error that AnswerJourney would return, and delivers nothing.
@@ -193,12 +193,19 @@ func (e *Engine) CheckAnswer(ctx context.Context, j Journey, wait int, payload v
 		return &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}
 	}
 	c := verification.Submit{Payload: payload, WaitNumber: wait, CheckDocuments: e.ports.Documents != nil}
-	_, _, err := e.decide(ctx, j.session, c, j.session.at)
+	s := j.of(e)
+	_, _, err := s.decide(ctx, c, s.at)
 	return err
 }
 
+// of returns the session of the journey for an engine: another one may have read the journey.
+func (j Journey) of(e *Engine) *session {
+	j.session.Engine = e
+	return j.session
+}
+
 // journey returns the journey of s, whose version is compiled.
-func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error) {
+func (s *session) journey(tenant verification.Tenant) (Journey, error) {
 	run := s.run
 	j := Journey{
 		Tenant: tenant, Workflow: run.Started.WorkflowName,
@@ -206,7 +213,7 @@ func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error
 	}
 	j.Done, j.Total = s.program.Progress(run)
 	var err error
-	if j.Run, err = e.view(s); err != nil {
+	if j.Run, err = s.view(); err != nil {
 		return Journey{}, err
 	}
 	if j.Run.Status.Terminal() {
@@ -241,7 +248,7 @@ func (e *Engine) journey(s *session, tenant verification.Tenant) (Journey, error
 		step, _ := run.Step(run.Wait.Node)
 		j.Step = &JourneyStep{
 			WaitNumber: run.Wait.Number, Node: run.Wait.Node, Type: n.Type, Label: step.Label,
-			Text: n.Text, LabelIn: n.LabelIn, TextIn: n.TextIn, Optional: n.Optional, Fields: n.Fields.On(s.at.In(e.location(run.Started.Zone))),
+			Text: n.Text, LabelIn: n.LabelIn, TextIn: n.TextIn, Optional: n.Optional, Fields: n.Fields.On(s.at.In(s.location(run.Started.Zone))),
 			Groups: n.Groups,
 		}
 	}

@@ -88,7 +88,7 @@ func (l *limitedLog) count(key lineKey, now time.Time) *lineCount {
 
 // reportFailures logs the failed dispatches and polls among the events that were appended
 // to a run, whose wait was w before.
-func (e *Engine) reportFailures(ref verification.RunRef, w verification.Wait, events []verification.Event) {
+func (l *limitedLog) reportFailures(ref verification.RunRef, w verification.Wait, events []verification.Event) {
 	for _, event := range events {
 		var message, cause string
 		switch f := event.Fact.(type) {
@@ -103,7 +103,7 @@ func (e *Engine) reportFailures(ref verification.RunRef, w verification.Wait, ev
 			continue
 		}
 		cause, _, _ = strings.Cut(cause, "\n") // without the stack of a panic
-		e.lines.write(slog.LevelWarn, message, w.Provider, cause,
+		l.write(slog.LevelWarn, message, w.Provider, cause,
 			"provider", w.Provider, "node", w.Node, "run", ref.Run, "tenant", ref.Tenant, "cause", cause)
 	}
 }

@@ -106,7 +106,7 @@ func (e *Engine) newNotice(ctx context.Context, w store.Work) (n verification.No
 
 // noticeAt returns the notice of an event: see verification.NewNotice.
 func (e *Engine) noticeAt(ctx context.Context, t verification.TenantID, ref verification.NoticeRef) (verification.Notice, error) {
-	release, err := e.admitRead(ctx, &session{ref: verification.RunRef{Tenant: t, Run: ref.Run}})
+	release, err := (&session{Engine: e, ref: verification.RunRef{Tenant: t, Run: ref.Run}}).admitRead(ctx)
 	if err != nil {
 		return verification.Notice{}, err
 	}

@@ -128,12 +128,12 @@ func (e *Engine) claimBeside(ctx context.Context, ref verification.RunRef, ident
 // endClaim ends the claim that a reviewer has of a run, which still needs a verdict after
 // the reviewer has acted on it. A claim of any other run ends with the append. A failure
 // is logged: the claim expires.
-func (e *Engine) endClaim(ctx context.Context, s *session, by string) {
-	if _, open := s.run.InReview(); !open || keyOf(by) == "" || e.external {
+func (s *session) endClaim(ctx context.Context, by string) {
+	if _, open := s.run.InReview(); !open || keyOf(by) == "" || s.external {
 		return
 	}
-	if err := e.release(context.WithoutCancel(ctx), s.ref.Tenant, s.ref.Run, keyOf(by)); err != nil {
-		e.log.WarnContext(ctx, "claim not released", "tenant", s.ref.Tenant, "run", s.ref.Run, "error", err)
+	if err := s.release(context.WithoutCancel(ctx), s.ref.Tenant, s.ref.Run, keyOf(by)); err != nil {
+		s.log.WarnContext(ctx, "claim not released", "tenant", s.ref.Tenant, "run", s.ref.Run, "error", err)
 	}
 }
 

@@ -114,8 +114,8 @@ func (r *rescreening) readAgain(ctx context.Context, ref verification.RunRef) (*
 	if err != nil {
 		return nil, err
 	}
-	s := &session{ref: ref, run: verification.Fold(ref.Run, events), waitless: true}
-	return s, r.loadProgram(ctx, s)
+	s := &session{Engine: r.Engine, ref: ref, run: verification.Fold(ref.Run, events), waitless: true}
+	return s, s.loadProgram(ctx)
 }
 
 // recheckFailed logs and counts a run that cannot be checked. It returns the error if it is
@@ -145,7 +145,7 @@ func (r *rescreening) recheck(ctx context.Context, s *session) error {
 			now, read := counting[c.Asked]
 			if !read {
 				var err error
-				if now, err = r.clearances(ctx, s, c.Asked); err != nil && !errors.Is(err, errTooManyDecided) {
+				if now, err = s.clearances(ctx, c.Asked); err != nil && !errors.Is(err, errTooManyDecided) {
 					return err
 				}
 				counting[c.Asked] = now
@@ -153,7 +153,7 @@ func (r *rescreening) recheck(ctx context.Context, s *session) error {
 			if slices.ContainsFunc(now, func(d verification.Clearance) bool { return d.Run == c.Run && d.Clears() == c.Clears() }) {
 				continue
 			}
-			recorded, err := r.recordHits(ctx, &session{ref: s.ref, waitless: true}, verification.RecordHits{
+			recorded, err := (&session{Engine: r.Engine, ref: s.ref, waitless: true}).recordHits(ctx, verification.RecordHits{
 				Node: step.Node, Visit: c.For, List: c.List, ListVersion: c.ListVersion, Hits: []verification.Hit{c.Hit}, Overruled: true, Asked: c.Asked,
 			})
 			if err != nil {

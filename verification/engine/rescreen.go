@@ -72,11 +72,11 @@ func newRescreening(e *Engine, providers map[string]verification.Provider) *resc
 // that the run did not know. ErrConflict is returned unless the run is completed, and
 // ErrInvalid if it has made no check at the node.
 func (e *Engine) RecordHits(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.RecordHits) (recorded bool, err error) {
-	return e.recordHits(ctx, &session{ref: verification.RunRef{Tenant: t, Run: id}}, c)
+	return (&session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}).recordHits(ctx, c)
 }
 
-func (e *Engine) recordHits(ctx context.Context, s *session, c verification.RecordHits) (recorded bool, err error) {
-	before, err := e.command(ctx, s, c)
+func (s *session) recordHits(ctx context.Context, c verification.RecordHits) (recorded bool, err error) {
+	before, err := s.command(ctx, c)
 	old, _ := before.Step(c.Node)
 	step, _ := s.run.Step(c.Node)
 	return err == nil && len(step.Rescreened) > len(old.Rescreened), err
@@ -267,8 +267,8 @@ func (r *rescreening) rescreenRun(ctx context.Context, pass store.RescreenPass, 
 	}
 	// Since runs are screened one at a time, a large one does not wait for a slot of its
 	// tenant, which would delay the runs of other tenants.
-	s := &session{ref: ref, run: verification.Fold(ref.Run, events), waitless: true}
-	if err := r.loadProgram(ctx, s); err != nil {
+	s := &session{Engine: r.Engine, ref: ref, run: verification.Fold(ref.Run, events), waitless: true}
+	if err := s.loadProgram(ctx); err != nil {
 		return false, err
 	}
 	var partly error
@@ -316,7 +316,7 @@ func (r *rescreening) rescreenVisit(
 		return false, fmt.Errorf("node %s: the provider searched version %s of %s", step.Node, found.ListVersion, found.List)
 	}
 	if len(found.Hits)+len(found.Cleared) > 0 {
-		flagged, err = r.recordHits(ctx, &session{ref: s.ref, waitless: true}, verification.RecordHits{
+		flagged, err = (&session{Engine: r.Engine, ref: s.ref, waitless: true}).recordHits(ctx, verification.RecordHits{
 			Node: step.Node, Visit: visit, List: pass.List, ListVersion: found.ListVersion, Hits: found.Hits, Asked: found.asked, LeftOut: found.Cleared, Cleared: found.cleared,
 		})
 	}
@@ -347,7 +347,7 @@ func (r *rescreening) rescreenStep(ctx context.Context, s *session, step verific
 		if err != nil {
 			return screenedAgain{}, err
 		}
-		cleared := r.clear(ctx, s, &again)
+		cleared := s.clear(ctx, &again)
 		result, err := provider.Rescreen(ctx, step.Rescreen, again)
 		return screenedAgain{result, verification.AskedDigest(again.With), cleared}, err
 	})

@@ -120,7 +120,7 @@ func (e *Engine) history(ctx context.Context, ref verification.RunRef) (runHisto
 
 // loadHistory reads the whole history of a run.
 func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef) (h runHistory, err error) {
-	release, err := e.admitRead(ctx, &session{ref: ref})
+	release, err := (&session{Engine: e, ref: ref}).admitRead(ctx)
 	if err != nil {
 		return h, err
 	}
@@ -172,8 +172,8 @@ func (e *Engine) History(ctx context.Context, t verification.TenantID, id verifi
 // Cancel ends a live run. Cancelling a cancelled run has no effect; ErrConflict is
 // returned for any other terminal run.
 func (e *Engine) Cancel(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.RunView, error) {
-	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
-	if _, err := e.command(ctx, s, verification.Cancel{}); err != nil {
+	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
+	if _, err := s.command(ctx, verification.Cancel{}); err != nil {
 		return verification.RunView{}, err
 	}
 	return s.run.Summary().View(s.at), nil
@@ -197,7 +197,7 @@ func (e *Engine) linked(t verification.TenantID, s verification.Summary, v verif
 }
 
 // view returns the run of s as lists show it, with its link.
-func (e *Engine) view(s *session) (verification.RunView, error) {
+func (s *session) view() (verification.RunView, error) {
 	summary := s.run.Summary()
-	return e.linked(s.ref.Tenant, summary, summary.View(s.at))
+	return s.linked(s.ref.Tenant, summary, summary.View(s.at))
 }

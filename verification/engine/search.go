@@ -46,8 +46,8 @@ func (e *Engine) searchKey(t verification.TenantID, kind facts.SearchKind, word 
 
 // commitKeys returns the search keys of a run for a commit of events: nil if the events do not
 // change its words. Every source of words belongs here, because a commit replaces all keys.
-func (e *Engine) commitKeys(s *session, after verification.Run, events []verification.Event) []store.SearchKey {
-	if !e.Searches() || !slices.ContainsFunc(events, changesWords) {
+func (s *session) commitKeys(after verification.Run, events []verification.Event) []store.SearchKey {
+	if !s.Searches() || !slices.ContainsFunc(events, changesWords) {
 		return nil
 	}
 	decided, cleared := askedOf(after)
@@ -56,7 +56,7 @@ func (e *Engine) commitKeys(s *session, after verification.Run, events []verific
 	}
 	words := slices.Concat(facts.SearchWords(s.program, after),
 		personWords(searchDecided, s.program, after, decided), personWords(searchCleared, s.program, after, cleared))
-	keys := e.SearchKeys(s.ref.Tenant, words)
+	keys := s.SearchKeys(s.ref.Tenant, words)
 	if len(keys) == 0 && s.run.Seq == 0 {
 		return nil // there are none to replace
 	}

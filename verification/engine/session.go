@@ -15,8 +15,11 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// session is a run that a use case has read, so that it reads each thing once.
+// session is a run that a use case has read, so that it reads each thing once. Its methods are what
+// the engine does with one run.
 type session struct {
+	*Engine
+
 	ref      verification.RunRef
 	run      verification.Run      // without history until it is read
 	program  verification.Program  // the version of the run, once it is needed
@@ -33,22 +36,22 @@ const maxAttempts = 100
 
 // open reads a run as of now: see expireIfOverdue.
 func (e *Engine) open(ctx context.Context, ref verification.RunRef) (*session, error) {
-	s := &session{ref: ref}
-	if err := e.reload(ctx, s); err != nil {
+	s := &session{Engine: e, ref: ref}
+	if err := s.reload(ctx); err != nil {
 		return nil, err
 	}
-	return s, e.expireIfOverdue(ctx, s)
+	return s, s.expireIfOverdue(ctx)
 }
 
 // expireIfOverdue records an expiry that is due before the run is shown or decided
 // on. What another host decided before the deadline and has not saved yet then
 // conflicts, so a run that was reported as expired stays expired.
-func (e *Engine) expireIfOverdue(ctx context.Context, s *session) error {
-	s.at = e.now()
+func (s *session) expireIfOverdue(ctx context.Context) error {
+	s.at = s.now()
 	if !overdue(s.run, s.at) {
 		return nil
 	}
-	_, err := e.command(ctx, s, verification.Expire{})
+	_, err := s.command(ctx, verification.Expire{})
 	return err
 }
 
@@ -58,25 +61,25 @@ func overdue(r verification.Run, now time.Time) bool {
 }
 
 // reload reads the run of s from the store. The events of a cached run are not read again.
-func (e *Engine) reload(ctx context.Context, s *session) error {
-	release, err := e.admitRead(ctx, s)
+func (s *session) reload(ctx context.Context) error {
+	release, err := s.admitRead(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	run := e.cached(s.ref) // another call may have read it meanwhile
-	events, err := e.store.Load(ctx, s.ref.Tenant, s.ref.Run, run.Seq)
+	run := s.cached(s.ref) // another call may have read it meanwhile
+	events, err := s.store.Load(ctx, s.ref.Tenant, s.ref.Run, run.Seq)
 	if err != nil {
 		return err
 	}
-	s.run, s.fresh = e.fold(s.ref, run, events), true
+	s.run, s.fresh = s.fold(s.ref, run, events), true
 	return nil
 }
 
 // load returns a run as the store has it: see reload.
 func (e *Engine) load(ctx context.Context, ref verification.RunRef) (verification.Run, error) {
-	s := &session{ref: ref}
-	err := e.reload(ctx, s)
+	s := &session{Engine: e, ref: ref}
+	err := s.reload(ctx)
 	return s.run, err
 }
 
@@ -114,12 +117,12 @@ func (e *Engine) knownLarge(ref verification.RunRef) bool {
 }
 
 // loadProgram loads the version that the run executes, unless s has it.
-func (e *Engine) loadProgram(ctx context.Context, s *session) (err error) {
+func (s *session) loadProgram(ctx context.Context) (err error) {
 	started := s.run.Started
 	if s.program.Version.Hash == started.VersionHash && started.VersionHash != "" {
 		return nil
 	}
-	s.program, err = e.program(ctx, programKey{s.ref.Tenant, started.Workflow, started.VersionHash})
+	s.program, err = s.Engine.program(ctx, programKey{s.ref.Tenant, started.Workflow, started.VersionHash})
 	if err != nil {
 		return fmt.Errorf("read the version of run %s: %w", s.ref.Run, err)
 	}
@@ -130,35 +133,35 @@ func (e *Engine) loadProgram(ctx context.Context, s *session) (err error) {
 // returns the run as it was before; s has the run as it is after. When another
 // request changes the run first, c is decided again; ErrUnavailable when that
 // happens too often.
-func (e *Engine) command(ctx context.Context, s *session, c verification.Command) (before verification.Run, err error) {
-	if s.run.Seq == 0 && e.runner != nil { // without a runner, cached runs are often old
-		s.run = e.cached(s.ref)
+func (s *session) command(ctx context.Context, c verification.Command) (before verification.Run, err error) {
+	if s.run.Seq == 0 && s.runner != nil { // without a runner, cached runs are often old
+		s.run = s.cached(s.ref)
 	}
 	stale := s.run.Seq == 0
 	for range maxAttempts {
 		if stale {
-			if err := e.reload(ctx, s); err != nil {
+			if err := s.reload(ctx); err != nil {
 				return before, err
 			}
 		}
 		stale = true
 		if _, expire := c.(verification.Expire); expire {
-			s.at = e.now()
-		} else if err := e.expireIfOverdue(ctx, s); err != nil {
+			s.at = s.now()
+		} else if err := s.expireIfOverdue(ctx); err != nil {
 			return before, err
 		}
-		if err := e.loadProgram(ctx, s); err != nil {
+		if err := s.loadProgram(ctx); err != nil {
 			return before, err
 		}
 		before = s.run
-		events, after, err := e.decide(ctx, s, c, s.at)
+		events, after, err := s.decide(ctx, c, s.at)
 		if len(events) == 0 {
 			if s.fresh {
 				return before, err
 			}
 			continue // an earlier call read the run: it may have changed since
 		}
-		err = e.append(ctx, s, after, events)
+		err = s.append(ctx, after, events)
 		if !errors.Is(err, verification.ErrConflict) {
 			return before, err
 		}
@@ -167,44 +170,44 @@ func (e *Engine) command(ctx context.Context, s *session, c verification.Command
 }
 
 // decide decides c on the run of s. If that is expensive, it waits for a slot, until ctx ends.
-func (e *Engine) decide(ctx context.Context, s *session, c verification.Command, now time.Time) ([]verification.Event, verification.Run, error) {
+func (s *session) decide(ctx context.Context, c verification.Command, now time.Time) ([]verification.Event, verification.Run, error) {
 	_, starts := c.(verification.Start)
-	release, err := e.admit(ctx, s, s.run.Size() > largeRun || starts && s.program.Version.Definition.InputSchema != nil)
+	release, err := s.admit(ctx, s.run.Size() > largeRun || starts && s.program.Version.Definition.InputSchema != nil)
 	if err != nil {
 		return nil, s.run, err
 	}
 	defer release()
-	return verification.Decide(s.program, s.run, c, now.In(e.location(s.run.Started.Zone)))
+	return verification.Decide(s.program, s.run, c, now.In(s.location(s.run.Started.Zone)))
 }
 
 // append saves the events of a use case. A run that can be driven is driven on this
 // host if it has capacity, and is left to the queue otherwise. The provider call of a
 // run that has ended is interrupted.
-func (e *Engine) append(ctx context.Context, s *session, after verification.Run, events []verification.Event) error {
+func (s *session) append(ctx context.Context, after verification.Run, events []verification.Event) error {
 	if callInFlight(s.run, after) {
-		_, err := e.save(ctx, s, after, events, lease{held: true, young: true})
+		_, err := s.save(ctx, after, events, lease{held: true, young: true})
 		return err
 	}
 	var reserved *runner.Job
 	ends := after.Ended != "" && s.run.Ended == ""
-	if drivable(after.Task(e.now())) && !e.leaveNext(s.ref, after) {
-		reserved = e.runner.Reserve(s.ref)
+	if drivable(after.Task(s.now())) && !s.leaveNext(s.ref, after) {
+		reserved = s.runner.Reserve(s.ref)
 	}
-	if _, err := e.save(ctx, s, after, events, lease{held: reserved != nil}); err != nil {
-		e.runner.CancelReservation(reserved)
+	if _, err := s.save(ctx, after, events, lease{held: reserved != nil}); err != nil {
+		s.runner.CancelReservation(reserved)
 		return err
 	}
 	if ends {
-		e.runner.Interrupt(s.ref)
+		s.runner.Interrupt(s.ref)
 	}
 	if reserved != nil {
-		j := &job{session: session{ref: s.ref}}
+		j := &job{session: session{Engine: s.Engine, ref: s.ref}}
 		if after.Size() <= largeRun { // a larger one is read again when a worker is free
 			j.run, j.program = after, s.program
 		}
-		e.runner.Submit(reserved, func(r *runner.Job) {
+		s.runner.Submit(reserved, func(r *runner.Job) {
 			j.Job = r
-			e.drive(j, callResult{})
+			s.drive(j, callResult{})
 		})
 	}
 	return nil
@@ -226,21 +229,21 @@ type lease struct {
 // save appends events and carries out the effects that this host can; s then has
 // the run after them. A run that is driven here keeps its lease while it continues.
 // historyOnly reports that the append changed neither the summary nor the queue.
-func (e *Engine) save(
-	ctx context.Context, s *session, after verification.Run, events []verification.Event, l lease,
+func (s *session) save(
+	ctx context.Context, after verification.Run, events []verification.Event, l lease,
 ) (historyOnly bool, err error) {
-	now, before := e.now(), s.run
-	c := store.NewCommit(before, after, events, e.location(after.Started.Zone))
+	now, before := s.now(), s.run
+	c := store.NewCommit(before, after, events, s.location(after.Started.Zone))
 	if c.Summary.Review != nil {
 		review := c.Summary.Review.WithBrief(facts.BriefOf(s.program, after))
 		c.Summary.Review = &review
 	}
-	c.Keys = e.commitKeys(s, after, events)
+	c.Keys = s.commitKeys(after, events)
 	ends := after.Ended != "" && before.Ended == ""
 	further := s.program.Version.Definition.NoticesOf(before.Seq, events)
 	announce := false
 	announced := 0
-	if announce, c.WorkflowRevision = e.announces(ctx, s, ends || len(further) > 0); announce {
+	if announce, c.WorkflowRevision = s.announces(ctx, ends || len(further) > 0); announce {
 		if ends {
 			further = append(further, 0)
 		}
@@ -249,7 +252,7 @@ func (e *Engine) save(
 		}
 		announced = len(further)
 		if after.Ended != "" {
-			c.Hold = e.runner.Keeps(now, now)
+			c.Hold = s.runner.Keeps(now, now)
 		}
 	}
 	recheck := needsRecheck(before, after)
@@ -259,37 +262,37 @@ func (e *Engine) save(
 	advance := store.WorkKey{Kind: store.WorkAdvance}
 	switch task := after.Task(now); {
 	case task.Kind == verification.TaskWait:
-		c.Work[advance], c.Hold = task.At, e.runner.Keeps(task.At, now)
-	case drivable(task) && l.held && e.lacks(s.ref.Tenant, after.Wait) == nil:
-		c.Work[advance], c.Hold = now.Add(e.opt.Lease), store.Leased
+		c.Work[advance], c.Hold = task.At, s.runner.Keeps(task.At, now)
+	case drivable(task) && l.held && s.lacks(s.ref.Tenant, after.Wait) == nil:
+		c.Work[advance], c.Hold = now.Add(s.opt.Lease), store.Leased
 		if l.young && announced == 0 && c.Keys == nil && !recheck && before.Summary() == c.Summary {
 			c.Work, historyOnly = nil, true
 		}
 	case drivable(task):
 		c.Work[advance] = now
 	}
-	if err := e.store.Append(ctx, s.ref.Tenant, s.ref.Run, before.Seq, c); err != nil {
+	if err := s.store.Append(ctx, s.ref.Tenant, s.ref.Run, before.Seq, c); err != nil {
 		if c.WorkflowRevision != 0 { // it may have changed
-			e.workflows.Delete(workflowKey{s.ref.Tenant, after.Started.Workflow})
+			s.workflows.Delete(workflowKey{s.ref.Tenant, after.Started.Workflow})
 		}
 		return false, err
 	}
 	s.run, s.fresh = after, true
-	e.remember(s.ref, after)
-	e.reportFailures(s.ref, before.Wait, events)
+	s.remember(s.ref, after)
+	s.lines.reportFailures(s.ref, before.Wait, events)
 	// The names of reviewers are kept from metrics.
 	counted, named := c.Measures, func(m store.Measure) bool { return m.Name == store.MeasureVerdictBy }
 	if slices.ContainsFunc(counted, named) {
 		counted = slices.DeleteFunc(slices.Clone(counted), named)
 	}
 	if len(counted) > 0 {
-		e.opt.Observer.Counted(counted)
+		s.opt.Observer.Counted(counted)
 	}
 	if atRest(after) {
-		e.watch.wake(s.ref)
+		s.watch.wake(s.ref)
 	}
 	for _, at := range c.Work { // the loop wakes up for it
-		e.runner.Nudge(at)
+		s.runner.Nudge(at)
 	}
 	return historyOnly, nil
 }
@@ -298,16 +301,16 @@ func (e *Engine) save(
 // other events of which the workflow asks for notices. When that cannot be determined now, or may change before the caller's transaction commits,
 // it is determined when the notice is sent. It also returns the revision of the
 // workflow that the commit depends on, or 0.
-func (e *Engine) announces(ctx context.Context, s *session, asked bool) (yes bool, revision int) {
-	asked = asked && e.ports.Notifier != nil
+func (s *session) announces(ctx context.Context, asked bool) (yes bool, revision int) {
+	asked = asked && s.ports.Notifier != nil
 	w, err := verification.Workflow{}, error(nil)
 	switch {
 	case s.run.Seq == 0:
 		w = s.workflow
-	case asked && !e.external:
-		w, _, err = e.workflow(ctx, workflowKey{s.ref.Tenant, s.run.Started.Workflow})
+	case asked && !s.external:
+		w, _, err = s.Engine.workflow(ctx, workflowKey{s.ref.Tenant, s.run.Started.Workflow})
 	}
-	return asked && (e.external || err != nil || w.LifecycleWebhookURL != ""), w.Revision
+	return asked && (s.external || err != nil || w.LifecycleWebhookURL != ""), w.Revision
 }
 
 // drivable reports whether there is something to do now.

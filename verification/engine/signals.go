@@ -47,19 +47,19 @@ func (e *Engine) GiveVerdict(
 		Run: id, Signal: verification.ReviewSignal, Decision: c.Decision, Reason: c.Reason, Notes: c.Notes, Identity: c.Identity,
 	}
 	return e.once(ctx, t, idempotencyKey, fingerprint, func(request string) (SignalResult, error) {
-		s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
+		s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
 		var err error
 		if c.Claim, err = e.claimBeside(ctx, s.ref, c.Identity); err != nil {
 			return SignalResult{}, err
 		}
 		c.Request = request
-		before, err := e.command(ctx, s, c)
+		before, err := s.command(ctx, c)
 		if err != nil {
 			return SignalResult{}, err
 		}
 		receipt, repeated := before.Receipt(request)
 		if !repeated {
-			e.endClaim(ctx, s, c.Identity)
+			s.endClaim(ctx, c.Identity)
 			first, second := before.Proposal.Decision, s.run.Proposal.Decision
 			receipt = verification.SignalReceipt{
 				Node: s.run.Verdict.Node, Proposed: second.Verdict(), Returned: first.Verdict() && first != c.Decision,
@@ -86,13 +86,13 @@ func verdictResult(r verification.SignalReceipt) string {
 // returned if no verdict is proposed, ErrNoPerson without an identity, ErrRunChanged for
 // another Seq, and ErrClaimed as by GiveVerdict. Each is an ErrConflict.
 func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.ReturnProposal) error {
-	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
+	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
 	var err error
 	if c.Claim, err = e.claimBeside(ctx, s.ref, c.Identity); err != nil {
 		return err
 	}
-	if _, err = e.command(ctx, s, c); err == nil {
-		e.endClaim(ctx, s, c.Identity)
+	if _, err = s.command(ctx, c); err == nil {
+		s.endClaim(ctx, c.Identity)
 	}
 	return err
 }
@@ -102,12 +102,12 @@ func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id
 // another person has claimed the run, see ErrClaimed. ErrInvalid is returned with the fields
 // that break a rule.
 func (e *Engine) DecideHit(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.DecideHit) error {
-	s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
+	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
 	var err error
 	if c.Claim, err = e.claimBeside(ctx, s.ref, c.Identity); err != nil {
 		return err
 	}
-	_, err = e.command(ctx, s, c)
+	_, err = s.command(ctx, c)
 	return err
 }
 
@@ -138,8 +138,8 @@ type SubmitRequest struct {
 func (e *Engine) Submit(ctx context.Context, t verification.TenantID, id verification.RunID, r SubmitRequest) (SignalResult, error) {
 	fingerprint := signalFingerprint{Run: id, Signal: r.Signal, Payload: r.Payload}
 	return e.once(ctx, t, r.IdempotencyKey, fingerprint, func(request string) (SignalResult, error) {
-		s := &session{ref: verification.RunRef{Tenant: t, Run: id}}
-		if err := e.submit(ctx, s, verification.Submit{Signal: r.Signal, Payload: r.Payload, Request: request}); err != nil {
+		s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
+		if err := s.submit(ctx, verification.Submit{Signal: r.Signal, Payload: r.Payload, Request: request}); err != nil {
 			return SignalResult{}, err
 		}
 		return SignalResult{Result: SignalDelivered}, nil
@@ -147,11 +147,11 @@ func (e *Engine) Submit(ctx context.Context, t verification.TenantID, id verific
 }
 
 // submit delivers an answer and removes the documents that it does not name.
-func (e *Engine) submit(ctx context.Context, s *session, c verification.Submit) error {
-	c.CheckDocuments = e.ports.Documents != nil
-	before, err := e.command(ctx, s, c)
+func (s *session) submit(ctx context.Context, c verification.Submit) error {
+	c.CheckDocuments = s.ports.Documents != nil
+	before, err := s.command(ctx, c)
 	if err == nil {
-		e.removeDropped(ctx, s, before)
+		s.removeDropped(ctx, before)
 	}
 	return err
 }

@@ -104,13 +104,13 @@ func (e *Engine) begin(
 	if err != nil {
 		return verification.RunView{}, err
 	}
-	s := &session{ref: verification.RunRef{Tenant: t, Run: run}, run: verification.Run{ID: run}, program: program, workflow: w}
-	saved, err := e.admit(ctx, s, len(r.Input) > largeRun) // one large input of a tenant at a time, until it is saved
+	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: run}, run: verification.Run{ID: run}, program: program, workflow: w}
+	saved, err := s.admit(ctx, len(r.Input) > largeRun) // one large input of a tenant at a time, until it is saved
 	if err != nil {
 		return verification.RunView{}, err
 	}
 	defer saved()
-	events, after, err := e.decideStart(ctx, s, r)
+	events, after, err := s.decideStart(ctx, r)
 	if err != nil {
 		return verification.RunView{}, err
 	}
@@ -133,38 +133,38 @@ func (e *Engine) begin(
 	}
 	woken, unwatch := e.watch.add(s.ref)
 	defer unwatch()
-	err = e.append(context.WithoutCancel(ctx), s, after, events)
+	err = s.append(context.WithoutCancel(ctx), after, events)
 	saved()
 	if errors.Is(err, verification.ErrConflict) { // the host that claimed the key first may have saved the run after all
-		if err = e.reload(context.WithoutCancel(ctx), s); errors.Is(err, verification.ErrNotFound) {
+		if err = s.reload(context.WithoutCancel(ctx)); errors.Is(err, verification.ErrNotFound) {
 			err = errWorkflowChanged
 		}
 	}
 	if err != nil {
 		return verification.RunView{}, err
 	}
-	v, err := e.started(ctx, s, woken, r)
+	v, err := s.started(ctx, woken, r)
 	if r.IdempotencyKey != "" {
 		e.settle(context.WithoutCancel(ctx), t, mine)
 	}
 	return v, err
 }
 
-func (e *Engine) decideStart(ctx context.Context, s *session, r StartRequest) ([]verification.Event, verification.Run, error) {
+func (s *session) decideStart(ctx context.Context, r StartRequest) ([]verification.Event, verification.Run, error) {
 	start := verification.Start{ReferenceID: r.ReferenceID, Input: r.Input, RedirectURI: r.RedirectURI}
 	var err error
 	if r.RedirectURI == "" {
-		if start.Zone, err = e.zone(ctx, s.ref.Tenant); err != nil {
+		if start.Zone, err = s.zone(ctx, s.ref.Tenant); err != nil {
 			return nil, s.run, err
 		}
-		return e.decide(ctx, s, start, e.now())
+		return s.decide(ctx, start, s.now())
 	}
-	tenant, err := e.tenantOfStart(ctx, s.ref.Tenant) // its allowlist is of now
+	tenant, err := s.tenantOfStart(ctx, s.ref.Tenant) // its allowlist is of now
 	if err != nil {
 		return nil, s.run, err
 	}
 	start.Zone = tenant.Zone
-	events, after, err := e.decide(ctx, s, start, e.now())
+	events, after, err := s.decide(ctx, start, s.now())
 	return events, after, joinFields(err, tenant.ValidateRedirect(r.RedirectURI))
 }
 
@@ -184,38 +184,39 @@ func joinFields(a, b error) error {
 func (e *Engine) repeated(
 	ctx context.Context, t verification.TenantID, kept store.IdempotencyRecord, r StartRequest,
 ) (v verification.RunView, found bool, err error) {
-	s := &session{ref: verification.RunRef{Tenant: t, Run: verification.RunID(kept.ID)}}
+	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: verification.RunID(kept.ID)}}
 	woken, unwatch := e.watch.add(s.ref)
 	defer unwatch()
-	err = e.reload(ctx, s)
+	err = s.reload(ctx)
 	if errors.Is(err, verification.ErrNotFound) {
 		return verification.RunView{}, false, nil
 	}
 	if err == nil {
-		err = e.loadProgram(ctx, s)
+		err = s.loadProgram(ctx)
 	}
 	if err != nil {
 		return verification.RunView{}, true, err
 	}
-	v, err = e.started(ctx, s, woken, r)
+	v, err = s.started(ctx, woken, r)
 	return v, true, err
 }
 
 // started waits as requested until the run comes to rest, and returns it.
-func (e *Engine) started(ctx context.Context, s *session, woken <-chan struct{}, r StartRequest) (verification.RunView, error) {
-	s.run = e.awaitRest(ctx, s.ref, woken, s.run, e.startWait(r, s.program))
-	if err := e.expireIfOverdue(context.WithoutCancel(ctx), s); err != nil {
+func (s *session) started(ctx context.Context, woken <-chan struct{}, r StartRequest) (verification.RunView, error) {
+	s.run = s.awaitRest(ctx, s.ref, woken, s.run, r.waitFor(s.program, s.opt.StartWait))
+	if err := s.expireIfOverdue(context.WithoutCancel(ctx)); err != nil {
 		return verification.RunView{}, err
 	}
-	return e.view(s)
+	return s.view()
 }
 
-func (e *Engine) startWait(r StartRequest, p verification.Program) time.Duration {
+// waitFor returns how long a start waits for its run.
+func (r StartRequest) waitFor(p verification.Program, byDefault time.Duration) time.Duration {
 	switch {
 	case r.Wait != nil:
 		return *r.Wait
 	case p.Version.Definition.Interactive():
-		return e.opt.StartWait
+		return byDefault
 	}
 	return 0
 }
