@@ -14,6 +14,7 @@ var (
 	link     = regexp.MustCompile(`\]\(([^)\s]*)\)`)
 	heading  = regexp.MustCompile(`(?m)^#+ (.+)$`)
 	unwanted = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+	named    = regexp.MustCompile("`((?:verification|adapters|hosts|internal|docs)/[\\w./-]+)`")
 	fenced   = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 )
 
@@ -38,6 +39,17 @@ func TestLinksInDocumentsLeadSomewhere(t *testing.T) {
 		}
 	}
 	eachFile(t, filepath.Join(root, "docs"), ".md", check)
+	eachFile(t, filepath.Join(root, "docs"), ".md", func(file, text string) {
+		if filepath.Base(filepath.Dir(file)) == "decisions" { // they stay as they were made
+			return
+		}
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			checked++
+			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
+				t.Errorf("%s: %s does not exist", file, m[1])
+			}
+		}
+	})
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {
 		t.Fatal(err)

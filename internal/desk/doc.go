@@ -1,5 +1,5 @@
 // Package desk has what the people who work with runs see beside the report: the record and the timeline of a run,
-// related runs, and the numbers of a tenant. It stands above the engine; only the console and verifyctl use it.
+// related runs, and the numbers of a tenant. It stands above the engine; only the console uses it.
 package desk
 
 import (
