@@ -47,6 +47,11 @@ func (s *Store) QueueQueries(t verification.TenantID, q store.RunQuery) map[stri
 	}
 }
 
+// CountQueuesQuery returns the statement of CountQueues.
+func (s *Store) CountQueuesQuery(at, dueBefore time.Time) string {
+	return countQueues(s.db, at, dueBefore).String()
+}
+
 // SearchStatements returns the statements of a list by search keys only, by name.
 func SearchStatements(t verification.TenantID, q store.RunQuery) map[string]Statement {
 	total, page, args := searchTexts(t, q)

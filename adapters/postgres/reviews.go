@@ -99,10 +99,7 @@ func (r queueRow) summary() (verification.Summary, error) {
 
 // CountQueues returns how many runs of all tenants need a verdict at a time, in a partial index.
 func (s *Store) CountQueues(ctx context.Context, at, dueBefore time.Time) (n int, err error) {
-	count := inReview(s.db, at).ColumnExpr("count(*)")
-	if !dueBefore.IsZero() {
-		count = count.Where("r.review_due < ?", dueBefore)
-	}
+	count := countQueues(s.db, at, dueBefore)
 	err = s.listing(ctx, "", 0, func(ctx context.Context) error {
 		return s.querier().batch(ctx, everyTenant, func(b *pgx.Batch) error {
 			b.Queue(count.String()).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
@@ -173,6 +170,14 @@ func queuePage(db *bun.DB, t verification.TenantID, q store.RunQuery) *bun.Selec
 // withClaims joins the claims that are held.
 func withClaims(s *bun.SelectQuery, join string, q store.RunQuery) *bun.SelectQuery {
 	return s.Join(join+" JOIN verifyd.claims AS c ON c.tenant_id = r.tenant_id AND c.run_id = r.id AND c.since = r.review_since AND c.until > ?", q.Now)
+}
+
+func countQueues(db *bun.DB, at, dueBefore time.Time) *bun.SelectQuery {
+	s := inReview(db, at).ColumnExpr("count(*)")
+	if !dueBefore.IsZero() {
+		s = s.Where("r.review_due < ?", dueBefore)
+	}
+	return s
 }
 
 // inReview selects the runs of all tenants that need a verdict at a time.
