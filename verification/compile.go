@@ -35,8 +35,8 @@ func (p Program) Warnings() []FieldError { return p.warnings }
 // Compile validates a version of a workflow and compiles its expressions,
 // patterns and schema. Checks may use the named providers; nil allows any
 // provider, and an empty list none. described has the descriptions of providers by
-// name: the `with` of a check, and what expressions read of its data, must agree with
-// that of its provider. If anything is wrong, the error is an ErrInvalid whose Fields
+// name: the `with` of a check, and what expressions read of its data, must fit the description
+// of its provider. If anything is wrong, the error is an ErrInvalid whose Fields
 // list every problem by its path, such as "nodes.pan.on_failed", sorted by path. The size
 // of the definition is checked first, and nothing else if it is too large. Compile
 // returns the error of ctx soon after ctx ends.

@@ -15,7 +15,7 @@ const DateLimitForm = "must be a date as YYYY-MM-DD, today, or a number of years
 // maxDateOffset is the largest number of years, months or days in a date limit.
 const maxDateOffset = 100_000
 
-// dateLimit returns the date of a limit on the calendar day of day in its location: a date as YYYY-MM-DD, today, or a
+// dateLimit returns the date of a limit on a day, the calendar day in the location of day: a date as YYYY-MM-DD, today, or a
 // signed number of years, months or days from the day, such as -18y, +6m or -30d.
 // If the month of the result has no such day, it is the last day of the month.
 func dateLimit(limit string, day time.Time) (date time.Time, ok bool) {
@@ -53,7 +53,7 @@ func dateLimit(limit string, day time.Time) (date time.Time, ok bool) {
 	return date, date.Year() >= 1 && date.Year() <= 9999
 }
 
-// checkDate returns what is wrong with a date on the calendar day of day in its location; empty if it is valid.
+// checkDate returns what is wrong with a date on a day, as dateLimit takes it; empty if it is valid.
 func (f InputField) checkDate(s string, day time.Time) string {
 	date, err := time.Parse(time.DateOnly, s)
 	if err != nil {
@@ -68,7 +68,7 @@ func (f InputField) checkDate(s string, day time.Time) string {
 	return ""
 }
 
-// On returns the fields as they are on the calendar day of day in its location: the limits of
+// On returns the fields as they are on a day, the calendar day in the location of day: the limits of
 // dates as YYYY-MM-DD.
 func (fs InputFields) On(day time.Time) InputFields {
 	fs = slices.Clone(fs)

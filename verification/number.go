@@ -68,8 +68,8 @@ func parseNumber(text string) (v any, message string) {
 }
 
 // wholeDigits returns the digits of a number if it is whole, with a minus if it is
-// negative. Of a number with more than 64 bits it returns more digits than they have.
-// ok is false for a text that is not a number of JSON.
+// negative. Of a number with more than 64 bits it may return the first digits only, which are more
+// than 64 bits hold. ok is false for a text that is not a number of JSON.
 func wholeDigits(text string) (digits string, whole, ok bool) {
 	rest, negative := strings.CutPrefix(text, "-")
 	mantissa, exponent := rest, 0

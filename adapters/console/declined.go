@@ -18,8 +18,8 @@ func (s session) declinedAlone(v verification.Review) bool {
 	return v.OpenTo(s.Person()) && v.Proposed == verification.DecisionNone && slices.Equal(v.Causes, []verification.Cause{verification.CauseConsent})
 }
 
-// closeDeclined rejects the runs of the form whose customers declined the consent. Runs that have
-// changed since then stay in the queue, as do those whose workflow asks for more than notes.
+// closeDeclined rejects the runs of the form whose customers declined the consent. A run that has
+// changed since then stays in the queue, and so does a run whose workflow asks for more than notes.
 func (c *console) closeDeclined(w http.ResponseWriter, r *http.Request, s session) error {
 	at := "/queue" + queueFilterOf(r.URL.Query()).Query()
 	ids := r.PostForm["run"]

@@ -78,7 +78,7 @@ func (c *Comparer) aligned(a, b string, n int) bool {
 	return false
 }
 
-// newWade returns a replacer of syllables in Wade-Giles by those in pinyin.
+// newWade returns a replacer that turns syllables in Wade-Giles into pinyin.
 func newWade() *strings.Replacer {
 	return strings.NewReplacer("hs", "x", "tz", "z", "ts", "c", "ung", "ong", "ieh", "ie", "ueh", "ue", "ih", "i", "ien", "ian", "eh", "e")
 }

@@ -91,8 +91,8 @@ func (n *node) joined(names ...string) string {
 	return strings.Join(out, " ")
 }
 
-// readNodes returns a reader of the elements of a file with these names. entry returns the entry of
-// an element, or false if the element is none: it may be what entries refer to.
+// readNodes reads the elements of a file that have one of the names. entry returns the entry that an
+// element is, or false for an element that is no entry but something that entries refer to.
 func readNodes(f *listFile, entry func(*node) (Entry, bool), names ...string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		in := xml.NewDecoder(f.text)

@@ -163,12 +163,19 @@ const (
 
 // New makes an engine, or returns an error that names a missing port.
 func New(p Ports, o Options) (*Engine, error) {
-	required := []string{"Store", "Expressions", "Links", "Clock", "NewID", "Sanitize"}
-	for i, missing := range []bool{
-		p.Store == nil, p.Expressions == nil, p.Links == nil, p.Clock == nil, p.NewID == nil, p.Documents != nil && p.Sanitize == nil,
+	for _, port := range []struct {
+		name    string
+		missing bool
+	}{
+		{"Store", p.Store == nil},
+		{"Expressions", p.Expressions == nil},
+		{"Links", p.Links == nil},
+		{"Clock", p.Clock == nil},
+		{"NewID", p.NewID == nil},
+		{"Sanitize", p.Documents != nil && p.Sanitize == nil},
 	} {
-		if missing {
-			return nil, errors.New("engine: the port " + required[i] + " is required")
+		if port.missing {
+			return nil, errors.New("engine: the port " + port.name + " is required")
 		}
 	}
 	if o.SearchKey != nil && len(o.SearchKey) < minSearchKey {

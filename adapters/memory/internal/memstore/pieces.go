@@ -13,10 +13,10 @@ import (
 type Piece struct {
 	Run verification.RunRef
 	Key store.WorkKey
-	// Due is when the work is due; zero if it is not in the queue. The due time of leased work is
-	// when it was taken: a piece is read after a restart, so the host that took it is dead. If
-	// the work has lost a lease before, it is due when its lease ends: hosts that die one after
-	// the other would otherwise lose five leases within seconds.
+	// Due is when the work is due; zero if it is not in the queue. Of leased work it is the time at
+	// which it was taken: a piece is read after a restart, when the host with the lease is dead. Work
+	// that has lost a lease before is due when its lease ends. Otherwise hosts that die one after the
+	// other would lose five leases within seconds.
 	Due time.Time
 	// Attempt, Lost, Alone and LeftAt are those of store.Work.
 	Attempt, Lost, Alone int
