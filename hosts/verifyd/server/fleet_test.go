@@ -178,12 +178,12 @@ func TestAStartOnAHostThatLacksTheProviderWaits(t *testing.T) {
 		"provider: sandbox, next: registry", "provider: sandbox, next: bureau")))
 	old := serveHost(t, onPostgres(url, "VERIFYD_BOOTSTRAP", ""))
 	waited := 0
-	for n := range 10 {
-		if r := old.run("POST", old.api+records, fmt.Sprintf(`{"reference_id":"person-%d"}`, n)); r.Action != nil {
+	for n := range 10 { // on a busy machine the default wait of 2 s may be too short
+		if r := old.run("POST", old.api+records, fmt.Sprintf(`{"reference_id":"person-%d"}`, n), "prefer", "wait=20"); r.Action != nil {
 			waited++
 		}
 	}
-	if waited < 9 {
+	if waited < 10 {
 		t.Errorf("%d of 10 starts on the host without the provider returned the link of the customer, want all", waited)
 	}
 }
