@@ -82,7 +82,7 @@ type Options struct {
 	// URL is where browsers reach the handler, such as https://verify.example/console.
 	// With https, cookies are sent over TLS only.
 	URL string
-	// Store is that of the engine.
+	// Store is the store of the engine.
 	Store  store.Store
 	Tokens Tokens
 	// Generation changes with the keys of Tokens: a session that was verified before is then

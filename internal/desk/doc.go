@@ -21,7 +21,7 @@ type Desk struct {
 	log    *slog.Logger
 }
 
-// New returns the desk of an engine and its store. The clock is that of the engine.
+// New returns the desk of an engine and its store. now is the clock of the engine.
 func New(e *engine.Engine, s store.Store, now func() time.Time, log *slog.Logger) *Desk {
 	return &Desk{engine: e, store: s, now: now, log: log}
 }

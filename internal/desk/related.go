@@ -94,22 +94,11 @@ func (d *Desk) RelatedRuns(ctx context.Context, t verification.TenantID, r RunRe
 		if run.Verdict != verification.DecisionReject {
 			continue
 		}
-		if found.Runs[i].Rejection, err = d.rejection(ctx, verification.RunRef{Tenant: t, Run: run.ID}); err != nil {
+		if found.Runs[i].Rejection, err = d.engine.Rejection(ctx, t, run.ID); err != nil {
 			return found, err
 		}
 	}
 	return found, nil
-}
-
-// rejection returns the reason for which a run is rejected: see RelatedRun.
-func (d *Desk) rejection(ctx context.Context, ref verification.RunRef) (reason verification.RejectReason, err error) {
-	h, err := d.engine.History(ctx, ref.Tenant, ref.Run)
-	if err != nil {
-		return reason, err
-	}
-	reason, _ = h.Program.Version.Definition.RejectReason(h.Run.Verdict.Reason)
-	reason.Code = h.Run.Verdict.Reason
-	return reason, nil
 }
 
 // add adds a run, unless it is the run itself.

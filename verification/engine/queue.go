@@ -113,12 +113,12 @@ func (e *Engine) release(ctx context.Context, t verification.TenantID, id verifi
 	return err
 }
 
-// claimBeside returns the claim of a run on which a person acts; zero for none.
-func (e *Engine) claimBeside(ctx context.Context, ref verification.RunRef, identity string) (verification.Claim, error) {
-	if keyOf(identity) == "" || e.external {
+// claimBeside returns the claim of the run on which a person acts; zero for none.
+func (s *session) claimBeside(ctx context.Context, identity string) (verification.Claim, error) {
+	if keyOf(identity) == "" || s.external {
 		return verification.Claim{}, nil
 	}
-	review, err := e.Review(ctx, ref.Tenant, ref.Run)
+	review, err := s.Review(ctx, s.ref.Tenant, s.ref.Run)
 	if errors.Is(err, verification.ErrNotFound) {
 		err = nil
 	}

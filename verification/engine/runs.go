@@ -169,6 +169,21 @@ func (e *Engine) History(ctx context.Context, t verification.TenantID, id verifi
 	return History{Run: h.run, Events: h.events, Report: h.report, Program: program, At: h.at, Provider: describe}, nil
 }
 
+// Rejection returns the reason for which a run is rejected: nothing if its verdict has none, and
+// only a Code if the workflow does not know the reason. The version of the run is not read without need.
+func (e *Engine) Rejection(ctx context.Context, t verification.TenantID, id verification.RunID) (reason verification.RejectReason, err error) {
+	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
+	if err := s.reload(ctx); err != nil || s.run.Verdict.Reason == "" {
+		return reason, err
+	}
+	if err := s.loadProgram(ctx); err != nil {
+		return reason, err
+	}
+	reason, _ = s.program.Version.Definition.RejectReason(s.run.Verdict.Reason)
+	reason.Code = s.run.Verdict.Reason
+	return reason, nil
+}
+
 // Cancel ends a live run. Cancelling a cancelled run has no effect; ErrConflict is
 // returned for any other terminal run.
 func (e *Engine) Cancel(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.RunView, error) {

@@ -49,7 +49,7 @@ func (e *Engine) GiveVerdict(
 	return e.once(ctx, t, idempotencyKey, fingerprint, func(request string) (SignalResult, error) {
 		s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
 		var err error
-		if c.Claim, err = e.claimBeside(ctx, s.ref, c.Identity); err != nil {
+		if c.Claim, err = s.claimBeside(ctx, c.Identity); err != nil {
 			return SignalResult{}, err
 		}
 		c.Request = request
@@ -88,7 +88,7 @@ func verdictResult(r verification.SignalReceipt) string {
 func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.ReturnProposal) error {
 	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
 	var err error
-	if c.Claim, err = e.claimBeside(ctx, s.ref, c.Identity); err != nil {
+	if c.Claim, err = s.claimBeside(ctx, c.Identity); err != nil {
 		return err
 	}
 	if _, err = s.command(ctx, c); err == nil {
@@ -104,7 +104,7 @@ func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id
 func (e *Engine) DecideHit(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.DecideHit) error {
 	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
 	var err error
-	if c.Claim, err = e.claimBeside(ctx, s.ref, c.Identity); err != nil {
+	if c.Claim, err = s.claimBeside(ctx, c.Identity); err != nil {
 		return err
 	}
 	_, err = s.command(ctx, c)

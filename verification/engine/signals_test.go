@@ -3,6 +3,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestAVerdictAtAReviewStepContinuesTheRun(t *testing.T) {
@@ -253,5 +255,40 @@ func TestAClaimNeedsAPerson(t *testing.T) {
 	}
 	if err := k.Engine.ReleaseClaim(t.Context(), enginetest.Tenant, run.ID, ""); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("release = %v, want ErrInvalid", err)
+	}
+}
+
+// lostVersions is a store without the versions of workflows.
+type lostVersions struct{ store.WorkflowStore }
+
+func (lostVersions) Version(context.Context, verification.TenantID, verification.WorkflowID, string) (verification.Version, error) {
+	return verification.Version{}, verification.Unavailable("workflow", "it cannot be read")
+}
+
+func TestARejectionWithoutAReasonNeedsNoVersion(t *testing.T) {
+	k := enginetest.New(t)
+	d := chain("a", "review")
+	d.RejectReasons = []verification.RejectReason{{Code: "listed", Label: "Is on the list"}}
+	w := k.Apply(d)
+	rejected := func(reason string) verification.RunID {
+		id := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"}).ID
+		c := verification.GiveVerdict{Decision: verification.DecisionReject, Reason: reason}
+		if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, id, c, ""); err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	plain, listed := rejected(""), rejected("listed")
+	if got, err := k.Engine.Rejection(t.Context(), enginetest.Tenant, listed); err != nil || got.Code != "listed" || got.Label != "Is on the list" {
+		t.Errorf("the reason is %+v, %v; want the one of the workflow", got, err)
+	}
+	other := operator(t, k, func(p *engine.Ports) {
+		p.Store = replace(k.Store, func(s *ports) { s.WorkflowStore = lostVersions{k.Store} })
+	})
+	if got, err := other.Rejection(t.Context(), enginetest.Tenant, plain); err != nil || got.Code != "" {
+		t.Errorf("without a reason: %+v, %v; want none", got, err)
+	}
+	if _, err := other.Rejection(t.Context(), enginetest.Tenant, listed); !errors.Is(err, verification.ErrUnavailable) {
+		t.Errorf("a reason whose version cannot be read: %v, want it unavailable", err)
 	}
 }
