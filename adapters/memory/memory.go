@@ -19,7 +19,7 @@ var _ store.Store = (*Store)(nil)
 // New returns an empty store.
 func New() *Store { return &Store{memstore.New()} }
 
-// What a store needs of memory, and its bounds.
+// The bounds of a store, what each tenant uses of them, how short the memory is, and the work that waits.
 type (
 	Limits    = memstore.Limits
 	TenantUse = memstore.TenantUse
