@@ -51,8 +51,8 @@ func (a Assignee) Name() string {
 	return a.Person.Name
 }
 
-// AssigneeKeys returns the keys of the reviewer and of each of the reviewer's teams.
-func (r Reviewer) AssigneeKeys() []string {
+// AssigneeKeys returns the keys of a reviewer and of each of the reviewer's teams.
+func AssigneeKeys(r Reviewer) []string {
 	keys := []string{Assignee{Person: r.Person()}.Key()}
 	for _, team := range r.Teams {
 		keys = append(keys, Assignee{Team: team}.Key())

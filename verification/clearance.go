@@ -133,7 +133,7 @@ func (r Run) ClearedByOthers() (n int) {
 // decisions that clears each, and the hits that none of them clears.
 func clearedBy(list, version string, hits []Hit, by []Clearance) (cleared []Clearance, unfounded []Hit) {
 	for _, h := range hits {
-		h = h.cleaned()
+		h = cleanHit(h)
 		i := slices.IndexFunc(by, func(c Clearance) bool { return c.Clears() == ClearedHit{list, h.ID, h.Digest} })
 		if i < 0 {
 			unfounded = append(unfounded, h)

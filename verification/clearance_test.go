@@ -22,7 +22,7 @@ func TestAHitIsClearedForWhomItWasComparedWith(t *testing.T) {
 	edit("pan", func(n *verification.Node) { n.With = verification.Data(`{"number":"${pan}"}`) })(&d)
 	j := begin(t, d, "").submit(consents)
 	j.screened(verification.ScreeningResult{List: "sanctions", Hits: []verification.Hit{{ID: "e-1", Digest: "1"}, {ID: "e-2"}, {ID: "e-3"}}}).found("e-4")
-	asked, err := j.program.RequestAgain(tenantID, j.run, "pan")
+	asked, err := j.run.RequestAgain(j.program, tenantID, "pan")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,31 +68,6 @@ func (p Program) Node(id NodeID) (Node, bool) {
 	return n, ok
 }
 
-// Progress counts the steps that ask the customer for something: done is the number
-// of those that the customer has completed; total adds those that may still follow,
-// on every branch that is still possible.
-func (p Program) Progress(r Run) (done, total int) {
-	interactive := func(t NodeType) bool { return t == NodeConsent || t == NodeCustomerInput }
-	for _, s := range r.Steps {
-		if interactive(s.Type) && s.finished() {
-			done++
-		}
-	}
-	total = done
-	if r.Wait.Kind == WaitNothing {
-		return done, total
-	}
-	def := p.Version.Definition
-	reachable := def.reach(r.Wait.Node, nil)
-	for id, n := range def.Nodes {
-		ahead := id == r.Wait.Node || slices.Contains(reachable, id)
-		if s, reached := r.Step(id); ahead && interactive(n.Type) && (!reached || !s.finished()) {
-			total++
-		}
-	}
-	return done, total
-}
-
 func (v *validator) compile(ctx context.Context, id WorkflowID, version Version, l ExpressionCompiler) (Program, error) {
 	p := Program{
 		Workflow: id, Version: version,
@@ -299,3 +274,22 @@ func (v *validator) anchors(path string, p Pattern) {
 	v.warnings = append(v.warnings, FieldError{Name: path, Message: fmt.Sprintf(
 		"an answer that only %s a match is accepted: write %s to match the whole answer, or .* where anything may be", accepts, cure)})
 }
+
+// InputSchema returns the compiled schema of the input; nil if any input is accepted.
+func (p Program) InputSchema() Schema { return p.input }
+
+// Conditions returns the conditions of a branch, one for each rule.
+func (p Program) Conditions(branch NodeID) []Condition { return p.conditions[branch] }
+
+// Template returns the `with` of a check; nil if it has none.
+func (p Program) Template(check NodeID) Template { return p.templates[check] }
+
+// Patterns returns the patterns of a form, by field.
+func (p Program) Patterns(form NodeID) map[string]Pattern { return p.patterns[form] }
+
+// Needs returns CheckRequest.Needs of a check.
+func (p Program) Needs(check NodeID) []string { return p.needs[check] }
+
+// Facts returns the expressions of `subject` and `compare`, in that order and without the empty
+// ones; nil if there are none.
+func (p Program) Facts() Values { return p.facts }

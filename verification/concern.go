@@ -175,7 +175,7 @@ func hitsOf(first *Screening, later []HitsFound, decisions []HitDecision) []Foun
 // findingOf returns the fields of a check's data that say in short what it found.
 func findingOf(d Data) (finding string, score *float64) {
 	texts := map[string]string{}
-	d.eachField(func(name, value []byte) {
+	eachField(d, func(name, value []byte) {
 		switch string(name) {
 		case "reason", "status", "result":
 			var text string

@@ -123,50 +123,6 @@ func (d Data) IsZero() bool { return len(d) == 0 }
 // String returns the JSON text.
 func (d Data) String() string { return string(d) }
 
-// with returns the object, which must have a field, with one more field at its end.
-func (d Data) with(name string, value any) Data {
-	raw, err := plainJSON(value)
-	if err != nil {
-		return d // derived values always encode
-	}
-	return fmt.Appendf(d[:len(d)-1:len(d)-1], `,%q:%s}`, name, raw)
-}
-
-// replaced returns the object with other texts in some of its fields. The order of the fields
-// stays.
-func (d Data) replaced(texts map[string]string) Data {
-	return d.edited(func(name string, value []byte) []byte {
-		if text, ok := texts[name]; ok {
-			value = jsonOf(text)
-		}
-		return value
-	})
-}
-
-// edited returns the object with other values, and then with more fields, each with its name
-// and its value as JSON. A field without a value is left out.
-func (d Data) edited(edit func(name string, value []byte) []byte, more ...[2]string) Data {
-	var fields []string
-	d.eachField(func(name, value []byte) {
-		if value = edit(string(name), value); value != nil {
-			fields = append(fields, string(jsonOf(string(name)))+":"+string(value))
-		}
-	})
-	for _, field := range more {
-		fields = append(fields, string(jsonOf(field[0]))+":"+field[1])
-	}
-	return Data("{" + strings.Join(fields, ",") + "}")
-}
-
-// jsonOf returns a text, or a list of texts, as JSON, as NewData writes it.
-func jsonOf(v any) []byte {
-	raw, err := plainJSON(v)
-	if err != nil {
-		return []byte("null") // texts always encode
-	}
-	return raw
-}
-
 // checkJSON returns why a JSON text cannot be stored; empty if it can. It checks
 // what the decoder does not: the nesting, the escapes and the numbers. number is the
 // index of the number at fault, or -1.

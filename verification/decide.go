@@ -3,6 +3,7 @@
 package verification
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -118,8 +119,8 @@ func (d *decision) start(c Start) error {
 		return Conflict("run", "the run has already started")
 	}
 	problems := fieldsOf(ValidateReferenceID(c.ReferenceID))
-	if d.program.input != nil {
-		for _, f := range d.program.input.Check(c.Input) {
+	if d.program.InputSchema() != nil {
+		for _, f := range d.program.InputSchema().Check(c.Input) {
 			f.Name = joinPath("input", f.Name)
 			problems = append(problems, f)
 		}
@@ -157,9 +158,6 @@ func ValidateReferenceID(s string) error {
 	return InvalidField("run", "reference_id", message)
 }
 
-// isControl reports whether r is a C0 or C1 control character, or delete.
-func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r <= 0x9f }
-
 func joinPath(base, rest string) string {
 	if rest == "" || strings.HasPrefix(rest, "[") {
 		return base + rest
@@ -190,9 +188,9 @@ func (d *decision) goTo(id NodeID) {
 		case NodeCheck:
 			d.dispatch(id, n, n.Provider, true)
 		case NodeConsent, NodeCustomerInput:
-			d.add(CustomerAwaited{Node: id, Type: n.Type, Label: n.label(id), Signal: n.signal(id)})
+			d.add(CustomerAwaited{Node: id, Type: n.Type, Label: n.Title(id), Signal: n.SignalName(id)})
 		case NodeReview:
-			d.add(ReviewAsked{Node: id, Label: n.label(id), Reason: n.Reason})
+			d.add(ReviewAsked{Node: id, Label: n.Title(id), Reason: n.Reason})
 		case NodeEnd:
 			d.add(Completed{Node: id, Outcome: n.Outcome})
 		default:
@@ -214,7 +212,7 @@ func (d *decision) branch(id NodeID, n Node) (next NodeID, ok bool) {
 		d.add(BranchTaken{Node: id, When: when, Next: to, Values: data})
 		return to, true
 	}
-	conditions := d.program.conditions[id]
+	conditions := d.program.Conditions(id)
 	for i, rule := range n.Rules {
 		if i >= len(conditions) || conditions[i] == nil {
 			d.abort(id, "the condition was not compiled")
@@ -244,6 +242,9 @@ func (d *decision) openJourney(c OpenJourney) error {
 	return nil
 }
 
+// tenYears is longer than any run lives.
+const tenYears = 10 * 366 * 24 * time.Hour
+
 // openInterval returns the minimum time between two records of an opened journey. It
 // bounds the history of a run whose page is reloaded all the time: one second,
 // and less only where a second matters to the abandon timeout; after many records, a tenth of
@@ -252,7 +253,7 @@ func (r Run) openInterval() time.Duration {
 	timeout := time.Duration(r.Started.AbandonTimeoutSeconds) * time.Second
 	switch {
 	case r.opened >= maxOpenings && timeout == 0: // it changes nothing
-		return maxSeconds * time.Second
+		return tenYears
 	case r.opened >= maxOpenings:
 		return timeout / 10
 	case timeout == 0:
@@ -284,7 +285,7 @@ func (d *decision) submit(c Submit) error {
 		if !c.CheckDocuments {
 			upload = nil
 		}
-		data, problems = acceptInput(n, d.program.patterns[w.Node], c.Payload, d.today, upload)
+		data, problems = acceptInput(n, d.program.Patterns(w.Node), c.Payload, d.today, upload)
 		data = d.compared(w.Node, StepPassed, data, to)
 	}
 	if len(problems) > 0 {
@@ -309,7 +310,7 @@ func (d *decision) cancel() error {
 func (d *decision) abort(id NodeID, cause string) {
 	failure := RunError{Code: CodeInternalError, Message: "The workflow could not go on at the node " + string(id) + "."}
 	if n, ok := d.program.Node(id); ok && n.Type == NodeCheck {
-		failure.Check = n.checkKey(id)
+		failure.Check = n.CheckKey(id)
 	}
 	d.add(Failed{Node: id, Error: failure, Cause: cut(cause)})
 }
@@ -318,11 +319,17 @@ func notOpen(signal string) error {
 	return &Error{Kind: ErrNotOpen, Subject: "signal", Message: signal}
 }
 
-// storable reports whether every store returns the text unchanged.
-func storable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
-
 // clean removes from a text what stores cannot keep.
 func clean(s string) string { return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "") }
 
 // cut bounds the length of a cause without splitting a character.
 func cut(s string) string { return clean(s[:min(len(s), maxCause)]) }
+
+// fieldsOf returns the fields of an *Error; none for nil.
+func fieldsOf(err error) []FieldError {
+	var e *Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	return e.Fields
+}

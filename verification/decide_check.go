@@ -20,7 +20,7 @@ func (d *decision) dispatch(id NodeID, n Node, provider string, arrival bool) {
 		visit++
 	}
 	f := Dispatched{
-		Node: id, Key: n.checkKey(id), Label: n.label(id), Provider: provider,
+		Node: id, Key: n.CheckKey(id), Label: n.Title(id), Provider: provider,
 		Dispatch: step.Dispatches + 1, Visit: visit,
 	}
 	if n.Rescreen != nil {
@@ -54,13 +54,13 @@ func (d *decision) result(c RecordResult) {
 		d.add(d.answered(c, StepPassed, n.Next))
 		d.goTo(n.Next)
 	case OutcomeFailed:
-		to, ok := route(n.OnFailed, n.Next)
+		to, ok := n.Leads(n.OnFailed)
 		d.add(d.answered(c, StepFailed, to))
 		if ok {
 			d.goTo(to)
 			return
 		}
-		key := n.checkKey(c.Node)
+		key := n.CheckKey(c.Node)
 		d.add(Failed{Node: c.Node, Error: RunError{
 			Code: CodeCheckFailed, Check: key, Message: "The check " + key + " did not pass.",
 		}})
@@ -77,8 +77,8 @@ func (d *decision) result(c RecordResult) {
 func (d *decision) answered(c RecordResult, status StepStatus, to NodeID) ResultRecorded {
 	f := ResultRecorded{Node: c.Node, Passed: status == StepPassed, Data: d.compared(c.Node, status, c.Data, to)}
 	unfounded := false
-	if f.Screening, unfounded = c.Screening.recorded(c); unfounded {
-		f.Data = f.Data.doubted()
+	if f.Screening, unfounded = recorded(c.Screening, c); unfounded {
+		f.Data = doubted(f.Data)
 	}
 	return f
 }
@@ -137,7 +137,7 @@ func (d *decision) failure(c RecordFailure) {
 	w, cause := d.run.Wait, cut(c.Cause)
 	retryAt := func(failed int) time.Time {
 		at := d.now.Add(d.jittered(n.Backoff(failed), c))
-		if latest := d.now.Add(n.maxBackoff()); c.RetryAt.After(latest) {
+		if latest := d.now.Add(n.MaxBackoff()); c.RetryAt.After(latest) {
 			at = latest
 		} else if c.RetryAt.After(at) {
 			at = c.RetryAt
@@ -158,13 +158,13 @@ func (d *decision) failure(c RecordFailure) {
 		d.dispatch(c.Node, n, n.Fallback, false)
 		return
 	}
-	if to, ok := route(n.OnUnavailable, n.Next); ok {
+	if to, ok := n.Leads(n.OnUnavailable); ok {
 		d.add(ResultUnavailable{Node: c.Node, Data: Data(`{"source_ok":false}`)})
 		d.goTo(to)
 		return
 	}
 	d.add(ResultUnavailable{Node: c.Node})
-	key := n.checkKey(c.Node)
+	key := n.CheckKey(c.Node)
 	d.add(Failed{Node: c.Node, Error: RunError{
 		Code: CodeCheckUnavailable, Check: key, Message: "The source of the check " + key + " gave no answer.",
 	}})
@@ -186,16 +186,4 @@ func (d *decision) redispatch() {
 	}
 	n, _ := d.program.Node(w.Node)
 	d.dispatch(w.Node, n, w.Provider, false)
-}
-
-// route returns where a check that did not pass leads, and false if the run
-// fails.
-func route(to, next NodeID) (NodeID, bool) {
-	switch to {
-	case "", TargetFail:
-		return "", false
-	case TargetNext:
-		return next, true
-	}
-	return to, true
 }

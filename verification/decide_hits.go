@@ -26,8 +26,8 @@ func (d *decision) recordHits(c RecordHits) error {
 	found := slices.Concat(c.Hits, unfounded)
 	hits := make([]Hit, 0, min(len(found), maxHits))
 	for _, h := range found {
-		h = h.cleaned()
-		if len(hits) < maxHits && !slices.ContainsFunc(known, h.unchanged) {
+		h = cleanHit(h)
+		if len(hits) < maxHits && !slices.ContainsFunc(known, func(k Hit) bool { return unchanged(h, k) }) {
 			known, hits = append(known, h), append(hits, h)
 		}
 	}
@@ -43,43 +43,6 @@ func (d *decision) recordHits(c RecordHits) error {
 		d.add(HitsCleared{Node: c.Node, Cleared: cleared, Visit: earlier})
 	}
 	return nil
-}
-
-// recorded returns what a run keeps of the result of a screening that left out the hits which
-// some of the decisions clear; nil if there is none. more reports whether it left out others,
-// which are hits.
-func (r *ScreeningResult) recorded(c RecordResult) (s *Screening, more bool) {
-	if r == nil {
-		return nil, false
-	}
-	s = &Screening{List: clean(r.List), ListVersion: clean(r.ListVersion), Total: r.Total}
-	for _, h := range r.Hits {
-		s.Hits = append(s.Hits, h.cleaned())
-	}
-	var unfounded []Hit
-	s.Cleared, unfounded = clearedBy(s.List, s.ListVersion, r.Cleared, c.Cleared)
-	if s.Hits = append(s.Hits, unfounded...); len(s.Hits) > 0 {
-		s.Asked = c.Asked
-	}
-	return s, len(unfounded) > 0
-}
-
-// cleaned returns the hit with texts that every store can keep.
-func (h Hit) cleaned() Hit {
-	h.ID, h.Name, h.Alias, h.Digest = clean(h.ID), clean(h.Name), clean(h.Alias), clean(h.Digest)
-	for _, texts := range []*[]string{&h.BirthDates, &h.Countries, &h.Topics, &h.Reasons} {
-		*texts = slices.Clone(*texts)
-		for i, text := range *texts {
-			(*texts)[i] = clean(text)
-		}
-	}
-	return h
-}
-
-// unchanged reports whether known is the same entry, and the entry has not changed since as
-// far as the digests tell.
-func (h Hit) unchanged(known Hit) bool {
-	return known.ID == h.ID && (known.Digest == h.Digest || known.Digest == "" || h.Digest == "")
 }
 
 // hitsOn returns the entries of a list that the check or a later screening found.
@@ -154,7 +117,7 @@ func (d *decision) decideHit(c DecideHit) error {
 	}
 	if earlier > 0 {
 		decided.Asked = visit.asked()
-	} else if request, err := d.program.RequestAgain("", d.run, c.Node); err == nil {
+	} else if request, err := d.run.RequestAgain(d.program, "", c.Node); err == nil {
 		decided.Asked = AskedDigest(request.With)
 	}
 	if hits[i].Decision.HitDecided == decided {
@@ -216,4 +179,41 @@ func (s Step) screenedVisits() []int {
 		}
 	}
 	return numbers
+}
+
+// cleanHit returns a hit with texts that every store can keep.
+func cleanHit(h Hit) Hit {
+	h.ID, h.Name, h.Alias, h.Digest = clean(h.ID), clean(h.Name), clean(h.Alias), clean(h.Digest)
+	for _, texts := range []*[]string{&h.BirthDates, &h.Countries, &h.Topics, &h.Reasons} {
+		*texts = slices.Clone(*texts)
+		for i, text := range *texts {
+			(*texts)[i] = clean(text)
+		}
+	}
+	return h
+}
+
+// unchanged reports whether known is the same entry, and the entry has not changed since as
+// far as the digests tell.
+func unchanged(h, known Hit) bool {
+	return known.ID == h.ID && (known.Digest == h.Digest || known.Digest == "" || h.Digest == "")
+}
+
+// recorded returns what a run keeps of the result of a screening that left out the hits which
+// some of the decisions clear; nil if there is none. more reports whether it left out others,
+// which are hits.
+func recorded(r *ScreeningResult, c RecordResult) (s *Screening, more bool) {
+	if r == nil {
+		return nil, false
+	}
+	s = &Screening{List: clean(r.List), ListVersion: clean(r.ListVersion), Total: r.Total}
+	for _, h := range r.Hits {
+		s.Hits = append(s.Hits, cleanHit(h))
+	}
+	var unfounded []Hit
+	s.Cleared, unfounded = clearedBy(s.List, s.ListVersion, r.Cleared, c.Cleared)
+	if s.Hits = append(s.Hits, unfounded...); len(s.Hits) > 0 {
+		s.Asked = c.Asked
+	}
+	return s, len(unfounded) > 0
 }

@@ -151,7 +151,7 @@ func (d *decision) checkJustified(v VerdictRecorded) error {
 // are not two.
 func (d *decision) confirm(given VerdictRecorded) (*VerdictRecorded, error) {
 	proposed, who := d.run.Proposal, Person{Identity: given.Identity, Name: given.By}
-	stands := who.Standing(proposed.Decision, proposed.Person(), Claim{})
+	stands := StandingOf(who, proposed.Decision, proposed.Person(), Claim{})
 	switch {
 	case given.Identity == "":
 		return nil, ErrNoPerson
@@ -201,7 +201,7 @@ func (d *decision) sendBack(f ProposalReturned) error {
 // checkClaim returns ErrClaimed if a person acts on a run that another person has claimed.
 // An API client is not a person: it needs no claim.
 func (d *decision) checkClaim(c Claim, who Person) error {
-	if who.Identity != "" && c.HeldAt(d.now) && who.Standing(DecisionNone, Person{}, c).Claimed {
+	if who.Identity != "" && c.HeldAt(d.now) && StandingOf(who, DecisionNone, Person{}, c).Claimed {
 		return ErrClaimed
 	}
 	return nil

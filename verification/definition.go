@@ -228,9 +228,9 @@ func (d Definition) Checks() []CheckInfo {
 		if n.Type != NodeCheck {
 			continue
 		}
-		if key := n.checkKey(id); !seen[key] {
+		if key := n.CheckKey(id); !seen[key] {
 			seen[key] = true
-			checks = append(checks, CheckInfo{Key: key, Label: n.label(id)})
+			checks = append(checks, CheckInfo{Key: key, Label: n.Title(id)})
 		}
 	}
 	return checks
@@ -238,16 +238,16 @@ func (d Definition) Checks() []CheckInfo {
 
 // BreadthFirst returns the nodes that can be reached from the start, which comes first.
 func (d Definition) BreadthFirst() []NodeID {
-	others := slices.DeleteFunc(d.reach(d.Start, nil), func(id NodeID) bool { return id == d.Start })
+	others := slices.DeleteFunc(d.Reach(d.Start, nil), func(id NodeID) bool { return id == d.Start })
 	return slices.DeleteFunc(slices.Insert(others, 0, d.Start), func(id NodeID) bool {
 		_, ok := d.Nodes[id]
 		return !ok
 	})
 }
 
-// reach returns the nodes that one or more edges from a node lead to, breadth first.
+// Reach returns the nodes that one or more edges from a node lead to, breadth first.
 // The paths do not enter a node for which stop, if not nil, returns true.
-func (d Definition) reach(from NodeID, stop func(NodeID) bool) []NodeID {
+func (d Definition) Reach(from NodeID, stop func(NodeID) bool) []NodeID {
 	return walk([]NodeID{from}, func(id NodeID) []NodeID { return d.Nodes[id].Targets() }, stop)
 }
 
@@ -323,11 +323,15 @@ func (n Node) Targets() []NodeID {
 // IsStep reports whether a report can show a card for the node.
 func (n Node) IsStep() bool { return n.Type != NodeBranch && n.Type != NodeEnd }
 
-func (n Node) label(id NodeID) string { return cmp.Or(n.Label, string(id)) }
+// Title returns what people read about a node: its label or, without one, its id.
+func (n Node) Title(id NodeID) string { return cmp.Or(n.Label, string(id)) }
 
-func (n Node) checkKey(id NodeID) string { return cmp.Or(n.Key, string(id)) }
+// CheckKey returns the key of a check: Key or, without one, the id.
+func (n Node) CheckKey(id NodeID) string { return cmp.Or(n.Key, string(id)) }
 
-func (n Node) signal(id NodeID) string { return cmp.Or(n.Signal, string(id)+"_submitted") }
+// SignalName returns the name of the signal that a customer step waits for: Signal or, without one,
+// the id and _submitted.
+func (n Node) SignalName(id NodeID) string { return cmp.Or(n.Signal, string(id)+"_submitted") }
 
 // Timeout returns how long one call of the provider may take; 30 s by default.
 func (n Node) Timeout() time.Duration { return secondsOr(n.TimeoutSeconds, 30) }
@@ -340,7 +344,7 @@ func (n Node) MaxDispatches() int { return cmp.Or(n.retry().MaxDispatches, 4) }
 // the given number of failed ones, at least 1. The real wait is between half of it
 // and all of it, unless a RetryError of the provider sets a later time.
 func (n Node) Backoff(failed int) time.Duration {
-	wait, limit := secondsOr(n.retry().BackoffSeconds, 1), n.maxBackoff()
+	wait, limit := secondsOr(n.retry().BackoffSeconds, 1), n.MaxBackoff()
 	for range failed - 1 {
 		if wait >= limit {
 			break
@@ -350,8 +354,8 @@ func (n Node) Backoff(failed int) time.Duration {
 	return min(wait, limit)
 }
 
-// maxBackoff returns the maximum wait before the next dispatch; 60 s by default.
-func (n Node) maxBackoff() time.Duration { return secondsOr(n.retry().MaxBackoffSeconds, 60) }
+// MaxBackoff returns the maximum wait before the next dispatch; 60 s by default.
+func (n Node) MaxBackoff() time.Duration { return secondsOr(n.retry().MaxBackoffSeconds, 60) }
 
 func (n Node) retry() *Retry { return cmp.Or(n.Retry, &Retry{}) }
 
@@ -366,4 +370,16 @@ func (n Node) poll() *Poll { return cmp.Or(n.Poll, &Poll{}) }
 
 func secondsOr(s, otherwise float64) time.Duration {
 	return time.Duration(cmp.Or(s, otherwise) * float64(time.Second))
+}
+
+// Leads returns where a check leads that did not pass, if its on_failed or on_unavailable is to. It
+// is false if the run fails.
+func (n Node) Leads(to NodeID) (NodeID, bool) {
+	switch to {
+	case "", TargetFail:
+		return "", false
+	case TargetNext:
+		return n.Next, true
+	}
+	return to, true
 }

@@ -182,7 +182,7 @@ func TestPeopleOfARun(t *testing.T) {
 
 func TestAReviewerHasAKeyForEachTeam(t *testing.T) {
 	r := verification.Reviewer{Identity: "Team:x", Name: "x", Teams: []string{"Seniors", "kyc"}}
-	if got := strings.Join(r.AssigneeKeys(), " "); got != "person:team:x team:seniors team:kyc" {
+	if got := strings.Join(verification.AssigneeKeys(r), " "); got != "person:team:x team:seniors team:kyc" {
 		t.Errorf("keys = %s", got)
 	}
 }
@@ -323,13 +323,13 @@ func TestAPrintForTheFileHasTheNotes(t *testing.T) {
 	j := inReview(t, deskFlow()).noted("called").toTeam("seniors").approve("").noted("told")
 	none := func(string) verification.ProviderDescription { return verification.ProviderDescription{} }
 	var got []string
-	for _, r := range j.program.Print(j.run, j.history, j.now, tenantID, none, true).Remarks {
+	for _, r := range j.run.Print(j.program, j.history, j.now, tenantID, none, true).Remarks {
 		got = append(got, strings.TrimSpace(r.By+" "+r.Notes+" "+r.EscalatedTo))
 	}
 	if want := "Asha called, Asha look seniors, Asha told"; strings.Join(got, ", ") != want {
 		t.Errorf("remarks = %q, want %s", got, want)
 	}
-	if p := j.program.Print(j.run.WithoutVerdicts(), j.history, j.now, tenantID, none, false); p.Remarks != nil {
+	if p := j.run.WithoutVerdicts().Print(j.program, j.history, j.now, tenantID, none, false); p.Remarks != nil {
 		t.Errorf("the report has the remarks %+v", p.Remarks)
 	}
 }

@@ -4,7 +4,6 @@ package verification
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -27,105 +26,12 @@ type Document struct {
 func DocumentPath(r RunRef, id string) (string, error) {
 	tenant, err1 := ParseTenantID(string(r.Tenant))
 	run, err2 := ParseRunID(string(r.Run))
-	document, err3 := parseUUID("document", id)
+	document, err3 := ParseDocumentID(id)
 	if err1 != nil || err2 != nil || err3 != nil {
 		return "", fmt.Errorf("document %q of run %q of tenant %q: an id is not a UUID", id, r.Run, r.Tenant)
 	}
 	return string(tenant) + "/" + string(run) + "/" + document, nil
 }
 
-// MaxUploads is the maximum number of documents that a customer may send during
-// one wait, including those that later ones replaced.
-const MaxUploads = 200
-
-func (d *decision) upload(c Upload) error {
-	w := d.run.Wait
-	if w.Kind != WaitCustomer || w.Number != c.WaitNumber {
-		return notOpen("upload")
-	}
-	name := "payload." + c.Document.Field
-	n, _ := d.program.Node(w.Node)
-	if f, ok := n.Fields.ByName(c.Document.Field); !ok || !f.Upload() {
-		return InvalidField("document", name, "does not take a file")
-	}
-	// A form that is posted twice sends the same files twice.
-	for _, u := range w.Uploads {
-		if u.Field == c.Document.Field && u.SHA256 == c.Document.SHA256 {
-			return nil
-		}
-	}
-	if w.Uploaded >= MaxUploads {
-		return InvalidField("document", name, "too many files were sent for this step")
-	}
-	d.add(DocumentUploaded{
-		Node: w.Node, Document: c.Document.ID, Field: c.Document.Field,
-		MediaType: c.Document.MediaType, Size: c.Document.Size, SHA256: c.Document.SHA256,
-	})
-	return nil
-}
-
-// uploaded returns the wait with one more document, which replaces an earlier one
-// of its field.
-func (w Wait) uploaded(f DocumentUploaded, at time.Time) Wait {
-	d := Document{
-		ID: f.Document, Field: f.Field, MediaType: f.MediaType, Size: f.Size, SHA256: f.SHA256, CreatedAt: at,
-	}
-	w.Uploads = append(slices.DeleteFunc(slices.Clone(w.Uploads), func(u Document) bool { return u.Field == d.Field }), d)
-	w.Uploaded++
-	return w
-}
-
-// named returns the uploads of the wait that its answer names.
-func (w Wait) named(answer Data) (named []Document) {
-	if len(w.Uploads) == 0 {
-		return nil
-	}
-	values := answer.Map()
-	for _, u := range w.Uploads {
-		if documentID(values[u.Field]) == u.ID {
-			named = append(named, u)
-		}
-	}
-	return named
-}
-
-// upload returns a document that an answer may name for a field: the last one
-// sent for it, or one that an earlier answer named.
-func (r Run) upload(field, id string) (Document, bool) {
-	for _, u := range slices.Concat(r.Wait.Uploads, r.Documents) {
-		if u.Field == field && u.ID == id {
-			return u, true
-		}
-	}
-	return Document{}, false
-}
-
-// Dropped returns the uploads of the wait of r that are gone in later, which is a
-// newer state of the run: they were replaced, or the answer did not name them. The
-// caller may remove them.
-func (r Run) Dropped(later Run) (dropped []Document) {
-	kept := slices.Concat(later.Wait.Uploads, later.Documents)
-	for _, u := range r.Wait.Uploads {
-		if !slices.ContainsFunc(kept, func(d Document) bool { return d.ID == u.ID }) {
-			dropped = append(dropped, u)
-		}
-	}
-	return dropped
-}
-
-// documentFacts is the entry of an upload in a step's data.
-type documentFacts struct {
-	DocumentID string `json:"document_id"`
-	MediaType  string `json:"media_type"`
-	Size       int64  `json:"size"`
-	SHA256     string `json:"sha256"`
-}
-
-// factsOf returns the entries of uploads in a step's data, by field.
-func factsOf(documents map[string]Document) map[string]documentFacts {
-	facts := make(map[string]documentFacts, len(documents))
-	for field, d := range documents {
-		facts[field] = documentFacts{DocumentID: d.ID, MediaType: d.MediaType, Size: d.Size, SHA256: d.SHA256}
-	}
-	return facts
-}
+// ParseDocumentID parses the UUID of a document in its 36-character form, in either case.
+func ParseDocumentID(s string) (string, error) { return parseUUID("document", s) }

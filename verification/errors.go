@@ -4,7 +4,6 @@ package verification
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -113,18 +112,6 @@ func Invalid(subject, message string) *Error {
 func InvalidField(subject, field, message string) *Error {
 	return &Error{Kind: ErrInvalid, Subject: subject, Fields: []FieldError{{Name: field, Message: message}}}
 }
-
-// fieldsOf returns the fields of an *Error; none for nil.
-func fieldsOf(err error) []FieldError {
-	var e *Error
-	if !errors.As(err, &e) {
-		return nil
-	}
-	return e.Fields
-}
-
-// tooLong returns the message for a text of more than limit characters.
-func tooLong(limit int) string { return fmt.Sprintf("must be at most %d characters", limit) }
 
 // Error returns subject, message and fields on one line.
 func (e *Error) Error() string {

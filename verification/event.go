@@ -228,21 +228,6 @@ type HitsCleared struct {
 	Visit   int         `json:"visit,omitzero"` // as in HitsFound
 }
 
-// Hit is an entry of a list that is like a person or company.
-type Hit struct {
-	ID         string   `json:"id"` // of the entry, within its list
-	Name       string   `json:"name"`
-	Alias      string   `json:"alias,omitempty"` // the name of the entry that matched, if it is not Name
-	Score      float64  `json:"score"`           // 0 to 1
-	Reasons    []string `json:"reasons,omitempty"`
-	BirthDates []string `json:"birth_dates,omitempty"`
-	Countries  []string `json:"countries,omitempty"`
-	Topics     []string `json:"topics,omitempty"` // why the entry is on the list
-	// Digest identifies what the entry says: another one means that the entry has changed.
-	// It is empty if the provider gives none, and then the entry counts as unchanged.
-	Digest string `json:"digest,omitempty"`
-}
-
 // HitDecided records what a reviewer says about a hit of a check. It replaces an earlier
 // decision on the hit.
 type HitDecided struct {

@@ -101,7 +101,16 @@ type Scope struct {
 	RunID       RunID
 	ReferenceID string
 	StartedAt   time.Time
-	Steps       []Step // those reached so far, in execution order
+	Steps       []StepValues // those reached so far, in execution order
+}
+
+// StepValues is what an expression reads from one step.
+type StepValues struct {
+	Node       NodeID
+	Status     string // pending, running, passed or failed
+	Passed     bool
+	Data       Data
+	Dispatches int
 }
 
 // Condition is a compiled branch condition.
@@ -159,4 +168,24 @@ type Schema interface {
 	// Check returns the problems of d, by path below d; none if d is valid. Its
 	// cost is bounded: an object that is too large for the schema is refused.
 	Check(d Data) []FieldError
+}
+
+// ExpressionCompiler compiles the texts inside a definition. The text of an error
+// is one plain sentence. An error of Condition, Template, Values and Schema may be a *TextError,
+// which has the position of the problem, or join several errors (errors.Join).
+type ExpressionCompiler interface {
+	// Condition compiles a branch condition, which must be a boolean or of a type
+	// that is known only at run time.
+	Condition(text string, d Declarations) (Condition, error)
+	// Template compiles an object whose strings may hold ${...}. Where its values, or
+	// the types of their expressions, are known, they must be valid against d.With.
+	Template(object Data, d Declarations) (Template, error)
+	// Values compiles expressions of any type. problems[i] is what is wrong with texts[i],
+	// or nil; the value of such an expression is nil.
+	Values(texts []string, d Declarations) (v Values, problems []error)
+	// Pattern compiles an RE2 expression.
+	Pattern(text string) (Pattern, error)
+	// Schema compiles a JSON Schema. It resolves no references to files or hosts, and
+	// refuses a schema with which the work of a check would have no bound.
+	Schema(schema Data) (Schema, error)
 }

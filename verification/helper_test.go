@@ -146,7 +146,7 @@ func newLanguage() language {
 		return func(s verification.Scope) (bool, map[string]any, error) {
 			for _, step := range s.Steps {
 				if step.Node == node {
-					is := step.Status == verification.StepPassed
+					is := step.Passed
 					return is == want, map[string]any{"steps." + string(node) + ".passed": is}, nil
 				}
 			}
@@ -155,7 +155,7 @@ func newLanguage() language {
 	}
 	more := func(node verification.NodeID) condition { // of its last visit
 		return func(s verification.Scope) (bool, map[string]any, error) {
-			i := slices.IndexFunc(s.Steps, func(step verification.Step) bool { return step.Node == node })
+			i := slices.IndexFunc(s.Steps, func(step verification.StepValues) bool { return step.Node == node })
 			is := s.Steps[i].Data.Map()["more"] == true
 			return is, map[string]any{"more": is}, nil
 		}

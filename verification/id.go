@@ -69,17 +69,3 @@ func parseUUID(subject, s string) (string, error) {
 	}
 	return strings.ToLower(s), nil
 }
-
-// validName reports whether s can name a node, a field or a check key.
-func validName(s string) bool {
-	if s == "" || len(s) > 64 || s[0] < 'a' || s[0] > 'z' {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		if c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
-			return false
-		}
-	}
-	return true
-}

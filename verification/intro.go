@@ -54,7 +54,7 @@ func (v *validator) intro() {
 // start on: each label once, the nearest steps first.
 func (d Definition) Needed() (fields InputFields) {
 	seen := map[string]bool{}
-	for _, id := range append([]NodeID{d.Start}, d.reach(d.Start, nil)...) {
+	for _, id := range append([]NodeID{d.Start}, d.Reach(d.Start, nil)...) {
 		for _, f := range d.Nodes[id].Fields {
 			if f.Upload() && !seen[f.Label] {
 				seen[f.Label] = true

@@ -25,7 +25,7 @@ func TestProgressCountsWhatTheCustomerIsAsked(t *testing.T) {
 		{"a review that may lead to consent", begin(t, refusal(), "").submit(consents).pass(), 1, 1},
 		{"no customer", begin(t, single(nil), ""), 0, 0},
 	} {
-		if done, total := c.j.program.Progress(c.j.run); done != c.done || total != c.total {
+		if done, total := c.j.run.Progress(c.j.program); done != c.done || total != c.total {
 			t.Errorf("%s: Progress = %d of %d, want %d of %d", c.name, done, total, c.done, c.total)
 		}
 	}
@@ -70,11 +70,11 @@ func TestProgressCountsEveryBranchThatIsOpen(t *testing.T) {
 	})
 	edit("pan", func(n *verification.Node) { n.OnFailed = "two" })(&d)
 	j := begin(t, d, "").after(time.Second)
-	if done, total := j.program.Progress(j.run); done != 0 || total != 2 {
+	if done, total := j.run.Progress(j.program); done != 0 || total != 2 {
 		t.Errorf("before the branch: Progress = %d of %d, want 0 of 2", done, total)
 	}
 	j.pass()
-	if done, total := j.program.Progress(j.run); done != 0 || total != 1 {
+	if done, total := j.run.Progress(j.program); done != 0 || total != 1 {
 		t.Errorf("after the branch: Progress = %d of %d, want 0 of 1", done, total)
 	}
 }

@@ -7,38 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
-
-// plainJSON encodes v as JSON without escaping HTML characters.
-func plainJSON(v any) ([]byte, error) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
-}
-
-// appendText appends s as plainJSON encodes it.
-func appendText[S ~string](b []byte, s S) []byte {
-	if isPlain(string(s)) {
-		return append(append(append(b, '"'), s...), '"')
-	}
-	raw, _ := plainJSON(s) // a string always encodes
-	return append(b, raw...)
-}
-
-// isPlain reports whether s is ASCII that no encoder escapes.
-func isPlain(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			return false
-		}
-	}
-	return true
-}
 
 // appendValue appends v, which is nested depth levels deep, as json.Marshal encodes
 // it. ok is false if v has another type than json.Unmarshal gives a value, or
@@ -109,46 +78,4 @@ func appendEscaped(b []byte, s string) (_ []byte, ok bool) {
 	}
 	raw, err := json.Marshal(s)
 	return append(b, raw...), err == nil && storable(s)
-}
-
-// eachField calls f with the name and the JSON text of every field of the object,
-// in order.
-func (d Data) eachField(f func(name, value []byte)) {
-	depth, from := 0, 0
-	var name []byte
-	for i := 0; i < len(d); i++ {
-		switch d[i] {
-		case '"':
-			begin, escaped := i, false
-			for i++; i < len(d) && d[i] != '"'; i++ {
-				if d[i] == '\\' {
-					escaped = true
-					i++
-				}
-			}
-			if depth != 1 || name != nil || i >= len(d) {
-				continue
-			}
-			name = d[begin+1 : i]
-			if escaped {
-				var text string
-				_ = json.Unmarshal(d[begin:i+1], &text) // recorded data is valid JSON
-				name = []byte(text)
-			}
-		case ':':
-			if depth == 1 {
-				from = i + 1
-			}
-		case '{', '[':
-			depth++
-		case ',', '}', ']':
-			if depth == 1 && name != nil {
-				f(name, d[from:i])
-				name = nil
-			}
-			if d[i] != ',' {
-				depth--
-			}
-		}
-	}
 }

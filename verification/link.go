@@ -1,9 +1,8 @@
-// Hosted-journey links, and where the customer is sent at the end.
+// The tokens of hosted-journey links and of callbacks.
 
 package verification
 
 import (
-	"net/url"
 	"time"
 )
 
@@ -23,20 +22,4 @@ type CallbackTarget struct {
 	// WaitNumber is the number of the wait on the provider: the length of the history when
 	// the check was dispatched.
 	WaitNumber int
-}
-
-// RedirectTarget returns uri with run_id and status appended to its query,
-// which is otherwise unchanged. It returns the empty string for an empty uri.
-func RedirectTarget(uri string, id RunID, s Status) string {
-	u, err := url.Parse(uri)
-	if uri == "" || err != nil {
-		return ""
-	}
-	added := url.Values{"run_id": {string(id)}, "status": {string(s)}}.Encode()
-	if u.RawQuery == "" {
-		u.RawQuery = added
-	} else {
-		u.RawQuery += "&" + added
-	}
-	return u.String()
 }

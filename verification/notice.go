@@ -3,28 +3,12 @@
 package verification
 
 import (
-	"fmt"
+	"context"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
-
-// NoticeEvent is what a notice is about: the type that the client reads in it.
-type NoticeEvent string
-
-// The events of which a workflow may ask for notices, see Definition.Notify.
-const (
-	NoticeReviewed NoticeEvent = "run.reviewed" // a verdict was given or changed
-	NoticeFlagged  NoticeEvent = "run.flagged"  // a completed run has a hit in a later version of a list
-	// NoticeReviewDueSoon is about a verdict that falls due soon, see ReviewDueSoon.
-	NoticeReviewDueSoon NoticeEvent = "run.review_due_soon"
-)
-
-// NoticeEvents returns the events of which a workflow may ask for notices.
-func NoticeEvents() []NoticeEvent {
-	return []NoticeEvent{NoticeReviewed, NoticeFlagged, NoticeReviewDueSoon}
-}
 
 // NoticeOfEnd returns the event of a run that has ended, such as run.completed. Every
 // workflow with a webhook sends its notice.
@@ -41,17 +25,6 @@ func noticeOf(f Fact) NoticeEvent {
 		return NoticeReviewDueSoon
 	}
 	return ""
-}
-
-// NoticesOf returns which of the events that follow the first seq ones of a history the
-// workflow asks to be notified of, by NoticeRef.Seq.
-func (d Definition) NoticesOf(seq int, events []Event) (seqs []int) {
-	for i, e := range events {
-		if slices.Contains(d.Notify, noticeOf(e.Fact)) {
-			seqs = append(seqs, seq+i+1)
-		}
-	}
-	return seqs
 }
 
 // NoticeRef names a notice of a run.
@@ -166,15 +139,23 @@ func NoticeRetry(attempt int) (wait time.Duration, more bool) {
 	return schedule[attempt], true
 }
 
-// RetryError is returned by a Notifier that sets the time of the next attempt: not
-// before At, or never if At is zero. A Provider may return it, too.
-type RetryError struct {
-	At    time.Time
-	Cause error
+// NoticesOf returns which of the events that follow the first seq ones of a history a workflow
+// asks to be notified of, by NoticeRef.Seq.
+func NoticesOf(d Definition, seq int, events []Event) (seqs []int) {
+	for i, e := range events {
+		if slices.Contains(d.Notify, noticeOf(e.Fact)) {
+			seqs = append(seqs, seq+i+1)
+		}
+	}
+	return seqs
 }
 
-// Error returns "retry: " and the text of the cause.
-func (e *RetryError) Error() string { return fmt.Sprintf("retry: %v", e.Cause) }
-
-// Unwrap returns the cause.
-func (e *RetryError) Unwrap() error { return e.Cause }
+// Notifier sends notices. A nil error means that the notice is delivered. After an error
+// the next attempt is at the time that NoticeRetry gives, or later if a RetryError says
+// so; there is none after a RetryError whose At is zero. An attempt that fails with
+// ErrUnavailable does not count: the same attempt is made again when the lease of the work
+// ends. The error may have a class, see ClassOf.
+type Notifier interface {
+	// Notify makes one attempt.
+	Notify(ctx context.Context, n Notice) error
+}

@@ -3,7 +3,6 @@
 package verification
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"math"
@@ -161,65 +160,4 @@ func (d Data) short() bool {
 		}
 	}
 	return true
-}
-
-// numberOf returns the value of a number of Map, as ParseNumber does.
-func numberOf(v any) (any, bool) {
-	switch v := v.(type) {
-	case float64:
-		if v == math.Trunc(v) && math.Abs(v) < firstInexact {
-			return int64(v), true
-		}
-		return v, true
-	case json.Number:
-		n, message := parseNumber(string(v))
-		return n, message == ""
-	}
-	return nil, false
-}
-
-// nearest returns the float64 that is nearest to a number of Map.
-func nearest(v any) (float64, bool) {
-	switch v := v.(type) {
-	case float64:
-		return v, true
-	case json.Number:
-		f, err := v.Float64()
-		return f, err == nil
-	}
-	return 0, false
-}
-
-// compareNumber compares a value of ParseNumber with a limit, and a whole number exactly.
-func compareNumber(n any, limit float64) int {
-	switch n := n.(type) {
-	case int64:
-		if c := cmp.Compare(float64(n), limit); c != 0 {
-			return c
-		}
-		if limit >= math.MaxInt64 {
-			return -1 // the limit is 2^63
-		}
-		return cmp.Compare(n, int64(limit))
-	case uint64:
-		if c := cmp.Compare(float64(n), limit); c != 0 {
-			return c
-		}
-		if limit >= math.MaxUint64 {
-			return -1 // the limit is 2^64
-		}
-		return cmp.Compare(n, uint64(limit))
-	case float64:
-		return cmp.Compare(n, limit)
-	}
-	return 0
-}
-
-// formatNumber formats a limit without an exponent.
-func formatNumber(f float64) string {
-	precision := -1
-	if math.Abs(f) >= firstInexact {
-		precision = 0 // all digits, not only those that tell it from other float64s
-	}
-	return strconv.FormatFloat(f, 'f', precision, 64)
 }

@@ -104,10 +104,10 @@ func (b *phoneBuilder) oneNumber() bool {
 	return !b.slash || b.area <= longest && b.digits-b.area >= 3
 }
 
-// cleanEmail returns a mail address without the space around it and without characters
+// CleanEmail returns a mail address without the space around it and without characters
 // that are not seen. Two joiners, U+200C and U+200D, stay behind a letter outside ASCII,
 // where RFC 5892 allows them in a domain name.
-func cleanEmail(s string) string {
+func CleanEmail(s string) string {
 	behindLetter := false
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		joins := behindLetter && (r == '\u200c' || r == '\u200d')

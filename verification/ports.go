@@ -127,26 +127,6 @@ type Rescreener interface {
 	Rescreen(ctx context.Context, list string, r CheckRequest) (ScreeningResult, error)
 }
 
-// ExpressionCompiler compiles the texts inside a definition. The text of an error
-// is one plain sentence. An error of Condition, Template, Values and Schema may be a *TextError,
-// which has the position of the problem, or join several errors (errors.Join).
-type ExpressionCompiler interface {
-	// Condition compiles a branch condition, which must be a boolean or of a type
-	// that is known only at run time.
-	Condition(text string, d Declarations) (Condition, error)
-	// Template compiles an object whose strings may hold ${...}. Where its values, or
-	// the types of their expressions, are known, they must be valid against d.With.
-	Template(object Data, d Declarations) (Template, error)
-	// Values compiles expressions of any type. problems[i] is what is wrong with texts[i],
-	// or nil; the value of such an expression is nil.
-	Values(texts []string, d Declarations) (v Values, problems []error)
-	// Pattern compiles an RE2 expression.
-	Pattern(text string) (Pattern, error)
-	// Schema compiles a JSON Schema. It resolves no references to files or hosts, and
-	// refuses a schema with which the work of a check would have no bound.
-	Schema(schema Data) (Schema, error)
-}
-
 // LinkSigner signs the tokens of hosted-journey links. Under one key, a Link
 // always has the same token.
 type LinkSigner interface {
@@ -165,29 +145,6 @@ type CallbackSigner interface {
 	// OpenCallback returns the target of a token, or ErrInvalid if this signer did not
 	// sign it.
 	OpenCallback(token string) (CallbackTarget, error)
-}
-
-// ReportPrinter renders a report as a document. The same print, with documents of the same
-// content, always gives the same bytes. Flags, Decision, Notes, ResolvedAt, Proposal and the
-// outcome are left out unless the print is for the file.
-type ReportPrinter interface {
-	// PrintReport prints a report of a tenant. One tenant must not delay another
-	// by more than one report. It returns ErrUnavailable if the report would take
-	// too long.
-	//
-	// A print ForFile with text that the printer cannot print is an ErrConflict whose subject is
-	// the report, unless AllowMissing is set.
-	PrintReport(ctx context.Context, t TenantID, p Print) ([]byte, error)
-}
-
-// Notifier sends notices. A nil error means that the notice is delivered. After an error
-// the next attempt is at the time that NoticeRetry gives, or later if a RetryError says
-// so; there is none after a RetryError whose At is zero. An attempt that fails with
-// ErrUnavailable does not count: the same attempt is made again when the lease of the work
-// ends. The error may have a class, see ClassOf.
-type Notifier interface {
-	// Notify makes one attempt.
-	Notify(ctx context.Context, n Notice) error
 }
 
 // ActivityTracker is implemented by a Clock for tests, which advances only while no

@@ -149,21 +149,21 @@ func (r Run) WithoutVerdicts() Run {
 	return r
 }
 
-// Print returns the printed report of a run of the program: for the file of the tenant, or,
+// Print returns the printed report of the run, which is of the program: for the file of the tenant, or,
 // of a run WithoutVerdicts, with nothing of a verdict. describe returns the description of a
 // provider by its name. The caller adds Letterhead, Zone, Subject and the content of documents.
-func (p Program) Print(
-	r Run, history []Event, now time.Time, t TenantID, describe func(name string) ProviderDescription, forFile bool,
+func (r Run) Print(
+	p Program, history []Event, now time.Time, t TenantID, describe func(name string) ProviderDescription, forFile bool,
 ) Print {
 	out := Print{ForFile: forFile, Report: MakePrint(r.ID, history, now), Input: r.Started.Input, Sources: map[NodeID]Source{}}
 	if forFile {
 		out.Report = MakeReport(r.ID, history, now)
-		out.Judgements, out.Remarks = p.judgements(history), remarks(history)
+		out.Judgements, out.Remarks = judgements(p, history), remarks(history)
 	}
 	schema := p.Version.Definition.InputSchema
 	out.InputSchema = schema.Map()
-	out.Input = out.Input.ordered(schema.fieldNames("properties"))
-	out.Consents = p.consents(history)
+	out.Input = ordered(out.Input, fieldNames(schema, "properties"))
+	out.Consents = consents(p, history)
 	labels := map[string]string{}
 	for i := range out.Cards {
 		c := &out.Cards[i]
@@ -171,18 +171,18 @@ func (p Program) Print(
 		for _, f := range n.Fields {
 			labels[f.Name] = f.Label
 		}
-		schemas, order := []DataSchema{n.Fields.DataSchema("")}, n.Fields.names()
+		schemas, order := []DataSchema{n.Fields.DataSchema("")}, namesOf(n.Fields)
 		for _, name := range []string{n.Provider, n.Fallback} {
 			d := describe(name).Data
-			schemas, order = append(schemas, d.Map()), append(order, d.fieldNames("properties")...)
+			schemas, order = append(schemas, d.Map()), append(order, fieldNames(d, "properties")...)
 		}
 		c.DataSchema = MergeSchemas(schemas...)
-		c.Data = c.Data.ordered(order)
+		c.Data = ordered(c.Data, order)
 		for j := range c.Visits {
-			c.Visits[j].Data = c.Visits[j].Data.ordered(order)
+			c.Visits[j].Data = ordered(c.Visits[j].Data, order)
 		}
 		if c.Type == NodeCheck {
-			out.Sources[c.NodeID] = p.source(r, history, t, n, *c, describe)
+			out.Sources[c.NodeID] = r.source(p, history, t, n, *c, describe)
 		}
 	}
 	for _, d := range r.Documents {
@@ -192,7 +192,7 @@ func (p Program) Print(
 }
 
 // consents returns the customer's answers to consents, with the texts of the definition.
-func (p Program) consents(history []Event) (all []Consent) {
+func consents(p Program, history []Event) (all []Consent) {
 	for _, e := range history {
 		f, ok := e.Fact.(CustomerSubmitted)
 		n, _ := p.Node(f.Node)
@@ -213,8 +213,8 @@ func (p Program) consents(history []Event) (all []Consent) {
 }
 
 // source returns where a check got its result.
-func (p Program) source(
-	r Run, history []Event, t TenantID, n Node, c Card, describe func(name string) ProviderDescription,
+func (r Run) source(
+	p Program, history []Event, t TenantID, n Node, c Card, describe func(name string) ProviderDescription,
 ) Source {
 	var s Source
 	for _, e := range history {
@@ -225,7 +225,7 @@ func (p Program) source(
 	if c.Screening != nil {
 		s.List, s.ListVersion = c.Screening.List, c.Screening.ListVersion
 	}
-	s.Asked = p.Asked(t, r, c.NodeID)
+	s.Asked = r.Asked(p, t, c.NodeID)
 	s.AskedSchema = describe(n.Provider).With.Map()
 	return s
 }
@@ -233,8 +233,8 @@ func (p Program) source(
 // Asked returns what a check of a run was asked: its `with`, in the order of the definition,
 // with the values of the run as they are now. It is nil if the check has none, or if it cannot
 // be rendered.
-func (p Program) Asked(t TenantID, r Run, node NodeID) Data {
-	request, err := p.RequestAgain(t, r, node)
+func (r Run) Asked(p Program, t TenantID, node NodeID) Data {
+	request, err := r.RequestAgain(p, t, node)
 	if err != nil {
 		return nil // its values were of an earlier visit, or of a verdict
 	}
@@ -243,11 +243,11 @@ func (p Program) Asked(t TenantID, r Run, node NodeID) Data {
 		return nil
 	}
 	n, _ := p.Node(node)
-	return asked.ordered(n.With.fieldNames())
+	return ordered(asked, fieldNames(n.With))
 }
 
 // judgements returns what reviewers said, oldest first.
-func (p Program) judgements(history []Event) (all []Judgement) {
+func judgements(p Program, history []Event) (all []Judgement) {
 	for _, e := range history {
 		j := Judgement{}
 		switch f := e.Fact.(type) {
@@ -284,8 +284,8 @@ func remarks(history []Event) (all []Remark) {
 	return all
 }
 
-// names returns the names of the fields, in order.
-func (fs InputFields) names() []string {
+// namesOf returns the names of the fields, in order.
+func namesOf(fs InputFields) []string {
 	names := make([]string, len(fs))
 	for i, f := range fs {
 		names[i] = f.Name
@@ -294,25 +294,25 @@ func (fs InputFields) names() []string {
 }
 
 // fieldNames returns the names of the fields of the object at a path, in their order.
-func (d Data) fieldNames(path ...string) (names []string) {
-	d.eachField(func(name, value []byte) {
+func fieldNames(d Data, path ...string) (names []string) {
+	eachField(d, func(name, value []byte) {
 		switch {
 		case len(path) == 0:
 			names = append(names, string(name))
 		case string(name) == path[0] && strings.HasPrefix(string(value), "{"):
-			names = Data(value).fieldNames(path[1:]...)
+			names = fieldNames(Data(value), path[1:]...)
 		}
 	})
 	return names
 }
 
 // ordered returns the object with the fields of those names first, in their order.
-func (d Data) ordered(names []string) Data {
+func ordered(d Data, names []string) Data {
 	if len(d) == 0 || len(names) == 0 || !json.Valid(d) || d[0] != '{' {
 		return d
 	}
 	values, rest := map[string]string{}, []string(nil)
-	d.eachField(func(name, value []byte) {
+	eachField(d, func(name, value []byte) {
 		if _, twice := values[string(name)]; !twice && !slices.Contains(names, string(name)) {
 			rest = append(rest, string(name))
 		}
@@ -332,4 +332,17 @@ func (d Data) ordered(names []string) Data {
 		fields = append(fields, string(key)+":"+value)
 	}
 	return Data("{" + strings.Join(fields, ",") + "}")
+}
+
+// ReportPrinter renders a report as a document. The same print, with documents of the same
+// content, always gives the same bytes. Flags, Decision, Notes, ResolvedAt, Proposal and the
+// outcome are left out unless the print is for the file.
+type ReportPrinter interface {
+	// PrintReport prints a report of a tenant. One tenant must not delay another
+	// by more than one report. It returns ErrUnavailable if the report would take
+	// too long.
+	//
+	// A print ForFile with text that the printer cannot print is an ErrConflict whose subject is
+	// the report, unless AllowMissing is set.
+	PrintReport(ctx context.Context, t TenantID, p Print) ([]byte, error)
 }

@@ -9,7 +9,7 @@ import (
 
 // printed returns the print of a journey's run, with the same description for each provider.
 func printed(j *journey, d verification.ProviderDescription, forFile bool) verification.Print {
-	return j.program.Print(j.run, j.history, j.now, tenantID, func(string) verification.ProviderDescription { return d }, forFile)
+	return j.run.Print(j.program, j.history, j.now, tenantID, func(string) verification.ProviderDescription { return d }, forFile)
 }
 
 func TestAConsentIsPrintedAsItWasShown(t *testing.T) {

@@ -4,6 +4,7 @@ package verification
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -163,3 +164,31 @@ func (e *lackingError) Unwrap() error { return e.err }
 func (e *permanentError) Error() string   { return e.err.Error() }
 func (e *permanentError) Unwrap() error   { return e.err }
 func (e *permanentError) Permanent() bool { return true }
+
+// RetryError is returned by a Notifier that sets the time of the next attempt: not
+// before At, or never if At is zero. A Provider may return it, too.
+type RetryError struct {
+	At    time.Time
+	Cause error
+}
+
+// Error returns "retry: " and the text of the cause.
+func (e *RetryError) Error() string { return fmt.Sprintf("retry: %v", e.Cause) }
+
+// Unwrap returns the cause.
+func (e *RetryError) Unwrap() error { return e.Cause }
+
+// Hit is an entry of a list that is like a person or company.
+type Hit struct {
+	ID         string   `json:"id"` // of the entry, within its list
+	Name       string   `json:"name"`
+	Alias      string   `json:"alias,omitempty"` // the name of the entry that matched, if it is not Name
+	Score      float64  `json:"score"`           // 0 to 1
+	Reasons    []string `json:"reasons,omitempty"`
+	BirthDates []string `json:"birth_dates,omitempty"`
+	Countries  []string `json:"countries,omitempty"`
+	Topics     []string `json:"topics,omitempty"` // why the entry is on the list
+	// Digest identifies what the entry says: another one means that the entry has changed.
+	// It is empty if the provider gives none, and then the entry counts as unchanged.
+	Digest string `json:"digest,omitempty"`
+}

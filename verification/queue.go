@@ -111,9 +111,9 @@ type Standing struct {
 	Doubt   bool // the person may be who proposed it; true with Own, too
 }
 
-// Standing returns how a person stands to a verdict that somebody has proposed, if it is one, and
+// StandingOf returns how a person stands to a verdict that somebody has proposed, if it is one, and
 // to a claim that is held; zero for none.
-func (p Person) Standing(proposed Decision, by Person, held Claim) Standing {
+func StandingOf(p Person, proposed Decision, by Person, held Claim) Standing {
 	return Standing{
 		Claimed: held.By != "" && !held.IsOf(p), Own: proposed.Verdict() && by.Is(p), Doubt: proposed.Verdict() && by.MayBe(p),
 	}
@@ -122,7 +122,7 @@ func (p Person) Standing(proposed Decision, by Person, held Claim) Standing {
 // OpenTo reports whether a person may decide on the run now, as far as other people are
 // concerned: nobody else has claimed it, and it has no proposal that the person cannot confirm.
 func (v Review) OpenTo(p Person) bool {
-	s := p.Standing(v.Proposed, v.ProposedBy, v.Claim)
+	s := StandingOf(p, v.Proposed, v.ProposedBy, v.Claim)
 	return !s.Claimed && !s.Doubt
 }
 

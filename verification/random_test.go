@@ -230,7 +230,7 @@ func TestAnyHistoryFoldsAndCanBeRead(t *testing.T) {
 			}
 			now = now.Add(time.Duration(rapid.IntRange(0, 2000).Draw(t, "seconds")) * time.Second)
 			_, _, _ = r.Task(now), r.Detail(now), verification.MakeReport(runID, history, now)
-			_, _ = p.Request(tenantID, r)
+			_, _ = r.Request(p, tenantID)
 			_, _ = json.Marshal(e)
 			j := &journey{t: t, program: p, run: r, now: now}
 			_, _ = j.try(nextCommand(t, j))

@@ -46,35 +46,6 @@ func (d Definition) RejectReason(code string) (RejectReason, bool) {
 	return d.RejectReasons[i], true
 }
 
-// Rejection returns the reason of the rejection that is the decision on a run, and whether it
-// has one. While the run waits for its customer, a rejection before the customer's last answer does not count.
-func (d Definition) Rejection(r Run) (RejectReason, bool) {
-	answered := r.Ended == "" && slices.ContainsFunc(r.Steps, func(s Step) bool {
-		return (s.Type == NodeConsent || s.Type == NodeCustomerInput) && s.CompletedAt.After(r.Verdict.At)
-	})
-	if r.Decision() != DecisionReject || answered {
-		return RejectReason{}, false
-	}
-	return d.RejectReason(r.Verdict.Reason)
-}
-
-// RejectionText returns what the customer is told about the rejection that is the last event of
-// a history, in the language of the customer's last page; empty for nothing.
-func (d Definition) RejectionText(history []Event) string {
-	language := ""
-	for _, e := range history {
-		if f, ok := e.Fact.(CustomerSubmitted); ok && f.Language != "" {
-			language = f.Language
-		}
-	}
-	f, ok := history[len(history)-1].Fact.(VerdictRecorded)
-	if !ok || f.Decision != DecisionReject {
-		return ""
-	}
-	reason, _ := d.RejectReason(f.Reason)
-	return reason.In(language).CustomerText
-}
-
 // In returns the reason with its texts in a language, as far as it has them.
 func (r RejectReason) In(language string) RejectReason {
 	r.Label, r.CustomerText = r.LabelIn.In(language, r.Label), r.CustomerTextIn.In(language, r.CustomerText)

@@ -220,10 +220,10 @@ func TestTheTextOfARejectionIsInTheCustomersLanguage(t *testing.T) {
 			t.Fatal(err)
 		}
 		history := append(slices.Clip(j.history), events[0])
-		if got := d.RejectionText(history); got != c.want {
+		if got := verification.RejectionText(d, history); got != c.want {
 			t.Errorf("%+v: the text is %q, want %q", c, got, c.want)
 		}
-		reason, rejected := d.Rejection(verification.Fold(runID, history))
+		reason, rejected := verification.Fold(runID, history).Rejection(d)
 		if want := c.decision == verification.DecisionReject && c.reason != ""; rejected != want || rejected && reason.Code != c.reason {
 			t.Errorf("%+v: the rejection is %+v, %t", c, reason, rejected)
 		}
@@ -234,7 +234,7 @@ func TestTheTextOfARejectionIsInTheCustomersLanguage(t *testing.T) {
 func TestARejectionIsToldUntilTheCustomerAnswers(t *testing.T) {
 	d := refusal()
 	d.RejectReasons = []verification.RejectReason{{Code: "blurred", Label: "Blurred", CustomerText: "Blurred."}}
-	told := func(j *journey) bool { _, ok := d.Rejection(j.run); return ok }
+	told := func(j *journey) bool { _, ok := j.run.Rejection(d); return ok }
 	j := begin(t, d, "").submit(consents).pass()
 	j.after(time.Minute).do(verification.GiveVerdict{Decision: verification.DecisionReject, Reason: "blurred"})
 	if !told(j) {

@@ -3,9 +3,7 @@
 package verification
 
 import (
-	"encoding/json"
 	"slices"
-	"strings"
 )
 
 // ScreenedList is a list that a run was screened against, and its version; the version is
@@ -47,30 +45,8 @@ func (s Step) ListVersion() string {
 
 // RequestAgain returns the request of a check that the run has made. Its values are
 // computed again from the steps of the run.
-func (p Program) RequestAgain(t TenantID, r Run, node NodeID) (CheckRequest, error) {
+func (r Run) RequestAgain(p Program, t TenantID, node NodeID) (CheckRequest, error) {
 	step, _ := r.Step(node)
 	r.Wait = Wait{Node: node, Dispatch: step.Dispatches}
-	return p.Request(t, r)
-}
-
-// rescreen checks what a node says about re-screening.
-func (v *validator) rescreen(at string, n Node) {
-	v.check(at+".every", n.Rescreen.Every == RescreenOnChange, "must be %s", RescreenOnChange)
-	list := n.Rescreen.List
-	if v.length(at+".list", list, 1, maxLabel); list == "" {
-		return
-	}
-	var with struct {
-		List string `json:"list"`
-	}
-	if json.Unmarshal(n.With, &with) == nil && with.List != "" && !strings.Contains(with.List, "${") {
-		v.check(at+".list", with.List == list, "must be the list in with, %q", with.List)
-	}
-	switch d, described := v.described[n.Provider]; {
-	case !described:
-	case !d.Rescreens:
-		v.problem(at, "the provider %q does not screen completed runs again", n.Provider)
-	case d.Lists != nil && !slices.Contains(d.Lists, list):
-		v.problem(at+".list", "there is no list %q%s", list, v.hint(func() string { return suggestion(list, d.Lists) }))
-	}
+	return r.Request(p, t)
 }

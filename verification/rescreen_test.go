@@ -91,7 +91,7 @@ func TestTheRequestOfACheckIsComputedAgain(t *testing.T) {
 	d := screening("a", "b")
 	edit("a", func(n *verification.Node) { n.With = verification.Data(`{"number":"${pan}"}`) })(&d)
 	j := begin(t, d, "").pass().pass()
-	r, err := j.program.RequestAgain(tenantID, j.run, "a")
+	r, err := j.run.RequestAgain(j.program, tenantID, "a")
 	if err != nil || r.Node != "a" || r.Dispatch != 1 || r.With["number"] != "ABCDE1234F" {
 		t.Errorf("RequestAgain = %+v, %v; want the request of the check a", r, err)
 	}

@@ -48,7 +48,7 @@ func (f flagReasons) join(g flagReasons) flagReasons {
 // docs/api.md, "Decision axis", rule 3.
 func flagReasonsOf(d Data) flagReasons {
 	var f flagReasons
-	d.eachField(func(name, value []byte) {
+	eachField(d, func(name, value []byte) {
 		is := func(text string) bool { return strings.TrimSpace(string(value)) == text }
 		switch string(name) {
 		case "source_ok":
@@ -77,7 +77,7 @@ func reasonsOf(d Data, s *Screening) flagReasons {
 		return f
 	}
 	f.analysisNotOK = false
-	d.eachField(func(name, _ []byte) {
+	eachField(d, func(name, _ []byte) {
 		switch string(name) {
 		case "not_compared", fieldDiffers:
 			f.analysisNotOK = true

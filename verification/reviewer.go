@@ -24,7 +24,10 @@ func Roles() []Role { return []Role{RoleViewer, RoleReviewer, RoleAdmin} }
 
 // ParseRole returns the role of a name, or ErrInvalid.
 func ParseRole(name string) (Role, error) {
-	return parsed(name, Roles(), Invalid("role", fmt.Sprintf("there is no role %q (supported: %s)", name, joined(Roles()))))
+	if !slices.Contains(Roles(), Role(name)) {
+		return "", Invalid("role", fmt.Sprintf("there is no role %q (supported: %s)", name, joined(Roles())))
+	}
+	return Role(name), nil
 }
 
 // Includes reports whether a reviewer with this role may do what needs the other one.
@@ -77,10 +80,6 @@ func (p Person) MayBe(other Person) bool {
 	name := folded(p.Name)
 	return p.Is(other) || name != "" && name == folded(other.Name) || issuerOf(p.Identity) != issuerOf(other.Identity)
 }
-
-// folded returns a text without surrounding space, in a form that is the same for all
-// texts that strings.EqualFold reports as equal.
-func folded(text string) string { return strings.ToLower(strings.ToUpper(strings.TrimSpace(text))) }
 
 // issuerOf returns the issuer of an IssuedIdentity; empty for any other identity.
 func issuerOf(identity string) string {

@@ -146,7 +146,7 @@ func TestRequestIsTheCallOfTheDispatch(t *testing.T) {
 		n.Key, n.With = "pan_verification", verification.Data(`{"number":"${pan}"}`)
 	})
 	j := begin(t, d, `{"name":"Asha"}`).noResult(false).redispatch()
-	got, err := j.program.Request(tenantID, j.run)
+	got, err := j.run.Request(j.program, tenantID)
 	want := verification.CheckRequest{
 		Tenant: tenantID, Run: runID, ReferenceID: "customer-1", StartedAt: j.run.StartedAt, Node: "pan", Key: "pan_verification", Dispatch: 2,
 		IdempotencyKey: string(runID) + "/pan/2", Input: verification.Data(`{"name":"Asha"}`),
@@ -155,11 +155,11 @@ func TestRequestIsTheCallOfTheDispatch(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("Request = %v (-want +got):\n%s", err, diff)
 	}
-	again, _ := j.program.Request(tenantID, verification.Fold(runID, j.history))
+	again, _ := verification.Fold(runID, j.history).Request(j.program, tenantID)
 	if again.IdempotencyKey != got.IdempotencyKey {
 		t.Errorf("the key after a crash is %s, want %s", again.IdempotencyKey, got.IdempotencyKey)
 	}
-	plain, err := begin(t, single(nil), "").program.Request(tenantID, j.run)
+	plain, err := j.run.Request(begin(t, single(nil), "").program, tenantID)
 	if err != nil || plain.With != nil {
 		t.Errorf("without `with`: Request = %+v, %v", plain.With, err)
 	}
@@ -167,7 +167,7 @@ func TestRequestIsTheCallOfTheDispatch(t *testing.T) {
 
 func TestRequestFailsWhenATemplateDoes(t *testing.T) {
 	j := begin(t, single(func(n *verification.Node) { n.With = verification.Data(`{"number":"${breaks}"}`) }), "")
-	if _, err := j.program.Request(tenantID, j.run); err == nil || err.Error() != "the value is not there" {
+	if _, err := j.run.Request(j.program, tenantID); err == nil || err.Error() != "the value is not there" {
 		t.Errorf("Request = %v, want the error of the template", err)
 	}
 }

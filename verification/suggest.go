@@ -89,12 +89,3 @@ func edits(a, b string, limit int) int {
 	}
 	return min(rows[len(a)%3][len(b)], limit)
 }
-
-// joined returns the names separated by commas, for a message.
-func joined[S ~string](names []S) string {
-	texts := make([]string, len(names))
-	for i, name := range names {
-		texts[i] = string(name)
-	}
-	return strings.Join(texts, ", ")
-}

@@ -47,16 +47,16 @@ func (r Run) Task(now time.Time) Task {
 
 // Request returns the provider call of a run whose result is outstanding.
 // It fails if a template of the node cannot be rendered.
-func (p Program) Request(t TenantID, r Run) (CheckRequest, error) {
+func (r Run) Request(p Program, t TenantID) (CheckRequest, error) {
 	w := r.Wait
 	step, _ := r.Step(w.Node)
 	req := CheckRequest{
 		Tenant: t, Run: r.ID, ReferenceID: r.Started.ReferenceID, StartedAt: r.StartedAt,
 		Zone: r.Started.Zone, Node: w.Node, Key: step.Key, Dispatch: w.Dispatch,
 		IdempotencyKey: string(r.ID) + "/" + string(w.Node) + "/" + strconv.Itoa(w.Dispatch),
-		Input:          r.Started.Input, Needs: p.needs[w.Node],
+		Input:          r.Started.Input, Needs: p.Needs(w.Node),
 	}
-	if tpl := p.templates[w.Node]; tpl != nil {
+	if tpl := p.Template(w.Node); tpl != nil {
 		with, err := tpl.Render(r.scope())
 		if err != nil {
 			return CheckRequest{}, err
@@ -68,8 +68,13 @@ func (p Program) Request(t TenantID, r Run) (CheckRequest, error) {
 
 // scope returns what expressions read from the run.
 func (r Run) scope() Scope {
+	steps := make([]StepValues, len(r.Steps))
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		steps[i] = StepValues{s.Node, string(s.Status), s.Status == StepPassed, s.Data, s.Dispatches}
+	}
 	return Scope{
 		Input: r.Started.Input, RunID: r.ID, ReferenceID: r.Started.ReferenceID,
-		StartedAt: r.StartedAt, Steps: r.Steps,
+		StartedAt: r.StartedAt, Steps: steps,
 	}
 }

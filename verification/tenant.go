@@ -92,9 +92,6 @@ func ValidatePhone(s string) error {
 	return nil
 }
 
-// maxURL bounds the URLs of tenants, workflows and runs, in characters.
-const maxURL = 2048
-
 // ValidateRedirect returns ErrInvalid unless the tenant may send a customer to uri.
 // It refuses what browsers and parsers interpret differently: characters outside
 // printable ASCII, spaces, backslashes, user information, an empty port, dot segments,

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -312,14 +313,14 @@ func (v *validator) labels() {
 		if n.Type != NodeCheck {
 			continue
 		}
-		key := n.checkKey(id)
+		key := n.CheckKey(id)
 		other, seen := first[key]
 		if !seen {
 			first[key] = id
 			continue
 		}
-		label := v.def.Nodes[other].label(other)
-		v.check(nodePath(id)+".label", n.label(id) == label,
+		label := v.def.Nodes[other].Title(other)
+		v.check(nodePath(id)+".label", n.Title(id) == label,
 			"the check key %q is labelled %q at node %s", key, label, other)
 	}
 }
@@ -332,4 +333,27 @@ func (v *validator) err() error {
 
 func byPath(problems []FieldError) {
 	slices.SortStableFunc(problems, func(a, b FieldError) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// validName reports whether s can name a node, a field or a check key.
+func validName(s string) bool {
+	if s == "" || len(s) > 64 || s[0] < 'a' || s[0] > 'z' {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// formatNumber formats a limit without an exponent.
+func formatNumber(f float64) string {
+	precision := -1
+	if math.Abs(f) >= exact {
+		precision = 0 // all digits, not only those that tell it from other float64s
+	}
+	return strconv.FormatFloat(f, 'f', precision, 64)
 }

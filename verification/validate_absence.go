@@ -50,7 +50,7 @@ func (v *validator) absences(p *Program) {
 		if v.inspects {
 			causes = v.causes(a, n)
 		}
-		if to, ok := route(n.OnFailed, n.Next); ok && n.Type == NodeCheck && !a.Passed {
+		if to, ok := n.Leads(n.OnFailed); ok && n.Type == NodeCheck && !a.Passed {
 			missing, given := f.follow(a, to)
 			if len(missing) > 0 || !given {
 				needs[a.Step] = append(needs[a.Step], a.Field)
@@ -89,7 +89,7 @@ func (v *validator) causes(a Absence, n Node) map[cause]NodeID {
 	}
 	switch {
 	case a.Step == "":
-		add(notStarted, v.def.Start, v.def.InputSchema.mayLack(a.Field))
+		add(notStarted, v.def.Start, mayLack(v.def.InputSchema, a.Field))
 	case n.Type == NodeCustomerInput:
 		field, ok := n.Fields.ByName(a.Field)
 		add(leftOut, n.Next, a.Passed && ok && !field.Required)
@@ -97,9 +97,9 @@ func (v *validator) causes(a Absence, n Node) map[cause]NodeID {
 	case n.Type == NodeCheck:
 		required, always, optional := v.promised(a)
 		add(passedSo, n.Next, a.Passed && optional)
-		to, ok := route(n.OnFailed, n.Next)
+		to, ok := n.Leads(n.OnFailed)
 		add(answeredNo, to, ok && !a.Passed && (required && !always || optional))
-		to, ok = route(n.OnUnavailable, n.Next)
+		to, ok = n.Leads(n.OnUnavailable)
 		add(noAnswer, to, ok && !a.Passed && (required || optional) && a.Field != "" && a.Field != "source_ok")
 	}
 	return all
@@ -107,8 +107,8 @@ func (v *validator) causes(a Absence, n Node) map[cause]NodeID {
 
 // mayLack reports whether an object with a schema may lack a field that the schema names.
 // Keywords that may require it in another way are not read.
-func (d Data) mayLack(field string) bool {
-	schema := d.Map()
+func mayLack(object Data, field string) bool {
+	schema := object.Map()
 	for _, keyword := range []string{"allOf", "anyOf", "oneOf", "if", "not", "$ref", "dependentRequired", "dependentSchemas", "minProperties"} {
 		if schema[keyword] != nil {
 			return false

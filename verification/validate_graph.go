@@ -11,7 +11,7 @@ import (
 // that every loop has a customer or review step. The caller has checked that every
 // edge leads to a known node.
 func (v *validator) graph() {
-	reached := setOf(v.def.reach(v.def.Start, nil), v.def.Start)
+	reached := setOf(v.def.Reach(v.def.Start, nil), v.def.Start)
 	var ends []NodeID
 	for id, n := range v.def.Nodes {
 		if n.Type == NodeEnd {
@@ -137,7 +137,7 @@ func (v *validator) unreadScreenings(p *Program) {
 		reads := func(c Condition) bool {
 			r, ok := c.(Reader)
 			return ok && slices.ContainsFunc(r.ReadPaths(), func(path string) bool {
-				step, _ := stepOf(path)
+				step, _ := StepOf(path)
 				return step == id
 			})
 		}
@@ -179,7 +179,7 @@ func (v *validator) declarations(at NodeID) []Declarations {
 		if n.IsStep() {
 			d.Steps[id] = StepDeclaration{
 				Type: n.Type, Key: n.Key, Fields: n.Fields, Optional: n.Optional, MayPrecede: at == "" || v.incomplete || before[id],
-				Differs: v.def.flagsDifferences() && (n.Type == NodeCheck || n.Type == NodeCustomerInput),
+				Differs: slices.ContainsFunc(v.def.Compare, Comparison.Flags) && (n.Type == NodeCheck || n.Type == NodeCustomerInput),
 			}
 		}
 	}

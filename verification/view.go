@@ -52,9 +52,6 @@ const (
 	ActionReview        ActionType = "review"         // a reviewer must give a verdict
 )
 
-// ReviewSignal is the name of the signal that carries a verdict.
-const ReviewSignal = "human_review_decision"
-
 // Check is the state of a check in a run; a run has one for each key. The key is
 // stable across the versions of the workflow.
 type Check struct {

@@ -133,7 +133,7 @@ func (s session) assigneeBadge(a verification.Assignment) *web.Badge {
 	switch {
 	case a.To.Key() == "":
 		return nil
-	case slices.Contains(s.AssigneeKeys(), a.To.Key()):
+	case slices.Contains(verification.AssigneeKeys(s.Reviewer), a.To.Key()):
 		b.Tone = web.Info
 		if a.To.Team == "" {
 			b.Text = s.say("desk.foryou")

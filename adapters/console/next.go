@@ -66,7 +66,7 @@ func (c *console) nextPath(ctx context.Context, s session, id verification.RunID
 func (c *console) nextRun(ctx context.Context, s session, f queueFilter, except verification.RunID, after *store.QueuePosition) (verification.RunID, error) {
 	q := f.query(s, c.opt.Now())
 	q.Limit = maxNext
-	parts := [][]string{s.AssigneeKeys(), {""}}
+	parts := [][]string{verification.AssigneeKeys(s.Reviewer), {""}}
 	if f.Whose == whoseAssigned {
 		parts = parts[:1]
 	}

@@ -152,7 +152,7 @@ func (f queueFilter) query(s session, now time.Time) store.RunQuery {
 	case whoseMine:
 		q.ClaimedBy = s.Identity
 	case whoseAssigned:
-		q.AssignedTo = s.AssigneeKeys()
+		q.AssignedTo = verification.AssigneeKeys(s.Reviewer)
 	}
 	if f.Overdue {
 		q.DueBefore = now

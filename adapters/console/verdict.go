@@ -140,7 +140,7 @@ func (c *console) verdictPanel(s session, rec desk.RunRecord, f queueFilter, cla
 	if !claim.HeldAt(rec.At) {
 		claim = verification.Claim{}
 	}
-	stands := s.Person().Standing(rec.Report.Proposal.Decision, rec.Report.Proposal.Person(), claim)
+	stands := verification.StandingOf(s.Person(), rec.Report.Proposal.Decision, rec.Report.Proposal.Person(), claim)
 	p.Proposed, p.Own, p.Doubt = rec.Report.Proposal.Decision, stands.Own, stands.Doubt
 	p.MayApprove = !p.Doubt && p.Proposed != verification.DecisionReject
 	if claim.By != "" {

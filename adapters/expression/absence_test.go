@@ -198,7 +198,7 @@ func TestAnOlderVersionNeedsWhatItReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		request, err := p.Request("t", r)
+		request, err := r.Request(p, "t")
 		if diff := cmp.Diff(row.want, request.Needs); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", row.name, err, diff)
 		}

@@ -118,7 +118,7 @@ func TestExpressionsReadDifferences(t *testing.T) {
 			t.Fatal(err)
 		}
 		for data, want := range map[string]bool{`{"analysis_ok":false,"differs":["Name"]}`: true, `{"n":1}`: false} {
-			scope := verification.Scope{Steps: []verification.Step{{Node: verification.NodeID(step), Data: verification.Data(data)}}}
+			scope := verification.Scope{Steps: []verification.StepValues{{Node: verification.NodeID(step), Data: verification.Data(data)}}}
 			if holds, _, err := c.Holds(scope); err != nil || holds != want {
 				t.Errorf("%s of %s holds: %t, %v", text, data, holds, err)
 			}

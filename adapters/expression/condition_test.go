@@ -163,7 +163,7 @@ func TestAConditionFailsWhenAValueIsMissing(t *testing.T) {
 
 func TestAStepWithoutAnAnswerHasNoData(t *testing.T) {
 	s := reached()
-	s.Steps[2].Data, s.Steps[2].Status = nil, verification.StepRunning
+	s.Steps[2].Data, s.Steps[2].Status = nil, "running"
 	_, _, err := compiled(t, `steps.pan.data.name_match < 0.8`).Holds(s)
 	if err == nil || err.Error() != "steps.pan.data has no value" {
 		t.Errorf("Holds = %v, want steps.pan.data has no value", err)

@@ -80,12 +80,12 @@ func reached() verification.Scope {
 		RunID:       "0191f3c0-0000-7000-8000-000000000001",
 		ReferenceID: "ref-1",
 		StartedAt:   time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
-		Steps: []verification.Step{
-			{Node: "consent", Type: verification.NodeConsent, Status: verification.StepPassed, Data: verification.Data(`{"consent_status":"success"}`)},
-			{Node: "details", Type: verification.NodeCustomerInput, Status: verification.StepPassed, Data: verification.Data(
+		Steps: []verification.StepValues{
+			{Node: "consent", Status: "passed", Passed: true, Data: verification.Data(`{"consent_status":"success"}`)},
+			{Node: "details", Status: "passed", Passed: true, Data: verification.Data(
 				`{"pan":"ABCDE1234F","age":18,"dob":"1990-01-31","country":"IN","agree":true,"email":"asha@example.com",` +
 					`"phone":null,"front":{"document_id":"d-1"},"place":{"latitude":19.07,"longitude":72.87},"geo_ok":true}`)},
-			{Node: "pan", Type: verification.NodeCheck, Status: verification.StepFailed, Dispatches: 2, Data: verification.Data(
+			{Node: "pan", Status: "failed", Dispatches: 2, Data: verification.Data(
 				`{"name_match":0.7,"name":"Asha R","hits":[{"list":"a","score":0.9},{"list":"b","score":0.2}],"nested":{"n":1},"note":null}`)},
 		},
 	}

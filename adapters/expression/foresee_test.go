@@ -218,7 +218,7 @@ func (x *explorer) explore(t *testing.T, r verification.Run, depth int) {
 			decide(verification.Submit{Signal: w.Signal, Payload: verification.DataOf(map[string]any{"consent_status": given})})
 		}
 	default:
-		if _, err := x.program.Request("t", r); err != nil {
+		if _, err := r.Request(x.program, "t"); err != nil {
 			x.note(w.Node, err.Error())
 			return
 		}

@@ -20,7 +20,7 @@ func numbersIn(t interface{ Fatal(args ...any) }, x, y string) (verification.Sco
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := verification.Scope{Input: object, Steps: []verification.Step{{Node: "pan", Status: verification.StepPassed, Data: object}}}
+	s := verification.Scope{Input: object, Steps: []verification.StepValues{{Node: "pan", Status: "passed", Passed: true, Data: object}}}
 	d := verification.Declarations{
 		Input: verification.Data(`{"type":"object","properties":{"x":{"type":"number"},"y":{"type":["integer","null"]},` +
 			`"l":{"type":"array","items":{"type":"number"}}}}`),

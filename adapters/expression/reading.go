@@ -64,15 +64,14 @@ func (r *reading) load(reads []read) {
 			continue
 		}
 		node := read.path.keys[0].name
-		i := slices.IndexFunc(r.scope.Steps, func(s verification.Step) bool { return string(s.Node) == node })
+		i := slices.IndexFunc(r.scope.Steps, func(s verification.StepValues) bool { return string(s.Node) == node })
 		if i < 0 {
 			continue
 		}
 		s := &r.scope.Steps[i]
 		step, ok := r.steps[node].(map[string]any)
 		if !ok {
-			passed := s.Status == verification.StepPassed
-			step = map[string]any{"status": string(s.Status), "passed": passed, "dispatches": int64(s.Dispatches)}
+			step = map[string]any{"status": s.Status, "passed": s.Passed, "dispatches": int64(s.Dispatches)}
 			r.steps[node] = step
 		}
 		if len(s.Data) > 0 && step["data"] == nil && (len(read.path.keys) == 1 || read.path.keys[1].name == "data") {

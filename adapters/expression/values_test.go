@@ -23,7 +23,7 @@ func TestValuesAreEvaluatedTogether(t *testing.T) {
 	}
 	scope := verification.Scope{
 		Input: verification.Data(`{"name":"Asha","tags":["a","b"]}`),
-		Steps: []verification.Step{{Node: "form", Data: verification.Data(`{"name":"Ravi","photo":{"document_id":"x"}}`)}, {
+		Steps: []verification.StepValues{{Node: "form", Data: verification.Data(`{"name":"Ravi","photo":{"document_id":"x"}}`)}, {
 			Node: "check", Data: verification.Data(`{"n":12345678901234567890,"long":"` + strings.Repeat("x", 70_000) + `"}`),
 		}},
 	}

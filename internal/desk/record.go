@@ -75,7 +75,7 @@ func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verifi
 				continue
 			}
 			if then, ok := verification.VisitAsked(id, h.Events, c.NodeID, v.Number); ok {
-				r.AskedBefore[verification.VisitAddress(c.NodeID, v.Number)] = h.Program.Asked(t, then, c.NodeID)
+				r.AskedBefore[verification.VisitAddress(c.NodeID, v.Number)] = then.Asked(h.Program, t, c.NodeID)
 			}
 		}
 	}

@@ -90,7 +90,7 @@ func (s *session) request(ctx context.Context) (r verification.CheckRequest, cle
 		return r, nil, err
 	}
 	defer release()
-	if r, err = s.program.Request(s.ref.Tenant, s.run); err != nil {
+	if r, err = s.run.Request(s.program, s.ref.Tenant); err != nil {
 		return r, nil, err
 	}
 	cleared = s.clear(ctx, &r)

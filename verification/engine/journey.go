@@ -211,7 +211,7 @@ func (s *session) journey(tenant verification.Tenant) (Journey, error) {
 		Tenant: tenant, Workflow: run.Started.WorkflowName,
 		Declined: run.Declined(), Checked: run.Checked(), session: s,
 	}
-	j.Done, j.Total = s.program.Progress(run)
+	j.Done, j.Total = run.Progress(s.program)
 	var err error
 	if j.Run, err = s.view(); err != nil {
 		return Journey{}, err
@@ -223,7 +223,7 @@ func (s *session) journey(tenant verification.Tenant) (Journey, error) {
 		n, _ := s.program.Node(run.EndNode)
 		j.EndText, j.EndTextIn = n.Text, n.TextIn
 	}
-	if reason, rejected := s.program.Version.Definition.Rejection(run); rejected && reason.CustomerText != "" {
+	if reason, rejected := run.Rejection(s.program.Version.Definition); rejected && reason.CustomerText != "" {
 		j.RejectText, j.RejectTextIn = reason.CustomerText, reason.CustomerTextIn
 		if run.Verdict.Node == "" { // the end was reached before, and its text does not hold
 			j.EndText, j.EndTextIn = "", nil

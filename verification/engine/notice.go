@@ -125,7 +125,7 @@ func (e *Engine) noticeAt(ctx context.Context, t verification.TenantID, ref veri
 		if err != nil {
 			return n, err
 		}
-		n.CustomerText = program.Version.Definition.RejectionText(history[:ref.Seq])
+		n.CustomerText = verification.RejectionText(program.Version.Definition, history[:ref.Seq])
 	}
 	return n, nil
 }

@@ -49,7 +49,7 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 	if !forFile {
 		run = run.WithoutVerdicts()
 	}
-	p := program.Print(run, h.events, h.at, t, describe, forFile)
+	p := run.Print(program, h.events, h.at, t, describe, forFile)
 	p.AllowMissing = allowMissing
 	p.Subject = facts.SubjectOf(program, run)
 	p.Zone = e.location(h.run.Started.Zone)

@@ -343,7 +343,7 @@ func (r *rescreening) rescreenStep(ctx context.Context, s *session, step verific
 		return screenedAgain{}, fmt.Errorf("the provider %q does not screen against lists", n.Provider)
 	}
 	found := runner.CallWithin(ctx, r.timing(n), func(ctx context.Context) (screenedAgain, error) {
-		again, err := s.program.RequestAgain(s.ref.Tenant, asked, step.Node)
+		again, err := asked.RequestAgain(s.program, s.ref.Tenant, step.Node)
 		if err != nil {
 			return screenedAgain{}, err
 		}

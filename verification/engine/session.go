@@ -240,7 +240,7 @@ func (s *session) save(
 	}
 	c.Keys = s.commitKeys(after, events)
 	ends := after.Ended != "" && before.Ended == ""
-	further := s.program.Version.Definition.NoticesOf(before.Seq, events)
+	further := verification.NoticesOf(s.program.Version.Definition, before.Seq, events)
 	announce := false
 	announced := 0
 	if announce, c.WorkflowRevision = s.announces(ctx, ends || len(further) > 0); announce {

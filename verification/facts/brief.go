@@ -11,7 +11,7 @@ import (
 // BriefOf returns whom a run is about, and the facts on which its sources differ, each with the
 // first value that differs. See SubjectOf and Of.
 func BriefOf(p verification.Program, r verification.Run) (subject verification.Subject, differing []verification.Differing) {
-	values := p.FactValues(r)
+	values := r.FactValues(p)
 	facts := factsOf(p, r, values, nil, nil)
 	for _, row := range facts.Rows {
 		for _, c := range row.Cells {

@@ -100,7 +100,7 @@ const (
 func Of(
 	p verification.Program, r verification.Run, schemas map[verification.NodeID]verification.DataSchema, asked []Asked,
 ) Facts {
-	return factsOf(p, r, p.FactValues(r), schemas, asked)
+	return factsOf(p, r, r.FactValues(p), schemas, asked)
 }
 
 // factsOf returns the facts with the values of the expressions of the run.

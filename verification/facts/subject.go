@@ -14,7 +14,7 @@ import (
 // SubjectOf returns the subject of a run: as `subject` of the workflow says or, without it,
 // by well-known fields of the customer's answers and of the input. It never fails.
 func SubjectOf(p verification.Program, r verification.Run) verification.Subject {
-	return subjectOf(p, r, p.FactValues(r))
+	return subjectOf(p, r, r.FactValues(p))
 }
 
 // subjectOf returns the subject with the values of the expressions of the run.
@@ -51,7 +51,7 @@ func InputNumber(p verification.Program, r verification.Run) string {
 	def := p.Version.Definition
 	var number any
 	if def.Subject != nil {
-		v := p.FactValues(r).Number
+		v := r.FactValues(p).Number
 		if len(v.Reads) > 0 && !slices.ContainsFunc(v.Reads, func(path string) bool { return !ofInput(path) }) {
 			number = v.Value
 		}
@@ -147,7 +147,7 @@ func AskedOf(p verification.Program, r verification.Run, t verification.TenantID
 		if s.Type != verification.NodeCheck || s.Dispatches == 0 || len(all) == maxAsked {
 			continue
 		}
-		a := Asked{Node: s.Node, Key: s.Key, Label: s.Label, With: p.Asked(t, r, s.Node)}
+		a := Asked{Node: s.Node, Key: s.Key, Label: s.Label, With: r.Asked(p, t, s.Node)}
 		if len(a.With) > maxAskedBytes {
 			a.With, a.TooLarge = nil, true
 		}

@@ -1,0 +1,21 @@
+// Redirects: where the customer is sent at the end.
+
+package verification
+
+import "net/url"
+
+// RedirectTarget returns uri with run_id and status appended to its query,
+// which is otherwise unchanged. It returns the empty string for an empty uri.
+func RedirectTarget(uri string, id RunID, s Status) string {
+	u, err := url.Parse(uri)
+	if uri == "" || err != nil {
+		return ""
+	}
+	added := url.Values{"run_id": {string(id)}, "status": {string(s)}}.Encode()
+	if u.RawQuery == "" {
+		u.RawQuery = added
+	} else {
+		u.RawQuery += "&" + added
+	}
+	return u.String()
+}

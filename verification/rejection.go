@@ -1,0 +1,34 @@
+// Rejections: what the customer and the client are told.
+
+package verification
+
+import "slices"
+
+// Rejection returns the reason of the rejection that is the decision on a run, and whether it
+// has one. While the run waits for its customer, a rejection before the customer's last answer does not count.
+func (r Run) Rejection(d Definition) (RejectReason, bool) {
+	answered := r.Ended == "" && slices.ContainsFunc(r.Steps, func(s Step) bool {
+		return (s.Type == NodeConsent || s.Type == NodeCustomerInput) && s.CompletedAt.After(r.Verdict.At)
+	})
+	if r.Decision() != DecisionReject || answered {
+		return RejectReason{}, false
+	}
+	return d.RejectReason(r.Verdict.Reason)
+}
+
+// RejectionText returns what the customer is told about the rejection that is the last event of
+// a history, in the language of the customer's last page; empty for nothing.
+func RejectionText(d Definition, history []Event) string {
+	language := ""
+	for _, e := range history {
+		if f, ok := e.Fact.(CustomerSubmitted); ok && f.Language != "" {
+			language = f.Language
+		}
+	}
+	f, ok := history[len(history)-1].Fact.(VerdictRecorded)
+	if !ok || f.Decision != DecisionReject {
+		return ""
+	}
+	reason, _ := d.RejectReason(f.Reason)
+	return reason.In(language).CustomerText
+}
