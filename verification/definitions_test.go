@@ -132,3 +132,41 @@ func refusal() verification.Definition {
 	d.RunTTLSeconds, d.AbandonTimeoutSeconds = 0, 0
 	return d
 }
+
+// reasons are the reject reasons of the desk.
+func reasons() []verification.RejectReason {
+	return []verification.RejectReason{
+		{
+			Code: "wrong_name", Label: "The name does not match", CustomerText: "Your name could not be confirmed.",
+			CustomerTextIn: verification.Translations{"en": "Your name could not be confirmed.", "hi": "नाम की पुष्टि नहीं हुई।"},
+		},
+		{Code: "other", Label: "Other"},
+	}
+}
+
+// form returns a definition that asks for the fields.
+func form(fields ...verification.InputField) verification.Definition {
+	return define("details", nodes{
+		"details": {Type: verification.NodeCustomerInput, Label: "Details", Next: "done", Fields: fields},
+		"done":    endNode(),
+	})
+}
+
+// mumbai is the city and 500 km around it.
+func mumbai() []verification.Area {
+	return []verification.Area{{Latitude: 19.07, Longitude: 72.87, RadiusKM: 500}}
+}
+
+// screening is a workflow whose checks ask for re-screening.
+func screening(checks ...verification.NodeID) verification.Definition {
+	all := nodes{"done": endNode()}
+	for i, id := range checks {
+		n := checkNode("Screening", "done")
+		if i+1 < len(checks) {
+			n.Next = checks[i+1]
+		}
+		n.Rescreen = &verification.Rescreen{List: "sanctions", Every: verification.RescreenOnChange}
+		all[id] = n
+	}
+	return define(checks[0], all)
+}

@@ -26,11 +26,6 @@ func filling(t tester, optional bool, fields ...verification.InputField) *journe
 
 func number(n float64) *float64 { return &n }
 
-// mumbai is the city and 500 km around it.
-func mumbai() []verification.Area {
-	return []verification.Area{{Latitude: 19.07, Longitude: 72.87, RadiusKM: 500}}
-}
-
 func TestFieldAcceptsValuesOfItsType(t *testing.T) {
 	const id = `{"document_id":"0191f3c0-0000-7000-8000-00000000000d"}`
 	const document, place = `must be {"document_id": the id of an upload}`, `must be {"latitude", "longitude", "accuracy"} or {"denied": true}`

@@ -12,14 +12,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// form returns a definition that asks for the fields.
-func form(fields ...verification.InputField) verification.Definition {
-	return define("details", nodes{
-		"details": {Type: verification.NodeCustomerInput, Label: "Details", Next: "done", Fields: fields},
-		"done":    endNode(),
-	})
-}
-
 func TestEveryProblemOfAField(t *testing.T) {
 	type field = verification.InputField
 	const name = "a field's name must be a lower-case letter followed by letters, digits or _"

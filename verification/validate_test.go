@@ -11,51 +11,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// invalid is one row of the tables of problems: a change of a valid definition,
-// and the problem that is then reported, with its path.
-type invalid struct {
-	name          string
-	change        func(d *verification.Definition)
-	path, message string
-}
-
-// edit changes one node.
-func edit(id verification.NodeID, change func(n *verification.Node)) func(*verification.Definition) {
-	return func(d *verification.Definition) {
-		n := d.Nodes[id]
-		change(&n)
-		d.Nodes[id] = n
-	}
-}
-
-// problemsOf compiles a definition with the providers registry and backup.
-func problemsOf(t testing.TB, d verification.Definition) []verification.FieldError {
-	t.Helper()
-	_, err := verification.Compile(t.Context(), workflowID, verification.Version{Definition: d}, newLanguage(), []string{"backup", "registry"}, nil)
-	if err == nil {
-		return nil
-	}
-	if outcome(nil, err) != "invalid" || !strings.HasPrefix(err.Error(), "workflow: the definition is not valid: ") {
-		t.Errorf("Compile = %v, want an invalid workflow", err)
-	}
-	return fieldsOf(t, err)
-}
-
-// eachProblem tries every row on its own definition.
-func eachProblem(t *testing.T, rows []invalid) {
-	t.Helper()
-	for _, row := range rows {
-		t.Run(row.name, func(t *testing.T) {
-			d := ladder()
-			row.change(&d)
-			want := []verification.FieldError{{Name: row.path, Message: row.message}}
-			if diff := cmp.Diff(want, problemsOf(t, d)); diff != "" {
-				t.Errorf("problems (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 func TestLadderIsValid(t *testing.T) {
 	if problems := problemsOf(t, ladder()); problems != nil {
 		t.Errorf("problems = %+v, want none: the tables below begin with it", problems)
