@@ -29,7 +29,7 @@ or was given. ` + "`completed`, `failed`, `expired` and `cancelled`" + ` are ter
 	writeSituations(t, &b)
 	b.WriteString(`## Every command in every situation
 
-A cell lists the events that the command leads to, in order, or why it is refused:
+A cell lists the events that the command leads to, in order, or why it is refused. A row is for each of its situations:
 
 | word | meaning |
 | --- | --- |
@@ -99,16 +99,16 @@ func writeMatrix(t *testing.T, b *strings.Builder, m matrix) {
 	}
 	row(b, head...)
 	row(b, line...)
-	rows := m.rows(t)
+	rows, same, order := m.rows(t), map[string][]string{}, []string{}
 	for _, s := range situations() {
-		cells := []string{s.name}
-		for _, cell := range rows[s.name] {
-			if cell == "nothing" {
-				cell = "–"
-			}
-			cells = append(cells, cell)
+		cells := strings.ReplaceAll(strings.Join(rows[s.name], " | "), "nothing", "–")
+		if same[cells] == nil {
+			order = append(order, cells)
 		}
-		row(b, cells...)
+		same[cells] = append(same[cells], s.name)
+	}
+	for _, cells := range order {
+		row(b, strings.Join(same[cells], "; "), cells)
 	}
 	b.WriteString("\n")
 }
