@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/verifyd/verifyd/verification/internal/texts"
 )
 
 // Surface is a group of routes that an account may be authorized for.
@@ -62,7 +64,7 @@ func (a Account) Validate() error {
 	for _, s := range a.Surfaces {
 		if s != SurfaceFiles && !slices.Contains(Surfaces(), s) {
 			problems = append(problems, FieldError{
-				Name: "surfaces", Message: fmt.Sprintf("there is no surface %q (supported: %s)", s, joined(append(Surfaces(), SurfaceFiles))),
+				Name: "surfaces", Message: fmt.Sprintf("there is no surface %q (supported: %s)", s, texts.Join(append(Surfaces(), SurfaceFiles))),
 			})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -49,7 +50,7 @@ func TestAccountValidation(t *testing.T) {
 		{Name: "client_id", Message: "must be 1 to 200 printable ASCII characters without spaces"},
 		{Name: "surfaces", Message: `there is no surface "reports" (supported: workflows, runs, signals, files)`},
 	}
-	if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
+	if diff := cmp.Diff(want, flows.FieldsOf(t, err)); diff != "" {
 		t.Errorf("Validate (-want +got):\n%s", diff)
 	}
 }

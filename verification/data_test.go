@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -80,7 +81,7 @@ func TestParseDataRefusesTheRest(t *testing.T) {
 		{"no number", `{"a":1-2}`, "it must be valid JSON"},
 	} {
 		got, err := verification.ParseData([]byte(c.raw))
-		if got != nil || outcome(nil, err) != "invalid" || err.Error() != "data: "+c.want {
+		if got != nil || flows.Outcome(nil, err) != "invalid" || err.Error() != "data: "+c.want {
 			t.Errorf("%s: ParseData = %s, %v, want %s", c.name, got, err, c.want)
 		}
 	}
@@ -100,7 +101,7 @@ func TestNewDataEncodesObjects(t *testing.T) {
 		"it cannot be written as JSON":        math.NaN(),
 		"it must not contain a NUL character": "\x00",
 	} {
-		if _, err := verification.NewData(map[string]any{"a": v}); outcome(nil, err) != "invalid" || err.Error() != "data: "+want {
+		if _, err := verification.NewData(map[string]any{"a": v}); flows.Outcome(nil, err) != "invalid" || err.Error() != "data: "+want {
 			t.Errorf("NewData(%v) = %v, want %s", v, err, want)
 		}
 	}
@@ -131,7 +132,7 @@ func TestNewDataEncodesAsEncodingJSONDoes(t *testing.T) {
 	if d, err := verification.NewData(deep); err != nil || len(d) != 6*(verification.MaxDepth-1)+2 {
 		t.Errorf("NewData of %d levels = %s, %v", verification.MaxDepth, d, err)
 	}
-	if _, err := verification.NewData(map[string]any{"a": deep}); outcome(nil, err) != "invalid" {
+	if _, err := verification.NewData(map[string]any{"a": deep}); flows.Outcome(nil, err) != "invalid" {
 		t.Errorf("NewData of %d levels = %v, want ErrInvalid", verification.MaxDepth+1, err)
 	}
 }
@@ -204,7 +205,7 @@ func FuzzParseData(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		d, err := verification.ParseData(raw)
 		if err != nil {
-			if d != nil || outcome(nil, err) != "invalid" {
+			if d != nil || flows.Outcome(nil, err) != "invalid" {
 				t.Errorf("ParseData = %s, %v, want none and an ErrInvalid", d, err)
 			}
 			return

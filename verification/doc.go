@@ -1,50 +1,18 @@
-// Package verification holds the rules of verification workflows: what a
-// workflow is, what can happen to a run of it, and how a run is reported.
+// Package verification has what every part of verifyd speaks of: the ids of tenants, workflows and
+// runs, recorded JSON ([Data]), errors with their kinds ([Error]), tenants, accounts and reviewers, and
+// the ports to the outside world. Its packages do the rest:
 //
-// # A run is its history
+//	verification           ids, data, errors, tenants, reviewers; the ports of providers and documents
+//	verification/workflow  the language: definitions of workflows, their validation, programs
+//	verification/rules     what may happen to a run: Decide, status, decision, review queue, report
+//	verification/store     the ports of a store; storetest is their contract as a test suite
+//	verification/facts     whom a run is about, and what its sources say
+//	verification/engine    the use cases
 //
-// The stored state of a run is an append-only list of [Event] values. Three
-// pure functions work on it:
+// Each imports only those above it.
 //
-//	Decide(program, run, command, now) -> events and the new run, or a typed error
-//	run.Evolve(event)                  -> the run after the event
-//	run.Summary()                      -> what lists and filters need
+// Who writes a provider reads [Provider] first, then [CheckRequest] and [CheckResult]. A provider may
+// also be a [Poller], a [CallbackReceiver], a [CallLimiter], a [Describer] or a [Rescreener].
 //
-// A command requests a change of a run. [Decide] refuses it with an [*Error] or
-// turns it into events; it holds every rule about what may happen. [Run.Evolve]
-// never fails. Nothing in this package does I/O, reads a clock or keeps state:
-// values go in and values come out.
-//
-// # Two axes
-//
-// A run has one of six statuses, which say how far it got, and one of four
-// decisions, which say whether the run needs a verdict or has one. The
-// status does not determine the decision: a run of any status may have a verdict.
-// Only a run that is in progress or completed can have the decision review.
-//
-//	status    in_progress  abandoned | completed  failed  expired  cancelled
-//	                 not terminal    | terminal
-//	decision  null  review  approve  reject
-//
-// Two statuses depend on the time at which a run is read. A run is abandoned
-// while it waits on a customer who has been idle for longer than the workflow
-// allows, and is in progress again when the customer opens the journey again. A run is
-// expired once it is older than its workflow allows. So a status is always read at a
-// given time: [Run.AsOf], [Summary.StatusAt].
-//
-// # The life of a run
-//
-//	start ──> check ──> branch ──> ... ──> end            completed
-//	            │ └─ pending: polled until the result is there
-//	            ├─ no result: retried, then the fallback
-//	            ├─ nothing left to call: on_unavailable, or failed
-//	            └─ did not pass: on_failed, or           failed
-//	      ──> consent, customer input: parked on the customer
-//	      ──> review: parked on a reviewer, decision is review
-//	at any time before the end: cancelled, or expired
-//
-// The interfaces to the outside world are in ports.go, and the ports of the store in package
-// store. Package view has the views beside the report. Package engine carries out the use
-// cases; the packages below adapters implement the ports. docs/glossary.md
-// defines the terms.
+// The packages below adapters implement the ports. docs/glossary.md defines the terms.
 package verification

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func TestErrorIsOneLine(t *testing.T) {
@@ -53,19 +55,19 @@ func TestNoticesHaveNineMoreAttempts(t *testing.T) {
 	second, minute, hour := time.Second, time.Minute, time.Hour
 	plan := []time.Duration{5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour}
 	for attempt, want := range plan {
-		if got, more := verification.NoticeRetry(attempt); got != want || !more {
+		if got, more := rules.NoticeRetry(attempt); got != want || !more {
 			t.Errorf("NoticeRetry(%d) = %v, %v, want %v", attempt, got, more, want)
 		}
 	}
 	for _, attempt := range []int{-1, 9, 100} {
-		if got, more := verification.NoticeRetry(attempt); got != 0 || more {
+		if got, more := rules.NoticeRetry(attempt); got != 0 || more {
 			t.Errorf("NoticeRetry(%d) = %v, %v, want no more", attempt, got, more)
 		}
 	}
 }
 
 func TestRetryErrorCarriesItsCause(t *testing.T) {
-	err := error(&verification.RetryError{At: noon(), Cause: io.EOF})
+	err := error(&verification.RetryError{At: flows.Noon(), Cause: io.EOF})
 	if !errors.Is(err, io.EOF) || err.Error() != "retry: EOF" {
 		t.Errorf("RetryError = %v", err)
 	}

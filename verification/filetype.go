@@ -38,7 +38,7 @@ func FileTypeOf(mediaType string) (FileType, bool) {
 // Image reports whether files of the type are images.
 func (t FileType) Image() bool { return strings.HasPrefix(t.MediaType, "image/") }
 
-// In reports whether an InputField with this Accept takes files of the type: it lists the
+// In reports whether an workflow.InputField with this Accept takes files of the type: it lists the
 // media type or a pattern such as image/*, or nothing. Authors of workflows write the list, so case is
 // ignored and the common misspelling image/jpg is allowed.
 func (t FileType) In(accept []string) bool {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -25,7 +26,7 @@ func TestIDsAreUUIDsInLowerCase(t *testing.T) {
 			strings.Replace(id, "-", "0", 1), id[:8] + "0-" + id[10:], id[:34] + "é", " " + id[1:],
 		} {
 			got, err := parse(s)
-			if got != "" || outcome(nil, err) != "invalid" || err.Error() != subject+": an id must be a UUID" {
+			if got != "" || flows.Outcome(nil, err) != "invalid" || err.Error() != subject+": an id must be a UUID" {
 				t.Errorf("%s: %q parses to %q, %v, want invalid", subject, s, got, err)
 			}
 		}

@@ -7,6 +7,9 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/verifyd/verifyd/verification/internal/jsontext"
+	"github.com/verifyd/verifyd/verification/internal/texts"
 )
 
 // appendValue appends v, which is nested depth levels deep, as json.Marshal encodes
@@ -73,9 +76,9 @@ func appendObject(b []byte, v map[string]any, depth int) (_ []byte, ok bool) {
 }
 
 func appendEscaped(b []byte, s string) (_ []byte, ok bool) {
-	if isPlain(s) {
+	if jsontext.Plain(s) {
 		return append(append(append(b, '"'), s...), '"'), true
 	}
 	raw, err := json.Marshal(s)
-	return append(b, raw...), err == nil && storable(s)
+	return append(b, raw...), err == nil && texts.Storable(s)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/verifyd/verifyd/verification/internal/texts"
 )
 
 // Role is what a reviewer may do in the console. Each role includes the ones before it.
@@ -25,7 +27,7 @@ func Roles() []Role { return []Role{RoleViewer, RoleReviewer, RoleAdmin} }
 // ParseRole returns the role of a name, or ErrInvalid.
 func ParseRole(name string) (Role, error) {
 	if !slices.Contains(Roles(), Role(name)) {
-		return "", Invalid("role", fmt.Sprintf("there is no role %q (supported: %s)", name, joined(Roles())))
+		return "", Invalid("role", fmt.Sprintf("there is no role %q (supported: %s)", name, texts.Join(Roles())))
 	}
 	return Role(name), nil
 }
@@ -66,7 +68,7 @@ type Person struct {
 
 // Key returns the identity without the differences that Is ignores: case and surrounding
 // space. It is empty for an API client.
-func (p Person) Key() string { return folded(p.Identity) }
+func (p Person) Key() string { return texts.Fold(p.Identity) }
 
 // Is reports whether two people have the same identity, ignoring case and surrounding
 // space.
@@ -77,8 +79,8 @@ func (p Person) Is(other Person) bool { return p.Key() != "" && p.Key() == other
 // can be compared if both are of the same issuer, or neither is of an issuer: a person may
 // have one identity at each issuer, and one more without.
 func (p Person) MayBe(other Person) bool {
-	name := folded(p.Name)
-	return p.Is(other) || name != "" && name == folded(other.Name) || issuerOf(p.Identity) != issuerOf(other.Identity)
+	name := texts.Fold(p.Name)
+	return p.Is(other) || name != "" && name == texts.Fold(other.Name) || issuerOf(p.Identity) != issuerOf(other.Identity)
 }
 
 // issuerOf returns the issuer of an IssuedIdentity; empty for any other identity.

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/verifyd/verifyd/verification/internal/texts"
 )
 
 // Tenant is a client organization of the service. No tenant sees anything of
@@ -74,8 +76,8 @@ func ValidatePageURL(s string) error {
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
 		return InvalidField("tenant", "url", "must be an absolute http(s) URL without user information")
 	}
-	if utf8.RuneCountInString(s) > maxURL {
-		return InvalidField("tenant", "url", tooLong(maxURL))
+	if utf8.RuneCountInString(s) > texts.MaxURL {
+		return InvalidField("tenant", "url", texts.TooLong(texts.MaxURL))
 	}
 	return nil
 }
@@ -103,8 +105,8 @@ func (t Tenant) ValidateRedirect(uri string) error {
 	switch {
 	case err != nil, u.Hostname() == "", u.Scheme != "http" && u.Scheme != "https":
 		return refused("must be an absolute http(s) URL")
-	case utf8.RuneCountInString(uri) > maxURL:
-		return refused(tooLong(maxURL))
+	case utf8.RuneCountInString(uri) > texts.MaxURL:
+		return refused(texts.TooLong(texts.MaxURL))
 	case ambiguousURL(uri, u):
 		return refused("must be a plain URL: printable ASCII without spaces, user information, backslashes, an empty port, dot segments, or escapes of separators, dots, percent signs, NUL and line breaks, or that are not UTF-8")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -110,7 +111,7 @@ func TestRedirectIsRefusedOtherwise(t *testing.T) {
 			continue
 		}
 		want := []verification.FieldError{{Name: "redirect_uri", Message: c.want}}
-		if diff := cmp.Diff(want, fieldsOf(t, err)); diff != "" {
+		if diff := cmp.Diff(want, flows.FieldsOf(t, err)); diff != "" {
 			t.Errorf("%s: ValidateRedirect(%s) (-want +got):\n%s", c.name, c.uri, diff)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -77,8 +78,8 @@ type Welcome struct {
 
 // Cancelled is the response to a cancel.
 type Cancelled struct {
-	ID     verification.RunID  `json:"id"`
-	Status verification.Status `json:"status"`
+	ID     verification.RunID `json:"id"`
+	Status rules.Status       `json:"status"`
 }
 
 // CallbackResult is the response to a vendor's callback.
@@ -88,7 +89,7 @@ type CallbackResult struct {
 
 // SignalResult is the response to a signal.
 type SignalResult struct {
-	OK       bool                  `json:"ok"`
-	Result   string                `json:"result"`             // such as signal_delivered; see docs/api.md, R22.1
-	Decision verification.Decision `json:"decision,omitempty"` // of a review signal
+	OK       bool           `json:"ok"`
+	Result   string         `json:"result"`             // such as signal_delivered; see docs/api.md, R22.1
+	Decision rules.Decision `json:"decision,omitempty"` // of a review signal
 }

@@ -11,32 +11,34 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestClientsDecodeWhatIsEncoded(t *testing.T) {
 	at := time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)
-	run := verification.RunView{
-		ID: "r", WorkflowID: "w", ReferenceID: "p", Status: verification.StatusFailed, StartedAt: at, CompletedAt: at,
-		Action: &verification.Action{Type: verification.ActionReview, SignalName: "s"},
-		Error:  &verification.RunError{Code: verification.CodeCheckFailed, Check: "c", Message: "m"},
+	run := rules.RunView{
+		ID: "r", WorkflowID: "w", ReferenceID: "p", Status: rules.StatusFailed, StartedAt: at, CompletedAt: at,
+		Action: &rules.Action{Type: rules.ActionReview, SignalName: "s"},
+		Error:  &rules.RunError{Code: rules.CodeCheckFailed, Check: "c", Message: "m"},
 	}
-	flags := []verification.Flag{{NodeID: "n", Label: "l", Reason: "r"}}
+	flags := []rules.Flag{{NodeID: "n", Label: "l", Reason: "r"}}
 	data := verification.Data(`{"a":1}`)
-	roundTrip(t, apitypes.NewRun(verification.RunView{ID: "r", StartedAt: at}))
-	roundTrip(t, apitypes.NewEvent(verification.Notice{Run: run}))
-	roundTrip(t, apitypes.NewRunDetail(verification.RunDetail{
-		RunView: run, Decision: verification.DecisionReview, Notes: "n", ResolvedAt: at,
-		Checks: []verification.Check{{Key: "k", Label: "l", Status: verification.StepPassed, Data: data}, {Key: "k2"}}, Flags: flags,
+	roundTrip(t, apitypes.NewRun(rules.RunView{ID: "r", StartedAt: at}))
+	roundTrip(t, apitypes.NewEvent(rules.Notice{Run: run}))
+	roundTrip(t, apitypes.NewRunDetail(rules.RunDetail{
+		RunView: run, Decision: rules.DecisionReview, Notes: "n", ResolvedAt: at,
+		Checks: []rules.Check{{Key: "k", Label: "l", Status: rules.StepPassed, Data: data}, {Key: "k2"}}, Flags: flags,
 	}))
-	roundTrip(t, apitypes.NewReport(verification.Report{
-		Digest: "d", Decision: verification.DecisionApprove, Flags: flags,
-		Cards: []verification.Card{{NodeID: "n", StartedAt: at, CompletedAt: at, Data: data}, {NodeID: "m", StartedAt: at}},
+	roundTrip(t, apitypes.NewReport(rules.Report{
+		Digest: "d", Decision: rules.DecisionApprove, Flags: flags,
+		Cards: []rules.Card{{NodeID: "n", StartedAt: at, CompletedAt: at, Data: data}, {NodeID: "m", StartedAt: at}},
 	}))
 	roundTrip(t, apitypes.WorkflowDetail{
-		Workflow: apitypes.NewWorkflow(verification.Workflow{ID: "w", CreatedAt: at}), Steps: []verification.CheckInfo{{Key: "k", Label: "l"}},
+		Workflow: apitypes.NewWorkflow(workflow.Workflow{ID: "w", CreatedAt: at}), Steps: []workflow.CheckInfo{{Key: "k", Label: "l"}},
 	})
-	roundTrip(t, apitypes.NewPage(store.Page[verification.RunView]{Data: []verification.RunView{run}, Total: 3}, apitypes.NewRun))
+	roundTrip(t, apitypes.NewPage(store.Page[rules.RunView]{Data: []rules.RunView{run}, Total: 3}, apitypes.NewRun))
 	roundTrip(t, apitypes.ShortError{Error: "e", Code: "c"})
 	for _, details := range []any{nil, "a sentence", []apitypes.FieldError{{Field: "f", Message: "m"}}} {
 		roundTrip(t, apitypes.FullError{Error: "Bad Request", Message: "m", Code: 400, Details: details})
@@ -97,7 +99,7 @@ func TestATimeIsReadToTheMicrosecond(t *testing.T) {
 }
 
 func TestAnEmptyListIsNotNull(t *testing.T) {
-	empty := store.Page[verification.RunView]{PageQuery: store.PageQuery{Limit: 50}}
+	empty := store.Page[rules.RunView]{PageQuery: store.PageQuery{Limit: 50}}
 	raw, err := json.Marshal(apitypes.NewPage(empty, apitypes.NewRun))
 	if want := `{"data":[],"total":0,"limit":50,"offset":0}`; err != nil || string(raw) != want {
 		t.Errorf("JSON = %s, %v; want %s", raw, err, want)

@@ -6,53 +6,55 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Report is the report of a run.
 type Report struct {
-	Run        ReportRun                   `json:"run"`
-	Workflow   verification.ReportWorkflow `json:"workflow"`
-	Summary    verification.ReportSummary  `json:"summary"`
-	Cards      []Card                      `json:"cards"`
-	Error      *verification.RunError      `json:"error"`
-	Reviews    []Flag                      `json:"reviews,omitempty"`
-	Decision   *verification.Decision      `json:"decision"` // null when no verdict is needed
-	Notes      string                      `json:"notes,omitempty"`
-	ResolvedAt Timestamp                   `json:"resolved_at"` // null without a verdict
-	Proposal   *Proposal                   `json:"proposal,omitempty"`
-	Digest     string                      `json:"digest"` // SHA-256 of the history, in hexadecimal
+	Run        ReportRun            `json:"run"`
+	Workflow   rules.ReportWorkflow `json:"workflow"`
+	Summary    rules.ReportSummary  `json:"summary"`
+	Cards      []Card               `json:"cards"`
+	Error      *rules.RunError      `json:"error"`
+	Reviews    []Flag               `json:"reviews,omitempty"`
+	Decision   *rules.Decision      `json:"decision"` // null when no verdict is needed
+	Notes      string               `json:"notes,omitempty"`
+	ResolvedAt Timestamp            `json:"resolved_at"` // null without a verdict
+	Proposal   *Proposal            `json:"proposal,omitempty"`
+	Digest     string               `json:"digest"` // SHA-256 of the history, in hexadecimal
 }
 
 // ReportRun is the run of a report.
 type ReportRun struct {
-	ID          verification.RunID  `json:"id"`
-	ReferenceID string              `json:"reference_id"`
-	Status      verification.Status `json:"status"`
-	StartedAt   Timestamp           `json:"started_at"`
-	CompletedAt Timestamp           `json:"completed_at"` // null until the run ends
-	Outcome     string              `json:"outcome,omitempty"`
+	ID          verification.RunID `json:"id"`
+	ReferenceID string             `json:"reference_id"`
+	Status      rules.Status       `json:"status"`
+	StartedAt   Timestamp          `json:"started_at"`
+	CompletedAt Timestamp          `json:"completed_at"` // null until the run ends
+	Outcome     string             `json:"outcome,omitempty"`
 }
 
 // Card is one step of a report.
 type Card struct {
-	NodeID verification.NodeID     `json:"node_id"`
-	Type   verification.NodeType   `json:"type"`
-	Key    string                  `json:"key,omitempty"` // of a check
-	Label  string                  `json:"label"`
-	Status verification.CardStatus `json:"status"`
-	Reason string                  `json:"reason,omitempty"`
+	NodeID verification.NodeID `json:"node_id"`
+	Type   workflow.NodeType   `json:"type"`
+	Key    string              `json:"key,omitempty"` // of a check
+	Label  string              `json:"label"`
+	Status rules.CardStatus    `json:"status"`
+	Reason string              `json:"reason,omitempty"`
 	// Causes are why the step is flagged, on any visit, in the order of the sentences of Reason.
-	Causes      []verification.Cause `json:"causes,omitempty"`
-	StartedAt   Timestamp            `json:"started_at"`
-	CompletedAt Timestamp            `json:"completed_at,omitzero"`
-	Dispatches  int                  `json:"dispatches"`
-	Data        verification.Data    `json:"data,omitzero"`
+	Causes      []rules.Cause     `json:"causes,omitempty"`
+	StartedAt   Timestamp         `json:"started_at"`
+	CompletedAt Timestamp         `json:"completed_at,omitzero"`
+	Dispatches  int               `json:"dispatches"`
+	Data        verification.Data `json:"data,omitzero"`
 	// Visits are the visits before the one of the data, oldest first; VisitsOmitted counts
 	// those that are left out.
 	Visits        []CardVisit `json:"visits,omitempty"`
 	VisitsOmitted int         `json:"visits_omitted,omitzero"`
 	// Rescreened are the hits that later versions of a list had.
-	Rescreened []verification.HitsFound `json:"rescreened,omitempty"`
+	Rescreened []rules.HitsFound `json:"rescreened,omitempty"`
 	// Cleared are the hits that the check left out.
 	Cleared []Cleared `json:"cleared,omitempty"`
 }
@@ -71,18 +73,18 @@ type Cleared struct {
 
 // CardVisit is an earlier visit of a step.
 type CardVisit struct {
-	Visit       int                     `json:"visit"` // 1 for the first
-	Status      verification.CardStatus `json:"status"`
-	Reason      string                  `json:"reason,omitempty"`
-	Causes      []verification.Cause    `json:"causes,omitempty"`
-	StartedAt   Timestamp               `json:"started_at"`
-	CompletedAt Timestamp               `json:"completed_at,omitzero"`
-	Dispatches  int                     `json:"dispatches"`
-	Data        verification.Data       `json:"data,omitzero"`
+	Visit       int               `json:"visit"` // 1 for the first
+	Status      rules.CardStatus  `json:"status"`
+	Reason      string            `json:"reason,omitempty"`
+	Causes      []rules.Cause     `json:"causes,omitempty"`
+	StartedAt   Timestamp         `json:"started_at"`
+	CompletedAt Timestamp         `json:"completed_at,omitzero"`
+	Dispatches  int               `json:"dispatches"`
+	Data        verification.Data `json:"data,omitzero"`
 }
 
 // NewReport converts a report.
-func NewReport(r verification.Report) Report {
+func NewReport(r rules.Report) Report {
 	return Report{
 		Run: ReportRun{
 			ID: r.Run.ID, ReferenceID: r.Run.ReferenceID, Status: r.Run.Status,
@@ -96,7 +98,7 @@ func NewReport(r verification.Report) Report {
 	}
 }
 
-func newCard(c verification.Card) Card {
+func newCard(c rules.Card) Card {
 	return Card{
 		NodeID: c.NodeID, Type: c.Type, Key: c.Key, Label: c.Label, Status: c.Status, Reason: c.Reason, Causes: c.Causes,
 		StartedAt: Timestamp{c.StartedAt}, CompletedAt: Timestamp{c.CompletedAt}, Dispatches: c.Dispatches, Data: c.Data,
@@ -105,7 +107,7 @@ func newCard(c verification.Card) Card {
 }
 
 // withoutDigests returns hits as the API shows them.
-func withoutDigests(all []verification.HitsFound) []verification.HitsFound {
+func withoutDigests(all []rules.HitsFound) []rules.HitsFound {
 	all = slices.Clone(all)
 	for i := range all {
 		all[i].Hits, all[i].Asked = slices.Clone(all[i].Hits), ""
@@ -116,7 +118,7 @@ func withoutDigests(all []verification.HitsFound) []verification.HitsFound {
 	return all
 }
 
-func newCleared(all []verification.Clearance) (cleared []Cleared) {
+func newCleared(all []rules.Clearance) (cleared []Cleared) {
 	for _, c := range all {
 		c.Hit.Digest = ""
 		cleared = append(cleared, Cleared{
@@ -126,7 +128,7 @@ func newCleared(all []verification.Clearance) (cleared []Cleared) {
 	return cleared
 }
 
-func newVisits(all []verification.CardVisit) (visits []CardVisit) {
+func newVisits(all []rules.CardVisit) (visits []CardVisit) {
 	for _, v := range all {
 		visits = append(visits, CardVisit{
 			Visit: v.Number, Status: v.Status, Reason: v.Reason, Causes: v.Causes,

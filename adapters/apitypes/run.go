@@ -2,53 +2,57 @@
 
 package apitypes
 
-import "github.com/verifyd/verifyd/verification"
+import (
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
+)
 
 // Run is a run as lists show it.
 type Run struct {
 	ID          verification.RunID      `json:"id"`
 	WorkflowID  verification.WorkflowID `json:"workflow_id"`
 	ReferenceID string                  `json:"reference_id"`
-	Status      verification.Status     `json:"status"`
+	Status      rules.Status            `json:"status"`
 	StartedAt   Timestamp               `json:"started_at"`
 	CompletedAt Timestamp               `json:"completed_at"` // null until the run ends
 	// Outcome is the outcome of the end node that a completed run reached. It is left out if
 	// there is none, while the run needs a verdict, and after a rejection of the finished run.
-	Outcome        string                 `json:"outcome,omitempty"`
-	ActionRequired *verification.Action   `json:"action_required"`
-	Error          *verification.RunError `json:"error"`
+	Outcome        string          `json:"outcome,omitempty"`
+	ActionRequired *rules.Action   `json:"action_required"`
+	Error          *rules.RunError `json:"error"`
 }
 
 // RunDetail is a single run.
 type RunDetail struct {
 	Run
-	Checks     []verification.Check   `json:"checks,omitempty"`
-	Decision   *verification.Decision `json:"decision"` // null when no verdict is needed
-	Notes      string                 `json:"notes,omitempty"`
-	ResolvedAt Timestamp              `json:"resolved_at"` // null without a verdict
-	Reviews    []Flag                 `json:"reviews,omitempty"`
-	Proposal   *Proposal              `json:"proposal,omitempty"`
+	Checks     []rules.Check   `json:"checks,omitempty"`
+	Decision   *rules.Decision `json:"decision"` // null when no verdict is needed
+	Notes      string          `json:"notes,omitempty"`
+	ResolvedAt Timestamp       `json:"resolved_at"` // null without a verdict
+	Reviews    []Flag          `json:"reviews,omitempty"`
+	Proposal   *Proposal       `json:"proposal,omitempty"`
 }
 
 // Proposal is a verdict that a second reviewer must confirm.
 type Proposal struct {
-	Decision   verification.Decision `json:"decision"`
-	Notes      string                `json:"notes,omitempty"`
-	ProposedAt Timestamp             `json:"proposed_at"`
+	Decision   rules.Decision `json:"decision"`
+	Notes      string         `json:"notes,omitempty"`
+	ProposedAt Timestamp      `json:"proposed_at"`
 }
 
 // Event is the body of a lifecycle webhook.
 type Event struct {
-	Type      verification.NoticeEvent `json:"type"` // such as run.completed
-	Timestamp Timestamp                `json:"timestamp"`
-	Data      EventRun                 `json:"data"`
+	Type      workflow.NoticeEvent `json:"type"` // such as run.completed
+	Timestamp Timestamp            `json:"timestamp"`
+	Data      EventRun             `json:"data"`
 }
 
 // EventRun is the run right after an event, as lists show it.
 type EventRun struct {
 	Run
 	// Decision is the decision right after the event. It is left out if there is none.
-	Decision verification.Decision `json:"decision,omitempty"`
+	Decision rules.Decision `json:"decision,omitempty"`
 	// CustomerText is what the workflow tells the customer about a rejection, in a run.reviewed.
 	CustomerText string `json:"customer_text,omitempty"`
 	// ReviewDueAt is when the verdict is due, in a run.review_due_soon.
@@ -56,7 +60,7 @@ type EventRun struct {
 }
 
 // NewRun converts a run, as lists show it.
-func NewRun(v verification.RunView) Run {
+func NewRun(v rules.RunView) Run {
 	return Run{
 		ID: v.ID, WorkflowID: v.WorkflowID, ReferenceID: v.ReferenceID, Status: v.Status,
 		StartedAt: Timestamp{v.StartedAt}, CompletedAt: Timestamp{v.CompletedAt}, Outcome: v.Outcome,
@@ -65,7 +69,7 @@ func NewRun(v verification.RunView) Run {
 }
 
 // NewRunDetail converts a single run.
-func NewRunDetail(d verification.RunDetail) RunDetail {
+func NewRunDetail(d rules.RunDetail) RunDetail {
 	return RunDetail{
 		Run: NewRun(d.RunView), Checks: d.Checks,
 		Decision: NewDecision(d.Decision), Notes: d.Notes, ResolvedAt: Timestamp{d.ResolvedAt}, Reviews: newFlags(d.Flags),
@@ -75,9 +79,9 @@ func NewRunDetail(d verification.RunDetail) RunDetail {
 
 // NewEvent returns the body of the lifecycle webhook for a notice. What the notice of an end
 // is about follows from its run.
-func NewEvent(n verification.Notice) Event {
+func NewEvent(n rules.Notice) Event {
 	if n.Seq == 0 {
-		n.Event, n.OccurredAt = verification.NoticeOfEnd(n.Run.Status), n.Run.CompletedAt
+		n.Event, n.OccurredAt = rules.NoticeOfEnd(n.Run.Status), n.Run.CompletedAt
 	}
 	e := Event{Type: n.Event, Timestamp: Timestamp{n.OccurredAt}, Data: EventRun{Run: NewRun(n.Run), Decision: n.Decision, CustomerText: n.CustomerText}}
 	if !n.DueAt.IsZero() {
@@ -86,17 +90,17 @@ func NewEvent(n verification.Notice) Event {
 	return e
 }
 
-// NewDecision returns a pointer to d, or nil for verification.DecisionNone.
-func NewDecision(d verification.Decision) *verification.Decision {
-	if d == verification.DecisionNone {
+// NewDecision returns a pointer to d, or nil for rules.DecisionNone.
+func NewDecision(d rules.Decision) *rules.Decision {
+	if d == rules.DecisionNone {
 		return nil
 	}
 	return &d
 }
 
 // newProposal returns nil if nothing is proposed.
-func newProposal(v verification.Verdict) *Proposal {
-	if v.Decision == verification.DecisionNone {
+func newProposal(v rules.Verdict) *Proposal {
+	if v.Decision == rules.DecisionNone {
 		return nil
 	}
 	return &Proposal{Decision: v.Decision, Notes: v.Notes, ProposedAt: Timestamp{v.At}}
@@ -109,6 +113,6 @@ type Flag struct {
 	Reason string              `json:"reason"`
 }
 
-func newFlags(all []verification.Flag) []Flag {
-	return convertAll(all, func(f verification.Flag) Flag { return Flag{f.NodeID, f.Label, f.Reason} })
+func newFlags(all []rules.Flag) []Flag {
+	return convertAll(all, func(f rules.Flag) Flag { return Flag{f.NodeID, f.Label, f.Reason} })
 }

@@ -2,17 +2,20 @@
 
 package apitypes
 
-import "github.com/verifyd/verifyd/verification"
+import (
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
+)
 
 // Step is the step that waits for the customer, with its texts in one language. An optional
 // text, list or number is left out if it is empty.
 type Step struct {
-	SignalName string                `json:"signal_name"` // delivers the answer
-	NodeID     verification.NodeID   `json:"node_id"`
-	Type       verification.NodeType `json:"type"` // consent or customer_input
-	Label      string                `json:"label"`
-	Text       string                `json:"text,omitempty"`    // Markdown
-	Optional   bool                  `json:"optional,omitzero"` // the customer may opt out
+	SignalName string              `json:"signal_name"` // delivers the answer
+	NodeID     verification.NodeID `json:"node_id"`
+	Type       workflow.NodeType   `json:"type"` // consent or customer_input
+	Label      string              `json:"label"`
+	Text       string              `json:"text,omitempty"`    // Markdown
+	Optional   bool                `json:"optional,omitzero"` // the customer may opt out
 	// Number counts the steps of the customer from 1, and Total is how many there are as far as it
 	// is known.
 	Number int `json:"number"`
@@ -36,25 +39,25 @@ type StepIntro struct {
 // StepField is a field of a form. An answer that breaks one of its rules is refused with the name
 // of the field.
 type StepField struct {
-	Name            string                 `json:"name"` // in the payload of the signal
-	Type            verification.FieldType `json:"type"`
-	Label           string                 `json:"label"`
-	Help            string                 `json:"help,omitempty"`
-	Required        bool                   `json:"required,omitzero"`
-	RequiredMessage string                 `json:"required_message,omitempty"`
-	Pattern         string                 `json:"pattern,omitempty"` // RE2
-	PatternMessage  string                 `json:"pattern_message,omitempty"`
-	Uppercase       bool                   `json:"uppercase,omitzero"` // the answer is converted to upper case
-	AutoComplete    string                 `json:"autocomplete,omitempty"`
-	MaxLength       int                    `json:"max_length,omitzero"` // in characters; 0 means 1000, or 10000 for a textarea
-	Integer         bool                   `json:"integer,omitzero"`
-	Min             *float64               `json:"min,omitzero"`
-	Max             *float64               `json:"max,omitzero"`
-	MinDate         string                 `json:"min_date,omitempty"` // YYYY-MM-DD, today in the tenant's time zone
-	MaxDate         string                 `json:"max_date,omitempty"`
-	Camera          verification.Camera    `json:"camera,omitempty"`
-	Options         []StepOption           `json:"options,omitempty"`
-	Accept          []string               `json:"accept,omitempty"` // media types
+	Name            string             `json:"name"` // in the payload of the signal
+	Type            workflow.FieldType `json:"type"`
+	Label           string             `json:"label"`
+	Help            string             `json:"help,omitempty"`
+	Required        bool               `json:"required,omitzero"`
+	RequiredMessage string             `json:"required_message,omitempty"`
+	Pattern         string             `json:"pattern,omitempty"` // RE2
+	PatternMessage  string             `json:"pattern_message,omitempty"`
+	Uppercase       bool               `json:"uppercase,omitzero"` // the answer is converted to upper case
+	AutoComplete    string             `json:"autocomplete,omitempty"`
+	MaxLength       int                `json:"max_length,omitzero"` // in characters; 0 means 1000, or 10000 for a textarea
+	Integer         bool               `json:"integer,omitzero"`
+	Min             *float64           `json:"min,omitzero"`
+	Max             *float64           `json:"max,omitzero"`
+	MinDate         string             `json:"min_date,omitempty"` // YYYY-MM-DD, today in the tenant's time zone
+	MaxDate         string             `json:"max_date,omitempty"`
+	Camera          workflow.Camera    `json:"camera,omitempty"`
+	Options         []StepOption       `json:"options,omitempty"`
+	Accept          []string           `json:"accept,omitempty"` // media types
 }
 
 // StepOption is one choice of a select field.

@@ -2,7 +2,10 @@
 
 package apitypes
 
-import "github.com/verifyd/verifyd/verification"
+import (
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
+)
 
 // Workflow is a workflow as lists show it.
 type Workflow struct {
@@ -20,11 +23,11 @@ type Workflow struct {
 // WorkflowDetail is a single workflow.
 type WorkflowDetail struct {
 	Workflow
-	Steps []verification.CheckInfo `json:"steps"`
+	Steps []workflow.CheckInfo `json:"steps"`
 }
 
 // NewWorkflow converts a workflow, as lists show it.
-func NewWorkflow(w verification.Workflow) Workflow {
+func NewWorkflow(w workflow.Workflow) Workflow {
 	return Workflow{
 		ID: w.ID, Name: w.Name, Description: w.Description, Published: w.PublishedHash != "",
 		RunTTLSeconds: w.RunTTLSeconds, AbandonTimeoutSeconds: w.AbandonTimeoutSeconds,

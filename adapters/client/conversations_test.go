@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func TestARunFromStartToReport(t *testing.T) {
@@ -42,7 +43,7 @@ func TestARunFromStartToReport(t *testing.T) {
 	document, err := c.UploadDocument(ctx, run.ID, "bill", []byte("%PDF-1.4\n1 0 obj\n%%EOF\n"))
 	must(t, err)
 	asked, err := c.WaitForRun(ctx, run.ID, client.Resting)
-	if err != nil || asked.ActionRequired == nil || asked.ActionRequired.Type != verification.ActionCustomerInput {
+	if err != nil || asked.ActionRequired == nil || asked.ActionRequired.Type != rules.ActionCustomerInput {
 		t.Fatalf("WaitForRun = %v, %v; want it to wait for the customer", asked, err)
 	}
 	signal := client.Signal{
@@ -57,7 +58,7 @@ func TestARunFromStartToReport(t *testing.T) {
 		t.Errorf("ReadDocument = %s of %d bytes, %v; want a PDF of %d", file.MediaType, len(file.Content), err, document.Size)
 	}
 	queue, err := c.ListRuns(ctx, client.RunQuery{
-		WorkflowID: w.ID, Status: verification.StatusInProgress, Decision: verification.DecisionReview, ReferenceID: "person & 1",
+		WorkflowID: w.ID, Status: rules.StatusInProgress, Decision: rules.DecisionReview, ReferenceID: "person & 1",
 		StartedAfter: run.StartedAt.Add(-time.Microsecond), StartedBefore: run.StartedAt.Add(time.Second), Limit: 1,
 	})
 	if err != nil || queue.Total != 1 || queue.Data[0].ID != run.ID {
@@ -66,12 +67,12 @@ func TestARunFromStartToReport(t *testing.T) {
 	if _, err := c.PrintReport(ctx, run.ID); !errors.Is(err, verification.ErrConflict) {
 		t.Errorf("PrintReport of a live run = %v, want a conflict", err)
 	}
-	verdict, err := c.GiveVerdict(ctx, run.ID, client.Verdict{Decision: verification.DecisionApprove, Notes: "Seen."})
-	if err != nil || verdict != (apitypes.SignalResult{OK: true, Result: "signal_delivered", Decision: verification.DecisionApprove}) {
+	verdict, err := c.GiveVerdict(ctx, run.ID, client.Verdict{Decision: rules.DecisionApprove, Notes: "Seen."})
+	if err != nil || verdict != (apitypes.SignalResult{OK: true, Result: "signal_delivered", Decision: rules.DecisionApprove}) {
 		t.Errorf("GiveVerdict = %v, %v", verdict, err)
 	}
 	ended, err := c.WaitForRun(ctx, run.ID, client.Ended)
-	if err != nil || ended.Status != verification.StatusCompleted || *ended.Decision != verification.DecisionApprove || ended.Notes != "Seen." {
+	if err != nil || ended.Status != rules.StatusCompleted || *ended.Decision != rules.DecisionApprove || ended.Notes != "Seen." {
 		t.Errorf("WaitForRun = %v, %v; want it completed and approved", ended, err)
 	}
 	read, err := c.ReadRun(ctx, run.ID)
@@ -93,7 +94,7 @@ func TestARunFromStartToReport(t *testing.T) {
 	}
 	other := s.Start(w.ID, engine.StartRequest{ReferenceID: "person-2"})
 	for range 2 {
-		if got, err := c.CancelRun(ctx, other.ID); err != nil || got != (apitypes.Cancelled{ID: other.ID, Status: verification.StatusCancelled}) {
+		if got, err := c.CancelRun(ctx, other.ID); err != nil || got != (apitypes.Cancelled{ID: other.ID, Status: rules.StatusCancelled}) {
 			t.Errorf("CancelRun = %v, %v", got, err)
 		}
 	}
@@ -127,13 +128,13 @@ func TestAReviewerDecidesWithATokenAlone(t *testing.T) {
 	s := newSite(t)
 	run := s.Start(s.Apply(review()).ID, engine.StartRequest{ReferenceID: "person-1"})
 	c := s.client(t, func(o *client.Options) { o.AccessToken = "token" })
-	if _, err := c.GiveVerdict(t.Context(), run.ID, client.Verdict{Decision: verification.DecisionReject}); err != nil {
+	if _, err := c.GiveVerdict(t.Context(), run.ID, client.Verdict{Decision: rules.DecisionReject}); err != nil {
 		t.Fatal(err)
 	}
 	if h := s.sent[0].Header; h.Get("Authorization") != "Bearer token" || h.Get("x-api-key") != "" {
 		t.Errorf("headers = %v, want the token alone", h)
 	}
-	if got, err := c.ReadRun(t.Context(), run.ID); err != nil || *got.Decision != verification.DecisionReject {
+	if got, err := c.ReadRun(t.Context(), run.ID); err != nil || *got.Decision != rules.DecisionReject {
 		t.Errorf("ReadRun = %v, %v; want it rejected", got, err)
 	}
 }
@@ -260,14 +261,14 @@ func TestWaitingPollsByEntityTag(t *testing.T) {
 		var statuses []int
 		s.fault = func(n int, handle func() *http.Response) (*http.Response, error) {
 			if n == 8 {
-				s.GiveVerdict(run.ID, verification.DecisionApprove)
+				s.GiveVerdict(run.ID, rules.DecisionApprove)
 			}
 			response := handle()
 			statuses = append(statuses, response.StatusCode)
 			return response, nil
 		}
 		ended, err := c.WaitForRun(t.Context(), run.ID, client.Ended)
-		if err != nil || ended.Status != verification.StatusCompleted {
+		if err != nil || ended.Status != rules.StatusCompleted {
 			t.Errorf("WaitForRun = %v, %v; want it completed", ended, err)
 		}
 		if want := []int{200, 304, 304, 304, 304, 304, 304, 200}; !slices.Equal(statuses, want) {

@@ -25,6 +25,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/webhook"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func Example() {
@@ -36,7 +37,7 @@ func Example() {
 	waiting := check(c.WaitForRun(ctx, run.ID, client.Resting))
 	fmt.Println(waiting.Status, waiting.ActionRequired.Type)
 
-	check(c.GiveVerdict(ctx, run.ID, client.Verdict{Decision: verification.DecisionApprove})) // or a reviewer in the console
+	check(c.GiveVerdict(ctx, run.ID, client.Verdict{Decision: rules.DecisionApprove})) // or a reviewer in the console
 	ended := check(c.WaitForRun(ctx, run.ID, client.Ended))
 	fmt.Println(ended.Status, *ended.Decision)
 	// Output:
@@ -52,7 +53,7 @@ func ExampleClient_Runs() {
 		check(c.StartRun(ctx, workflow, client.StartRequest{ReferenceID: person}))
 	}
 
-	for run, err := range c.Runs(ctx, client.RunQuery{Decision: verification.DecisionReview}) {
+	for run, err := range c.Runs(ctx, client.RunQuery{Decision: rules.DecisionReview}) {
 		if err != nil {
 			panic(err)
 		}
@@ -108,9 +109,9 @@ func ExampleReadWebhook() {
 		Secrets: func(context.Context, verification.TenantID) ([]string, error) { return []string{secret}, nil },
 		Now:     time.Now, AllowPrivateNetworks: true,
 	}))
-	n := verification.Notice{
+	n := rules.Notice{
 		ID: "run_1", URL: receiver.URL, At: time.Now(),
-		Run: verification.RunView{ReferenceID: "person-1", Status: verification.StatusCompleted, CompletedAt: time.Now()},
+		Run: rules.RunView{ReferenceID: "person-1", Status: rules.StatusCompleted, CompletedAt: time.Now()},
 	}
 	for range 2 {
 		if err := notifier.Notify(context.Background(), n); err != nil {

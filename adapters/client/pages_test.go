@@ -15,6 +15,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // Between two pages, runs start and leave the list, and time passes or stands still.
@@ -49,7 +50,7 @@ func TestEachRunThatStaysIsListedOnce(t *testing.T) {
 			}
 			return nil, nil
 		}
-		query := client.RunQuery{Decision: verification.DecisionReview, Limit: rapid.IntRange(1, 7).Draw(rt, "limit")}
+		query := client.RunQuery{Decision: rules.DecisionReview, Limit: rapid.IntRange(1, 7).Draw(rt, "limit")}
 		var got []verification.RunID
 		for run, err := range s.client(t).Runs(t.Context(), query) {
 			if err != nil {
@@ -169,7 +170,7 @@ func TestRunsThatLeaveAListHideNoOthers(t *testing.T) {
 		return nil, nil
 	}
 	var got []verification.RunID
-	for run, err := range s.client(t).Runs(t.Context(), client.RunQuery{Decision: verification.DecisionReview, Limit: 4}) {
+	for run, err := range s.client(t).Runs(t.Context(), client.RunQuery{Decision: rules.DecisionReview, Limit: 4}) {
 		must(t, err)
 		got = append(got, run.ID)
 	}

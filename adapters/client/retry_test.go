@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/client"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func TestAStartWhoseAnswerIsLostIsOneRun(t *testing.T) {
@@ -64,7 +64,7 @@ func TestASignalWhoseAnswerIsLostIsDelivered(t *testing.T) {
 			handle()
 			return nil, errNetwork
 		}
-		got, err := c.GiveVerdict(t.Context(), run.ID, client.Verdict{Decision: verification.DecisionApprove})
+		got, err := c.GiveVerdict(t.Context(), run.ID, client.Verdict{Decision: rules.DecisionApprove})
 		if err != nil || got.Result != "signal_delivered" { // review_recorded if it were delivered twice
 			t.Errorf("GiveVerdict = %v, %v; want signal_delivered", got, err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // StartRequest is the request to start a run.
@@ -78,8 +79,8 @@ func (c *Client) setKey(call call, key string) {
 // RunQuery selects runs. A zero field does not limit them; all others must match.
 type RunQuery struct {
 	WorkflowID                  verification.WorkflowID
-	Status                      verification.Status
-	Decision                    verification.Decision // DecisionReview is the review queue
+	Status                      rules.Status
+	Decision                    rules.Decision // DecisionReview is the review queue
 	ReferenceID                 string
 	StartedAfter, StartedBefore time.Time // exclusive, to the microsecond
 	Limit                       int       // of a page: 1 to 200; 0 means 50

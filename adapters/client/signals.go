@@ -11,6 +11,8 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Signal is what a run waits for.
@@ -41,9 +43,9 @@ func (c *Client) DeliverSignal(ctx context.Context, id verification.RunID, s Sig
 
 // Verdict is a reviewer's decision on a run.
 type Verdict struct {
-	Decision       verification.Decision // DecisionApprove or DecisionReject
-	Notes          string                // at most 10,000 characters
-	IdempotencyKey string                // as of a Signal
+	Decision       rules.Decision // DecisionApprove or DecisionReject
+	Notes          string         // at most 10,000 characters
+	IdempotencyKey string         // as of a Signal
 }
 
 // GiveVerdict decides a run that waits for a review or has ended. A later verdict replaces an earlier one.
@@ -51,10 +53,10 @@ type Verdict struct {
 // are the same as for DeliverSignal.
 func (c *Client) GiveVerdict(ctx context.Context, id verification.RunID, v Verdict) (apitypes.SignalResult, error) {
 	payload := struct {
-		Decision verification.Decision `json:"decision"`
-		Notes    string                `json:"notes,omitempty"`
+		Decision rules.Decision `json:"decision"`
+		Notes    string         `json:"notes,omitempty"`
 	}{v.Decision, v.Notes}
-	return c.DeliverSignal(ctx, id, Signal{Name: verification.ReviewSignal, Payload: payload, IdempotencyKey: v.IdempotencyKey})
+	return c.DeliverSignal(ctx, id, Signal{Name: workflow.ReviewSignal, Payload: payload, IdempotencyKey: v.IdempotencyKey})
 }
 
 // ReadStep reads the step of a run that is open for the customer, with its texts in a language as

@@ -21,6 +21,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 const apiKey = "a key of at least twenty characters"
@@ -126,7 +128,7 @@ func responds(status int, body string, headers ...string) *http.Response {
 // printer prints a report as one line.
 type printer struct{}
 
-func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verification.Print) ([]byte, error) {
+func (printer) PrintReport(_ context.Context, _ verification.TenantID, r rules.Print) ([]byte, error) {
 	return []byte("%PDF of " + string(r.Run.ID)), nil
 }
 
@@ -138,39 +140,39 @@ func must(t testing.TB, err error) {
 }
 
 // simple has one check, and ends.
-func simple() verification.Definition {
-	return verification.Definition{
+func simple() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "simple", Name: "Simple", Start: "pan",
-		Nodes: map[verification.NodeID]verification.Node{
-			"pan":  {Type: verification.NodeCheck, Key: "pan_verification", Label: "PAN verification", Provider: "script", Next: "done"},
-			"done": {Type: verification.NodeEnd},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"pan":  {Type: workflow.NodeCheck, Key: "pan_verification", Label: "PAN verification", Provider: "script", Next: "done"},
+			"done": {Type: workflow.NodeEnd},
 		},
 	}
 }
 
 // reviewed has a form with a file and a review.
-func reviewed() verification.Definition {
-	return verification.Definition{
+func reviewed() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "reviewed", Name: "Reviewed", Start: "details",
 		InputSchema: verification.Data(`{"type":"object","properties":{"name":{"type":"string"}}}`),
-		Nodes: map[verification.NodeID]verification.Node{
+		Nodes: map[verification.NodeID]workflow.Node{
 			"details": {
-				Type: verification.NodeCustomerInput, Label: "Your details", Next: "review",
-				Fields: verification.InputFields{{Name: "bill", Type: verification.FieldFile, Required: true}},
+				Type: workflow.NodeCustomerInput, Label: "Your details", Next: "review",
+				Fields: workflow.InputFields{{Name: "bill", Type: workflow.FieldFile, Required: true}},
 			},
-			"review": {Type: verification.NodeReview, Label: "Manual review", Reason: "A person has to look.", Next: "done"},
-			"done":   {Type: verification.NodeEnd},
+			"review": {Type: workflow.NodeReview, Label: "Manual review", Reason: "A person has to look.", Next: "done"},
+			"done":   {Type: workflow.NodeEnd},
 		},
 	}
 }
 
 // review waits for a reviewer at once.
-func review() verification.Definition {
-	return verification.Definition{
+func review() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "review", Name: "Review", Start: "review",
-		Nodes: map[verification.NodeID]verification.Node{
-			"review": {Type: verification.NodeReview, Label: "Manual review", Reason: "A person has to look.", Next: "done"},
-			"done":   {Type: verification.NodeEnd},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"review": {Type: workflow.NodeReview, Label: "Manual review", Reason: "A person has to look.", Next: "done"},
+			"done":   {Type: workflow.NodeEnd},
 		},
 	}
 }

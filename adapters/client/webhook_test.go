@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/adapters/webhook"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // sent returns a request that adapters/webhook sent with these secrets.
@@ -36,8 +37,8 @@ func sent(t *testing.T, at time.Time, secrets ...string) (http.Header, []byte) {
 		Now:     time.Now, AllowPrivateNetworks: true,
 	})
 	must(t, err)
-	must(t, notifier.Notify(t.Context(), verification.Notice{
-		ID: "run_1", URL: receiver.URL, At: at, Run: verification.RunView{ID: "1", Status: verification.StatusFailed, CompletedAt: at},
+	must(t, notifier.Notify(t.Context(), rules.Notice{
+		ID: "run_1", URL: receiver.URL, At: at, Run: rules.RunView{ID: "1", Status: rules.StatusFailed, CompletedAt: at},
 	}))
 	_, content, _ := strings.Cut(body.String(), "\r\n\r\n")
 	return header, []byte(content)
@@ -104,7 +105,7 @@ func TestWebhooksOfTheReferenceLibraryAreRead(t *testing.T) {
 	r.Header.Set("webhook-id", "run_1")
 	r.Header.Set("webhook-timestamp", strconv.FormatInt(now.Unix(), 10))
 	r.Header.Set("webhook-signature", signature)
-	if got, err := client.ReadWebhook(r, now, secret); err != nil || got.Data.Status != verification.StatusCompleted {
+	if got, err := client.ReadWebhook(r, now, secret); err != nil || got.Data.Status != rules.StatusCompleted {
 		t.Errorf("ReadWebhook = %v, %v; want the webhook", got, err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/internal/web"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // span returns a duration in the words of the language: less than a minute, minutes
@@ -43,7 +43,7 @@ func (s session) dueBadge(since, due, now time.Time) web.Badge {
 	switch {
 	case left < 0:
 		return web.Badge{Tone: web.Bad, Icon: "warning", Text: s.say("due.over", words)}
-	case now.After(verification.DueSoonAt(since, due)):
+	case now.After(rules.DueSoonAt(since, due)):
 		return web.Badge{Tone: web.Warning, Icon: "clock", Text: s.say("due.soon", words)}
 	}
 	return web.Badge{Text: s.say("due.in", words)}

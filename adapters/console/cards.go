@@ -9,6 +9,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // cardView is one step on the run page.
@@ -31,8 +33,8 @@ type cardView struct {
 	Asked           dataTable
 	AskedTitle      string
 
-	of     verification.NodeType
-	status verification.CardStatus
+	of     workflow.NodeType
+	status rules.CardStatus
 }
 
 // allHits returns the hits of all visits.
@@ -49,15 +51,15 @@ func (v *cardView) allHits() (all []*hitView) {
 }
 
 // withoutHits leaves out the sentences that say no more than that there are hits.
-func withoutHits(all []verification.Sentence) []verification.Sentence {
-	return slices.DeleteFunc(slices.Clone(all), func(one verification.Sentence) bool {
-		return one.Key == string(verification.CauseHit) || one.Key == string(verification.CauseRescreened)
+func withoutHits(all []rules.Sentence) []rules.Sentence {
+	return slices.DeleteFunc(slices.Clone(all), func(one rules.Sentence) bool {
+		return one.Key == string(rules.CauseHit) || one.Key == string(rules.CauseRescreened)
 	})
 }
 
 // withoutBadge leaves out the sentence that says what the badge of a failed check does.
-func withoutBadge(all []verification.Sentence) []verification.Sentence {
-	return slices.DeleteFunc(slices.Clone(all), func(one verification.Sentence) bool { return one.Key == "not_passed" })
+func withoutBadge(all []rules.Sentence) []rules.Sentence {
+	return slices.DeleteFunc(slices.Clone(all), func(one rules.Sentence) bool { return one.Key == "not_passed" })
 }
 
 // cardData is what a step recorded on one visit.
@@ -123,7 +125,7 @@ func (c *console) cards(s session, rec desk.RunRecord) (all []cardView) {
 			for i := range data.Documents {
 				data.Documents[i].Label += " · " + title
 			}
-			address := verification.VisitAddress(card.NodeID, visit.Number)
+			address := rules.VisitAddress(card.NodeID, visit.Number)
 			v.Visits = append(v.Visits, visitView{
 				Hits: s.hits(rec, address, visit.Hits(), rec.AskedBefore[address]), AllValues: v.AllValues,
 				Title: title, Badge: s.cardBadge(visit.Status), Reason: s.sentences(visit.Sentences),
@@ -142,7 +144,7 @@ func (c *console) cards(s session, rec desk.RunRecord) (all []cardView) {
 }
 
 // cardData returns what a step recorded on one visit.
-func (s session) cardData(rec desk.RunRecord, card verification.Card, data verification.Data) (v cardData) {
+func (s session) cardData(rec desk.RunRecord, card rules.Card, data verification.Data) (v cardData) {
 	form, hidden := rec.Definition.Nodes[card.NodeID].Fields, map[string]bool{}
 	for _, f := range form {
 		f = f.In(s.Lang())
@@ -153,11 +155,11 @@ func (s session) cardData(rec desk.RunRecord, card verification.Card, data verif
 				label = inWords(f.Name)
 			}
 			shown := s.documentView(rec.Report.Run.ID, d, label)
-			shown.Face = f.Camera == verification.CameraFront || d.ID == rec.Subject.Portrait
+			shown.Face = f.Camera == workflow.CameraFront || d.ID == rec.Subject.Portrait
 			v.Documents = append(v.Documents, shown)
 		}
 	}
-	v.Table = tableOf(data, verification.MergeSchemas(form.DataSchema(s.Lang()), card.DataSchema), hidden, s.Message)
+	v.Table = tableOf(data, workflow.MergeSchemas(form.DataSchema(s.Lang()), card.DataSchema), hidden, s.Message)
 	if v.Table.More > 0 {
 		v.More = s.say("data.more", v.Table.More)
 	}
@@ -199,13 +201,13 @@ func (s session) size(bytes int64) string {
 	return s.say("size.kb", max(bytes/kb, 1))
 }
 
-func (s session) cardBadge(status verification.CardStatus) web.Badge {
+func (s session) cardBadge(status rules.CardStatus) web.Badge {
 	switch status {
-	case verification.CardOK:
+	case rules.CardOK:
 		return web.Badge{Tone: web.Good, Icon: "tick", Text: s.say("card.ok")}
-	case verification.CardFailed:
+	case rules.CardFailed:
 		return web.Badge{Tone: web.Bad, Icon: "cross", Text: s.say("card.failed")}
-	case verification.CardNeedsReview:
+	case rules.CardNeedsReview:
 		return web.Badge{Tone: web.Warning, Icon: "flag", Text: s.say("card.needs_review")}
 	}
 	return web.Badge{Text: string(status)}

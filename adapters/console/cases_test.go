@@ -15,36 +15,37 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // identity is a workflow with every kind of step. A check pan that scores less than 80
 // leads to a review.
-func identity() verification.Definition {
-	return verification.Definition{
+func identity() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "identity", Name: "Identity check", Start: "consent", ReviewDueMinutes: 240,
-		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "We check your identity.", OnDeclined: verification.TargetNext, Next: "details"},
-			"details": {Type: verification.NodeCustomerInput, Label: "Your details", Next: "pan", Fields: verification.InputFields{
-				{Name: "name", Type: verification.FieldText, Label: "Full name", Required: true},
-				{Name: "front", Type: verification.FieldImage, Label: "Front of the card"},
-				{Name: "back", Type: verification.FieldImage, Label: "Back of the card"},
-				{Name: "statement", Type: verification.FieldFile, Label: "Bank statement", Accept: []string{"application/pdf"}},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"consent": {Type: workflow.NodeConsent, Label: "Consent", Text: "We check your identity.", OnDeclined: workflow.TargetNext, Next: "details"},
+			"details": {Type: workflow.NodeCustomerInput, Label: "Your details", Next: "pan", Fields: workflow.InputFields{
+				{Name: "name", Type: workflow.FieldText, Label: "Full name", Required: true},
+				{Name: "front", Type: workflow.FieldImage, Label: "Front of the card"},
+				{Name: "back", Type: workflow.FieldImage, Label: "Back of the card"},
+				{Name: "statement", Type: workflow.FieldFile, Label: "Bank statement", Accept: []string{"application/pdf"}},
 			}},
-			"pan":  {Type: verification.NodeCheck, Key: "pan", Label: "PAN check", Provider: "script", OnFailed: verification.TargetNext, Next: "gate"},
-			"gate": {Type: verification.NodeBranch, Label: "Score gate", Rules: []verification.Rule{{When: `double(steps.pan.data.score) < 80.0`, Next: "look"}}, Else: "done"},
-			"look": {Type: verification.NodeReview, Label: "Second look", Reason: "The score is low.", Next: "done", OnReject: "refused"},
-			"done": {Type: verification.NodeEnd}, "refused": {Type: verification.NodeEnd, Outcome: "refused"},
+			"pan":  {Type: workflow.NodeCheck, Key: "pan", Label: "PAN check", Provider: "script", OnFailed: workflow.TargetNext, Next: "gate"},
+			"gate": {Type: workflow.NodeBranch, Label: "Score gate", Rules: []workflow.Rule{{When: `double(steps.pan.data.score) < 80.0`, Next: "look"}}, Else: "done"},
+			"look": {Type: workflow.NodeReview, Label: "Second look", Reason: "The score is low.", Next: "done", OnReject: "refused"},
+			"done": {Type: workflow.NodeEnd}, "refused": {Type: workflow.NodeEnd, Outcome: "refused"},
 		},
 	}
 }
 
 // waiting is a workflow whose runs wait for a verdict at once.
-func waiting(name, reason string) verification.Definition {
-	return verification.Definition{
+func waiting(name, reason string) workflow.Definition {
+	return workflow.Definition{
 		Workflow: fmt.Sprintf("w%.30x", name), Name: name, Start: "look",
-		Nodes: map[verification.NodeID]verification.Node{
-			"look": {Type: verification.NodeReview, Label: "Manual review", Reason: reason, Next: "done"},
-			"done": {Type: verification.NodeEnd},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"look": {Type: workflow.NodeReview, Label: "Manual review", Reason: reason, Next: "done"},
+			"done": {Type: workflow.NodeEnd},
 		},
 	}
 }
@@ -79,14 +80,14 @@ func cardImage(t testing.TB, ground color.Color) []byte {
 }
 
 // begin starts a run of a workflow.
-func (d *desk) begin(w verification.Workflow, reference string) verification.RunID {
+func (d *desk) begin(w workflow.Workflow, reference string) verification.RunID {
 	d.t.Helper()
 	return d.Start(w.ID, engine.StartRequest{ReferenceID: reference}).ID
 }
 
 // answered starts a run of identity and answers as a customer named name would, with
 // three documents. It returns the run and its documents.
-func (d *desk) answered(w verification.Workflow, reference, name string) (verification.RunID, []verification.Document) {
+func (d *desk) answered(w workflow.Workflow, reference, name string) (verification.RunID, []verification.Document) {
 	d.t.Helper()
 	run := d.Start(w.ID, engine.StartRequest{ReferenceID: reference})
 	d.Submit(run.ID, "consent_submitted", map[string]any{"consent_status": "success"})
@@ -118,16 +119,16 @@ func (d *desk) suspicious() { d.Provider.On("pan", enginetest.Pass(scored(61.5))
 // is on the list, and the second is not.
 func (d *desk) looped() verification.RunID {
 	d.t.Helper()
-	w := d.Apply(verification.Definition{
+	w := d.Apply(workflow.Definition{
 		Workflow: "owners", Name: "Owners", Start: "owner",
-		Nodes: map[verification.NodeID]verification.Node{
-			"owner": {Type: verification.NodeCustomerInput, Label: "Owner of the company", Next: "list", Fields: verification.InputFields{
-				{Name: "name", Type: verification.FieldText, Label: "Full name"},
-				{Name: "more", Type: verification.FieldCheckbox, Label: "There is another owner"},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"owner": {Type: workflow.NodeCustomerInput, Label: "Owner of the company", Next: "list", Fields: workflow.InputFields{
+				{Name: "name", Type: workflow.FieldText, Label: "Full name"},
+				{Name: "more", Type: workflow.FieldCheckbox, Label: "There is another owner"},
 			}},
-			"list": {Type: verification.NodeCheck, Label: "Sanctions screening", Provider: "script", Next: "more"},
-			"more": {Type: verification.NodeBranch, Label: "Another owner?", Rules: []verification.Rule{{When: `steps.owner.data.?more.orValue(false)`, Next: "owner"}}, Else: "done"},
-			"done": {Type: verification.NodeEnd},
+			"list": {Type: workflow.NodeCheck, Label: "Sanctions screening", Provider: "script", Next: "more"},
+			"more": {Type: workflow.NodeBranch, Label: "Another owner?", Rules: []workflow.Rule{{When: `steps.owner.data.?more.orValue(false)`, Next: "owner"}}, Else: "done"},
+			"done": {Type: workflow.NodeEnd},
 		},
 	})
 	found := enginetest.Pass(map[string]any{"analysis_ok": false, "hits": []any{map[string]any{"id": "fictional-001", "name": "Viktor Aleksandrovich Zamoyskov", "score": 0.993}}})

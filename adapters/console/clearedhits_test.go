@@ -10,20 +10,22 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // twoOwners starts a run that screens two owners, of whom the first one is on the list.
 func (d *desk) twoOwners(reference string) verification.RunID {
 	d.t.Helper()
-	w := d.Apply(verification.Definition{
+	w := d.Apply(workflow.Definition{
 		Workflow: "owners", Name: "Owners", Start: "owner",
-		Nodes: map[verification.NodeID]verification.Node{
-			"owner": {Type: verification.NodeCustomerInput, Label: "Owner", Next: "list", Fields: verification.InputFields{
-				{Name: "name", Type: verification.FieldText, Label: "Full name"}, {Name: "more", Type: verification.FieldCheckbox, Label: "More"},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"owner": {Type: workflow.NodeCustomerInput, Label: "Owner", Next: "list", Fields: workflow.InputFields{
+				{Name: "name", Type: workflow.FieldText, Label: "Full name"}, {Name: "more", Type: workflow.FieldCheckbox, Label: "More"},
 			}},
-			"list": {Type: verification.NodeCheck, Label: "Sanctions screening", Provider: "script", Next: "more", With: verification.Data(`{"name":"${steps.owner.data.name}"}`)},
-			"more": {Type: verification.NodeBranch, Rules: []verification.Rule{{When: "steps.owner.data.?more.orValue(false)", Next: "owner"}}, Else: "done"},
-			"done": {Type: verification.NodeEnd},
+			"list": {Type: workflow.NodeCheck, Label: "Sanctions screening", Provider: "script", Next: "more", With: verification.Data(`{"name":"${steps.owner.data.name}"}`)},
+			"more": {Type: workflow.NodeBranch, Rules: []workflow.Rule{{When: "steps.owner.data.?more.orValue(false)", Next: "owner"}}, Else: "done"},
+			"done": {Type: workflow.NodeEnd},
 		},
 	})
 	found := enginetest.Pass(map[string]any{"analysis_ok": false})
@@ -62,9 +64,9 @@ func TestTheRunPageSaysWhoClearedAHit(t *testing.T) {
 	d := serve(t)
 	run := d.watched("case-1")
 	const earlier = "e0000000-0000-7000-8000-000000000009"
-	_, err := d.Engine.RecordHits(t.Context(), enginetest.Tenant, run, verification.RecordHits{
+	_, err := d.Engine.RecordHits(t.Context(), enginetest.Tenant, run, rules.RecordHits{
 		Node: "list", List: "fictional", ListVersion: "2", LeftOut: []verification.Hit{{ID: "f-7", Name: "Viktor " + canary(7)}},
-		Cleared: []verification.Clearance{{
+		Cleared: []rules.Clearance{{
 			List: "fictional", Hit: verification.Hit{ID: "f-7"}, Asked: "ab", Run: earlier, Node: "list", Visit: 1, At: enginetest.Began().Add(-time.Hour), By: "ravi",
 		}},
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // concernView is one thing that a reviewer should look at.
@@ -28,10 +29,10 @@ type concernView struct {
 }
 
 // concernView returns a concern in the language of the reader.
-func (s session) concernView(c verification.Concern) concernView {
-	v := concernView{Node: c.NodeID, Step: c.Label, Text: s.sentences(c.Sentences), Linked: c.Kind != verification.ConcernReview}
+func (s session) concernView(c rules.Concern) concernView {
+	v := concernView{Node: c.NodeID, Step: c.Label, Text: s.sentences(c.Sentences), Linked: c.Kind != rules.ConcernReview}
 	switch c.Kind {
-	case verification.ConcernHit:
+	case rules.ConcernHit:
 		v.Badge = &web.Badge{Tone: web.Bad, Icon: "flag", Text: s.say("concern.hit", percent(c.Hit.Score))}
 		v.Text, v.Hit = s.hitText(*c.Hit), true
 		if c.MoreHits > 0 {
@@ -47,7 +48,7 @@ func (s session) concernView(c verification.Concern) concernView {
 		if left > 0 && c.DecidedHits > 0 {
 			v.Text += " · " + s.say("concern.left", left, left+c.DecidedHits)
 		}
-	case verification.ConcernFailed:
+	case rules.ConcernFailed:
 		v.Badge = &web.Badge{Tone: web.Warning, Text: c.Label}
 		var found []string
 		if c.Finding != "" {
@@ -59,7 +60,7 @@ func (s session) concernView(c verification.Concern) concernView {
 		if len(found) > 0 {
 			v.Text = strings.Join(found, ", ")
 		}
-	case verification.ConcernFlag, verification.ConcernReview:
+	case rules.ConcernFlag, rules.ConcernReview:
 	}
 	return v
 }
@@ -84,7 +85,7 @@ func (s session) hitText(h verification.Hit) string {
 func percent(score float64) int { return int(math.Round(100 * score)) }
 
 // differing returns a fact that does not match, in the language of the reader.
-func (s session) differing(d verification.Differing) concernView {
+func (s session) differing(d rules.Differing) concernView {
 	return concernView{
 		Badge: &web.Badge{Tone: web.Warning, Text: s.say("concern.fact", isolate(inWords(d.Fact)))},
 		Text:  isolate(cmp.Or(d.Source, s.say("run.input"))) + ": " + isolate(d.Value),

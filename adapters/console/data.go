@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // maxValues is the number of values of one step that a page shows.
@@ -37,7 +38,7 @@ type dataTable struct {
 // tableOf returns the data in its recorded order. A field has its title or else its name
 // in words. It leaves out the fields in hidden. message returns the text of a message.
 func tableOf(
-	d verification.Data, s verification.DataSchema, hidden map[string]bool, message func(key string) string,
+	d verification.Data, s workflow.DataSchema, hidden map[string]bool, message func(key string) string,
 ) dataTable {
 	data := labels.ReadData(d, s)
 	if data.Kind == labels.DataText { // recorded data is an object

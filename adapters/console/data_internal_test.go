@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // outline returns a table as indented lines.
@@ -29,7 +30,7 @@ func outline(fields []dataField, indent string) string {
 }
 
 func TestDataIsShownInItsOrderWithLabels(t *testing.T) {
-	schema := verification.DataSchema(verification.Data(`{"properties":{
+	schema := workflow.DataSchema(verification.Data(`{"properties":{
 		"score":{"title":"Similarity","x-unit":"%"},
 		"hits":{"title":"Hits","items":{"properties":{"born":{"title":"Date of birth"}}}},
 		"name":{"title":"Full name"}, "country":{"oneOf":[{"const":"fr","title":"France"},{"const":"in","title":"India"}]}}}`).Map())

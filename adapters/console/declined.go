@@ -10,12 +10,13 @@ import (
 	"strconv"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // declinedAlone reports whether all that flags a run is that its customer declined the consent,
 // and the reviewer may decide on it.
-func (s session) declinedAlone(v verification.Review) bool {
-	return v.OpenTo(s.Person()) && v.Proposed == verification.DecisionNone && slices.Equal(v.Causes, []verification.Cause{verification.CauseConsent})
+func (s session) declinedAlone(v rules.Review) bool {
+	return v.OpenTo(s.Person()) && v.Proposed == rules.DecisionNone && slices.Equal(v.Causes, []rules.Cause{rules.CauseConsent})
 }
 
 // closeDeclined rejects the runs of the form whose customers declined the consent. A run that has
@@ -46,7 +47,7 @@ func (c *console) closeDeclined(w http.ResponseWriter, r *http.Request, s sessio
 // closeRun rejects a run if it still needs a verdict for its consent alone. ok is false if it was left.
 func (c *console) closeRun(ctx context.Context, s session, id verification.RunID, notes string) (ok bool, err error) {
 	run, err := c.engine.Run(ctx, s.Tenant, id) // before its review: a later change is refused
-	var review verification.Review
+	var review rules.Review
 	if err == nil {
 		review, err = c.engine.Review(ctx, s.Tenant, id)
 	}
@@ -56,8 +57,8 @@ func (c *console) closeRun(ctx context.Context, s session, id verification.RunID
 	if err != nil {
 		return false, err
 	}
-	_, err = c.engine.GiveVerdict(ctx, s.Tenant, id, verification.GiveVerdict{
-		Decision: verification.DecisionReject, Notes: notes, Justified: true, By: s.Name, Identity: s.Identity, Seq: run.Seq,
+	_, err = c.engine.GiveVerdict(ctx, s.Tenant, id, rules.GiveVerdict{
+		Decision: rules.DecisionReject, Notes: notes, Justified: true, By: s.Name, Identity: s.Identity, Seq: run.Seq,
 	}, "")
 	refused := errors.Is(err, verification.ErrConflict) || errors.Is(err, verification.ErrInvalid) || errors.Is(err, verification.ErrNotOpen)
 	if refused {

@@ -11,12 +11,13 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // deliveriesFilter is what a person chose on the deliveries page.
 type deliveriesFilter struct {
-	State verification.DeliveryState // empty for all
-	Page  int                        // from 1
+	State rules.DeliveryState // empty for all
+	Page  int                 // from 1
 }
 
 // readDeliveriesFilter reads a query or a form. ErrInvalid is returned for an
@@ -24,7 +25,7 @@ type deliveriesFilter struct {
 func readDeliveriesFilter(q url.Values) (f deliveriesFilter, err error) {
 	f.Page = pageNumber(q)
 	if state := q.Get("state"); state != "" {
-		if f.State, err = verification.ParseDeliveryState(state); err != nil {
+		if f.State, err = rules.ParseDeliveryState(state); err != nil {
 			return f, err
 		}
 	}
@@ -64,7 +65,7 @@ type stateLink struct {
 }
 
 type deliveryView struct {
-	verification.Delivery
+	rules.Delivery
 	Badge    web.Badge
 	Result   string // of the last attempt
 	Receiver string
@@ -89,7 +90,7 @@ func (c *console) deliveriesPage(w http.ResponseWriter, r *http.Request, s sessi
 	if text := s.Message("deliveries.empty." + string(f.State) + ".text"); text != "" {
 		v.Empty.Text = text
 	}
-	for _, state := range []verification.DeliveryState{"", verification.DeliveryPending, verification.DeliveryFailed, verification.DeliveryDelivered} {
+	for _, state := range []rules.DeliveryState{"", rules.DeliveryPending, rules.DeliveryFailed, rules.DeliveryDelivered} {
 		link := stateLink{Key: string(state), Path: deliveriesFilter{State: state}.path(), Current: state == f.State}
 		if state == "" {
 			link.Key = "all"
@@ -109,15 +110,15 @@ func (c *console) deliveriesPage(w http.ResponseWriter, r *http.Request, s sessi
 }
 
 // delivery returns the row of a delivery.
-func (s session) delivery(d verification.Delivery) (deliveryView, error) {
+func (s session) delivery(d rules.Delivery) (deliveryView, error) {
 	v := deliveryView{Delivery: d, Receiver: receiverOf(d.URL), Result: s.Message("deliveries.class." + d.Class)}
 	if v.Result == "" { // a class of another notifier
 		v.Result = d.Class
 	}
-	v.Badge = map[verification.DeliveryState]web.Badge{
-		verification.DeliveryPending:   {Tone: web.Info, Icon: "clock"},
-		verification.DeliveryDelivered: {Tone: web.Good, Icon: "tick"},
-		verification.DeliveryFailed:    {Tone: web.Bad, Icon: "stop"},
+	v.Badge = map[rules.DeliveryState]web.Badge{
+		rules.DeliveryPending:   {Tone: web.Info, Icon: "clock"},
+		rules.DeliveryDelivered: {Tone: web.Good, Icon: "tick"},
+		rules.DeliveryFailed:    {Tone: web.Bad, Icon: "stop"},
 	}[d.State]
 	var err error
 	v.Badge.Text, err = s.T("deliveries.state." + string(d.State))
@@ -143,9 +144,9 @@ func (c *console) redeliver(w http.ResponseWriter, r *http.Request, s session) e
 	if err != nil {
 		return err
 	}
-	n := verification.NoticeRef{Run: id}
+	n := rules.NoticeRef{Run: id}
 	if seq := r.PostForm.Get("seq"); seq != "" {
-		if n, err = verification.ParseNoticeRef(string(id) + "_" + seq); err != nil {
+		if n, err = rules.ParseNoticeRef(string(id) + "_" + seq); err != nil {
 			return err
 		}
 	}

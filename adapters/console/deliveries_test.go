@@ -13,31 +13,33 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // measured is a workflow with a customer, a provider and a review. The label of its
 // check begins like a formula of a spreadsheet.
-func measured() verification.Definition {
-	return verification.Definition{
+func measured() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "measured", Name: "Open an account", Start: "consent", RunTTLSeconds: 24 * 3600,
 		LifecycleWebhookURL: "https://client.example/hooks?secret=hidden",
-		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "May we?", OnDeclined: "done", Next: "pan"},
-			"pan":     {Type: verification.NodeCheck, Label: "=PAN verification", Provider: "script", OnFailed: "review", Next: "done"},
-			"review":  {Type: verification.NodeReview, Label: "Manual review", Reason: "The PAN did not match.", Next: "done"},
-			"done":    {Type: verification.NodeEnd},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"consent": {Type: workflow.NodeConsent, Label: "Consent", Text: "May we?", OnDeclined: "done", Next: "pan"},
+			"pan":     {Type: workflow.NodeCheck, Label: "=PAN verification", Provider: "script", OnFailed: "review", Next: "done"},
+			"review":  {Type: workflow.NodeReview, Label: "Manual review", Reason: "The PAN did not match.", Next: "done"},
+			"done":    {Type: workflow.NodeEnd},
 		},
 	}
 }
 
 // notified makes runs that end at once and returns the last one.
-func (d *desk) notified(runs int) verification.RunDetail {
+func (d *desk) notified(runs int) rules.RunDetail {
 	d.t.Helper()
 	definition := measured()
 	definition.Start = "pan"
 	delete(definition.Nodes, "consent")
 	id := d.Apply(definition).ID
-	var run verification.RunDetail
+	var run rules.RunDetail
 	for n := range runs {
 		run = d.Start(id, engine.StartRequest{ReferenceID: fmt.Sprint("person-", n)})
 	}
@@ -115,16 +117,16 @@ func TestAnAdministratorSendsANoticeAgain(t *testing.T) {
 func TestANoticeOfAVerdictIsSentAgain(t *testing.T) {
 	d := serve(t)
 	definition := measured()
-	definition.Start, definition.Notify = "pan", []verification.NoticeEvent{verification.NoticeReviewed}
+	definition.Start, definition.Notify = "pan", []workflow.NoticeEvent{workflow.NoticeReviewed}
 	delete(definition.Nodes, "consent")
 	run := d.Start(d.Apply(definition).ID, engine.StartRequest{ReferenceID: "person"})
 	d.Settle()
-	d.GiveVerdict(run.ID, verification.DecisionApprove)
+	d.GiveVerdict(run.ID, rules.DecisionApprove)
 	d.Settle()
 	before := d.Notices.All()
 	notice := before[len(before)-1]
-	if notice.Event != verification.NoticeReviewed {
-		t.Fatalf("the last notice is %s, want %s", notice.Event, verification.NoticeReviewed)
+	if notice.Event != workflow.NoticeReviewed {
+		t.Fatalf("the last notice is %s, want %s", notice.Event, workflow.NoticeReviewed)
 	}
 	tab := d.tab(reviewer(verification.RoleAdmin), browser.Options{Wide: true, NoScript: true})
 	tab.Go(d.server.URL + "/console/deliveries")

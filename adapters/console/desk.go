@@ -10,6 +10,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // deskView is the part of the run page about notes and assignments.
@@ -54,17 +55,17 @@ const unassign = "nobody"
 
 // assignees returns whom the person may assign a run to: the person, the teams, and the
 // other people who have acted on the run.
-func (c *console) assignees(s session, history []verification.Event) (all []verification.Assignee) {
-	all = append(all, verification.Assignee{Person: s.Person()})
+func (c *console) assignees(s session, history []rules.Event) (all []rules.Assignee) {
+	all = append(all, rules.Assignee{Person: s.Person()})
 	for _, team := range slices.Concat(c.opt.Teams, s.Teams) {
-		a := verification.Assignee{Team: team}
-		if !slices.ContainsFunc(all, func(b verification.Assignee) bool { return a.Key() == b.Key() }) {
+		a := rules.Assignee{Team: team}
+		if !slices.ContainsFunc(all, func(b rules.Assignee) bool { return a.Key() == b.Key() }) {
 			all = append(all, a)
 		}
 	}
-	for _, p := range verification.People(history) {
+	for _, p := range rules.People(history) {
 		if !p.Is(s.Person()) {
-			all = append(all, verification.Assignee{Person: p})
+			all = append(all, rules.Assignee{Person: p})
 		}
 	}
 	return all
@@ -73,7 +74,7 @@ func (c *console) assignees(s session, history []verification.Event) (all []veri
 // deskView returns the desk of a run.
 func (c *console) deskView(s session, rec desk.RunRecord, f queueFilter, kept keptDesk) deskView {
 	at := s.Base + "/runs/" + string(rec.Report.Run.ID)
-	v := deskView{MaxNotes: verification.MaxNotes, Assignment: s.assignment(rec), keptDesk: kept}
+	v := deskView{MaxNotes: rules.MaxNotes, Assignment: s.assignment(rec), keptDesk: kept}
 	for _, e := range rec.Timeline {
 		n := noteView{By: s.person(e.By), At: s.ago(e.At, rec.At), Text: e.Text}
 		switch e.Kind { //nolint:exhaustive // the others are no notes
@@ -128,12 +129,12 @@ func (s session) assignment(rec desk.RunRecord) *assignmentView {
 }
 
 // assigneeBadge says to whom a run is assigned; nil for nobody.
-func (s session) assigneeBadge(a verification.Assignment) *web.Badge {
+func (s session) assigneeBadge(a rules.Assignment) *web.Badge {
 	b := web.Badge{Icon: "person", Text: s.say("desk.for", isolate(a.To.Name()))}
 	switch {
 	case a.To.Key() == "":
 		return nil
-	case slices.Contains(verification.AssigneeKeys(s.Reviewer), a.To.Key()):
+	case slices.Contains(rules.AssigneeKeys(s.Reviewer), a.To.Key()):
 		b.Tone = web.Info
 		if a.To.Team == "" {
 			b.Text = s.say("desk.foryou")
@@ -152,10 +153,10 @@ func (c *console) addNote(w http.ResponseWriter, r *http.Request, s session) err
 		return err
 	}
 	kept := keptDesk{Note: notesOf(r)}
-	err = c.engine.AddNote(r.Context(), s.Tenant, id, verification.AddNote{Notes: kept.Note, By: s.Name, Identity: s.Identity})
+	err = c.engine.AddNote(r.Context(), s.Tenant, id, rules.AddNote{Notes: kept.Note, By: s.Name, Identity: s.Identity})
 	switch {
 	case errors.Is(err, verification.ErrInvalid):
-		kept.NoteProblem = s.say("desk.invalid", verification.MaxNotes)
+		kept.NoteProblem = s.say("desk.invalid", rules.MaxNotes)
 		return c.showRun(w, r, s, http.StatusUnprocessableEntity, keptVerdict{Desk: kept})
 	case errors.Is(err, verification.ErrConflict):
 		kept.NoteProblem = s.say("desk.full")
@@ -177,11 +178,11 @@ func (c *console) assignRun(w http.ResponseWriter, r *http.Request, s session) e
 	if err != nil {
 		return err
 	}
-	command := verification.Assign{Escalate: r.PostForm.Has("escalate"), Notes: notesOf(r), By: s.Name, Identity: s.Identity}
+	command := rules.Assign{Escalate: r.PostForm.Has("escalate"), Notes: notesOf(r), By: s.Name, Identity: s.Identity}
 	to, message := r.PostForm.Get("to"), "done.unassigned"
 	if to != unassign {
 		all := c.assignees(s, rec.History)
-		i := slices.IndexFunc(all, func(a verification.Assignee) bool { return a.Key() == to })
+		i := slices.IndexFunc(all, func(a rules.Assignee) bool { return a.Key() == to })
 		if i < 0 {
 			return verification.Invalid("assignment", "there is no such person or team")
 		}
@@ -194,11 +195,11 @@ func (c *console) assignRun(w http.ResponseWriter, r *http.Request, s session) e
 	kept := keptVerdict{Desk: keptDesk{Escalation: command.Notes, Team: to}}
 	switch {
 	case errors.Is(err, verification.ErrInvalid):
-		kept.Desk.EscalationProblem = s.say("desk.invalid", verification.MaxNotes)
+		kept.Desk.EscalationProblem = s.say("desk.invalid", rules.MaxNotes)
 		return c.showRun(w, r, s, http.StatusUnprocessableEntity, kept)
-	case errors.Is(err, verification.ErrNoReview), errors.Is(err, verification.ErrConflict):
+	case errors.Is(err, rules.ErrNoReview), errors.Is(err, verification.ErrConflict):
 		key := "desk.full"
-		if errors.Is(err, verification.ErrNoReview) {
+		if errors.Is(err, rules.ErrNoReview) {
 			key = "desk.over"
 		}
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say(key)}

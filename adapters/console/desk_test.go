@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/console"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // withTeams serves the console with the team Seniors.
@@ -41,7 +42,7 @@ func TestANoteIsAddedToARunInAnyState(t *testing.T) {
 	}
 	wants(t, ravi.get(path), http.StatusOK, "Your note on \u2068case-1\u2069 was saved.", "1 note<",
 		"Called the &lt;b&gt;branch&lt;/b&gt;.\nTwice.", "\u2068ravi\u2069 wrote a note.")
-	for _, wrong := range []string{" \n", strings.Repeat("x", verification.MaxNotes+1)} {
+	for _, wrong := range []string{" \n", strings.Repeat("x", rules.MaxNotes+1)} {
 		wants(t, ravi.post(path+"/notes", "notes", wrong), http.StatusUnprocessableEntity, "Write a note of at most 10000 characters.", wrong)
 	}
 	if a := asha.post(path+"/verdict", append(stale, "decision", "approve")...); a.status != http.StatusSeeOther {
@@ -92,7 +93,7 @@ func TestARunIsAssignedEscalatedAndReleased(t *testing.T) {
 	lead(ravi, "/runs/"+string(other), "to", "person:asha") // back to her
 	wants(t, asha.get("/queue?whose=assigned"), http.StatusOK, "case-1")
 
-	d.GiveVerdict(run, verification.DecisionApprove)
+	d.GiveVerdict(run, rules.DecisionApprove)
 	wants(t, asha.post(path+"/assign", "to", "team:seniors", "escalate", "1", "notes", "Too late?"), http.StatusConflict,
 		"this run needs no verdict now", "Too late?")
 	wants(t, d.as(reviewer(verification.RoleViewer)).post("/runs/"+string(other)+"/assign", "to", "nobody"), http.StatusForbidden)
@@ -240,10 +241,10 @@ func TestAReviewerEscalatesToASeniorInABrowser(t *testing.T) {
 			ravi.Fill("#notes", "It is.")
 			ravi.Press(`button[value="approve"]`)
 			ravi.See(".note.good")
-			if got := d.Run(run); got.Decision != verification.DecisionApprove || got.Notes != "It is." {
+			if got := d.Run(run); got.Decision != rules.DecisionApprove || got.Notes != "It is." {
 				t.Errorf("run = %q %q", got.Decision, got.Notes)
 			}
-			if got := d.Run(second).Decision; got != verification.DecisionReview {
+			if got := d.Run(second).Decision; got != rules.DecisionReview {
 				t.Errorf("the second run is %q", got)
 			}
 		})

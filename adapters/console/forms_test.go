@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // formOf returns the hidden fields of the form with an action on a page.
@@ -46,12 +47,12 @@ func TestAFormIsSentOnlyByThePersonWhoFilledItIn(t *testing.T) {
 	refused := ravi.post(path+"/verdict", again...) // ravi has signed in in the same browser
 	wants(t, refused, http.StatusConflict, "This form belongs to another person", "!<textarea", `href="/console/"`)
 	wants(t, ravi.post(path+"/claim", formOf(t, asha.get(path), path+"/verdict")...), http.StatusConflict, "another person")
-	if got := d.Run(run).Decision; got != verification.DecisionReview {
+	if got := d.Run(run).Decision; got != rules.DecisionReview {
 		t.Errorf("the decision is %q after the post of another person, want review", got)
 	}
 	same := d.as(reviewerCalled(" Asha")) // the name of another link, for the same person
 	wants(t, same.post(path+"/verdict", formOf(t, refused, path+"/verdict")...), http.StatusSeeOther)
-	if got := d.Run(run); got.Decision != verification.DecisionReject || got.Notes != "I, asha, have seen it." {
+	if got := d.Run(run); got.Decision != rules.DecisionReject || got.Notes != "I, asha, have seen it." {
 		t.Errorf("run = %q %q, want the verdict of asha", got.Decision, got.Notes)
 	}
 }
@@ -131,8 +132,8 @@ func inZone(t testing.TB, at time.Time, zone string) string {
 // propose proposes an approval.
 func (d *desk) propose(run verification.RunID, identity, name string) {
 	d.t.Helper()
-	_, err := d.Engine.GiveVerdict(d.t.Context(), enginetest.Tenant, run, verification.GiveVerdict{
-		Decision: verification.DecisionApprove, By: name, Identity: identity,
+	_, err := d.Engine.GiveVerdict(d.t.Context(), enginetest.Tenant, run, rules.GiveVerdict{
+		Decision: rules.DecisionApprove, By: name, Identity: identity,
 	}, "")
 	if err != nil {
 		d.t.Fatal(err)
@@ -236,7 +237,7 @@ func TestANoteThatWasTypedBeforeTheClaimStays(t *testing.T) {
 	}
 	tab.Press("button[value=approve]")
 	tab.See(".note.good")
-	if got := d.Run(run); got.Decision != verification.DecisionApprove || strings.TrimSpace(got.Notes) != strings.TrimSpace(note) {
+	if got := d.Run(run); got.Decision != rules.DecisionApprove || strings.TrimSpace(got.Notes) != strings.TrimSpace(note) {
 		t.Errorf("run = %q %q, want the note", got.Decision, got.Notes)
 	}
 }
@@ -262,7 +263,7 @@ func TestAPageShowsTheNewEndOfARenewedClaim(t *testing.T) {
 	tab.Go(d.server.URL + "/console/") // its script stores the time zone
 	tab.Go(d.server.URL + "/console/runs/" + string(run))
 	old := browser.Eval[string](tab, `document.querySelector("[data-held]").textContent`)
-	d.Advance(verification.ClaimTTL / 3)
+	d.Advance(rules.ClaimTTL / 3)
 	tab.Fill("#notes", "x") // begins to work on the run
 	tab.See("form[data-mine]:not([hidden])")
 	entry, err := d.Engine.Review(t.Context(), enginetest.Tenant, run)

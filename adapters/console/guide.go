@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // guideRow is a line of the table.
@@ -19,8 +19,8 @@ type guideRow struct {
 // guideLine says for which runs a line of the table holds.
 type guideLine struct {
 	key       string // of the message "guide.do." and the key
-	statuses  []verification.Status
-	decisions []verification.Decision
+	statuses  []rules.Status
+	decisions []rules.Decision
 	outcome   guideOutcome
 }
 
@@ -35,14 +35,14 @@ const (
 
 // guideLines are the table "What you do" of docs/api.md, in its order.
 func guideLines() []guideLine {
-	live := []verification.Status{verification.StatusInProgress, verification.StatusAbandoned}
-	completed := []verification.Status{verification.StatusCompleted}
-	broken := []verification.Status{verification.StatusFailed, verification.StatusExpired, verification.StatusCancelled}
-	none := []verification.Decision{verification.DecisionNone}
-	review := []verification.Decision{verification.DecisionReview}
-	approve := []verification.Decision{verification.DecisionApprove}
-	reject := []verification.Decision{verification.DecisionReject}
-	verdict := []verification.Decision{verification.DecisionApprove, verification.DecisionReject}
+	live := []rules.Status{rules.StatusInProgress, rules.StatusAbandoned}
+	completed := []rules.Status{rules.StatusCompleted}
+	broken := []rules.Status{rules.StatusFailed, rules.StatusExpired, rules.StatusCancelled}
+	none := []rules.Decision{rules.DecisionNone}
+	review := []rules.Decision{rules.DecisionReview}
+	approve := []rules.Decision{rules.DecisionApprove}
+	reject := []rules.Decision{rules.DecisionReject}
+	verdict := []rules.Decision{rules.DecisionApprove, rules.DecisionReject}
 	return []guideLine{
 		{"wait", live, none, noOutcome},
 		{"decide", live, review, noOutcome},
@@ -58,13 +58,13 @@ func guideLines() []guideLine {
 }
 
 // holds reports whether a line holds for a run.
-func (l guideLine) holds(report verification.Report) bool {
+func (l guideLine) holds(report rules.Report) bool {
 	return slices.Contains(l.statuses, report.Run.Status) && slices.Contains(l.decisions, report.Decision) &&
 		(l.outcome == anyOutcome || (l.outcome == namedOutcome) == (report.Run.Outcome != ""))
 }
 
 // guide returns the table, with the line that holds for a run marked.
-func (s session) guide(report verification.Report) (rows []guideRow) {
+func (s session) guide(report rules.Report) (rows []guideRow) {
 	for _, line := range guideLines() {
 		var statuses, decisions []string
 		for _, status := range line.statuses {

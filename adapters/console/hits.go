@@ -16,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // hitView is an entry of a list that is like the person or company of a check.
@@ -32,7 +33,7 @@ type hitView struct {
 	Kept     string       // the reason of a decision that was refused, if there is no form
 
 	address string // of the visit of the check
-	of      verification.FoundHit
+	of      rules.FoundHit
 }
 
 // hitRow is a fact of the customer beside the same fact of the entry. The parts that both
@@ -52,11 +53,11 @@ type hitForm struct {
 }
 
 // Cleared reports whether the entry is another person or company.
-func (v hitView) Cleared() bool { return v.of.Decision.Match == verification.MatchOther }
+func (v hitView) Cleared() bool { return v.of.Decision.Match == rules.MatchOther }
 
 // hits returns the hits of a visit of a check, by its address: of the check, and of later versions
 // of the list.
-func (s session) hits(rec desk.RunRecord, address string, found []verification.FoundHit, asked verification.Data) (all []hitView) {
+func (s session) hits(rec desk.RunRecord, address string, found []rules.FoundHit, asked verification.Data) (all []hitView) {
 	for _, h := range found {
 		v := hitView{
 			session: s, ID: hitID(address, h.List, h.ID, h.Digest), Name: h.Name, Percent: percent(h.Score),
@@ -80,7 +81,7 @@ type clearedView struct {
 }
 
 // cleared returns the hits that a check left out.
-func (s session) cleared(rec desk.RunRecord, card verification.Card) (all []clearedView) {
+func (s session) cleared(rec desk.RunRecord, card rules.Card) (all []clearedView) {
 	for _, c := range card.Cleared {
 		v := clearedView{Text: s.clearedBy(c)}
 		if c.Run != rec.Report.Run.ID {
@@ -92,7 +93,7 @@ func (s session) cleared(rec desk.RunRecord, card verification.Card) (all []clea
 }
 
 // clearedBy says who cleared a hit, and when.
-func (s session) clearedBy(c verification.Clearance) string {
+func (s session) clearedBy(c rules.Clearance) string {
 	return s.say("hit.cleared", isolate(cmp.Or(c.Hit.Name, c.Hit.ID)), isolate(s.person(c.By)), s.At(c.At).Text)
 }
 
@@ -103,14 +104,14 @@ func hitID(address, list, entry, digest string) string {
 	return "hit-" + hex.EncodeToString(sum[:8])
 }
 
-func (s session) matchBadge(m verification.HitMatch) web.Badge {
+func (s session) matchBadge(m rules.HitMatch) web.Badge {
 	b := web.Badge{Text: s.say("hit." + string(m))}
 	switch m {
-	case verification.MatchSame:
+	case rules.MatchSame:
 		b.Tone, b.Icon = web.Bad, "flag"
-	case verification.MatchOther:
+	case rules.MatchOther:
 		b.Icon = "tick"
-	case verification.MatchUnsure:
+	case rules.MatchUnsure:
 		b.Tone = web.Warning
 	}
 	return b
@@ -118,7 +119,7 @@ func (s session) matchBadge(m verification.HitMatch) web.Badge {
 
 // hitRows returns the facts of the person or company that a check has screened beside the facts
 // of an entry.
-func (s session) hitRows(asked verification.Data, about verification.Subject, h verification.Hit) (rows []hitRow) {
+func (s session) hitRows(asked verification.Data, about rules.Subject, h verification.Hit) (rows []hitRow) {
 	for _, row := range labels.HitRows(asked, about, h, labels.HitWords{
 		CountryCode: func(text string) string {
 			code, _ := country.Parse(text)
@@ -150,7 +151,7 @@ func (v *runView) decideHits(action string, kept keptVerdict) {
 				}
 				h.Form = &hitForm{
 					Action: action, Node: h.address, List: h.of.List, Entry: h.of.ID, Digest: h.of.Digest,
-					Reason: h.of.Decision.Reason, Max: verification.MaxNotes,
+					Reason: h.of.Decision.Reason, Max: rules.MaxNotes,
 				}
 				if h.ID == kept.Hit {
 					h.Form.Reason, h.Form.Problem = kept.HitReason, kept.HitProblem
@@ -171,13 +172,13 @@ func (c *console) decideHit(w http.ResponseWriter, r *http.Request, s session) e
 		return err
 	}
 	address := r.PostForm.Get("node")
-	node, visit, err := verification.ParseVisitAddress(address)
+	node, visit, err := rules.ParseVisitAddress(address)
 	if err != nil {
 		return err
 	}
-	d := verification.DecideHit{
+	d := rules.DecideHit{
 		Node: node, Visit: visit, List: r.PostForm.Get("list"), Entry: r.PostForm.Get("entry"), Digest: r.PostForm.Get("digest"),
-		Match: verification.HitMatch(r.PostForm.Get("match")), Reason: strings.TrimSpace(r.PostForm.Get("reason")), By: s.Name, Identity: s.Identity,
+		Match: rules.HitMatch(r.PostForm.Get("match")), Reason: strings.TrimSpace(r.PostForm.Get("reason")), By: s.Name, Identity: s.Identity,
 	}
 	kept := keptVerdict{Hit: hitID(address, d.List, d.Entry, d.Digest), HitReason: d.Reason}
 	claim, err := c.claim(r.Context(), s, id, false)
@@ -188,18 +189,18 @@ func (c *console) decideHit(w http.ResponseWriter, r *http.Request, s session) e
 	switch {
 	case err == nil:
 		return c.redirect(w, s.Base+"/runs/"+string(id)+queueFilterOf(r.URL.Query()).Query()+"#"+kept.Hit)
-	case errors.Is(err, verification.ErrClaimed):
+	case errors.Is(err, rules.ErrClaimed):
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("hit.taken", isolate(claim.Name))}
 		return c.showRun(w, r, s, http.StatusConflict, kept)
 	case errors.Is(err, verification.ErrConflict):
 		key := "hit.gone"
-		if errors.Is(err, verification.ErrFull) {
+		if errors.Is(err, rules.ErrFull) {
 			key = "desk.full"
 		}
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say(key)}
 		return c.showRun(w, r, s, http.StatusConflict, kept)
 	case errors.Is(err, verification.ErrInvalid):
-		kept.HitProblem = s.say("hit.invalid", verification.MaxNotes)
+		kept.HitProblem = s.say("hit.invalid", rules.MaxNotes)
 		return c.showRun(w, r, s, http.StatusUnprocessableEntity, kept)
 	}
 	return err

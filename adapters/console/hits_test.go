@@ -12,22 +12,24 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // watched starts a run whose check has three hits on a list.
 func (d *desk) watched(reference string) verification.RunID {
 	d.t.Helper()
-	w := d.Apply(verification.Definition{
+	w := d.Apply(workflow.Definition{
 		Workflow: "watched", Name: "Sanctions", Start: "details",
-		Nodes: map[verification.NodeID]verification.Node{
-			"details": {Type: verification.NodeCustomerInput, Label: "Your details", Next: "list", Fields: verification.InputFields{
-				{Name: "name", Type: verification.FieldText, Label: "Full name"}, {Name: "born", Type: verification.FieldText, Label: "Date of birth"},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"details": {Type: workflow.NodeCustomerInput, Label: "Your details", Next: "list", Fields: workflow.InputFields{
+				{Name: "name", Type: workflow.FieldText, Label: "Full name"}, {Name: "born", Type: workflow.FieldText, Label: "Date of birth"},
 			}},
 			"list": {
-				Type: verification.NodeCheck, Label: "Sanctions screening", Provider: "script", Next: "done",
+				Type: workflow.NodeCheck, Label: "Sanctions screening", Provider: "script", Next: "done",
 				With: verification.Data(`{"list":"fictional","kind":"person","name":"${steps.details.data.name}","birth_date":"${steps.details.data.born}","countries":["ru","in"]}`),
 			},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	})
 	found := enginetest.Pass(map[string]any{"analysis_ok": false})
@@ -60,10 +62,10 @@ func TestAnArabicHitReadsFromLeftToRight(t *testing.T) {
 		{ID: "f-1", Name: "طارق المزروي", Score: 1, BirthDates: []string{"1974-07-02"}, Countries: []string{"sy"}},
 	}}
 	d.Provider.On("list", found)
-	run := d.begin(d.Apply(verification.Definition{
+	run := d.begin(d.Apply(workflow.Definition{
 		Workflow: "watched", Name: "Sanctions", Start: "list",
-		Nodes: map[verification.NodeID]verification.Node{
-			"list": {Type: verification.NodeCheck, Provider: "script", Next: "done"}, "done": {Type: verification.NodeEnd},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"list": {Type: workflow.NodeCheck, Provider: "script", Next: "done"}, "done": {Type: workflow.NodeEnd},
 		},
 	}), "case-1")
 	d.Settle()
@@ -116,7 +118,7 @@ func TestHitsAreDecidedOneByOneWithoutScript(t *testing.T) {
 	if a := p.post(page+"/hits", append(forms[2][1:], "match", "other")...); a.status != http.StatusSeeOther {
 		t.Errorf("another decision = %d", a.status)
 	}
-	if r := d.Run(run); r.Decision != verification.DecisionReview || r.Status != verification.StatusCompleted {
+	if r := d.Run(run); r.Decision != rules.DecisionReview || r.Status != rules.StatusCompleted {
 		t.Errorf("run = %s, %s; want a completed one that needs a verdict", r.Status, r.Decision)
 	}
 	if held, err := d.Engine.Review(t.Context(), enginetest.Tenant, run); err != nil || held.Claim.Name != "asha-reviewer" {
@@ -131,13 +133,13 @@ func TestARefusedHitDecisionSaysWhy(t *testing.T) {
 	page := "/runs/" + string(run)
 	asha, ravi := d.as(reviewer(verification.RoleReviewer)), d.as(reviewerCalled("ravi"))
 	form := hitForms(t, asha.get(page))[0]
-	wants(t, asha.post(page+"/hits", append(form[1:], "match", "other", "reason", strings.Repeat("é", verification.MaxNotes+1))...),
+	wants(t, asha.post(page+"/hits", append(form[1:], "match", "other", "reason", strings.Repeat("é", rules.MaxNotes+1))...),
 		http.StatusUnprocessableEntity, "Nothing was saved. Choose one of the buttons, and write at most 10000 characters.")
 	wants(t, asha.post(page+"/hits", append(form[1:], "match", "perhaps", "reason", "as typed")...), http.StatusUnprocessableEntity, `value="as typed"`)
 	mine := append(hitForms(t, ravi.get(page)), form)
 	ravi.post(page+"/claim", "take_over", "1")
 	wants(t, asha.post(page+"/hits", append(form[1:], "match", "other", "reason", "as typed")...), http.StatusConflict, "has taken this run over", "Your reason", "as typed", "!name=\"match\"")
-	d.GiveVerdict(run, verification.DecisionApprove)
+	d.GiveVerdict(run, rules.DecisionApprove)
 	wants(t, ravi.post(page+"/hits", append(mine[0][1:], "match", "other")...), http.StatusConflict, "the run needs no verdict now", "!name=\"match\"")
 	wants(t, ravi.post("/runs/0191f3c0-0000-7000-8000-0000000000ff/hits", "node", "list", "match", "other"), http.StatusNotFound)
 }
@@ -177,7 +179,7 @@ func TestHitsAreDecidedInABrowserAndThenTheVerdict(t *testing.T) {
 			}
 			tab.Press(`.verdict form.decide button[value="approve"]`)
 			tab.See(".note.good")
-			if got := d.Run(run).Decision; got != verification.DecisionApprove {
+			if got := d.Run(run).Decision; got != rules.DecisionApprove {
 				t.Errorf("the decision is %s, want approve", got)
 			}
 		})
@@ -205,7 +207,7 @@ func TestApprovingTheSamePersonAsksAndNeedsNotes(t *testing.T) {
 	wants(t, ravi.post(page+"/verdict", append(verdictForm(t, ravi.get(page)), "decision", "approve", "notes", " ")...),
 		http.StatusUnprocessableEntity, "Nothing was saved. Write notes that say why", `<details class="dialog" open>`)
 	wants(t, ravi.post(page+"/verdict", append(verdictForm(t, ravi.get(page)), "decision", "approve", "notes", "Licence 17 permits it.")...), http.StatusSeeOther)
-	if got := d.Run(run); got.Decision != verification.DecisionApprove || got.Notes != "Licence 17 permits it." {
+	if got := d.Run(run); got.Decision != rules.DecisionApprove || got.Notes != "Licence 17 permits it." {
 		t.Errorf("run = %s %q, want it approved with the notes", got.Decision, got.Notes)
 	}
 }
@@ -228,7 +230,7 @@ func TestTheSamePersonIsNotApprovedByTwoKeys(t *testing.T) {
 	inspect(t, tab, "run-same-person-asked")
 	tab.Key("a\r")
 	tab.See("#notes-error")
-	if got := tab.Text(); !strings.Contains(got, "Write notes that say why") || d.Run(run).Decision != verification.DecisionReview {
+	if got := tab.Text(); !strings.Contains(got, "Write notes that say why") || d.Run(run).Decision != rules.DecisionReview {
 		t.Errorf("an approval without notes is %s: %s", d.Run(run).Decision, got)
 	}
 	tab.Wait(loaded)
@@ -237,7 +239,7 @@ func TestTheSamePersonIsNotApprovedByTwoKeys(t *testing.T) {
 	tab.See(".note.good, .held.good, [data-undo]")
 	tab.Go(d.server.URL + "/console/numbers")
 	tab.Wait(decided)
-	if got := d.Run(run).Decision; got != verification.DecisionApprove {
+	if got := d.Run(run).Decision; got != rules.DecisionApprove {
 		t.Errorf("the decision is %s with notes, want approve", got)
 	}
 }

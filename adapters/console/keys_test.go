@@ -8,6 +8,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // loaded is true once the scripts of a page handle its keys.
@@ -59,7 +60,7 @@ func TestTheRunPageIsReadAndLeftWithTheKeyboard(t *testing.T) {
 func TestTheKeyOfTheVerdictLeadsToWhatIsThere(t *testing.T) {
 	d := serve(t)
 	ids := d.fill(1)
-	d.GiveVerdict(ids[0], verification.DecisionApprove)
+	d.GiveVerdict(ids[0], rules.DecisionApprove)
 	for role, want := range map[verification.Role]string{verification.RoleReviewer: "SUMMARY", verification.RoleViewer: "H2"} {
 		tab := d.tab(reviewer(role), browser.Options{Wide: true})
 		tab.Go(d.server.URL + "/console/runs/" + string(ids[0]))

@@ -8,6 +8,7 @@ import (
 	"net/url"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -66,7 +67,7 @@ func (c *console) nextPath(ctx context.Context, s session, id verification.RunID
 func (c *console) nextRun(ctx context.Context, s session, f queueFilter, except verification.RunID, after *store.QueuePosition) (verification.RunID, error) {
 	q := f.query(s, c.opt.Now())
 	q.Limit = maxNext
-	parts := [][]string{verification.AssigneeKeys(s.Reviewer), {""}}
+	parts := [][]string{rules.AssigneeKeys(s.Reviewer), {""}}
 	if f.Whose == whoseAssigned {
 		parts = parts[:1]
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // work makes runs on several days: most are completed, some wait for a reviewer or get
@@ -40,7 +41,7 @@ func (d *desk) work(days int) verification.WorkflowID {
 			d.Submit(run.ID, "consent_submitted", map[string]any{"consent_status": "success"})
 			d.Advance(time.Duration(10+7*day) * time.Minute)
 			if reviewed && day%3 > 0 {
-				d.GiveVerdict(run.ID, verification.DecisionApprove)
+				d.GiveVerdict(run.ID, rules.DecisionApprove)
 			}
 		}
 		d.Advance(20 * time.Hour)

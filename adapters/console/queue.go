@@ -14,6 +14,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -23,7 +24,7 @@ type queueFilter struct {
 	Search   string // a run id, or the beginning of a reference id
 	Words    string // search keys, as store.FormatKeys returns them
 	Workflow verification.WorkflowID
-	Cause    verification.Cause
+	Cause    rules.Cause
 	Age      string // a duration of ages
 	Overdue  bool   // the due time has passed
 	Whose    string // whoseMine, whoseNobody, whoseAssigned or empty for all
@@ -59,7 +60,7 @@ func queueFilterOf(q url.Values) queueFilter {
 	if words := q.Get(wordsField); searchKeys(words) != nil {
 		f.Words = words
 	}
-	if cause, err := verification.ParseCause(q.Get("cause")); err == nil {
+	if cause, err := rules.ParseCause(q.Get("cause")); err == nil {
 		f.Cause = cause
 	}
 	if slices.Contains(ages(), q.Get("age")) {
@@ -152,7 +153,7 @@ func (f queueFilter) query(s session, now time.Time) store.RunQuery {
 	case whoseMine:
 		q.ClaimedBy = s.Identity
 	case whoseAssigned:
-		q.AssignedTo = verification.AssigneeKeys(s.Reviewer)
+		q.AssignedTo = rules.AssigneeKeys(s.Reviewer)
 	}
 	if f.Overdue {
 		q.DueBefore = now
@@ -177,9 +178,9 @@ func (c *console) tabs(ctx context.Context, s session, f queueFilter, shown int)
 		{"all", queueFilter{}},
 		{"mine", queueFilter{Whose: whoseMine}},
 		{"assigned", queueFilter{Whose: whoseAssigned}},
-		{"second", queueFilter{Cause: verification.CauseProposal}},
+		{"second", queueFilter{Cause: rules.CauseProposal}},
 		{"overdue", queueFilter{Overdue: true}},
-		{"declined", queueFilter{Cause: verification.CauseConsent}},
+		{"declined", queueFilter{Cause: rules.CauseConsent}},
 	} {
 		tab.Order = f.Order
 		of := f
@@ -257,7 +258,7 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 	}
 	view := queueView{
 		Filter: f, Tabs: tabs, Workflows: workflows, Events: s.Base + "/queue/events", Empty: s.emptyQueue(f),
-		Query: f.Query(), MaxNotes: verification.MaxNotes,
+		Query: f.Query(), MaxNotes: rules.MaxNotes,
 	}
 	named, shown := c.viewTabs(r, s, f)
 	view.Tabs, view.View = append(view.Tabs, named...), shown
@@ -276,7 +277,7 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 	view.Summary = s.count("queue.total", found.Total)
 	for _, run := range found.Data {
 		view.Rows = append(view.Rows, c.queueRow(s, run, f, now))
-		if f.Cause == verification.CauseConsent && s.May(verification.RoleReviewer) && s.declinedAlone(*run.Review) {
+		if f.Cause == rules.CauseConsent && s.May(verification.RoleReviewer) && s.declinedAlone(*run.Review) {
 			view.Declined = append(view.Declined, run.ID)
 		}
 	}
@@ -285,7 +286,7 @@ func (c *console) queuePage(w http.ResponseWriter, r *http.Request, s session) e
 }
 
 // queueRow returns the row of a run.
-func (c *console) queueRow(s session, run verification.Summary, f queueFilter, now time.Time) queueRow {
+func (c *console) queueRow(s session, run rules.Summary, f queueFilter, now time.Time) queueRow {
 	v := run.Review
 	row := queueRow{
 		ID: run.ID, URL: s.Base + "/runs/" + string(run.ID) + f.Query(), Reference: run.ReferenceID, Workflow: v.WorkflowName,
@@ -297,15 +298,15 @@ func (c *console) queueRow(s session, run verification.Summary, f queueFilter, n
 		row.Reasons = append(row.Reasons, s.differing(d))
 	}
 	for _, concern := range v.Concerns {
-		if len(v.Differing) > 0 && concern.Kind == verification.ConcernFailed && concern.Finding == "" && concern.Score != nil {
+		if len(v.Differing) > 0 && concern.Kind == rules.ConcernFailed && concern.Finding == "" && concern.Score != nil {
 			continue // the facts say more than the score of their comparison
 		}
-		if concern.Kind == verification.ConcernReview && len(v.Concerns) > 1 {
+		if concern.Kind == rules.ConcernReview && len(v.Concerns) > 1 {
 			continue // what a check found says more than the reason of the workflow
 		}
 		row.Reasons = append(row.Reasons, s.concernView(concern))
 	}
-	if v.Proposed != verification.DecisionNone {
+	if v.Proposed != rules.DecisionNone {
 		key := "queue.proposed." + string(v.Proposed)
 		if v.ProposedBy.Is(s.Person()) {
 			key = "queue.proposed.own"
@@ -329,7 +330,7 @@ func (v *queueView) choices(s session) {
 			*to = append(*to, choice{Value: value, Text: s.say(key + value), Chosen: value == chosen})
 		}
 	}
-	for _, cause := range verification.Causes() {
+	for _, cause := range rules.Causes() {
 		add(&v.Causes, string(v.Filter.Cause), "cause.", string(cause))
 	}
 	add(&v.Ages, v.Filter.Age, "age.", ages()...)

@@ -15,6 +15,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -138,7 +139,7 @@ func TestStreamsTellOfChangesAndAreBounded(t *testing.T) {
 		t.Fatalf("stream = %d %s", status, mediaType)
 	}
 	<-lines
-	verdict := verification.GiveVerdict{Decision: verification.DecisionApprove}
+	verdict := rules.GiveVerdict{Decision: rules.DecisionApprove}
 	if _, err := d.Engine.GiveVerdict(ctx, reviewer("").Tenant, ids[0], verdict, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +225,7 @@ func TestAnEmptyPageOfTheQueueShowsTheLastOne(t *testing.T) {
 	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
 	tab.Go(d.server.URL + "/console/queue?page=2")
 	tab.Wait(`document.documentElement.dataset.follows === "events"`)
-	d.GiveVerdict(ids[50], verification.DecisionApprove)
+	d.GiveVerdict(ids[50], rules.DecisionApprove)
 	tab.Wait(`location.search === "" && document.body.innerText.includes("case-050")`)
 	if browser.Eval[bool](tab, `!document.querySelector("[data-stale]").hidden`) {
 		t.Error("the page says that it is not up to date")
@@ -275,7 +276,7 @@ func TestTheQueueIsWorkedWithTheKeyboard(t *testing.T) {
 	if text := tab.Text(); !strings.Contains(text, "was approved.") || !strings.Contains(text, "case-002") {
 		t.Errorf("after the verdict the page is %.300s", text)
 	}
-	if got := d.Run(ids[0]); got.Decision != verification.DecisionApprove || got.Notes != "By hand." {
+	if got := d.Run(ids[0]); got.Decision != rules.DecisionApprove || got.Notes != "By hand." {
 		t.Errorf("run = %q %q", got.Decision, got.Notes)
 	}
 }

@@ -9,13 +9,15 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestARejectionNeedsWhatTheWorkflowAsks(t *testing.T) {
 	d := serve(t)
 	w := waiting("Account opening", "Look.")
-	w.RejectReasons = []verification.RejectReason{{Code: "listed", Label: "Is the person on the list"}}
-	w.Notes = verification.NotesOnReject
+	w.RejectReasons = []workflow.RejectReason{{Code: "listed", Label: "Is the person on the list"}}
+	w.Notes = workflow.NotesOnReject
 	run := d.begin(d.Apply(w), "case-1")
 	p := d.as(reviewer(verification.RoleReviewer))
 	path := "/runs/" + string(run)
@@ -36,7 +38,7 @@ func TestARejectionNeedsWhatTheWorkflowAsks(t *testing.T) {
 	}
 	p.post(path+"/verdict", "decision", "reject", "reason", "listed", "notes", "It is him.", "seq", seq)
 	rec, err := d.Engine.History(t.Context(), enginetest.Tenant, run)
-	if err != nil || rec.Run.Verdict.Decision != verification.DecisionReject || rec.Run.Verdict.Reason != "listed" {
+	if err != nil || rec.Run.Verdict.Decision != rules.DecisionReject || rec.Run.Verdict.Reason != "listed" {
 		t.Errorf("the verdict is %+v, %v; want a rejection with its reason", rec.Run.Verdict, err)
 	}
 	wants(t, p.get(path), http.StatusOK, "Your system is not told of a later verdict.")
@@ -45,8 +47,8 @@ func TestARejectionNeedsWhatTheWorkflowAsks(t *testing.T) {
 func TestTheSecondPersonReadsTheReason(t *testing.T) {
 	d := serve(t)
 	w := waiting("Account opening", "Look.")
-	w.FourEyes, w.Notes = true, verification.NotesOnReject
-	w.RejectReasons = []verification.RejectReason{{Code: "listed", Label: "Is on the list"}}
+	w.FourEyes, w.Notes = true, workflow.NotesOnReject
+	w.RejectReasons = []workflow.RejectReason{{Code: "listed", Label: "Is on the list"}}
 	applied := d.Apply(w)
 	asha, ravi := d.as(reviewerCalled("asha")), d.as(reviewerCalled("ravi"))
 	run := d.begin(applied, "case-1")
@@ -65,8 +67,8 @@ func TestTheSecondPersonReadsTheReason(t *testing.T) {
 	wants(t, ravi.get("/runs/"+string(again)), http.StatusOK, "Other runs that may be of this person", `>Is on the list</b>`)
 
 	path = "/runs/" + string(again)
-	_, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, again, verification.GiveVerdict{
-		Decision: verification.DecisionReject, By: "asha", Identity: "id-asha", // by the API: it needs no reason
+	_, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, again, rules.GiveVerdict{
+		Decision: rules.DecisionReject, By: "asha", Identity: "id-asha", // by the API: it needs no reason
 	}, "")
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // runView is the data of the page run.
@@ -97,9 +99,9 @@ func (c *console) fromConsole(r *http.Request) bool {
 }
 
 // claimOf returns who works on a run that needs a verdict.
-func (c *console) claimOf(ctx context.Context, s session, rec desk.RunRecord) (verification.Claim, error) {
+func (c *console) claimOf(ctx context.Context, s session, rec desk.RunRecord) (rules.Claim, error) {
 	if rec.Review == nil {
-		return verification.Claim{}, nil
+		return rules.Claim{}, nil
 	}
 	found, err := c.engine.Review(ctx, s.Tenant, rec.Report.Run.ID)
 	if errors.Is(err, verification.ErrNotFound) { // the verdict was given just now
@@ -110,7 +112,7 @@ func (c *console) claimOf(ctx context.Context, s session, rec desk.RunRecord) (v
 
 // claim claims a run for the person, and returns the claim that the run has then: none
 // if it needs no verdict.
-func (c *console) claim(ctx context.Context, s session, id verification.RunID, takeOver bool) (verification.Claim, error) {
+func (c *console) claim(ctx context.Context, s session, id verification.RunID, takeOver bool) (rules.Claim, error) {
 	claim, err := c.engine.Claim(ctx, s.Tenant, id, engine.ClaimRequest{By: s.Identity, Name: s.Name, TakeOver: takeOver})
 	if errors.Is(err, verification.ErrConflict) || errors.Is(err, verification.ErrNotFound) {
 		err = nil
@@ -129,14 +131,14 @@ func (c *console) runView(s session, rec desk.RunRecord, f queueFilter) runView 
 	if b, ok := outcomeBadge(report.Run.Outcome); ok {
 		v.Badges = append(v.Badges, b)
 	}
-	if report.Decision != verification.DecisionNone {
+	if report.Decision != rules.DecisionNone {
 		v.Badges = append(v.Badges, s.decisionBadge(report.Decision))
 	}
 	if rec.Review != nil && !rec.Review.DueAt.IsZero() {
 		v.Badges = append(v.Badges, s.dueBadge(rec.Review.Since, rec.Review.DueAt, rec.At))
 	}
 	if report.Error != nil {
-		v.Error = s.sentences([]verification.Sentence{report.Error.Sentence()})
+		v.Error = s.sentences([]rules.Sentence{report.Error.Sentence()})
 	}
 	if report.Run.Status.Terminal() {
 		v.PDF = s.Base + "/runs/" + string(v.ID) + "/report.pdf"
@@ -162,10 +164,10 @@ func (c *console) runView(s session, rec desk.RunRecord, f queueFilter) runView 
 func (v *runView) sort(cards []cardView) {
 	for _, card := range cards {
 		switch {
-		case card.of == verification.NodeReview && card.status == verification.CardNeedsReview:
-		case card.of != verification.NodeReview && card.status != verification.CardOK:
+		case card.of == workflow.NodeReview && card.status == rules.CardNeedsReview:
+		case card.of != workflow.NodeReview && card.status != rules.CardOK:
 			v.Problems = append(v.Problems, card)
-		case card.of == verification.NodeCustomerInput:
+		case card.of == workflow.NodeCustomerInput:
 			v.Given = append(v.Given, card)
 		default:
 			v.Passed = append(v.Passed, card)
@@ -174,12 +176,12 @@ func (v *runView) sort(cards []cardView) {
 }
 
 // pathTitles makes the names of values their titles: they are paths of expressions.
-func pathTitles(d verification.Data) verification.DataSchema {
+func pathTitles(d verification.Data) workflow.DataSchema {
 	fields := map[string]any{}
 	for path := range d.Map() {
 		fields[path] = map[string]any{"title": path}
 	}
-	return verification.DataSchema{"properties": fields}
+	return workflow.DataSchema{"properties": fields}
 }
 
 // runFacts returns what the head of the page says about a run.
@@ -195,7 +197,7 @@ func (s session) runFacts(rec desk.RunRecord) (facts []runFact) {
 			facts = append(facts, runFact{Label: s.say("run.due"), Value: s.At(rec.Review.DueAt).Text + " " + s.Zone.String()})
 		}
 	}
-	if a := rec.Action; a != nil && a.Type == verification.ActionCustomerInput {
+	if a := rec.Action; a != nil && a.Type == rules.ActionCustomerInput {
 		facts = append(facts, runFact{Label: s.say("run.waits"), Value: s.say("run.customer")})
 	}
 	return facts
@@ -212,14 +214,14 @@ func (s session) runDates(rec desk.RunRecord) []runFact {
 }
 
 // statusBadge has no tone for a run that is completed: its outcome and its decision have one.
-func (s session) statusBadge(status verification.Status) web.Badge {
+func (s session) statusBadge(status rules.Status) web.Badge {
 	b := web.Badge{Text: s.say("status." + string(status))}
 	switch status {
-	case verification.StatusFailed, verification.StatusExpired:
+	case rules.StatusFailed, rules.StatusExpired:
 		b.Tone, b.Icon = web.Bad, "cross"
-	case verification.StatusInProgress:
+	case rules.StatusInProgress:
 		b.Tone, b.Icon = web.Info, "hourglass"
-	case verification.StatusCompleted, verification.StatusAbandoned, verification.StatusCancelled:
+	case rules.StatusCompleted, rules.StatusAbandoned, rules.StatusCancelled:
 	}
 	return b
 }
@@ -237,15 +239,15 @@ func outcomeBadge(outcome string) (b web.Badge, ok bool) {
 	return b, outcome != ""
 }
 
-func (s session) decisionBadge(d verification.Decision) web.Badge {
+func (s session) decisionBadge(d rules.Decision) web.Badge {
 	switch d {
-	case verification.DecisionReview:
+	case rules.DecisionReview:
 		return web.Badge{Tone: web.Warning, Icon: "flag", Text: s.say("decision.review")}
-	case verification.DecisionApprove:
+	case rules.DecisionApprove:
 		return web.Badge{Tone: web.Good, Icon: "tick", Text: s.say("decision.approve")}
-	case verification.DecisionReject:
+	case rules.DecisionReject:
 		return web.Badge{Tone: web.Bad, Icon: "cross", Text: s.say("decision.reject")}
-	case verification.DecisionNone:
+	case rules.DecisionNone:
 	}
 	return web.Badge{Text: s.say("decision.none")}
 }
@@ -260,9 +262,9 @@ func (s session) verdictsOf(rec desk.RunRecord, entries []desk.TimelineEntry) (a
 			proposer = s.person(e.By)
 			continue
 		case desk.TimelineApproved:
-			b = s.decisionBadge(verification.DecisionApprove)
+			b = s.decisionBadge(rules.DecisionApprove)
 		case desk.TimelineRejected:
-			b = s.decisionBadge(verification.DecisionReject)
+			b = s.decisionBadge(rules.DecisionReject)
 		case desk.TimelineSentBack:
 			b = web.Badge{Text: s.say("decision.returned")}
 		default:

@@ -20,7 +20,9 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // reviewerCalled returns a reviewer with a name.
@@ -119,7 +121,7 @@ func TestTheReportOfARunThatIsOverIsPrinted(t *testing.T) {
 	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
 	p := d.as(reviewer(verification.RoleReviewer))
 	wants(t, p.get("/runs/"+string(run)+"/report.pdf"), http.StatusConflict)
-	d.GiveVerdict(run, verification.DecisionApprove)
+	d.GiveVerdict(run, rules.DecisionApprove)
 	wants(t, p.get("/runs/"+string(run)), http.StatusOK, "report.pdf")
 	a := p.get("/runs/" + string(run) + "/report.pdf")
 	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/pdf" || a.body != "the report of case-1" {
@@ -136,7 +138,7 @@ func TestAReportWithoutItsFontIsPrintedOnRequest(t *testing.T) {
 	d := serveWith(t, func(c *console.Options) { c.SignReport = func(pdf []byte) ([]byte, error) { return pdf, nil } },
 		func(p *engine.Ports, _ *engine.Options) { p.Printer = printer{} })
 	run := d.begin(d.Apply(waiting("Limit", "")), "漢-1")
-	d.GiveVerdict(run, verification.DecisionApprove)
+	d.GiveVerdict(run, rules.DecisionApprove)
 	p, page := d.as(reviewer(verification.RoleViewer)), "/runs/"+string(run)
 	wants(t, p.get(page), http.StatusOK, "!allow_missing")
 	for _, file := range []string{"/report.pdf", "/report.pdf.jws"} {
@@ -162,7 +164,7 @@ func TestAReportIsSignedForItsReaders(t *testing.T) {
 	p := d.as(reviewer(verification.RoleViewer))
 	wants(t, p.get(page), http.StatusOK, "!report.pdf.jws")
 	wants(t, p.get(page+"/report.pdf.jws"), http.StatusConflict)
-	d.GiveVerdict(run, verification.DecisionApprove)
+	d.GiveVerdict(run, rules.DecisionApprove)
 	wants(t, p.get(page), http.StatusOK, page+`/report.pdf.jws"`, page+`/report.pdf.jws?for=file"`, "Digital signature:")
 	for query, name := range map[string]string{"": "report-", "?for=file": "file-"} {
 		pdf, got := p.get(page+"/report.pdf"+query), p.get(page+"/report.pdf.jws"+query)
@@ -178,7 +180,7 @@ func TestAReportIsSignedForItsReaders(t *testing.T) {
 
 	unsigned := serveWith(t, func(c *console.Options) { c.SignReport = nil }, func(p *engine.Ports, _ *engine.Options) { p.Printer = printer{} })
 	run = unsigned.begin(unsigned.Apply(waiting("Limit", "")), "case-1")
-	unsigned.GiveVerdict(run, verification.DecisionApprove)
+	unsigned.GiveVerdict(run, rules.DecisionApprove)
 	p = unsigned.as(reviewer(verification.RoleViewer))
 	wants(t, p.get("/runs/"+string(run)), http.StatusOK, "report.pdf", "!report.pdf.jws")
 	wants(t, p.get("/runs/"+string(run)+"/report.pdf.jws"), http.StatusNotFound)
@@ -213,7 +215,7 @@ func TestAVerdictLeadsToTheNextRunOfTheFilteredQueue(t *testing.T) {
 		if want := "/console/runs/" + string(ids[next]) + query; a.status != http.StatusSeeOther || a.header.Get("Location") != want {
 			t.Errorf("a verdict on case %d leads to %d %s, want %s", at+1, a.status, a.header.Get("Location"), want)
 		}
-		if got := d.Run(ids[at]); got.Decision != verification.DecisionApprove || got.Notes != "Seen.\nFine." {
+		if got := d.Run(ids[at]); got.Decision != rules.DecisionApprove || got.Notes != "Seen.\nFine." {
 			t.Errorf("case %d is %q with %q", at+1, got.Decision, got.Notes)
 		}
 		at = next
@@ -237,7 +239,7 @@ func TestAClaimIsKeptRenewedReleasedAndTakenOver(t *testing.T) {
 	wants(t, ravi.get(path), http.StatusOK, "asha has claimed this run.", "Take over", `!value="approve"`)
 	page := asha.get(path)
 	renewed := asha.do(http.MethodPost, path+"/claim", "", "Accept", "application/json", "Origin", d.server.URL, "Content-Type", "application/x-www-form-urlencoded")
-	wants(t, renewed, http.StatusOK, "Until "+inZone(t, d.Clock.Now().Add(verification.ClaimTTL), "UTC"))
+	wants(t, renewed, http.StatusOK, "Until "+inZone(t, d.Clock.Now().Add(rules.ClaimTTL), "UTC"))
 
 	if a := ravi.post(path+"/claim", "take_over", "1"); a.status != http.StatusSeeOther {
 		t.Fatalf("taking over = %d %s", a.status, a.body)
@@ -247,7 +249,7 @@ func TestAClaimIsKeptRenewedReleasedAndTakenOver(t *testing.T) {
 	wants(t, lost, http.StatusConflict)
 	refused := asha.post(path+"/verdict", append(verdictForm(t, page), "decision", "approve", "notes", "I <i>looked</i> at it.")...)
 	wants(t, refused, http.StatusConflict, "Nothing was saved", "\u2068ravi\u2069 has taken this run over", "I &lt;i&gt;looked&lt;/i&gt; at it.", "Take over")
-	if got := d.Run(run).Decision; got != verification.DecisionReview {
+	if got := d.Run(run).Decision; got != rules.DecisionReview {
 		t.Errorf("decision = %q after a refused verdict", got)
 	}
 
@@ -256,7 +258,7 @@ func TestAClaimIsKeptRenewedReleasedAndTakenOver(t *testing.T) {
 	}
 	wants(t, ravi.get("/queue"), http.StatusOK, "was released.", "Nobody")
 	wants(t, asha.post(path+"/claim"), http.StatusSeeOther)
-	d.Advance(verification.ClaimTTL)
+	d.Advance(rules.ClaimTTL)
 	wants(t, ravi.get(path), http.StatusOK, "Nobody has claimed this run.")
 	wants(t, ravi.post(path+"/claim"), http.StatusSeeOther)
 	wants(t, ravi.get(path), http.StatusOK, "You have claimed this run.")
@@ -285,13 +287,13 @@ func TestARefusedVerdictKeepsItsNotesOnThePage(t *testing.T) {
 	path := "/runs/" + string(run)
 	asha := d.as(reviewerCalled("asha"))
 	page := asha.get(path)
-	by := verification.GiveVerdict{Decision: verification.DecisionReject, Notes: "Forged.", By: "ravi", Identity: "ravi"}
+	by := rules.GiveVerdict{Decision: rules.DecisionReject, Notes: "Forged.", By: "ravi", Identity: "ravi"}
 	if _, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, by, ""); err != nil {
 		t.Fatal(err)
 	}
 	second := asha.post(path+"/verdict", append(verdictForm(t, page), "decision", "approve", "notes", "All in order.")...)
 	wants(t, second, http.StatusConflict, "Nothing was saved", "\u2068ravi\u2069 rejected the run.", "Forged.", "All in order.", "Rejected")
-	if got := d.Run(run); got.Decision != verification.DecisionReject || got.Notes != "Forged." {
+	if got := d.Run(run); got.Decision != rules.DecisionReject || got.Notes != "Forged." {
 		t.Errorf("run = %q %q, want the first verdict", got.Decision, got.Notes)
 	}
 	again := asha.post(path+"/verdict", append(verdictForm(t, second), "decision", "approve", "notes", "All in order.")...)
@@ -358,7 +360,7 @@ func TestFourEyesNeedTwoReviewers(t *testing.T) {
 	wants(t, ravi.post(path+"/verdict", append(verdictForm(t, stale), "decision", "approve")...), http.StatusConflict, "Nothing was saved")
 	page := ravi.get(path)
 	wants(t, ravi.post(path+"/verdict", append(verdictForm(t, page), "decision", "approve")...), http.StatusSeeOther)
-	if got := d.Run(run); got.Decision != verification.DecisionApprove || got.Notes != "Fine by me." {
+	if got := d.Run(run); got.Decision != rules.DecisionApprove || got.Notes != "Fine by me." {
 		t.Errorf("run = %q %q, want the confirmed verdict", got.Decision, got.Notes)
 	}
 	wants(t, asha.get(path), http.StatusOK, "\u2068asha\u2069 proposed to approve the run.", "\u2068ravi\u2069 approved the run.")
@@ -426,7 +428,7 @@ func TestAReviewerWorksTheQueueInABrowser(t *testing.T) {
 			if text := tab.Text(); !strings.Contains(text, "case-1") || !strings.Contains(text, "was approved.") || !strings.Contains(text, "case-2") {
 				t.Errorf("the next page is %s", text)
 			}
-			if got := d.Run(run); got.Decision != verification.DecisionApprove || got.Notes != "The card is hers." {
+			if got := d.Run(run); got.Decision != rules.DecisionApprove || got.Notes != "The card is hers." {
 				t.Errorf("run = %q %q", got.Decision, got.Notes)
 			}
 			if noScript {
@@ -438,7 +440,7 @@ func TestAReviewerWorksTheQueueInABrowser(t *testing.T) {
 			}
 			tab.Press(`button[value="reject"]`)
 			tab.See(".empty")
-			if got := d.Run(second).Decision; got != verification.DecisionReject {
+			if got := d.Run(second).Decision; got != rules.DecisionReject {
 				t.Errorf("the second run is %q", got)
 			}
 		})
@@ -474,7 +476,7 @@ func TestTwoReviewersMeetOnOneRunInABrowser(t *testing.T) {
 	asha.Wait(`document.querySelector("#notes").value === "I am still reading."`)
 	plain := d.tab(reviewerCalled("asha"), browser.Options{Wide: true, NoScript: true})
 	open(plain, run)
-	d.GiveVerdict(run, verification.DecisionReject) // by a program, while asha reads
+	d.GiveVerdict(run, rules.DecisionReject) // by a program, while asha reads
 	plain.Press("button[value=approve]")
 	plain.See(".note.warning .timeline")
 	if text := plain.Text(); !strings.Contains(text, "rejected the run.") {
@@ -494,7 +496,7 @@ func TestTwoReviewersMeetOnOneRunInABrowser(t *testing.T) {
 	}
 	ravi.Press("button[value=approve]")
 	ravi.See(".note.good")
-	if got := d.Run(second); got.Decision != verification.DecisionApprove {
+	if got := d.Run(second); got.Decision != rules.DecisionApprove {
 		t.Errorf("the run under four eyes is %q, want it approved", got.Decision)
 	}
 }
@@ -550,8 +552,8 @@ func TestARunLooksRight(t *testing.T) {
 	four := identity()
 	four.Workflow, four.Name, four.FourEyes = "four-eyes", "Four eyes", true
 	proposed, _ := d.answered(d.Apply(four), "case-4", "Lee Wong")
-	for run, decision := range map[verification.RunID]verification.Decision{settled: verification.DecisionReject, proposed: verification.DecisionApprove} {
-		by := verification.GiveVerdict{Decision: decision, Notes: "The photo does not match.\nSee the second page.", By: "ravi", Identity: "ravi"}
+	for run, decision := range map[verification.RunID]rules.Decision{settled: rules.DecisionReject, proposed: rules.DecisionApprove} {
+		by := rules.GiveVerdict{Decision: decision, Notes: "The photo does not match.\nSee the second page.", By: "ravi", Identity: "ravi"}
 		if _, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, by, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -560,7 +562,7 @@ func TestARunLooksRight(t *testing.T) {
 	failing := identity()
 	failing.Workflow, failing.Name = "failing", "Failing"
 	n := failing.Nodes["pan"]
-	n.OnFailed = verification.TargetFail
+	n.OnFailed = workflow.TargetFail
 	failing.Nodes["pan"] = n
 	failed, _ := d.answered(d.Apply(failing), "case-5", "Noor Khan")
 	looped := d.looped()
@@ -582,7 +584,7 @@ func TestARunLooksRight(t *testing.T) {
 // printer prints the reference of a report.
 type printer struct{}
 
-func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verification.Print) ([]byte, error) {
+func (printer) PrintReport(_ context.Context, _ verification.TenantID, r rules.Print) ([]byte, error) {
 	if r.ForFile && !r.AllowMissing && strings.Contains(r.Run.ReferenceID, "漢") {
 		return nil, verification.Conflict("report", "no font has U+6F22")
 	}
@@ -605,9 +607,9 @@ func TestAClaimEndsWithAProposalOfItsHolder(t *testing.T) {
 	for _, by := range []struct {
 		identity, holder string
 		want             error
-	}{{"asha", "ravi", verification.ErrClaimed}, {"ravi", "", nil}} {
-		_, err = d.Engine.GiveVerdict(t.Context(), tenant, run, verification.GiveVerdict{
-			Decision: verification.DecisionApprove, By: by.identity, Identity: by.identity,
+	}{{"asha", "ravi", rules.ErrClaimed}, {"ravi", "", nil}} {
+		_, err = d.Engine.GiveVerdict(t.Context(), tenant, run, rules.GiveVerdict{
+			Decision: rules.DecisionApprove, By: by.identity, Identity: by.identity,
 		}, "")
 		if !errors.Is(err, by.want) {
 			t.Fatalf("the verdict of %s = %v, want %v", by.identity, err, by.want)
@@ -644,7 +646,7 @@ func TestAReviewerIsOnePersonUnderEveryName(t *testing.T) {
 			wants(t, page, http.StatusOK, "may be the same person", "Send back", "!Confirm", "!Withdraw")
 		}
 		wants(t, p.post(path+"/verdict", append(verdictForm(t, page), "decision", "approve")...), http.StatusConflict, "Nothing was saved")
-		if got := d.Run(run).Decision; got != verification.DecisionReview {
+		if got := d.Run(run).Decision; got != rules.DecisionReview {
 			t.Errorf("signed in %s, one person has made the decision %q", name, got)
 		}
 	}
@@ -652,7 +654,7 @@ func TestAReviewerIsOnePersonUnderEveryName(t *testing.T) {
 	page := ravi.get(path)
 	wants(t, page, http.StatusOK, "Confirm", "Send back")
 	wants(t, ravi.post(path+"/verdict", append(verdictForm(t, page), "decision", "approve")...), http.StatusSeeOther)
-	if got := d.Run(run).Decision; got != verification.DecisionApprove {
+	if got := d.Run(run).Decision; got != rules.DecisionApprove {
 		t.Errorf("after two people the decision is %q", got)
 	}
 }
@@ -735,7 +737,7 @@ func TestAPostIsCompletedWhenTheBrowserLeaves(t *testing.T) {
 		r.AddCookie(c)
 	}
 	d.server.Config.Handler.ServeHTTP(httptest.NewRecorder(), r)
-	if got := d.Run(run); ctx.Err() == nil || got.Decision != verification.DecisionApprove || got.Notes != "Seen." {
+	if got := d.Run(run); ctx.Err() == nil || got.Decision != rules.DecisionApprove || got.Notes != "Seen." {
 		t.Errorf("the browser left: %v; run = %q %q, want the verdict", ctx.Err() != nil, got.Decision, got.Notes)
 	}
 }
@@ -761,7 +763,7 @@ func TestANoteSurvivesAPostThatFails(t *testing.T) {
 	store.down.Store(false)
 	tab.Press("main form button")
 	tab.See(".note.good")
-	if got := d.Run(run); got.Decision != verification.DecisionReject || strings.ReplaceAll(got.Notes, "\r", "") != note {
+	if got := d.Run(run); got.Decision != rules.DecisionReject || strings.ReplaceAll(got.Notes, "\r", "") != note {
 		t.Errorf("run = %q %q, want the verdict with its note", got.Decision, got.Notes)
 	}
 
@@ -819,8 +821,8 @@ func TestANoteThatQuotesARuleIsNotTranslated(t *testing.T) {
 	const quoted = "The customer did not give consent. The check did not pass."
 	d := serve(t)
 	run := d.looped()
-	if _, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, verification.GiveVerdict{
-		Decision: verification.DecisionApprove, Notes: quoted,
+	if _, err := d.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, rules.GiveVerdict{
+		Decision: rules.DecisionApprove, Notes: quoted,
 	}, ""); err != nil {
 		t.Fatal(err)
 	}

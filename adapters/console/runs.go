@@ -9,6 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -92,12 +93,12 @@ func (v *runsView) filter(r *http.Request, s session) (q store.RunQuery, err err
 	get := r.URL.Query().Get
 	q.PageQuery = pageOf(r)
 	if text := get("status"); text != "" {
-		if q.Status, err = verification.ParseStatus(text); err != nil {
+		if q.Status, err = rules.ParseStatus(text); err != nil {
 			return q, err
 		}
 	}
 	if text := get("decision"); text != "" {
-		if q.Decision, err = verification.ParseDecision(text); err != nil {
+		if q.Decision, err = rules.ParseDecision(text); err != nil {
 			return q, err
 		}
 	}
@@ -128,10 +129,10 @@ func (v *runsView) filter(r *http.Request, s session) (q store.RunQuery, err err
 		}
 	}
 	statuses, decisions := []string{}, []string{}
-	for _, one := range verification.Statuses() {
+	for _, one := range rules.Statuses() {
 		statuses = append(statuses, string(one))
 	}
-	for _, one := range []verification.Decision{verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject} {
+	for _, one := range []rules.Decision{rules.DecisionReview, rules.DecisionApprove, rules.DecisionReject} {
 		decisions = append(decisions, string(one))
 	}
 	v.Statuses = choices(s.Message("runs.status.any"), string(q.Status), statuses, func(v string) string { return s.Message("status." + v) })
@@ -170,13 +171,13 @@ func (c *console) addRuns(r *http.Request, s session, v *runsView, q store.RunQu
 			ID: one.ID, URL: s.Base + "/runs/" + string(one.ID) + query, ReferenceID: one.ReferenceID, Workflow: workflow,
 			Status: s.statusBadge(one.Status), StartedAt: s.At(one.StartedAt),
 		}
-		if d := summary.DecisionAt(at); d != verification.DecisionNone {
+		if d := summary.DecisionAt(at); d != rules.DecisionNone {
 			b := s.decisionBadge(d)
 			row.Decision = &b
 		} else if b, ok := outcomeBadge(one.Outcome); ok {
 			row.Decision = &b
 		}
-		if one.Action != nil && one.Action.Type == verification.ActionCustomerInput {
+		if one.Action != nil && one.Action.Type == rules.ActionCustomerInput {
 			row.Waiting = s.Message("runs.waiting.customer")
 		}
 		if !one.CompletedAt.IsZero() {

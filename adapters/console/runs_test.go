@@ -14,11 +14,13 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // runsOf are runs in several states: waiting, in review, approved, cancelled.
-func runsOf(d *desk) verification.Workflow {
+func runsOf(d *desk) workflow.Workflow {
 	d.t.Helper()
 	w := d.Apply(onboarding())
 	other := onboarding()
@@ -28,7 +30,7 @@ func runsOf(d *desk) verification.Workflow {
 	d.Provider.On("records", enginetest.Pass(map[string]any{"source_ok": false}))
 	d.run(w.ID, "flagged-1")
 	approved := d.run(w.ID, "approved-1")
-	d.GiveVerdict(approved.ID, verification.DecisionApprove)
+	d.GiveVerdict(approved.ID, rules.DecisionApprove)
 	gone := d.Start(w.ID, engine.StartRequest{ReferenceID: "gone-1"})
 	if _, err := d.Engine.Cancel(d.t.Context(), enginetest.Tenant, gone.ID); err != nil {
 		d.t.Fatal(err)

@@ -17,6 +17,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // sample is the value of each parameter of a path, by its name.
@@ -65,18 +67,18 @@ func (d *desk) sample() sample {
 		"name": canary(1), canary(2): []any{map[string]any{"alias": canary(3)}}, "source_ok": false,
 	}))
 	d.Provider.On("court", enginetest.Reply{Err: verification.Permanent(errors.New("the vendor said " + canary(4)))})
-	w := d.Apply(verification.Definition{
+	w := d.Apply(workflow.Definition{
 		Workflow: "sample", Name: canary(5), Description: canary(6), Start: "details", AbandonTimeoutSeconds: 900,
-		Nodes: map[verification.NodeID]verification.Node{
-			"details": {Type: verification.NodeCustomerInput, Label: canary(7), Next: "records", Fields: verification.InputFields{
-				{Name: "name", Type: verification.FieldText, Label: canary(8), Help: canary(9)},
-				{Name: "photo", Type: verification.FieldImage, Label: canary(10)},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"details": {Type: workflow.NodeCustomerInput, Label: canary(7), Next: "records", Fields: workflow.InputFields{
+				{Name: "name", Type: workflow.FieldText, Label: canary(8), Help: canary(9)},
+				{Name: "photo", Type: workflow.FieldImage, Label: canary(10)},
 			}},
-			"records": {Type: verification.NodeCheck, Key: "records", Label: canary(11), Provider: "script", Next: "risk"},
-			"risk":    {Type: verification.NodeBranch, Rules: []verification.Rule{{When: "steps.details.data.name != 'nobody'", Next: "court"}}, Else: "done"},
-			"court":   {Type: verification.NodeCheck, Key: "court", Label: canary(12), Provider: "script", OnUnavailable: "review", Next: "review"},
-			"review":  {Type: verification.NodeReview, Label: canary(13), Reason: canary(14), Next: "done"},
-			"done":    {Type: verification.NodeEnd, Outcome: "approved"},
+			"records": {Type: workflow.NodeCheck, Key: "records", Label: canary(11), Provider: "script", Next: "risk"},
+			"risk":    {Type: workflow.NodeBranch, Rules: []workflow.Rule{{When: "steps.details.data.name != 'nobody'", Next: "court"}}, Else: "done"},
+			"court":   {Type: workflow.NodeCheck, Key: "court", Label: canary(12), Provider: "script", OnUnavailable: "review", Next: "review"},
+			"review":  {Type: workflow.NodeReview, Label: canary(13), Reason: canary(14), Next: "done"},
+			"done":    {Type: workflow.NodeEnd, Outcome: "approved"},
 		},
 	})
 	ctx := d.t.Context()
@@ -91,8 +93,8 @@ func (d *desk) sample() sample {
 		d.Submit(r.ID, "details_submitted", map[string]any{"name": canary(17), "photo": map[string]any{"document_id": document}})
 		ids, documents = append(ids, r.ID), append(documents, document)
 	}
-	if _, err := d.Engine.GiveVerdict(ctx, enginetest.Tenant, ids[0], verification.GiveVerdict{
-		Decision: verification.DecisionReject, Notes: canary(18), By: canary(19),
+	if _, err := d.Engine.GiveVerdict(ctx, enginetest.Tenant, ids[0], rules.GiveVerdict{
+		Decision: rules.DecisionReject, Notes: canary(18), By: canary(19),
 	}, ""); err != nil {
 		d.t.Fatal(err)
 	}
@@ -105,7 +107,7 @@ func (d *desk) sample() sample {
 }
 
 // upload uploads a photo to the open step of a run, as its customer.
-func (d *desk) upload(r verification.RunDetail) string {
+func (d *desk) upload(r rules.RunDetail) string {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute)
 	defer cancel()

@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/facts"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -177,7 +178,7 @@ func (c *console) relatedView(r *http.Request, s session, rec desk.RunRecord) (*
 		row.Same = strings.Join(same, ", ")
 		row.Reason = cmp.Or(run.Rejection.In(s.Lang()).Label, run.Rejection.Code)
 		row.Badge = s.statusBadge(run.StatusAt(found.At))
-		if d := run.DecisionAt(found.At); d != verification.DecisionNone {
+		if d := run.DecisionAt(found.At); d != rules.DecisionNone {
 			row.Badge = s.decisionBadge(d)
 		} else if b, ok := outcomeBadge(run.Outcome); ok {
 			row.Badge = b

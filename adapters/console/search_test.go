@@ -13,7 +13,9 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // searching gives an engine a search key.
@@ -23,15 +25,15 @@ func searching(_ *engine.Ports, o *engine.Options) { o.SearchKey = []byte(string
 // of Ravi Rao, and one with the reference "rao-7".
 func people(d *desk) (asha, ravi, other verification.RunID) {
 	d.t.Helper()
-	w := d.Apply(verification.Definition{
+	w := d.Apply(workflow.Definition{
 		Workflow: "people", Name: "People", Start: "form",
-		Nodes: map[verification.NodeID]verification.Node{
-			"form": {Type: verification.NodeCustomerInput, Next: "review", Fields: verification.InputFields{
-				{Name: "name", Type: verification.FieldText, Search: true},
-				{Name: "phone", Type: verification.FieldPhone, Search: true},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"form": {Type: workflow.NodeCustomerInput, Next: "review", Fields: workflow.InputFields{
+				{Name: "name", Type: workflow.FieldText, Search: true},
+				{Name: "phone", Type: workflow.FieldPhone, Search: true},
 			}},
-			"review": {Type: verification.NodeReview, Next: "done"},
-			"done":   {Type: verification.NodeEnd},
+			"review": {Type: workflow.NodeReview, Next: "done"},
+			"done":   {Type: workflow.NodeEnd},
 		},
 	})
 	start := func(reference, name, phone string) verification.RunID {
@@ -151,9 +153,9 @@ type slowLists struct {
 	slow *bool
 }
 
-func (s slowLists) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
+func (s slowLists) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error) {
 	if *s.slow && q.ReferenceID != "" {
-		return store.Page[verification.Summary]{}, verification.Unavailable("list", "the list takes too long")
+		return store.Page[rules.Summary]{}, verification.Unavailable("list", "the list takes too long")
 	}
 	return s.Store.List(ctx, t, q)
 }

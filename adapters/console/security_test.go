@@ -15,6 +15,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // TestMarkupInEveryValueIsInert visits every page with a sample whose texts are all
@@ -58,9 +59,9 @@ func TestMarkupInEveryValueIsInert(t *testing.T) {
 // rescreened completes a run of the sample, and records a hit of a list for it.
 func (d *desk) rescreened(run verification.RunID) {
 	d.t.Helper()
-	d.GiveVerdict(run, verification.DecisionApprove)
+	d.GiveVerdict(run, rules.DecisionApprove)
 	d.Settle()
-	_, err := d.Engine.RecordHits(d.t.Context(), enginetest.Tenant, run, verification.RecordHits{
+	_, err := d.Engine.RecordHits(d.t.Context(), enginetest.Tenant, run, rules.RecordHits{
 		Node: "records", List: canary(23), ListVersion: canary(24),
 		Hits: []verification.Hit{{ID: canary(26), Name: canary(25), Score: 0.9, Reasons: []string{canary(27)}}},
 	})

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/adapters/internal/labels"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // sentences returns sentences in the language of the reader, joined by spaces. What the
 // workflow says in place of a fixed sentence stays as it is.
-func (s session) sentences(all []verification.Sentence) string {
+func (s session) sentences(all []rules.Sentence) string {
 	texts := make([]string, len(all))
 	for i, one := range all {
 		if texts[i] = one.Text; one.Key != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/console"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func TestALinkSignsInOnce(t *testing.T) {
@@ -284,7 +285,7 @@ func TestANoteSurvivesTheEndOfTheSession(t *testing.T) {
 			} else { // the verdict is held back, and is sent once the person has signed in again
 				tab.Wait(`location.pathname.endsWith("/sign-in")`)
 			}
-			if got := d.Run(run); got.Decision != verification.DecisionReview {
+			if got := d.Run(run); got.Decision != rules.DecisionReview {
 				t.Errorf("without a session the run is %q", got.Decision)
 			}
 			d.signInAgain(tab, who)
@@ -294,7 +295,7 @@ func TestANoteSurvivesTheEndOfTheSession(t *testing.T) {
 				tab.Go(page)
 			}
 			tab.See(".note.good")
-			if got := d.Run(run); got.Decision != verification.DecisionApprove || strings.ReplaceAll(got.Notes, "\r", "") != note {
+			if got := d.Run(run); got.Decision != rules.DecisionApprove || strings.ReplaceAll(got.Notes, "\r", "") != note {
 				t.Errorf("run = %q %q, want the note", got.Decision, got.Notes)
 			}
 		})

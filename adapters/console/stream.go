@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -30,7 +31,7 @@ const (
 // watcher looks at the queues that browsers have open, once for all browsers of a
 // tenant, and notifies them when a queue has changed.
 type watcher struct {
-	look func(ctx context.Context, t verification.TenantID) (store.Page[verification.Summary], error)
+	look func(ctx context.Context, t verification.TenantID) (store.Page[rules.Summary], error)
 
 	mu      sync.Mutex
 	streams int
@@ -44,7 +45,7 @@ type watchedQueue struct {
 	looked  chan struct{} // closed after the first look
 }
 
-func newWatcher(look func(context.Context, verification.TenantID) (store.Page[verification.Summary], error)) *watcher {
+func newWatcher(look func(context.Context, verification.TenantID) (store.Page[rules.Summary], error)) *watcher {
 	return &watcher{look: look, queues: map[verification.TenantID]*watchedQueue{}}
 }
 
@@ -151,7 +152,7 @@ func (w *watcher) state(ctx context.Context, t verification.TenantID) (state [sh
 }
 
 // lookAtQueue reads what a watcher compares.
-func (c *console) lookAtQueue(ctx context.Context, t verification.TenantID) (store.Page[verification.Summary], error) {
+func (c *console) lookAtQueue(ctx context.Context, t verification.TenantID) (store.Page[rules.Summary], error) {
 	return c.engine.Queue(ctx, t, store.RunQuery{PageQuery: pageQuery(1)})
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -22,7 +23,7 @@ func TestAfterAFailureTheNextStateCountsAsAChange(t *testing.T) {
 		}
 		var fails atomic.Bool
 		fails.Store(true)
-		w := newWatcher(func(context.Context, verification.TenantID) (p store.Page[verification.Summary], err error) {
+		w := newWatcher(func(context.Context, verification.TenantID) (p store.Page[rules.Summary], err error) {
 			if fails.Load() {
 				err = errors.New("the store is not available")
 			}

@@ -12,6 +12,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // decided says whether the page has told the result of a verdict.
@@ -20,7 +22,7 @@ const decided = `document.querySelector(".held.good")`
 func TestAVerdictCanBeUndone(t *testing.T) {
 	d := serve(t)
 	ids := d.fill(3)
-	decision := func(i int) verification.Decision { t.Helper(); return d.Run(ids[i]).Decision }
+	decision := func(i int) rules.Decision { t.Helper(); return d.Run(ids[i]).Decision }
 	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
 	tab.Go(d.server.URL + "/console/queue")
 	tab.Press("#run-" + string(ids[0]) + " a")
@@ -34,7 +36,7 @@ func TestAVerdictCanBeUndone(t *testing.T) {
 	if got := tab.Text(); !strings.Contains(got, "case-001\u2069 will be approved.") {
 		t.Errorf("the page of the next run does not say what is held back: %s", got)
 	}
-	if got := decision(0); got != verification.DecisionReview {
+	if got := decision(0); got != rules.DecisionReview {
 		t.Errorf("the decision is %q while the verdict is held back, want review", got)
 	}
 	if at := browser.Eval[string](tab, `document.activeElement.tagName`); at != "H1" {
@@ -48,7 +50,7 @@ func TestAVerdictCanBeUndone(t *testing.T) {
 	tab.Wait(`location.pathname.endsWith("` + string(ids[1]) + `")`)
 	tab.See("[data-undo]")
 	tab.Wait(decided)
-	if got := d.Run(ids[0]); got.Decision != verification.DecisionApprove || got.Notes != "Looks fine <b>to</b> me." {
+	if got := d.Run(ids[0]); got.Decision != rules.DecisionApprove || got.Notes != "Looks fine <b>to</b> me." {
 		t.Errorf("run = %q %q after the time to undo, want it approved with the notes", got.Decision, got.Notes)
 	}
 
@@ -58,7 +60,7 @@ func TestAVerdictCanBeUndone(t *testing.T) {
 	tab.Wait(loaded)
 	tab.Go(d.server.URL + "/console/numbers")
 	tab.Wait(decided)
-	if got := decision(1); got != verification.DecisionReject {
+	if got := decision(1); got != rules.DecisionReject {
 		t.Errorf("the decision is %q after the page was left, want reject", got)
 	}
 }
@@ -66,7 +68,7 @@ func TestAVerdictCanBeUndone(t *testing.T) {
 func TestEnterAfterAnUndoDecidesNothing(t *testing.T) {
 	d := serve(t)
 	w := waiting("Account opening", "Look.")
-	w.RejectReasons = []verification.RejectReason{{Code: "listed", Label: "Is on the list"}, {Code: "name", Label: "Another name"}}
+	w.RejectReasons = []workflow.RejectReason{{Code: "listed", Label: "Is on the list"}, {Code: "name", Label: "Another name"}}
 	applied := d.Apply(w)
 	ids := []verification.RunID{d.begin(applied, "case-1"), d.begin(applied, "case-2")}
 	for _, row := range []struct{ keys, says string }{
@@ -93,7 +95,7 @@ func TestEnterAfterAnUndoDecidesNothing(t *testing.T) {
 			t.Errorf("after %q, an undo and Enter the focus is on %s, want the heading of the run", row.keys, at)
 		}
 		tab.Go(d.server.URL + "/console/queue") // it would send a verdict that is held back
-		if got := d.Run(ids[0]).Decision; got != verification.DecisionReview {
+		if got := d.Run(ids[0]).Decision; got != rules.DecisionReview {
 			t.Errorf("after %q, an undo and Enter the decision is %q, want review", row.keys, got)
 		}
 	}
@@ -117,7 +119,7 @@ func TestASignOutSendsAHeldVerdictAndForgetsIt(t *testing.T) {
 	if kept := browser.Eval[string](tab, `JSON.stringify({...sessionStorage})`); strings.Contains(kept, "next person") {
 		t.Errorf("after the sign-out the tab keeps %s", kept)
 	}
-	if got := d.Run(ids[0]); got.Decision != verification.DecisionApprove || got.Notes != "For the next person to read?" {
+	if got := d.Run(ids[0]); got.Decision != rules.DecisionApprove || got.Notes != "For the next person to read?" {
 		t.Errorf("run = %q %q after the sign-out, want the verdict", got.Decision, got.Notes)
 	}
 }
@@ -133,7 +135,7 @@ func TestAHeldVerdictThatIsRefusedIsTold(t *testing.T) {
 	tab.Key("a\r")
 	tab.Wait(`location.pathname.endsWith("` + string(ids[1]) + `")`)
 	tab.See("[data-undo]")
-	d.GiveVerdict(ids[0], verification.DecisionReject) // by a colleague, meanwhile
+	d.GiveVerdict(ids[0], rules.DecisionReject) // by a colleague, meanwhile
 	tab.Wait(`document.querySelector(".held.warning")`)
 	if got := tab.Text(); !strings.Contains(got, "Nothing was saved") {
 		t.Errorf("the page does not say that the verdict was refused: %s", got)
@@ -152,7 +154,7 @@ func TestWithoutScriptAVerdictCountsAtOnce(t *testing.T) {
 	}
 	tab.Press("button[value=approve]")
 	tab.See(".note.good")
-	if got := d.Run(id).Decision; got != verification.DecisionApprove {
+	if got := d.Run(id).Decision; got != rules.DecisionApprove {
 		t.Errorf("the decision is %q, want approve", got)
 	}
 }
@@ -168,7 +170,7 @@ func TestAScriptGetsTheResultOfAVerdictOnce(t *testing.T) {
 		wants(t, a, http.StatusOK, "was approved", "!<html")
 	}
 	history, err := d.Store.Load(t.Context(), enginetest.Tenant, id, 0)
-	if n := len(slices.DeleteFunc(history, func(e verification.Event) bool { return e.Kind() != "verdict_recorded" })); err != nil || n != 1 {
+	if n := len(slices.DeleteFunc(history, func(e rules.Event) bool { return e.Kind() != "verdict_recorded" })); err != nil || n != 1 {
 		t.Errorf("%d verdicts are recorded, %v; want 1", n, err)
 	}
 	wants(t, p.script(path, append(form, "another")...), http.StatusConflict, "Nothing was saved", "!<html")
@@ -184,7 +186,7 @@ func TestAFormThatWasUsedShowsWhatWasDecided(t *testing.T) {
 	wants(t, p.script(path, append(form, "approve")...), http.StatusOK, "was approved")
 	wants(t, p.script(path, append(form, "reject")...), http.StatusConflict, "this form has given another verdict before", "!<html")
 	wants(t, p.post(path, append(form, "reject")...), http.StatusConflict, "this form has given another verdict before", "Approved")
-	if got := d.Run(id).Decision; got != verification.DecisionApprove {
+	if got := d.Run(id).Decision; got != rules.DecisionApprove {
 		t.Errorf("the decision is %q, want approve", got)
 	}
 }
@@ -206,7 +208,7 @@ func TestARunOfTheQueueIsSkipped(t *testing.T) {
 			t.Errorf("next of %d = %d %s, want %s", from, a.status, a.header.Get("Location"), want)
 		}
 	}
-	d.GiveVerdict(ids[0], verification.DecisionApprove)
+	d.GiveVerdict(ids[0], rules.DecisionApprove)
 	wants(t, p.get("/runs/"+string(ids[0])), http.StatusOK, "!"+string(ids[0])+"/next")
 }
 
@@ -215,7 +217,7 @@ func TestThePaletteDoesWhatThePageOffers(t *testing.T) {
 	w := waiting("Account opening", "Look.")
 	for i := range 3 {
 		code := "code_" + strconv.Itoa(i)
-		w.RejectReasons = append(w.RejectReasons, verification.RejectReason{Code: code, Label: "Reason " + code})
+		w.RejectReasons = append(w.RejectReasons, workflow.RejectReason{Code: code, Label: "Reason " + code})
 	}
 	run := d.begin(d.Apply(w), "case-1")
 	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})

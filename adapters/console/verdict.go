@@ -17,7 +17,9 @@ import (
 	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // verdictPanel is the part of the run page about the verdict.
@@ -44,7 +46,7 @@ type verdictPanel struct {
 	Why      string // says why there is no form; may be empty
 
 	Proposal *verdictView // a verdict that another person must confirm
-	Proposed verification.Decision
+	Proposed rules.Decision
 	Own      bool // the person has proposed it
 	Doubt    bool // the person may have proposed it, under another identity
 	FourEyes bool
@@ -61,7 +63,7 @@ type verdictPanel struct {
 	HitsLeft  [2]int   // the hits that nobody has decided, of how many; zero if all are decided
 	Reasons   []choice // of a rejection; none if the workflow names none
 	NotesRule string   // says when notes are required
-	NotesFor  verification.NotesRule
+	NotesFor  workflow.NotesRule
 }
 
 // undoTime is how long a script holds a verdict back, so that the person can undo it.
@@ -78,7 +80,7 @@ type holdView struct {
 // holdView returns what a script says of a verdict on the run.
 func (s session) holdView(rec desk.RunRecord) *holdView {
 	key, reference := "held.", isolate(rec.Report.Run.ReferenceID)
-	if rec.FourEyes && rec.Report.Proposal.Decision == verification.DecisionNone {
+	if rec.FourEyes && rec.Report.Proposal.Decision == rules.DecisionNone {
 		key = "held.propose."
 	}
 	return &holdView{
@@ -106,18 +108,18 @@ type keptVerdict struct {
 }
 
 // verdictPanel returns the panel of a run.
-func (c *console) verdictPanel(s session, rec desk.RunRecord, f queueFilter, claim verification.Claim, kept keptVerdict) verdictPanel {
+func (c *console) verdictPanel(s session, rec desk.RunRecord, f queueFilter, claim rules.Claim, kept keptVerdict) verdictPanel {
 	at := s.Base + "/runs/" + string(rec.Report.Run.ID)
 	entries := rec.Timeline
 	over := rec.Report.Run.Status.Terminal()
-	parked := rec.Action != nil && rec.Action.Type == verification.ActionReview
+	parked := rec.Action != nil && rec.Action.Type == rules.ActionReview
 	p := verdictPanel{
 		Action: at + "/verdict" + f.Query(), Claims: at + "/claim" + f.Query(), Release: at + "/release" + f.Query(), Needed: rec.Review != nil,
 		Verdicts: s.verdictsOf(rec, entries), Note: kept.Note, Notes: kept.Notes, Problem: kept.Problem,
-		Seq: rec.Seq, MaxNotes: verification.MaxNotes, FourEyes: rec.FourEyes,
+		Seq: rec.Seq, MaxNotes: rules.MaxNotes, FourEyes: rec.FourEyes,
 	}
 	p.NotesFor = rec.Definition.Notes
-	p.Reasons, p.NotesRule = s.reasons(rec.Definition, kept.Reason), s.say("verdict.notes."+string(cmp.Or(rec.Definition.Notes, verification.NotesOptional)))
+	p.Reasons, p.NotesRule = s.reasons(rec.Definition, kept.Reason), s.say("verdict.notes."+string(cmp.Or(rec.Definition.Notes, workflow.NotesOptional)))
 	if !over && s.May(verification.RoleReviewer) {
 		p.Cancel = at + "/cancel" + f.Query()
 	}
@@ -129,25 +131,25 @@ func (c *console) verdictPanel(s session, rec desk.RunRecord, f queueFilter, cla
 		p.Concerns = append(p.Concerns, s.concernView(concern))
 	}
 	if p.Listed = s.listed(rec); p.Listed != "" {
-		p.NotesRule = s.say("verdict.notes." + string(verification.NotesRequired))
-		if cmp.Or(p.NotesFor, verification.NotesOptional) == verification.NotesOptional {
+		p.NotesRule = s.say("verdict.notes." + string(workflow.NotesRequired))
+		if cmp.Or(p.NotesFor, workflow.NotesOptional) == workflow.NotesOptional {
 			p.NotesRule = s.say("verdict.notes.listed")
 		}
 	}
-	if over && !slices.Contains(rec.Definition.Notify, verification.NoticeReviewed) {
+	if over && !slices.Contains(rec.Definition.Notify, workflow.NoticeReviewed) {
 		p.Untold = s.say("verdict.untold")
 	}
 	if !claim.HeldAt(rec.At) {
-		claim = verification.Claim{}
+		claim = rules.Claim{}
 	}
-	stands := verification.StandingOf(s.Person(), rec.Report.Proposal.Decision, rec.Report.Proposal.Person(), claim)
+	stands := rules.StandingOf(s.Person(), rec.Report.Proposal.Decision, rec.Report.Proposal.Person(), claim)
 	p.Proposed, p.Own, p.Doubt = rec.Report.Proposal.Decision, stands.Own, stands.Doubt
-	p.MayApprove = !p.Doubt && p.Proposed != verification.DecisionReject
+	p.MayApprove = !p.Doubt && p.Proposed != rules.DecisionReject
 	if claim.By != "" {
 		p.Holder, p.Mine = claim.Name, !stands.Claimed
 		p.Held = s.say("claim.until", s.At(claim.Until).Text)
 	} else if rec.Review != nil && s.May(verification.RoleReviewer) && !stands.Own {
-		p.Free, p.Held = true, s.say("claim.until", s.At(rec.At.Add(verification.ClaimTTL)).Text)
+		p.Free, p.Held = true, s.say("claim.until", s.At(rec.At.Add(rules.ClaimTTL)).Text)
 	}
 	p.Form = s.May(verification.RoleReviewer) && (over || parked) && !stands.Claimed
 	switch {
@@ -161,11 +163,11 @@ func (c *console) verdictPanel(s session, rec desk.RunRecord, f queueFilter, cla
 			Badge: web.Badge{Tone: s.decisionBadge(proposal.Decision).Tone, Text: s.say("verdict.proposed." + string(proposal.Decision))}, By: s.person(proposal.By), At: s.ago(proposal.At, rec.At),
 			Reason: s.reasonOf(rec.Definition, proposal.Reason), Notes: proposal.Notes,
 		}
-		if proposal.Decision == verification.DecisionReject && p.Proposal.Reason == "" && proposal.Notes == "" {
+		if proposal.Decision == rules.DecisionReject && p.Proposal.Reason == "" && proposal.Notes == "" {
 			p.Proposal.Reason = s.say("verdict.noreason")
 		}
 		if strings.TrimSpace(proposal.Notes) != "" { // a confirmation keeps them
-			p.NotesFor, p.NotesRule = verification.NotesOptional, s.say("verdict.notes."+string(verification.NotesOptional))
+			p.NotesFor, p.NotesRule = workflow.NotesOptional, s.say("verdict.notes."+string(workflow.NotesOptional))
 		}
 	}
 	if kept.Seq > 0 && kept.Seq < len(rec.History) {
@@ -183,7 +185,7 @@ func (c *console) verdictPanel(s session, rec desk.RunRecord, f queueFilter, cla
 }
 
 // listed says who decided that the person or company of a run is on a list; empty if nobody
-// did. An approval then needs notes: see verification.ErrNotesForListed.
+// did. An approval then needs notes: see rules.ErrNotesForListed.
 func (s session) listed(rec desk.RunRecord) string {
 	for _, card := range rec.Report.Cards {
 		found := card.Hits()
@@ -191,7 +193,7 @@ func (s session) listed(rec desk.RunRecord) string {
 			found = append(found, visit.Hits()...)
 		}
 		for _, h := range found {
-			if d := h.Decision; d.Match != verification.MatchSame {
+			if d := h.Decision; d.Match != rules.MatchSame {
 				continue
 			} else if (verification.Person{Identity: d.Identity, Name: d.By}).Is(s.Person()) {
 				return s.say("verdict.listed.you", isolate(h.Name))
@@ -205,13 +207,13 @@ func (s session) listed(rec desk.RunRecord) string {
 
 // reasonOf returns the reason of a rejection by its code, in the language of the reader: the
 // code itself if the workflow does not know it, and empty for none.
-func (s session) reasonOf(d verification.Definition, code string) string {
+func (s session) reasonOf(d workflow.Definition, code string) string {
 	reason, _ := d.RejectReason(code)
 	return cmp.Or(reason.In(s.Lang()).Label, code)
 }
 
 // reasons returns the reasons for a rejection, in the language of the reader.
-func (s session) reasons(d verification.Definition, chosen string) (all []choice) {
+func (s session) reasons(d workflow.Definition, chosen string) (all []choice) {
 	for _, r := range d.RejectReasons {
 		all = append(all, choice{Value: r.Code, Text: r.In(s.Lang()).Label, Chosen: r.Code == chosen})
 	}
@@ -269,12 +271,12 @@ func (c *console) giveVerdict(w http.ResponseWriter, r *http.Request, s session)
 		return said(w, http.StatusOK, s.say(message, isolate(r.PostForm.Get("reference"))))
 	case err == nil:
 		return c.next(w, r, s, id, message)
-	case errors.Is(err, verification.ErrClaimed):
+	case errors.Is(err, rules.ErrClaimed):
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say("verdict.taken", isolate(claim.Name))}
 		return c.refuseVerdict(w, r, s, http.StatusConflict, kept)
 	case errors.Is(err, verification.ErrConflict), errors.Is(err, verification.ErrNotOpen),
 		errors.Is(err, verification.ErrKeyReused), errors.Is(err, verification.ErrInFlight):
-		kept.Changed = errors.Is(err, verification.ErrRunChanged)
+		kept.Changed = errors.Is(err, rules.ErrRunChanged)
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.say(refusalOf(err))}
 		return c.refuseVerdict(w, r, s, http.StatusConflict, kept)
 	case errors.Is(err, verification.ErrInvalid):
@@ -308,15 +310,15 @@ func said(w http.ResponseWriter, status int, text string) error {
 // refusalOf returns the key of the message for a verdict that the state of the run forbids.
 func refusalOf(err error) string {
 	switch {
-	case errors.Is(err, verification.ErrOwnProposal):
+	case errors.Is(err, rules.ErrOwnProposal):
 		return "verdict.refused.own"
-	case errors.Is(err, verification.ErrMayBeProposer):
+	case errors.Is(err, rules.ErrMayBeProposer):
 		return "verdict.refused.doubt"
-	case errors.Is(err, verification.ErrNoProposal):
+	case errors.Is(err, rules.ErrNoProposal):
 		return "verdict.refused.noproposal"
 	case errors.Is(err, verification.ErrNotOpen):
 		return "verdict.refused.notopen"
-	case errors.Is(err, verification.ErrFull):
+	case errors.Is(err, rules.ErrFull):
 		return "verdict.refused.full"
 	case errors.Is(err, verification.ErrKeyReused):
 		return "verdict.refused.reused"
@@ -328,7 +330,7 @@ func refusalOf(err error) string {
 
 // problemOf says what is wrong with a verdict.
 func (s session) problemOf(err error) string {
-	if errors.Is(err, verification.ErrNotesForListed) {
+	if errors.Is(err, rules.ErrNotesForListed) {
 		return s.say("verdict.problem.listed")
 	}
 	if e, ok := errors.AsType[*verification.Error](err); ok {
@@ -341,7 +343,7 @@ func (s session) problemOf(err error) string {
 			}
 		}
 	}
-	return s.say("verdict.invalid", verification.MaxNotes)
+	return s.say("verdict.invalid", rules.MaxNotes)
 }
 
 // notesOf returns the notes of a form, with the line breaks that a person typed.
@@ -357,16 +359,16 @@ func (c *console) decide(ctx context.Context, s session, id verification.RunID, 
 		if decision == withdraw {
 			message = "done.withdrawn"
 		}
-		return message, c.engine.ReturnProposal(ctx, s.Tenant, id, verification.ReturnProposal{
+		return message, c.engine.ReturnProposal(ctx, s.Tenant, id, rules.ReturnProposal{
 			Notes: kept.Notes, By: s.Name, Identity: s.Identity, Seq: kept.Seq,
 		})
 	}
 	reason := kept.Reason
-	if decision != string(verification.DecisionReject) {
+	if decision != string(rules.DecisionReject) {
 		reason = ""
 	}
-	result, err := c.engine.GiveVerdict(ctx, s.Tenant, id, verification.GiveVerdict{
-		Decision: verification.Decision(decision), Reason: reason, Justified: true, Notes: kept.Notes, By: s.Name, Identity: s.Identity, Seq: kept.Seq,
+	result, err := c.engine.GiveVerdict(ctx, s.Tenant, id, rules.GiveVerdict{
+		Decision: rules.Decision(decision), Reason: reason, Justified: true, Notes: kept.Notes, By: s.Name, Identity: s.Identity, Seq: kept.Seq,
 	}, kept.Request)
 	switch result.Result {
 	case engine.SignalVerdictProposed:

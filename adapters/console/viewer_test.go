@@ -19,6 +19,8 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // sketching makes a console show a page that is drawn at once: the library is compiled for
@@ -48,24 +50,24 @@ func (s sketch) DrawPage(_ context.Context, _ verification.TenantID, d verificat
 func (d *desk) withDocuments() (verification.RunID, map[string]string) {
 	d.t.Helper()
 	file := []string{"application/pdf"}
-	w := d.Apply(verification.Definition{
+	w := d.Apply(workflow.Definition{
 		Workflow: "documents", Name: "Documents", Start: "details",
-		Nodes: map[verification.NodeID]verification.Node{
-			"details": {Type: verification.NodeCustomerInput, Label: "Your details", Next: "papers", Fields: verification.InputFields{
-				{Name: "name", Type: verification.FieldText, Label: "Full name"},
-				{Name: "dob", Type: verification.FieldDate, Label: "Date of birth"},
-				{Name: "number", Type: verification.FieldText, Label: "Number of the card"},
-				{Name: "front", Type: verification.FieldImage, Label: "Front of the card"},
-				{Name: "back", Type: verification.FieldImage, Label: "Back of the card"},
-				{Name: "face", Type: verification.FieldImage, Label: "Your face", Camera: verification.CameraFront},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"details": {Type: workflow.NodeCustomerInput, Label: "Your details", Next: "papers", Fields: workflow.InputFields{
+				{Name: "name", Type: workflow.FieldText, Label: "Full name"},
+				{Name: "dob", Type: workflow.FieldDate, Label: "Date of birth"},
+				{Name: "number", Type: workflow.FieldText, Label: "Number of the card"},
+				{Name: "front", Type: workflow.FieldImage, Label: "Front of the card"},
+				{Name: "back", Type: workflow.FieldImage, Label: "Back of the card"},
+				{Name: "face", Type: workflow.FieldImage, Label: "Your face", Camera: workflow.CameraFront},
 			}},
-			"papers": {Type: verification.NodeCustomerInput, Label: "Your papers", Next: "look", Fields: verification.InputFields{
-				{Name: "bank", Type: verification.FieldText, Label: "Bank"},
-				{Name: "statement", Type: verification.FieldFile, Label: "Bank statement", Accept: file},
-				{Name: "empty", Type: verification.FieldFile, Label: "Something else", Accept: file},
+			"papers": {Type: workflow.NodeCustomerInput, Label: "Your papers", Next: "look", Fields: workflow.InputFields{
+				{Name: "bank", Type: workflow.FieldText, Label: "Bank"},
+				{Name: "statement", Type: workflow.FieldFile, Label: "Bank statement", Accept: file},
+				{Name: "empty", Type: workflow.FieldFile, Label: "Something else", Accept: file},
 			}},
-			"look": {Type: verification.NodeReview, Label: "Second look", Next: "done"},
-			"done": {Type: verification.NodeEnd},
+			"look": {Type: workflow.NodeReview, Label: "Second look", Next: "done"},
+			"done": {Type: workflow.NodeEnd},
 		},
 	})
 	run, ids := d.Start(w.ID, engine.StartRequest{ReferenceID: "case-1"}), map[string]string{}
@@ -215,7 +217,7 @@ func TestTheViewerShowsThePortraitTheDataAndTheVerdict(t *testing.T) {
 
 	tab.Press("[data-verdicts] button.danger")
 	tab.Wait(`!document.querySelector(".viewer").open && document.activeElement.value === "reject"`)
-	if got := d.Run(run); got.Decision != verification.DecisionReview {
+	if got := d.Run(run); got.Decision != rules.DecisionReview {
 		t.Errorf("the viewer has decided: %q", got.Decision)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestAViewIsSavedForItsPerson(t *testing.T) {
@@ -45,13 +47,13 @@ func TestAViewIsSavedForItsPerson(t *testing.T) {
 
 func TestDeclinedConsentsAreClosedTogether(t *testing.T) {
 	d := serve(t)
-	declined := func(w verification.Workflow, reference string) verification.RunID {
+	declined := func(w workflow.Workflow, reference string) verification.RunID {
 		id := d.begin(w, reference)
 		d.Submit(id, "consent_submitted", map[string]any{"consent_status": "declined"})
 		return id
 	}
 	plain, strict := d.Apply(consenting("plain")), consenting("strict")
-	strict.RejectReasons = []verification.RejectReason{{Code: "gone", Label: "The customer has gone"}}
+	strict.RejectReasons = []workflow.RejectReason{{Code: "gone", Label: "The customer has gone"}}
 	closed := []verification.RunID{declined(plain, "case-1"), declined(plain, "case-2")}
 	asks, claimed := declined(d.Apply(strict), "case-3"), declined(plain, "case-4")
 	other := d.fill(1)[0]
@@ -66,24 +68,24 @@ func TestDeclinedConsentsAreClosedTogether(t *testing.T) {
 	wants(t, p.post("/queue/declined?cause=consent", form...), http.StatusSeeOther)
 	wants(t, p.get("/queue"), http.StatusOK, "Runs that were closed: 2. Runs that were left: 3,")
 	for _, id := range closed {
-		if got := d.Run(id); got.Decision != verification.DecisionReject || got.Notes != "Said no." {
+		if got := d.Run(id); got.Decision != rules.DecisionReject || got.Notes != "Said no." {
 			t.Errorf("run = %q %q, want it rejected", got.Decision, got.Notes)
 		}
 	}
 	for _, id := range []verification.RunID{asks, claimed, other} {
-		if got := d.Run(id); got.Decision != verification.DecisionReview {
+		if got := d.Run(id); got.Decision != rules.DecisionReview {
 			t.Errorf("run %s = %q, want it in the queue", got.ReferenceID, got.Decision)
 		}
 	}
 }
 
 // consenting is a workflow that asks for a consent alone.
-func consenting(id string) verification.Definition {
-	return verification.Definition{
+func consenting(id string) workflow.Definition {
+	return workflow.Definition{
 		Workflow: id, Name: id, Start: "consent",
-		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "We check you.", OnDeclined: "declined", Next: "done"},
-			"done":    {Type: verification.NodeEnd}, "declined": {Type: verification.NodeEnd, Outcome: "declined"},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"consent": {Type: workflow.NodeConsent, Label: "Consent", Text: "We check you.", OnDeclined: "declined", Next: "done"},
+			"done":    {Type: workflow.NodeEnd}, "declined": {Type: workflow.NodeEnd, Outcome: "declined"},
 		},
 	}
 }

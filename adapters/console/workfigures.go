@@ -10,7 +10,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/chart"
 	"github.com/verifyd/verifyd/internal/desk"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // maxBars is the maximum number of bars of a chart whose table may be longer.
@@ -23,7 +23,7 @@ func (f *figures) runs() figure {
 		name  string
 		count func(desk.DayNumbers) int
 	}
-	ended := func(status verification.Status) kind {
+	ended := func(status rules.Status) kind {
 		return kind{string(status), f.text("status." + string(status)), func(d desk.DayNumbers) int { return d.Ended[status] }}
 	}
 	kinds := []kind{
@@ -31,7 +31,7 @@ func (f *figures) runs() figure {
 		{"unaided_refused", f.text("numbers.refused"), func(d desk.DayNumbers) int { _, n := unaided(d); return n }},
 		{"approved", f.text("numbers.approved.by"), func(d desk.DayNumbers) int { return d.Approved }},
 		{"rejected", f.text("numbers.rejected.by"), func(d desk.DayNumbers) int { return d.Rejected }},
-		ended(verification.StatusFailed), ended(verification.StatusExpired), ended(verification.StatusCancelled),
+		ended(rules.StatusFailed), ended(rules.StatusExpired), ended(rules.StatusCancelled),
 	}
 	t := table{Columns: []tableColumn{
 		f.column("day", false), f.column("started", true),
@@ -50,7 +50,7 @@ func (f *figures) runs() figure {
 	}
 	for _, d := range f.numbers.Days {
 		day := d.Day.String()
-		row := []cell{{day, day}, f.count(d.Started), f.count(d.Ended[verification.StatusCompleted])}
+		row := []cell{{day, day}, f.count(d.Started), f.count(d.Ended[rules.StatusCompleted])}
 		values := make([]float64, len(series))
 		for i, k := range kinds {
 			n := k.count(d)

@@ -15,23 +15,25 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // judged is a workflow that refuses whom the second check fails, and asks reviewers about the
 // hits of the first.
-func judged() verification.Definition {
-	return verification.Definition{
+func judged() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "judged", Name: "Open an account", Start: "list",
-		RejectReasons: []verification.RejectReason{
-			{Code: "same_person", Label: "The person on the list", LabelIn: verification.Translations{"hi": "सूची का व्यक्ति"}},
+		RejectReasons: []workflow.RejectReason{
+			{Code: "same_person", Label: "The person on the list", LabelIn: workflow.Translations{"hi": "सूची का व्यक्ति"}},
 			{Code: "forged", Label: "<b>Forged</b>"},
 		},
-		Nodes: map[verification.NodeID]verification.Node{
-			"list":    {Type: verification.NodeCheck, Label: "Sanctions screening", Provider: "script", OnFailed: "review", Next: "pan"},
-			"pan":     {Type: verification.NodeCheck, Label: "PAN verification", Provider: "script", OnFailed: "refused", Next: "done"},
-			"review":  {Type: verification.NodeReview, Label: "Manual review", Reason: "There are hits.", OnReject: "refused", Next: "done"},
-			"done":    {Type: verification.NodeEnd, Outcome: "approved"},
-			"refused": {Type: verification.NodeEnd, Outcome: "refused"},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"list":    {Type: workflow.NodeCheck, Label: "Sanctions screening", Provider: "script", OnFailed: "review", Next: "pan"},
+			"pan":     {Type: workflow.NodeCheck, Label: "PAN verification", Provider: "script", OnFailed: "refused", Next: "done"},
+			"review":  {Type: workflow.NodeReview, Label: "Manual review", Reason: "There are hits.", OnReject: "refused", Next: "done"},
+			"done":    {Type: workflow.NodeEnd, Outcome: "approved"},
+			"refused": {Type: workflow.NodeEnd, Outcome: "refused"},
 		},
 	}
 }
@@ -57,9 +59,9 @@ func (d *desk) judge(w verification.WorkflowID, pass, hit bool) verification.Run
 // verdictBy gives the verdict of a reviewer; without a name it is that of an API client.
 func (d *desk) verdictBy(run verification.RunID, name, reason string) {
 	d.t.Helper()
-	v := verification.GiveVerdict{Decision: verification.DecisionApprove, By: name, Identity: name}
+	v := rules.GiveVerdict{Decision: rules.DecisionApprove, By: name, Identity: name}
 	if reason != "" {
-		v.Decision, v.Reason = verification.DecisionReject, reason
+		v.Decision, v.Reason = rules.DecisionReject, reason
 	}
 	if _, err := d.Engine.GiveVerdict(d.t.Context(), enginetest.Tenant, run, v, ""); err != nil {
 		d.t.Fatal(err)

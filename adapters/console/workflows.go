@@ -16,6 +16,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // workflowsView is the data of the page workflows.
@@ -53,7 +55,7 @@ func (c *console) workflowsPage(w http.ResponseWriter, r *http.Request, s sessio
 }
 
 // stateOf says which version of a workflow new runs execute.
-func (s session) stateOf(w verification.Workflow) web.Badge {
+func (s session) stateOf(w workflow.Workflow) web.Badge {
 	switch {
 	case w.PublishedHash == "":
 		return web.Badge{Tone: web.Warning, Icon: "info", Text: s.Message("workflow.unpublished")}
@@ -65,7 +67,7 @@ func (s session) stateOf(w verification.Workflow) web.Badge {
 
 // workflowView is the data of the page workflow.
 type workflowView struct {
-	verification.Workflow
+	workflow.Workflow
 	State    web.Badge
 	TTL      string
 	Idle     string
@@ -172,7 +174,7 @@ func (c *console) addVersions(r *http.Request, s session, v *workflowView, shown
 	return "", nil
 }
 
-func (s session) versionRow(v verification.VersionInfo) versionRow {
+func (s session) versionRow(v workflow.VersionInfo) versionRow {
 	return versionRow{Hash: v.Hash, Short: v.Hash[:min(12, len(v.Hash))], Number: v.Number, CreatedAt: s.At(v.CreatedAt)}
 }
 
@@ -182,7 +184,7 @@ func (c *console) addGraph(r *http.Request, s session, v *workflowView, shown, b
 	if err != nil {
 		return err
 	}
-	row := s.versionRow(verification.VersionInfo{Number: version.Number, Hash: version.Hash, CreatedAt: version.CreatedAt})
+	row := s.versionRow(workflow.VersionInfo{Number: version.Number, Hash: version.Hash, CreatedAt: version.CreatedAt})
 	v.Shown = &row
 	o := graph.Options{}
 	if before != "" && before != shown {
@@ -190,7 +192,7 @@ func (c *console) addGraph(r *http.Request, s session, v *workflowView, shown, b
 		if err != nil {
 			return err
 		}
-		oldRow := s.versionRow(verification.VersionInfo{Number: old.Number, Hash: old.Hash, CreatedAt: old.CreatedAt})
+		oldRow := s.versionRow(workflow.VersionInfo{Number: old.Number, Hash: old.Hash, CreatedAt: old.CreatedAt})
 		v.Before, o.Before = &oldRow, &old.Definition
 		v.Changes = s.changes(graph.Compare(old.Definition, version.Definition))
 		v.Graph = s.graph(version.Definition, o)
@@ -201,7 +203,7 @@ func (c *console) addGraph(r *http.Request, s session, v *workflowView, shown, b
 		return err
 	}
 	o.Counts = counts.Transitions
-	v.Runs = counts.Transitions[verification.Transition{To: version.Definition.Start}]
+	v.Runs = counts.Transitions[rules.Transition{To: version.Definition.Start}]
 	v.Graph = s.graph(version.Definition, o)
 	v.Graph.Stopped = counts.Stopped
 	return nil
@@ -256,7 +258,7 @@ type graphView struct {
 }
 
 // graph draws a definition in the language of the person.
-func (s session) graph(d verification.Definition, o graph.Options) *graphView {
+func (s session) graph(d workflow.Definition, o graph.Options) *graphView {
 	o.Inline, o.Number = true, s.Number
 	o.Title = s.Message("graph.title")
 	o.Word = func(english string) string { return s.Message("graph." + english) }
@@ -269,6 +271,6 @@ func (s session) graph(d verification.Definition, o graph.Options) *graphView {
 
 // runGraph draws the path of one run through the definition that it executed. A page
 // shows it with the template "graph", and needs the style sheet graph.css.
-func (s session) runGraph(d verification.Definition, history []verification.Event) *graphView {
-	return s.graph(d, graph.Options{Path: verification.Transitions("", history)})
+func (s session) runGraph(d workflow.Definition, history []rules.Event) *graphView {
+	return s.graph(d, graph.Options{Path: rules.Transitions("", history)})
 }

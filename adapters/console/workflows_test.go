@@ -15,38 +15,40 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // onboarding is a workflow with nodes of every type and a loop.
-func onboarding() verification.Definition {
-	return verification.Definition{
+func onboarding() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "onboarding", Name: "Open an account", Description: "Consent, details, two checks and a review.",
 		Start: "consent", RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900,
-		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "We check who you are.", OnDeclined: "declined", Next: "details"},
-			"details": {Type: verification.NodeCustomerInput, Label: "Your details", Next: "records", Fields: verification.InputFields{
-				{Name: "name", Type: verification.FieldText, Label: "Full name", Required: true},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"consent": {Type: workflow.NodeConsent, Label: "Consent", Text: "We check who you are.", OnDeclined: "declined", Next: "details"},
+			"details": {Type: workflow.NodeCustomerInput, Label: "Your details", Next: "records", Fields: workflow.InputFields{
+				{Name: "name", Type: workflow.FieldText, Label: "Full name", Required: true},
 			}},
-			"records": {Type: verification.NodeCheck, Label: "Court records", Provider: "script", OnFailed: "details", OnUnavailable: "review", Next: "risk"},
-			"risk": {Type: verification.NodeBranch, Label: "Risk", Else: "done", Rules: []verification.Rule{
+			"records": {Type: workflow.NodeCheck, Label: "Court records", Provider: "script", OnFailed: "details", OnUnavailable: "review", Next: "risk"},
+			"risk": {Type: workflow.NodeBranch, Label: "Risk", Else: "done", Rules: []workflow.Rule{
 				{When: "steps.records.?data.?score.orValue(1.0) < 0.8 && steps.details.data.name != 'Asha Rao'", Next: "review"},
 			}},
-			"review":   {Type: verification.NodeReview, Label: "Manual review", Next: "done", OnReject: "refused"},
-			"done":     {Type: verification.NodeEnd, Label: "Account opened", Outcome: "approved"},
-			"refused":  {Type: verification.NodeEnd, Outcome: "refused"},
-			"declined": {Type: verification.NodeEnd, Outcome: "declined"},
+			"review":   {Type: workflow.NodeReview, Label: "Manual review", Next: "done", OnReject: "refused"},
+			"done":     {Type: workflow.NodeEnd, Label: "Account opened", Outcome: "approved"},
+			"refused":  {Type: workflow.NodeEnd, Outcome: "refused"},
+			"declined": {Type: workflow.NodeEnd, Outcome: "declined"},
 		},
 	}
 }
 
 // edited is the next version of onboarding.
-func edited() verification.Definition {
+func edited() workflow.Definition {
 	d := onboarding()
 	d.RunTTLSeconds = 7200
 	records := d.Nodes["records"]
-	records.OnUnavailable, records.Retry = "bureau", &verification.Retry{MaxDispatches: 7}
+	records.OnUnavailable, records.Retry = "bureau", &workflow.Retry{MaxDispatches: 7}
 	d.Nodes["records"] = records
-	d.Nodes["bureau"] = verification.Node{Type: verification.NodeCheck, Label: "Credit bureau", Provider: "script", OnFailed: "review", Next: "risk"}
+	d.Nodes["bureau"] = workflow.Node{Type: workflow.NodeCheck, Label: "Credit bureau", Provider: "script", OnFailed: "review", Next: "risk"}
 	consent := d.Nodes["consent"]
 	consent.OnDeclined = "refused"
 	d.Nodes["consent"] = consent
@@ -55,7 +57,7 @@ func edited() verification.Definition {
 }
 
 // run starts a run of a workflow and answers its first steps.
-func (d *desk) run(w verification.WorkflowID, reference string) verification.RunDetail {
+func (d *desk) run(w verification.WorkflowID, reference string) rules.RunDetail {
 	d.t.Helper()
 	r := d.Start(w, engine.StartRequest{ReferenceID: reference})
 	d.Submit(r.ID, "consent_submitted", map[string]any{"consent_status": "success"})
@@ -116,8 +118,8 @@ func TestWordsOfGraphsAndSentencesOfFlagsHaveMessages(t *testing.T) {
 			t.Errorf("the message of %q is %q", word, text)
 		}
 	}
-	for _, key := range verification.SentenceKeys() {
-		if s := (verification.Sentence{Key: key}).String(); s == "" || messages["sentence."+key] != s {
+	for _, key := range rules.SentenceKeys() {
+		if s := (rules.Sentence{Key: key}).String(); s == "" || messages["sentence."+key] != s {
 			t.Errorf("the message of the sentence %q is %q, want %q", key, messages["sentence."+key], s)
 		}
 	}
@@ -126,7 +128,7 @@ func TestWordsOfGraphsAndSentencesOfFlagsHaveMessages(t *testing.T) {
 func TestALongListOfVersionsHasPages(t *testing.T) {
 	d := serve(t)
 	definition := onboarding()
-	var w verification.Workflow
+	var w workflow.Workflow
 	for n := range 60 {
 		definition.Description = fmt.Sprintf("Version %d of many.", n)
 		w = d.Apply(definition)
@@ -146,7 +148,7 @@ func TestThePagesOfWorkflowsAreAccessible(t *testing.T) {
 	second := d.Apply(edited())
 	long := onboarding()
 	long.Workflow, long.Name = "long", strings.Repeat("अंकित 新規 ", 20)
-	long.Nodes["review"] = verification.Node{Type: verification.NodeReview, Label: strings.Repeat("محمد ", 40), Next: "done", OnReject: "refused"}
+	long.Nodes["review"] = workflow.Node{Type: workflow.NodeReview, Label: strings.Repeat("محمد ", 40), Next: "done", OnReject: "refused"}
 	third := d.Apply(long)
 	tab := d.tab(reviewer(verification.RoleViewer), browser.Options{})
 	for name, path := range map[string]string{

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // The bounds of a bootstrap file.
@@ -38,7 +39,7 @@ type Tenant struct {
 	Accounts []verification.Account
 	// Providers are the tenant's own.
 	Providers []Provider
-	// Workflows all have an ID: their own, or the result of verification.DeriveWorkflowID.
+	// Workflows all have an ID: their own, or the result of workflow.DeriveWorkflowID.
 	Workflows []Document
 }
 
@@ -197,7 +198,7 @@ func (b *bootstrapReader) tenant(p path, f tenantFields) Tenant {
 			continue
 		}
 		if d.Definition.ID == "" {
-			d.Definition.ID = verification.DeriveWorkflowID(t.ID, d.Definition.Workflow)
+			d.Definition.ID = workflow.DeriveWorkflowID(t.ID, d.Definition.Workflow)
 		}
 		name, id := d.Definition.Workflow, d.Definition.ID
 		switch {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 const bootstrapFile = `tenants:
@@ -64,15 +65,15 @@ func TestABootstrapReads(t *testing.T) {
 				},
 			},
 			Workflows: []string{
-				"etc/workflows/smallest.yaml nothing " + string(verification.DeriveWorkflowID(acme, "nothing")),
+				"etc/workflows/smallest.yaml nothing " + string(workflow.DeriveWorkflowID(acme, "nothing")),
 				"etc/bootstrap.yaml inline 0191f3c0-0000-7000-8000-000000000002",
 			},
 		},
 		{
 			Tenant: verification.Tenant{ID: beta, Name: "Beta", WebhookSecret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"},
 			Workflows: []string{
-				"etc/workflows/smallest.yaml nothing " + string(verification.DeriveWorkflowID(beta, "nothing")),
-				"/elsewhere/smallest.json nothing-in-json " + string(verification.DeriveWorkflowID(beta, "nothing-in-json")),
+				"etc/workflows/smallest.yaml nothing " + string(workflow.DeriveWorkflowID(beta, "nothing")),
+				"/elsewhere/smallest.json nothing-in-json " + string(workflow.DeriveWorkflowID(beta, "nothing-in-json")),
 			},
 		},
 	}
@@ -103,7 +104,7 @@ func TestProblemsOfAnInlineWorkflowNameItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := b.Tenants[0].Workflows[0]
-	_, cause := verification.Compile(t.Context(), "", verification.Version{Definition: d.Definition}, lenient{}, nil, nil)
+	_, cause := workflow.Compile(t.Context(), "", workflow.Version{Definition: d.Definition}, lenient{}, nil, nil)
 	const want = "b.yaml:5:9: tenants[0].workflows[0].name: is required"
 	if got := fmt.Sprint(d.Explain(cause)); got != want {
 		t.Errorf("explained %q, want %q", got, want)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestProblemsOfADefinitionAreExplained(t *testing.T) {
@@ -37,7 +38,7 @@ nodes:
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, cause := verification.Compile(t.Context(), "", verification.Version{Definition: d.Definition}, lenient{}, nil, nil)
+	_, cause := workflow.Compile(t.Context(), "", workflow.Version{Definition: d.Definition}, lenient{}, nil, nil)
 	explained := d.Explain(cause)
 	want := `workflows/w.yaml:2:1: name: is required
 workflows/w.yaml:3:1: start: there is no node "nowhere"
@@ -62,7 +63,7 @@ func TestManyLanguagesAreOneProblem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, cause := verification.Compile(t.Context(), "", verification.Version{Definition: d.Definition}, lenient{}, nil, nil)
+	_, cause := workflow.Compile(t.Context(), "", workflow.Version{Definition: d.Definition}, lenient{}, nil, nil)
 	if got := fmt.Sprint(d.Explain(cause)); !strings.Contains(got, "nodes.a.label: must have 1 to 50 languages") || strings.Count(got, "\n") > 2 {
 		t.Errorf("the problems are %s", got)
 	}
@@ -146,19 +147,19 @@ func TestExplainLeavesOtherErrorsAlone(t *testing.T) {
 // lenient is a compiler that accepts every text.
 type lenient struct{}
 
-func (lenient) Condition(string, verification.Declarations) (verification.Condition, error) {
+func (lenient) Condition(string, workflow.Declarations) (workflow.Condition, error) {
 	return nil, nil
 }
 
-func (lenient) Template(verification.Data, verification.Declarations) (verification.Template, error) {
+func (lenient) Template(verification.Data, workflow.Declarations) (workflow.Template, error) {
 	return nil, nil
 }
 
-func (lenient) Values(texts []string, _ verification.Declarations) (verification.Values, []error) {
+func (lenient) Values(texts []string, _ workflow.Declarations) (workflow.Values, []error) {
 	return nil, make([]error, len(texts))
 }
-func (lenient) Pattern(string) (verification.Pattern, error)          { return nil, nil }
-func (lenient) Schema(verification.Data) (verification.Schema, error) { return nil, nil }
+func (lenient) Pattern(string) (workflow.Pattern, error)          { return nil, nil }
+func (lenient) Schema(verification.Data) (workflow.Schema, error) { return nil, nil }
 
 func TestAProblemInsideAStringIsExplainedAtItsCharacter(t *testing.T) {
 	const file = `nodes:
@@ -194,7 +195,7 @@ func TestAProblemInsideAStringIsExplainedAtItsCharacter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, cause := verification.Compile(t.Context(), "", verification.Version{Definition: d.Definition}, exclamations{}, nil, nil)
+	_, cause := workflow.Compile(t.Context(), "", workflow.Version{Definition: d.Definition}, exclamations{}, nil, nil)
 	var found *definition.Diagnostics
 	if !errors.As(d.Explain(cause), &found) {
 		t.Fatalf("the error is %v, want Diagnostics", cause)
@@ -252,7 +253,7 @@ nodes:
 		t.Fatal(err)
 	}
 	described := map[string]verification.ProviderDescription{"registry": {With: verification.Data(`{"type":"object"}`)}}
-	_, cause := verification.Compile(t.Context(), "", verification.Version{Definition: d.Definition}, misspelt{}, nil, described)
+	_, cause := workflow.Compile(t.Context(), "", workflow.Version{Definition: d.Definition}, misspelt{}, nil, described)
 	want := `w.yaml:7:5: input_schema["$defs"].rule: refers to itself
 w.yaml:14:5: nodes.pan.with.number: is required
 w.yaml:15:7: nodes.pan.with.numbr: unknown field; did you mean number?
@@ -266,14 +267,14 @@ w.yaml:17:23: nodes.pan.with.holder.names[1]: must be a string`
 // every schema with definitions.
 type misspelt struct{ lenient }
 
-func (misspelt) Schema(text verification.Data) (verification.Schema, error) {
+func (misspelt) Schema(text verification.Data) (workflow.Schema, error) {
 	if !strings.Contains(text.String(), "$defs") {
 		return nil, nil
 	}
 	return nil, &verification.TextError{Path: `["$defs"].rule`, Message: "refers to itself"}
 }
 
-func (misspelt) Template(_ verification.Data, d verification.Declarations) (verification.Template, error) {
+func (misspelt) Template(_ verification.Data, d workflow.Declarations) (workflow.Template, error) {
 	if d.With == nil {
 		return nil, nil
 	}
@@ -287,7 +288,7 @@ func (misspelt) Template(_ verification.Data, d verification.Declarations) (veri
 // exclamations is a compiler that reports the last ! of a text as a problem.
 type exclamations struct{ lenient }
 
-func (exclamations) Condition(text string, _ verification.Declarations) (verification.Condition, error) {
+func (exclamations) Condition(text string, _ workflow.Declarations) (workflow.Condition, error) {
 	before, _, found := strings.Cut(text, "!")
 	if !found {
 		return nil, nil
@@ -295,7 +296,7 @@ func (exclamations) Condition(text string, _ verification.Declarations) (verific
 	return nil, &verification.TextError{Character: len([]rune(before)) + 1, Message: "!"}
 }
 
-func (exclamations) Template(object verification.Data, _ verification.Declarations) (verification.Template, error) {
+func (exclamations) Template(object verification.Data, _ workflow.Declarations) (workflow.Template, error) {
 	list, _ := object.Map()["a"].([]any)
 	text, _ := list[1].(string)
 	return nil, &verification.TextError{Path: "a[1]", Character: strings.Index(text, "!") + 1, Message: "!"}

@@ -10,12 +10,13 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // ends is a compiler that reports the last character of a condition as a problem.
 type ends struct{ lenient }
 
-func (ends) Condition(text string, _ verification.Declarations) (verification.Condition, error) {
+func (ends) Condition(text string, _ workflow.Declarations) (workflow.Condition, error) {
 	return nil, &verification.TextError{Character: len([]rune(text)), Message: "no"}
 }
 
@@ -45,8 +46,8 @@ func FuzzReadWorkflow(f *testing.F) {
 			t.Errorf("a second reading differs: %v\n%s", err, diff)
 		}
 		// Compile does not panic, and its problems have positions.
-		version := verification.Version{Definition: d.Definition}
-		if _, err := verification.Compile(t.Context(), "", version, ends{}, nil, nil); err != nil {
+		version := workflow.Version{Definition: d.Definition}
+		if _, err := workflow.Compile(t.Context(), "", version, ends{}, nil, nil); err != nil {
 			checkDiagnostics(t, d.Explain(err))
 		}
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/verifyd/verifyd/internal/schematext"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Text editors use them to complete and check files.
@@ -83,7 +83,7 @@ func (f *form) collect(file string, root *tree, e *jsonschema.ValidationError, d
 	case *kind.Type:
 		message := wrongType(k, value)
 		if strings.HasSuffix(e.SchemaURL, dateLimit) {
-			message = verification.DateLimitForm
+			message = workflow.DateLimitForm
 		}
 		d.add(file, at, p, message)
 		d.discard(p, value)
@@ -131,7 +131,7 @@ func missedByRules(url, name string, schema *jsonschema.Schema) bool {
 
 func unknownField(name string, schema *jsonschema.Schema) string {
 	message, known := "unknown field", slices.Sorted(maps.Keys(schema.Properties))
-	if hint := verification.DidYouMean(name, known); hint != "" {
+	if hint := workflow.DidYouMean(name, known); hint != "" {
 		return message + hint
 	}
 	if strings.HasPrefix(schema.Title, "a ") {
@@ -150,7 +150,7 @@ func notListed(k *kind.Enum, value *tree) string {
 	}
 	message := "must be one of " + strings.Join(known, ", ")
 	if s, ok := value.scalar.(string); ok {
-		message += verification.DidYouMean(s, known)
+		message += workflow.DidYouMean(s, known)
 	}
 	return message
 }

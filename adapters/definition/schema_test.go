@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/verifyd/verifyd/adapters/definition"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 const schemaFile = "workflow.schema.json"
@@ -78,7 +78,7 @@ func TestTheWorkflowsInDocsAreValid(t *testing.T) {
 		found++
 		d, err := definition.ReadWorkflow("workflows.md", []byte(block))
 		if err == nil {
-			_, err = verification.Compile(t.Context(), "", verification.Version{Definition: d.Definition}, lenient{}, nil, nil)
+			_, err = workflow.Compile(t.Context(), "", workflow.Version{Definition: d.Definition}, lenient{}, nil, nil)
 		}
 		if err := d.Explain(err); err != nil {
 			t.Error(err)
@@ -131,7 +131,7 @@ func TestTheSchemaAndTheRulesReserveTheSameFieldNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = verification.Compile(t.Context(), "", verification.Version{Definition: d.Definition}, lenient{}, nil, nil)
+		_, err = workflow.Compile(t.Context(), "", workflow.Version{Definition: d.Definition}, lenient{}, nil, nil)
 		return s.Validate(plain(t, raw)) == nil, err == nil
 	}
 	for _, name := range []string{"opted_out", "geo_ok", "consent_status", "source_ok", "analysis_ok", "documents", "node_id"} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestWhatIsStoredAsJSONReadsBackEqual(t *testing.T) {
@@ -28,7 +29,7 @@ func TestWhatIsStoredAsJSONReadsBackEqual(t *testing.T) {
 	})
 }
 
-func anyDefinition() *rapid.Generator[verification.Definition] {
+func anyDefinition() *rapid.Generator[workflow.Definition] {
 	name := rapid.StringMatching(`[a-z][a-z0-9_]{0,9}`)
 	text := rapid.StringOf(rapid.Rune().Filter(func(r rune) bool {
 		return r != 0 && r != '\ufffd' && (r < 0x7f || r >= 0xa0) && r != 0xfffe && r != 0xffff
@@ -49,38 +50,38 @@ func anyDefinition() *rapid.Generator[verification.Definition] {
 		return d
 	})
 	seconds := rapid.Float64Range(0, 1e6)
-	return rapid.Custom(func(t *rapid.T) verification.Definition {
-		d := verification.Definition{
+	return rapid.Custom(func(t *rapid.T) workflow.Definition {
+		d := workflow.Definition{
 			Workflow: name.Draw(t, "workflow"), Name: text.Draw(t, "name"), Description: text.Draw(t, "description"),
 			RunTTLSeconds: rapid.Int64Range(0, 316_224_000).Draw(t, "ttl"), Start: node(t, "start"),
-			InputSchema: data.Draw(t, "schema"), Nodes: map[verification.NodeID]verification.Node{},
+			InputSchema: data.Draw(t, "schema"), Nodes: map[verification.NodeID]workflow.Node{},
 		}
 		if rapid.Bool().Draw(t, "told") {
 			publish := rapid.Bool().Draw(t, "publish")
 			d.Publish = &publish
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "nodes") {
-			n := verification.Node{Label: text.Draw(t, "label"), Next: node(t, "next")}
+			n := workflow.Node{Label: text.Draw(t, "label"), Next: node(t, "next")}
 			switch rapid.IntRange(0, 2).Draw(t, "type") {
 			case 0:
-				n.Type, n.With, n.TimeoutSeconds = verification.NodeCheck, data.Draw(t, "with"), rapid.Float64Range(0, 600).Draw(t, "timeout")
+				n.Type, n.With, n.TimeoutSeconds = workflow.NodeCheck, data.Draw(t, "with"), rapid.Float64Range(0, 600).Draw(t, "timeout")
 				if rapid.Bool().Draw(t, "retries") {
-					n.Retry = &verification.Retry{MaxDispatches: rapid.IntRange(0, 100).Draw(t, "max"), BackoffSeconds: seconds.Draw(t, "backoff")}
+					n.Retry = &workflow.Retry{MaxDispatches: rapid.IntRange(0, 100).Draw(t, "max"), BackoffSeconds: seconds.Draw(t, "backoff")}
 				}
 			case 1:
-				n.Type, n.Next = verification.NodeBranch, ""
+				n.Type, n.Next = workflow.NodeBranch, ""
 				for _, rule := range rapid.SliceOfN(text, 0, 3).Draw(t, "rules") {
-					n.Rules = append(n.Rules, verification.Rule{When: rule, Next: node(t, "to")})
+					n.Rules = append(n.Rules, workflow.Rule{When: rule, Next: node(t, "to")})
 				}
 			case 2:
-				n.Type, n.Optional = verification.NodeCustomerInput, rapid.Bool().Draw(t, "optional")
+				n.Type, n.Optional = workflow.NodeCustomerInput, rapid.Bool().Draw(t, "optional")
 				for _, field := range rapid.SliceOfNDistinct(name, 0, 3, rapid.ID).Draw(t, "fields") {
 					low := seconds.Draw(t, "min")
 					n.Fields = append(n.Fields,
-						verification.InputField{Name: field, Type: verification.FieldNumber, Help: text.Draw(t, "help"), Min: &low},
-						verification.InputField{
-							Name: field + "_s", Type: verification.FieldSelect,
-							Options: []verification.Option{{Value: text.Draw(t, "value"), Label: text.Draw(t, "option")}},
+						workflow.InputField{Name: field, Type: workflow.FieldNumber, Help: text.Draw(t, "help"), Min: &low},
+						workflow.InputField{
+							Name: field + "_s", Type: workflow.FieldSelect,
+							Options: []workflow.Option{{Value: text.Draw(t, "value"), Label: text.Draw(t, "option")}},
 						})
 				}
 			}

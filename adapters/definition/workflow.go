@@ -7,7 +7,7 @@
 //	workflows/individual.yaml:12:5: nodes.pan.on_faild: unknown field; did you mean on_failed?
 //
 // The JSON Schemas workflow.schema.json, bootstrap.schema.json and provider.schema.json
-// say which fields there are and which types they have. verification.Compile has the
+// say which fields there are and which types they have. workflow.Compile has the
 // rules of a definition, and the adapter of a provider those of its declaration;
 // Document.Explain and Provider.Explain add positions to the problems that they find.
 //
@@ -26,13 +26,14 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Document is a workflow with the positions of its parts in a file.
 type Document struct {
 	// File is the name that the workflow was read from.
 	File       string
-	Definition verification.Definition
+	Definition workflow.Definition
 
 	location
 }
@@ -66,16 +67,16 @@ func readWorkflow(file string, raw []byte, f *form, d *diagnostics) Document {
 // examined.
 func tooManyNodes(file string, root *tree, d *diagnostics) bool {
 	nodes, _ := root.entry("nodes")
-	if nodes.value == nil || len(nodes.value.entries) <= verification.MaxNodes {
+	if nodes.value == nil || len(nodes.value.entries) <= workflow.MaxNodes {
 		return false
 	}
-	d.add(file, nodes.at, path{"nodes"}, fmt.Sprintf("must have 1 to %d nodes", verification.MaxNodes))
+	d.add(file, nodes.at, path{"nodes"}, fmt.Sprintf("must have 1 to %d nodes", workflow.MaxNodes))
 	return true
 }
 
 // decode decodes a workflow whose form is right. base is its path in the file.
-func decode(file string, t *tree, base path, d *diagnostics) verification.Definition {
-	var def verification.Definition
+func decode(file string, t *tree, base path, d *diagnostics) workflow.Definition {
+	var def workflow.Definition
 	report := func(err error, steps ...any) {
 		if err != nil {
 			at, _ := t.find(path(steps).String())
@@ -127,13 +128,13 @@ func exactLimit(t *tree, steps ...string) error {
 }
 
 // inOrder puts the fields of a node in the order of the file.
-func inOrder(fields verification.InputFields, t *tree, id verification.NodeID) verification.InputFields {
+func inOrder(fields workflow.InputFields, t *tree, id verification.NodeID) workflow.InputFields {
 	_, written, _ := t.locate([]string{"nodes", string(id), "fields"})
 	order := map[string]int{}
 	for i, e := range written.entries {
 		order[e.name] = i
 	}
-	slices.SortFunc(fields, func(a, b verification.InputField) int { return cmp.Compare(order[a.Name], order[b.Name]) })
+	slices.SortFunc(fields, func(a, b workflow.InputField) int { return cmp.Compare(order[a.Name], order[b.Name]) })
 	return fields
 }
 

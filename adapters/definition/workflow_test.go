@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 const goldenSuffix = ".golden.json"
@@ -78,7 +79,7 @@ func TestExamplesCompile(t *testing.T) {
 	for _, file := range examples(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			d := load(t, file)
-			_, err := verification.Compile(t.Context(), d.Definition.ID, verification.Version{Number: 1, Definition: d.Definition}, lenient{}, nil, nil)
+			_, err := workflow.Compile(t.Context(), d.Definition.ID, workflow.Version{Number: 1, Definition: d.Definition}, lenient{}, nil, nil)
 			if err != nil {
 				t.Error(d.Explain(err))
 			}
@@ -107,13 +108,13 @@ func TestTheLargeExampleReadsAsWritten(t *testing.T) {
 		t.Errorf("fields in the order %s, want %s as written", got, want)
 	}
 	residence, _ := d.Nodes["details"].Fields.ByName("residence")
-	if diff := cmp.Diff([]verification.Option{{Value: "yes", Label: "Yes"}, {Value: "no"}}, residence.Options); diff != "" {
+	if diff := cmp.Diff([]workflow.Option{{Value: "yes", Label: "Yes"}, {Value: "no"}}, residence.Options); diff != "" {
 		t.Errorf("options (-want +got):\n%s", diff)
 	}
-	want := verification.Node{
-		Type: verification.NodeCheck, Label: "Face match", Next: "court", Key: "face_match", Provider: "sandbox",
+	want := workflow.Node{
+		Type: workflow.NodeCheck, Label: "Face match", Next: "court", Key: "face_match", Provider: "sandbox",
 		With:     verification.Data(`{"left":"${steps.documents.data.front}","right":"${steps.documents.data.selfie}"}`),
-		Poll:     &verification.Poll{IntervalSeconds: 2, TimeoutSeconds: 600},
+		Poll:     &workflow.Poll{IntervalSeconds: 2, TimeoutSeconds: 600},
 		OnFailed: "court",
 	}
 	if diff := cmp.Diff(want, d.Nodes["face"]); diff != "" {
@@ -151,7 +152,7 @@ func TestOnlyTheFormIsChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := verification.Definition{Nodes: map[verification.NodeID]verification.Node{"b": {Type: verification.NodeCheck, Next: "nowhere"}}}
+	want := workflow.Definition{Nodes: map[verification.NodeID]workflow.Node{"b": {Type: workflow.NodeCheck, Next: "nowhere"}}}
 	if diff := cmp.Diff(want, d.Definition); diff != "" {
 		t.Errorf("definition (-want +got):\n%s", diff)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func ExampleNew() {
@@ -26,7 +28,7 @@ func ExampleNew() {
 	run = kit.Submit(run.ID, "consent_submitted", map[string]any{"consent_status": "success"})
 	fmt.Println(run.Checks[0].Status, run.Decision)
 
-	run = kit.GiveVerdict(run.ID, verification.DecisionApprove)
+	run = kit.GiveVerdict(run.ID, rules.DecisionApprove)
 	fmt.Println(run.Status, run.Decision, run.ResolvedAt.Format(time.TimeOnly))
 	// Output:
 	// 00000000-0000-7000-8001-000000000001 in_progress consent_submitted
@@ -68,7 +70,7 @@ func ExampleScript_On() {
 
 	d := onboarding()
 	pan := d.Nodes["pan"]
-	pan.Retry, pan.Fallback = &verification.Retry{MaxDispatches: 2, BackoffSeconds: 10}, "backup"
+	pan.Retry, pan.Fallback = &workflow.Retry{MaxDispatches: 2, BackoffSeconds: 10}, "backup"
 	d.Nodes["pan"] = pan
 	id := kit.Start(kit.Apply(d).ID, engine.StartRequest{ReferenceID: "person-1"}).ID
 
@@ -139,18 +141,18 @@ func ExampleNotices() {
 
 // onboarding asks for consent, runs a check, and asks for a review if the check
 // fails.
-func onboarding() verification.Definition {
-	return verification.Definition{
+func onboarding() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "onboarding", Name: "Onboarding", Start: "consent",
 		RunTTLSeconds: 24 * 3600, AbandonTimeoutSeconds: 15 * 60,
-		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Text: "We check your PAN.", OnDeclined: "done", Next: "pan"},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"consent": {Type: workflow.NodeConsent, Text: "We check your PAN.", OnDeclined: "done", Next: "pan"},
 			"pan": {
-				Type: verification.NodeCheck, Key: "pan_verification", Label: "PAN verification",
+				Type: workflow.NodeCheck, Key: "pan_verification", Label: "PAN verification",
 				Provider: "script", OnFailed: "review", Next: "done",
 			},
-			"review": {Type: verification.NodeReview, Label: "Manual review", Next: "done"},
-			"done":   {Type: verification.NodeEnd},
+			"review": {Type: workflow.NodeReview, Label: "Manual review", Next: "done"},
+			"done":   {Type: workflow.NodeEnd},
 		},
 	}
 }

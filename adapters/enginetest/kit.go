@@ -22,6 +22,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Tenant is the tenant that a Kit acts for.
@@ -99,7 +101,7 @@ func (k *Kit) serve() {
 }
 
 // Apply makes a definition the published version of its workflow.
-func (k *Kit) Apply(d verification.Definition) verification.Workflow {
+func (k *Kit) Apply(d workflow.Definition) workflow.Workflow {
 	k.tb.Helper()
 	applied, err := k.Engine.Apply(k.tb.Context(), Tenant, d)
 	if err != nil {
@@ -109,7 +111,7 @@ func (k *Kit) Apply(d verification.Definition) verification.Workflow {
 }
 
 // Start starts a run, lets the engine drive it, and reads it.
-func (k *Kit) Start(id verification.WorkflowID, r engine.StartRequest) verification.RunDetail {
+func (k *Kit) Start(id verification.WorkflowID, r engine.StartRequest) rules.RunDetail {
 	k.tb.Helper()
 	v, err := k.Engine.Start(k.tb.Context(), Tenant, id, r)
 	if err != nil {
@@ -119,7 +121,7 @@ func (k *Kit) Start(id verification.WorkflowID, r engine.StartRequest) verificat
 }
 
 // Run reads a run once the engine is idle.
-func (k *Kit) Run(id verification.RunID) verification.RunDetail {
+func (k *Kit) Run(id verification.RunID) rules.RunDetail {
 	k.tb.Helper()
 	k.Settle()
 	d, err := k.Engine.Run(k.tb.Context(), Tenant, id)
@@ -130,7 +132,7 @@ func (k *Kit) Run(id verification.RunID) verification.RunDetail {
 }
 
 // Submit submits the customer's answer, and reads the run after it.
-func (k *Kit) Submit(id verification.RunID, signal string, payload map[string]any) verification.RunDetail {
+func (k *Kit) Submit(id verification.RunID, signal string, payload map[string]any) rules.RunDetail {
 	k.tb.Helper()
 	data, err := verification.NewData(payload)
 	if err != nil {
@@ -143,9 +145,9 @@ func (k *Kit) Submit(id verification.RunID, signal string, payload map[string]an
 }
 
 // GiveVerdict gives a verdict, and reads the run after it.
-func (k *Kit) GiveVerdict(id verification.RunID, d verification.Decision) verification.RunDetail {
+func (k *Kit) GiveVerdict(id verification.RunID, d rules.Decision) rules.RunDetail {
 	k.tb.Helper()
-	if _, err := k.Engine.GiveVerdict(k.tb.Context(), Tenant, id, verification.GiveVerdict{Decision: d}, ""); err != nil {
+	if _, err := k.Engine.GiveVerdict(k.tb.Context(), Tenant, id, rules.GiveVerdict{Decision: d}, ""); err != nil {
 		k.tb.Fatalf("%s run %s: %v", d, id, err)
 	}
 	return k.Run(id)

@@ -7,18 +7,18 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // Notices is a Notifier that records what it receives.
 type Notices struct {
 	mu       sync.Mutex
-	received []verification.Notice
+	received []rules.Notice
 	errs     []error
 }
 
 // Notify records the notice, and returns the next error of FailWith.
-func (n *Notices) Notify(_ context.Context, notice verification.Notice) error {
+func (n *Notices) Notify(_ context.Context, notice rules.Notice) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.received = append(n.received, notice)
@@ -38,7 +38,7 @@ func (n *Notices) FailWith(errs ...error) {
 }
 
 // All returns the notices of all attempts so far, in order.
-func (n *Notices) All() []verification.Notice {
+func (n *Notices) All() []rules.Notice {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.received)

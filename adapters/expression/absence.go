@@ -10,11 +10,12 @@ import (
 	"cel.dev/cel-go/common/ast"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // foresee returns what may become of an expression if none of the conditions before it
 // holds.
-func foresee(a verification.Absence, before []*expression, e *expression) (p prospect, missing []ast.Expr) {
+func foresee(a workflow.Absence, before []*expression, e *expression) (p prospect, missing []ast.Expr) {
 	all := make([]*foresight, 0, len(before)+1)
 	counts, visits := map[string]int{}, 0
 	for _, e := range append(slices.Clone(before), e) {
@@ -58,13 +59,13 @@ func foresee(a verification.Absence, before []*expression, e *expression) (p pro
 }
 
 // missingValue returns the value that a node reads, as it is written and as it may be missing.
-func (e *expression) missingValue(x ast.Expr) verification.MissingValue {
+func (e *expression) missingValue(x ast.Expr) workflow.MissingValue {
 	p := e.paths[x.ID()]
 	if x.Kind() == ast.CallKind && x.AsCall().IsMemberFunction() { // of value()
 		x = x.AsCall().Target()
 		p = e.paths[x.ID()]
 	}
-	m := verification.MissingValue{Value: p.String(), Optional: p.optional()}
+	m := workflow.MissingValue{Value: p.String(), Optional: p.optional()}
 	for {
 		switch {
 		case x.Kind() == ast.SelectKind:
@@ -97,9 +98,9 @@ func (p path) optional() string {
 }
 
 // absences returns the absences under which an expression may fail.
-func (e *expression) absences() (all []verification.Absence) {
-	seen := map[verification.Absence]bool{}
-	try := func(a verification.Absence) {
+func (e *expression) absences() (all []workflow.Absence) {
+	seen := map[workflow.Absence]bool{}
+	try := func(a workflow.Absence) {
 		if seen[a] {
 			return
 		}
@@ -112,13 +113,13 @@ func (e *expression) absences() (all []verification.Absence) {
 		keys := read.path.keys
 		switch {
 		case read.path.root == nameInput && len(keys) > 0 && !keys[0].list:
-			try(verification.Absence{Field: keys[0].name})
+			try(workflow.Absence{Field: keys[0].name})
 		case read.path.root != nameSteps || len(keys) < 2 || keys[1].name != "data":
 		default:
 			step := verification.NodeID(keys[0].name)
-			if try(verification.Absence{Step: step}); len(keys) > 2 && !keys[2].list {
-				try(verification.Absence{Step: step, Field: keys[2].name})
-				try(verification.Absence{Step: step, Field: keys[2].name, Passed: true})
+			if try(workflow.Absence{Step: step}); len(keys) > 2 && !keys[2].list {
+				try(workflow.Absence{Step: step, Field: keys[2].name})
+				try(workflow.Absence{Step: step, Field: keys[2].name, Passed: true})
 			}
 		}
 	}
@@ -138,10 +139,10 @@ func (e *expression) readsStep(step verification.NodeID) bool {
 func (c condition) Reads(step verification.NodeID) bool { return c.readsStep(step) }
 
 // Absences returns the absences under which the condition may fail.
-func (c condition) Absences() []verification.Absence { return c.absences() }
+func (c condition) Absences() []workflow.Absence { return c.absences() }
 
 // Foresee returns what may become of the condition under an absence.
-func (c condition) Foresee(a verification.Absence, before []verification.Condition) verification.Prospect {
+func (c condition) Foresee(a workflow.Absence, before []workflow.Condition) workflow.Prospect {
 	var earlier []*expression
 	for _, b := range before {
 		if b, ok := b.(condition); ok {
@@ -149,7 +150,7 @@ func (c condition) Foresee(a verification.Absence, before []verification.Conditi
 		}
 	}
 	p, missing := foresee(a, earlier, c.expression)
-	found := verification.Prospect{Holds: p&isTrue != 0, HoldsNot: p&isFalse != 0}
+	found := workflow.Prospect{Holds: p&isTrue != 0, HoldsNot: p&isFalse != 0}
 	for _, x := range missing {
 		found.Missing = append(found.Missing, c.missingValue(x))
 	}
@@ -157,7 +158,7 @@ func (c condition) Foresee(a verification.Absence, before []verification.Conditi
 }
 
 // Absences returns the absences under which an expression of the template may fail.
-func (t template) Absences() (all []verification.Absence) {
+func (t template) Absences() (all []workflow.Absence) {
 	each(t.root, func(f filled) { all = append(all, f.absences()...) })
 	return all
 }
@@ -170,8 +171,8 @@ func (t template) Reads(step verification.NodeID) (reads bool) {
 }
 
 // Foresee returns what may become of the template under an absence.
-func (t template) Foresee(a verification.Absence, _ []verification.Condition) verification.Prospect {
-	found := verification.Prospect{Holds: true}
+func (t template) Foresee(a workflow.Absence, _ []workflow.Condition) workflow.Prospect {
+	found := workflow.Prospect{Holds: true}
 	each(t.root, func(f filled) {
 		p, missing := foresee(a, nil, f.expression)
 		found.Holds = found.Holds && p != fails

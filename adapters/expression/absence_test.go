@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // scored has providers that describe their data: registry requires score and id; scorer
@@ -25,9 +27,9 @@ func scored() map[string]verification.ProviderDescription {
 }
 
 // workflowOf returns a workflow whose nodes are JSON, with an end done.
-func workflowOf(t *testing.T, nodes string) verification.Definition {
+func workflowOf(t *testing.T, nodes string) workflow.Definition {
 	t.Helper()
-	var d verification.Definition
+	var d workflow.Definition
 	text := `{"workflow":"w","name":"W","start":"pan","nodes":{"done":{"type":"end"},` + nodes + `}}`
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		t.Fatalf("%s: %v", text, err)
@@ -36,9 +38,9 @@ func workflowOf(t *testing.T, nodes string) verification.Definition {
 }
 
 // problems compiles a workflow and returns its problems.
-func problems(t *testing.T, d verification.Definition) (all []string) {
+func problems(t *testing.T, d workflow.Definition) (all []string) {
 	t.Helper()
-	_, err := verification.Compile(t.Context(), "w", verification.Version{Definition: d}, language, nil, scored())
+	_, err := workflow.Compile(t.Context(), "w", workflow.Version{Definition: d}, language, nil, scored())
 	var invalid *verification.Error
 	if errors.As(err, &invalid) {
 		for _, f := range invalid.Fields {
@@ -157,7 +159,7 @@ func TestAValueThatNobodyMustGiveIsAWarning(t *testing.T) {
 		if row.schema != "" {
 			d.InputSchema = verification.Data(row.schema)
 		}
-		p, err := verification.Compile(t.Context(), "w", verification.Version{Definition: d}, language, nil, scored())
+		p, err := workflow.Compile(t.Context(), "w", workflow.Version{Definition: d}, language, nil, scored())
 		var got []string
 		for _, w := range p.Warnings() {
 			got = append(got, fmt.Sprintf("%s %d: %s", w.Name, w.Character, w.Message))
@@ -170,8 +172,8 @@ func TestAValueThatNobodyMustGiveIsAWarning(t *testing.T) {
 
 func TestFactsNeedNoTestOfTheirChecks(t *testing.T) {
 	d := workflowOf(t, `"pan":{"type":"check","provider":"registry","on_failed":"next","next":"done"}`)
-	d.Subject = &verification.SubjectFields{Name: "steps.pan.data.id"}
-	d.Compare = []verification.Comparison{{Fact: "Number", Of: []string{"steps.pan.data.id", "input.id"}}}
+	d.Subject = &workflow.SubjectFields{Name: "steps.pan.data.id"}
+	d.Compare = []workflow.Comparison{{Fact: "Number", Of: []string{"steps.pan.data.id", "input.id"}}}
 	if got := problems(t, d); got != nil {
 		t.Errorf("problems %q, want none: a fact that a run does not have is not given", got)
 	}
@@ -190,11 +192,11 @@ func TestAnOlderVersionNeedsWhatItReads(t *testing.T) {
 	} {
 		d := workflowOf(t, `"pan":{"type":"check","provider":"registry","on_failed":"`+row.on+`","next":"b"},
 			"b":{"type":"branch","rules":[{"when":"`+row.when+`","next":"done"}],"else":"done"}`)
-		p, err := verification.Restore("w", verification.Version{Definition: d}, language)
+		p, err := workflow.Restore("w", workflow.Version{Definition: d}, language)
 		if err != nil {
 			t.Fatalf("%s: %v", row.name, err)
 		}
-		_, r, err := verification.Decide(p, verification.Run{ID: "r"}, verification.Start{ReferenceID: "a"}, time.Unix(0, 0))
+		_, r, err := rules.Decide(p, rules.Run{ID: "r"}, rules.Start{ReferenceID: "a"}, time.Unix(0, 0))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +218,7 @@ func TestTheSearchForMissingValuesIsBounded(t *testing.T) {
 		fmt.Fprintf(&nodes, `,"b%d":{"type":"branch","rules":[%s],"else":"c%d"}`, i, strings.Join(rules, ","), i+1)
 	}
 	d := workflowOf(t, `"pan":{"type":"check","provider":"registry","next":"c0"},"c240":{"type":"review","next":"done"}`+nodes.String())
-	p, err := verification.Compile(t.Context(), "w", verification.Version{Definition: d}, language, nil, scored())
+	p, err := workflow.Compile(t.Context(), "w", workflow.Version{Definition: d}, language, nil, scored())
 	if err == nil || len(p.Warnings()) > 1 {
 		t.Errorf("Compile = %v with warnings %v, want problems and at most one warning", err, p.Warnings())
 	}

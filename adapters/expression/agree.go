@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/verifyd/verifyd/internal/names"
-	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/facts"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // sameName is the score from which two names agree: the threshold that offline.name_match has by default.
@@ -20,8 +20,8 @@ type agreement struct{ names func() *names.Comparer }
 func newAgreement() *agreement { return &agreement{sync.OnceValue(names.New)} }
 
 // Agree reports whether two values say the same.
-func (v values) Agree(kind verification.FactKind, a, b any) bool {
-	return facts.Agree(a, b) || kind != verification.FactText && v.same.sameNames(names.Kind(kind), a, b)
+func (v values) Agree(kind workflow.FactKind, a, b any) bool {
+	return facts.Agree(a, b) || kind != workflow.FactText && v.same.sameNames(names.Kind(kind), a, b)
 }
 
 // sameNames reports whether a text of one value and a text of the other are one name.

@@ -7,29 +7,30 @@ import (
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestValuesOfAFactAgree(t *testing.T) {
-	values, _ := expression.New().Values(nil, verification.Declarations{})
+	values, _ := expression.New().Values(nil, workflow.Declarations{})
 	type list = []any
 	for _, c := range []struct {
-		kind verification.FactKind
+		kind workflow.FactKind
 		a, b any
 		want bool
 	}{
-		{verification.FactText, "Pune ", "PUNE", true},
-		{verification.FactText, "1988-07-12", "12.07.1988", true},
-		{verification.FactText, "1988-07-12", "1988-07-21", false},
-		{verification.FactText, 1.5, 1.50, true},
-		{verification.FactText, "K. Rao", "Kiran Rao", false},
-		{verification.FactPerson, "K. Rao", "Kiran Rao", true},
-		{verification.FactPerson, "Kiran Rao", list{"Mohan Das", "RAO Kiran"}, true},
-		{verification.FactPerson, "Kiran Rao", list{"Mohan Das", nil, 7.0}, false},
-		{verification.FactPerson, "Kiran Rao", map[string]any{"name": "Kiran Rao"}, false},
-		{verification.FactPerson, "...", "Kiran Rao", false},
-		{verification.FactPerson, "Kiran Rao", "—", false},
-		{verification.FactCompany, "Meridor Trading Pvt Ltd", "MERIDOR TRADING PRIVATE LIMITED", true},
-		{verification.FactCompany, "Meridor Trading", "Meridor Trading Holdings", false},
+		{workflow.FactText, "Pune ", "PUNE", true},
+		{workflow.FactText, "1988-07-12", "12.07.1988", true},
+		{workflow.FactText, "1988-07-12", "1988-07-21", false},
+		{workflow.FactText, 1.5, 1.50, true},
+		{workflow.FactText, "K. Rao", "Kiran Rao", false},
+		{workflow.FactPerson, "K. Rao", "Kiran Rao", true},
+		{workflow.FactPerson, "Kiran Rao", list{"Mohan Das", "RAO Kiran"}, true},
+		{workflow.FactPerson, "Kiran Rao", list{"Mohan Das", nil, 7.0}, false},
+		{workflow.FactPerson, "Kiran Rao", map[string]any{"name": "Kiran Rao"}, false},
+		{workflow.FactPerson, "...", "Kiran Rao", false},
+		{workflow.FactPerson, "Kiran Rao", "—", false},
+		{workflow.FactCompany, "Meridor Trading Pvt Ltd", "MERIDOR TRADING PRIVATE LIMITED", true},
+		{workflow.FactCompany, "Meridor Trading", "Meridor Trading Holdings", false},
 	} {
 		if got := values.Agree(c.kind, c.a, c.b); got != c.want {
 			t.Errorf("%s: %v and %v agree: %t, want %t", c.kind, c.a, c.b, got, c.want)
@@ -42,7 +43,7 @@ func TestValuesOfAFactAgree(t *testing.T) {
 
 // Names agree if a check of offline.name_match without a threshold of its own passes them.
 func TestNamesAgreeAsTheCheckOfNamesFinds(t *testing.T) {
-	values, _ := expression.New().Values(nil, verification.Declarations{})
+	values, _ := expression.New().Values(nil, workflow.Declarations{})
 	people := []string{
 		"María José García López", "Garcia Lopez Maria Jose", "M. J. García", "Maria Garcia", "Mohammed bin Rashid", "Muhammad Rashid",
 		"रवि कुमार", "Ravi Kumar", "Kumar", "Ravi Kumar S/O Mohan Lal", "Ravi Kumari", "Nguyễn Văn An", "Nguyen An", "José Garcia",
@@ -53,7 +54,7 @@ func TestNamesAgreeAsTheCheckOfNamesFinds(t *testing.T) {
 		"ООО Ромашка", "Romashka LLC", "Romashka",
 	}
 	match, passed := screening.NewNameMatch(), map[bool]int{}
-	for kind, all := range map[verification.FactKind][]string{verification.FactPerson: people, verification.FactCompany: companies} {
+	for kind, all := range map[workflow.FactKind][]string{workflow.FactPerson: people, workflow.FactCompany: companies} {
 		for _, a := range all {
 			for _, b := range all {
 				with := map[string]any{"name": a, "other": b, "kind": string(kind)}
@@ -75,8 +76,8 @@ func TestNamesAgreeAsTheCheckOfNamesFinds(t *testing.T) {
 }
 
 func TestConditionsAndTemplatesSayWhatTheyRead(t *testing.T) {
-	d := verification.Declarations{Steps: map[verification.NodeID]verification.StepDeclaration{
-		"list": {Type: verification.NodeCheck, MayPrecede: true},
+	d := workflow.Declarations{Steps: map[verification.NodeID]workflow.StepDeclaration{
+		"list": {Type: workflow.NodeCheck, MayPrecede: true},
 	}}
 	c, err := expression.New().Condition("steps.list.data.?analysis_ok.orValue(true) && input.a == 1.0", d)
 	if err != nil {
@@ -94,7 +95,7 @@ func TestConditionsAndTemplatesSayWhatTheyRead(t *testing.T) {
 		{c, []string{"steps.list.data.analysis_ok", "input.a"}},
 		{tpl, []string{"steps.list.data.name", "input.z", "run.id"}},
 	} {
-		r, ok := row.reads.(verification.Reader)
+		r, ok := row.reads.(workflow.Reader)
 		if !ok {
 			t.Fatalf("%T does not say what it reads", row.reads)
 		}
@@ -106,9 +107,9 @@ func TestConditionsAndTemplatesSayWhatTheyRead(t *testing.T) {
 
 // The fields that a difference adds are declared, of a form and of a check whose data is known.
 func TestExpressionsReadDifferences(t *testing.T) {
-	d := verification.Declarations{Steps: map[verification.NodeID]verification.StepDeclaration{
-		"form":  {Type: verification.NodeCustomerInput, MayPrecede: true, Differs: true},
-		"check": {Type: verification.NodeCheck, MayPrecede: true, Differs: true, Data: verification.Data(`{"type":"object","properties":{"n":{"type":"number"}},"additionalProperties":false}`)},
+	d := workflow.Declarations{Steps: map[verification.NodeID]workflow.StepDeclaration{
+		"form":  {Type: workflow.NodeCustomerInput, MayPrecede: true, Differs: true},
+		"check": {Type: workflow.NodeCheck, MayPrecede: true, Differs: true, Data: verification.Data(`{"type":"object","properties":{"n":{"type":"number"}},"additionalProperties":false}`)},
 	}}
 	compiler := expression.New()
 	for _, step := range []string{"form", "check"} {
@@ -118,7 +119,7 @@ func TestExpressionsReadDifferences(t *testing.T) {
 			t.Fatal(err)
 		}
 		for data, want := range map[string]bool{`{"analysis_ok":false,"differs":["Name"]}`: true, `{"n":1}`: false} {
-			scope := verification.Scope{Steps: []verification.StepValues{{Node: verification.NodeID(step), Data: verification.Data(data)}}}
+			scope := workflow.Scope{Steps: []workflow.StepValues{{Node: verification.NodeID(step), Data: verification.Data(data)}}}
 			if holds, _, err := c.Holds(scope); err != nil || holds != want {
 				t.Errorf("%s of %s holds: %t, %v", text, data, holds, err)
 			}

@@ -15,6 +15,7 @@ import (
 	"cel.dev/cel-go/common/ast"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 type node struct {
@@ -22,10 +23,10 @@ type node struct {
 	env    *cel.Env
 	shapes *shapes
 	names  []string // the names that an expression sees
-	steps  map[verification.NodeID]verification.StepDeclaration
+	steps  map[verification.NodeID]workflow.StepDeclaration
 	// inspects says to look for what cannot be meant; found is what was found in templates.
 	inspects bool
-	found    []verification.Finding
+	found    []workflow.Finding
 }
 
 type expression struct {
@@ -43,7 +44,7 @@ type read struct {
 	text string
 }
 
-func (c *Compiler) node(d verification.Declarations) (*node, error) {
+func (c *Compiler) node(d workflow.Declarations) (*node, error) {
 	n, err := c.over(c.shapesOf(d), d.Steps)
 	if n != nil {
 		n.inspects = d.Inspect
@@ -52,7 +53,7 @@ func (c *Compiler) node(d verification.Declarations) (*node, error) {
 }
 
 // over returns the compiler of expressions that see the fields of the root shape.
-func (c *Compiler) over(s *shapes, steps map[verification.NodeID]verification.StepDeclaration) (*node, error) {
+func (c *Compiler) over(s *shapes, steps map[verification.NodeID]workflow.StepDeclaration) (*node, error) {
 	names := slices.Sorted(maps.Keys(s.root.fields))
 	opts := []cel.EnvOption{
 		cel.CustomTypeAdapter(adapter{c.base.CELTypeAdapter()}),

@@ -32,6 +32,7 @@ import (
 	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/internal/schematext"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // maxPattern is the maximum length of a regular expression in characters.
@@ -57,7 +58,7 @@ type known struct {
 // maxSchemas bounds the texts of the schemas that a Compiler keeps, in bytes.
 const maxSchemas = 1 << 20
 
-var _ verification.ExpressionCompiler = (*Compiler)(nil)
+var _ workflow.ExpressionCompiler = (*Compiler)(nil)
 
 // New returns a compiler.
 func New() *Compiler {
@@ -71,7 +72,7 @@ func New() *Compiler {
 
 // Condition compiles a branch condition, which must be a boolean or of a type that is
 // known only at run time.
-func (c *Compiler) Condition(text string, d verification.Declarations) (_ verification.Condition, err error) {
+func (c *Compiler) Condition(text string, d workflow.Declarations) (_ workflow.Condition, err error) {
 	defer recovered(&err)
 	n, err := c.node(d)
 	if err != nil {
@@ -89,7 +90,7 @@ func (c *Compiler) Condition(text string, d verification.Declarations) (_ verifi
 
 // Template compiles an object whose strings may hold ${...}. `$${` stands for
 // a literal `${`.
-func (c *Compiler) Template(object verification.Data, d verification.Declarations) (t verification.Template, err error) {
+func (c *Compiler) Template(object verification.Data, d workflow.Declarations) (t workflow.Template, err error) {
 	defer recovered(&err)
 	n, err := c.node(d)
 	if err != nil {
@@ -108,7 +109,7 @@ func (c *Compiler) Template(object verification.Data, d verification.Declaration
 }
 
 // Pattern compiles an RE2 expression of up to 1000 characters.
-func (c *Compiler) Pattern(text string) (verification.Pattern, error) {
+func (c *Compiler) Pattern(text string) (workflow.Pattern, error) {
 	if utf8.RuneCountInString(text) > maxPattern {
 		return nil, fmt.Errorf("a pattern must be at most %d characters", maxPattern)
 	}

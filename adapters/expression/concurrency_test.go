@@ -9,6 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestWhatWasCompiledIsSharedSafely(t *testing.T) {
@@ -30,7 +31,7 @@ func TestWhatWasCompiledIsSharedSafely(t *testing.T) {
 		Err   string
 		Seen  string
 	}
-	of := func(c verification.Condition) outcome {
+	of := func(c workflow.Condition) outcome {
 		holds, seen, err := c.Holds(reached())
 		o := outcome{Holds: holds}
 		if err != nil {
@@ -41,7 +42,7 @@ func TestWhatWasCompiledIsSharedSafely(t *testing.T) {
 		}
 		return o
 	}
-	conditions := make([]verification.Condition, len(texts))
+	conditions := make([]workflow.Condition, len(texts))
 	for i, text := range texts {
 		conditions[i] = compiled(t, text)
 	}

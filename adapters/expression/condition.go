@@ -13,13 +13,13 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 type condition struct{ *expression }
 
 // Findings returns what cannot be meant in the condition, which follows others in a branch.
-func (c condition) Findings(before []verification.Condition) []verification.Finding {
+func (c condition) Findings(before []workflow.Condition) []workflow.Finding {
 	if c.judged == nil {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (c condition) ReadPaths() []string { return c.readTexts() }
 
 // Holds evaluates the condition. Seen has the value of every path in the condition
 // that has one.
-func (c condition) Holds(s verification.Scope) (holds bool, seen map[string]any, err error) {
+func (c condition) Holds(s workflow.Scope) (holds bool, seen map[string]any, err error) {
 	defer recovered(&err)
 	r := newReading(&s)
 	v, err := c.evaluate(r)

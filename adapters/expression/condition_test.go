@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestConditionsOfRealWorkflowsHold(t *testing.T) {
@@ -198,16 +199,16 @@ func TestAConditionFailsOnValuesThatDoNotFit(t *testing.T) {
 
 func TestAnInputWithoutASchemaMayHoldAnything(t *testing.T) {
 	for _, schema := range []string{``, `{}`, `{"type":"object"}`, `{"type":"string"}`, `[]`} {
-		c, err := language.Condition(`input.a.b[0] == 3`, verification.Declarations{Input: verification.Data(schema)})
+		c, err := language.Condition(`input.a.b[0] == 3`, workflow.Declarations{Input: verification.Data(schema)})
 		if err != nil {
 			t.Errorf("schema %s: %v", schema, err)
 			continue
 		}
-		holds, seen, err := c.Holds(verification.Scope{Input: verification.Data(`{"a":{"b":[3]}}`)})
+		holds, seen, err := c.Holds(workflow.Scope{Input: verification.Data(`{"a":{"b":[3]}}`)})
 		if err != nil || !holds || seen["input.a.b[0]"] != 3.0 {
 			t.Errorf("schema %s: Holds = %v, %v, %v, want true", schema, holds, seen, err)
 		}
-		if _, _, err = c.Holds(verification.Scope{}); err == nil || err.Error() != "input.a has no value" {
+		if _, _, err = c.Holds(workflow.Scope{}); err == nil || err.Error() != "input.a has no value" {
 			t.Errorf("schema %s: Holds of nothing = %v, want input.a has no value", schema, err)
 		}
 	}
@@ -218,11 +219,11 @@ func TestAConditionRecordsNoMoreThanItMay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := language.Condition(`input.a != input.b && input.c == "z"`, verification.Declarations{})
+	c, err := language.Condition(`input.a != input.b && input.c == "z"`, workflow.Declarations{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds, seen, err := c.Holds(verification.Scope{Input: input})
+	holds, seen, err := c.Holds(workflow.Scope{Input: input})
 	if !holds || err != nil {
 		t.Fatalf("Holds = %v, %v, want true", holds, err)
 	}

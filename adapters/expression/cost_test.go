@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 const tooDear = "the expression could cost more than the limit of 500000 allows: " +
@@ -35,7 +36,7 @@ func TestAnExpressionThatCouldCostTooMuchIsRefused(t *testing.T) {
 
 func TestABoundInTheSchemaMakesAnExpressionCheaper(t *testing.T) {
 	const text = `input.l.all(a, input.l.all(b, input.l.all(c, a + b > c)))`
-	d := verification.Declarations{Input: verification.Data(
+	d := workflow.Declarations{Input: verification.Data(
 		`{"properties":{"l":{"type":"array","items":{"type":"number"}}}}`)}
 	if _, err := language.Condition(text, d); err == nil || err.Error() != tooDear {
 		t.Errorf("without maxItems: %v, want %q", err, tooDear)
@@ -55,7 +56,7 @@ func TestAnEvaluationThatCostsTooMuchIsStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := verification.Declarations{Input: verification.Data(`{"properties":{
+	d := workflow.Declarations{Input: verification.Data(`{"properties":{
 		"l":{"type":"array","maxItems":50,"items":{"type":"number"}},
 		"s":{"type":"string","maxLength":10},"t":{"type":"string","maxLength":10}}}`)}
 	grow := strings.Repeat(`.map(a, [a, a, a, a, a, a, a, a, a, a])`, 12)
@@ -82,7 +83,7 @@ func TestAnEvaluationThatCostsTooMuchIsStopped(t *testing.T) {
 			t.Errorf("Condition(%.60s) = %v, want no error", row.text, err)
 			continue
 		}
-		_, _, err = c.Holds(verification.Scope{Input: input})
+		_, _, err = c.Holds(workflow.Scope{Input: input})
 		if err == nil || !strings.HasPrefix(err.Error(), row.want) {
 			t.Errorf("%.60s = %v, want %q", row.text, err, row.want)
 		}
@@ -98,7 +99,7 @@ func TestTheExpressionsOfATemplateShareOneBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := verification.Declarations{Input: verification.Data(
+	d := workflow.Declarations{Input: verification.Data(
 		`{"properties":{"l":{"type":"array","maxItems":50,"items":{"type":"number"}}}}`)}
 	with := make([]any, 200)
 	for i := range with {
@@ -116,7 +117,7 @@ func TestTheExpressionsOfATemplateShareOneBudget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = tpl.Render(verification.Scope{Input: input})
+		_, err = tpl.Render(workflow.Scope{Input: input})
 		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.HasSuffix(err.Error(), row.want)) {
 			t.Errorf("%d expressions: %v, want %q", row.n, err, row.want)
 		}

@@ -12,6 +12,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // The names that an expression sees.
@@ -23,7 +25,7 @@ const (
 
 // shapesOf returns the shapes of the names that an expression at one node may use. It
 // leaves out steps that cannot have run.
-func (c *Compiler) shapesOf(d verification.Declarations) *shapes {
+func (c *Compiler) shapesOf(d workflow.Declarations) *shapes {
 	p := &shapes{Provider: c.base.CELTypeProvider(), objects: map[string]*shape{}}
 	steps := p.object(nameSteps, map[string]*shape{})
 	steps.unread = func(name string) *shape {
@@ -64,24 +66,24 @@ func (c *Compiler) declared(text verification.Data) *jsonschema.Schema {
 	return found.root
 }
 
-func (p *shapes) step(path string, d verification.StepDeclaration, data *jsonschema.Schema) *shape {
+func (p *shapes) step(path string, d workflow.StepDeclaration, data *jsonschema.Schema) *shape {
 	return p.object(path, map[string]*shape{
-		"status":     oneOf(10, textsOf(verification.StepPassed, verification.StepFailed, verification.StepRunning, verification.StepPending)),
+		"status":     oneOf(10, textsOf(rules.StepPassed, rules.StepFailed, rules.StepRunning, rules.StepPending)),
 		"passed":     scalar(cel.BoolType),
 		"dispatches": scalar(cel.IntType),
 		"data":       p.stepData(path+".data", d, data),
 	})
 }
 
-func (p *shapes) stepData(path string, d verification.StepDeclaration, data *jsonschema.Schema) *shape {
+func (p *shapes) stepData(path string, d workflow.StepDeclaration, data *jsonschema.Schema) *shape {
 	switch d.Type {
-	case verification.NodeConsent:
+	case workflow.NodeConsent:
 		return p.object(path, map[string]*shape{"consent_status": oneOf(10, textsOf("success", "declined"))})
-	case verification.NodeReview:
-		return p.object(path, map[string]*shape{"decision": oneOf(10, textsOf(verification.DecisionApprove, verification.DecisionReject))})
-	case verification.NodeCustomerInput:
+	case workflow.NodeReview:
+		return p.object(path, map[string]*shape{"decision": oneOf(10, textsOf(rules.DecisionApprove, rules.DecisionReject))})
+	case workflow.NodeCustomerInput:
 		return p.object(path, p.answers(path, d))
-	case verification.NodeCheck:
+	case workflow.NodeCheck:
 		if data == nil {
 			break
 		}
@@ -92,13 +94,13 @@ func (p *shapes) stepData(path string, d verification.StepDeclaration, data *jso
 			p.mayDiffer(known.fields, d)
 			return known
 		}
-	case verification.NodeBranch, verification.NodeEnd:
+	case workflow.NodeBranch, workflow.NodeEnd:
 	}
 	return anyObject()
 }
 
 // mayDiffer adds the fields that a difference adds to the data of a step.
-func (p *shapes) mayDiffer(fields map[string]*shape, d verification.StepDeclaration) {
+func (p *shapes) mayDiffer(fields map[string]*shape, d workflow.StepDeclaration) {
 	if !d.Differs {
 		return
 	}
@@ -107,12 +109,12 @@ func (p *shapes) mayDiffer(fields map[string]*shape, d verification.StepDeclarat
 }
 
 // answers returns the fields of a customer input and those that the engine adds.
-func (p *shapes) answers(path string, d verification.StepDeclaration) map[string]*shape {
+func (p *shapes) answers(path string, d workflow.StepDeclaration) map[string]*shape {
 	fields := map[string]*shape{}
 	if d.Optional {
 		fields["opted_out"] = scalar(cel.BoolType)
 	}
-	if slices.ContainsFunc(d.Fields, func(f verification.InputField) bool { return f.Type == verification.FieldLocation }) {
+	if slices.ContainsFunc(d.Fields, func(f workflow.InputField) bool { return f.Type == workflow.FieldLocation }) {
 		fields["geo_ok"] = scalar(cel.BoolType)
 	}
 	for _, f := range d.Fields {
@@ -122,29 +124,29 @@ func (p *shapes) answers(path string, d verification.StepDeclaration) map[string
 	return fields
 }
 
-func (p *shapes) answer(path string, f verification.InputField) *shape {
+func (p *shapes) answer(path string, f workflow.InputField) *shape {
 	switch f.Type {
-	case verification.FieldText, verification.FieldEmail, verification.FieldPhone:
+	case workflow.FieldText, workflow.FieldEmail, workflow.FieldPhone:
 		return text(longest(f, 1000))
-	case verification.FieldTextarea:
+	case workflow.FieldTextarea:
 		return text(longest(f, 10_000))
-	case verification.FieldDate:
+	case workflow.FieldDate:
 		date := text(10)
 		date.date = true
 		return date
-	case verification.FieldSelect:
+	case workflow.FieldSelect:
 		var values []string
 		for _, o := range f.Options {
 			values = append(values, o.Value)
 		}
 		return oneOf(0, textsOf(values...))
-	case verification.FieldNumber:
+	case workflow.FieldNumber:
 		return scalar(cel.DoubleType)
-	case verification.FieldCheckbox:
+	case workflow.FieldCheckbox:
 		return scalar(cel.BoolType)
-	case verification.FieldFile, verification.FieldImage:
+	case workflow.FieldFile, workflow.FieldImage:
 		return p.object(path, map[string]*shape{"document_id": text(36)})
-	case verification.FieldLocation:
+	case workflow.FieldLocation:
 		return p.object(path, map[string]*shape{
 			"latitude": scalar(cel.DoubleType), "longitude": scalar(cel.DoubleType),
 			"accuracy": scalar(cel.DoubleType), "denied": scalar(cel.BoolType),
@@ -153,7 +155,7 @@ func (p *shapes) answer(path string, f verification.InputField) *shape {
 	return anything()
 }
 
-func longest(f verification.InputField, otherwise uint64) uint64 {
+func longest(f workflow.InputField, otherwise uint64) uint64 {
 	if f.MaxLength > 0 {
 		return uint64(f.MaxLength)
 	}

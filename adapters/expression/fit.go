@@ -14,6 +14,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/schematext"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // fit returns the problems of a template's object, joined; each is a *TextError with
@@ -63,9 +64,9 @@ func (f *fitting) constant(at string, s *jsonschema.Schema, v any) {
 			path = at + "." + problem.Name
 		}
 		if text, ok := v.(string); ok && s.Enum != nil {
-			problem.Message += verification.DidYouMean(text, texts(scalarsOf(s.Enum.Values)))
+			problem.Message += workflow.DidYouMean(text, texts(scalarsOf(s.Enum.Values)))
 		} else if ok && s.Format != nil {
-			problem.Message += verification.DidYouMean(text, schematext.Values(s.Format.Name))
+			problem.Message += workflow.DidYouMean(text, schematext.Values(s.Format.Name))
 		}
 		f.problem(path, problem.Message)
 	}
@@ -81,7 +82,7 @@ func (f *fitting) object(at string, s *jsonschema.Schema, o object) {
 		case property != nil:
 			f.part(path, property, field.part)
 		case !open(s) && s.AdditionalProperties == false:
-			f.problem(path, "unknown field"+verification.DidYouMean(field.name, slices.Sorted(maps.Keys(s.Properties))))
+			f.problem(path, "unknown field"+workflow.DidYouMean(field.name, slices.Sorted(maps.Keys(s.Properties))))
 		}
 	}
 	for _, name := range s.Required {

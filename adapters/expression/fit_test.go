@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // panWith is the schema of `with` of a check.
@@ -124,7 +125,7 @@ const panData = `{
 }`
 
 // described returns the declarations with a schema for the data of the check pan.
-func described(data string) verification.Declarations {
+func described(data string) workflow.Declarations {
 	d := declared()
 	pan := d.Steps["pan"]
 	pan.Data = verification.Data(data)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 const onboarding = `{
@@ -43,44 +44,44 @@ const onboarding = `{
 var language = expression.New()
 
 // declared returns the declarations at a node near the end of an onboarding.
-func declared() verification.Declarations {
-	return verification.Declarations{
+func declared() workflow.Declarations {
+	return workflow.Declarations{
 		Input: verification.Data(onboarding),
-		Steps: map[verification.NodeID]verification.StepDeclaration{
-			"consent": {Type: verification.NodeConsent, MayPrecede: true},
+		Steps: map[verification.NodeID]workflow.StepDeclaration{
+			"consent": {Type: workflow.NodeConsent, MayPrecede: true},
 			"details": {
-				Type: verification.NodeCustomerInput, Optional: true, MayPrecede: true,
-				Fields: verification.InputFields{
-					{Name: "pan", Type: verification.FieldText},
-					{Name: "about", Type: verification.FieldTextarea},
-					{Name: "age", Type: verification.FieldNumber},
-					{Name: "dob", Type: verification.FieldDate},
-					{Name: "country", Type: verification.FieldSelect},
-					{Name: "agree", Type: verification.FieldCheckbox},
-					{Name: "email", Type: verification.FieldEmail},
-					{Name: "phone", Type: verification.FieldPhone},
-					{Name: "front", Type: verification.FieldFile},
-					{Name: "face", Type: verification.FieldImage},
-					{Name: "place", Type: verification.FieldLocation},
+				Type: workflow.NodeCustomerInput, Optional: true, MayPrecede: true,
+				Fields: workflow.InputFields{
+					{Name: "pan", Type: workflow.FieldText},
+					{Name: "about", Type: workflow.FieldTextarea},
+					{Name: "age", Type: workflow.FieldNumber},
+					{Name: "dob", Type: workflow.FieldDate},
+					{Name: "country", Type: workflow.FieldSelect},
+					{Name: "agree", Type: workflow.FieldCheckbox},
+					{Name: "email", Type: workflow.FieldEmail},
+					{Name: "phone", Type: workflow.FieldPhone},
+					{Name: "front", Type: workflow.FieldFile},
+					{Name: "face", Type: workflow.FieldImage},
+					{Name: "place", Type: workflow.FieldLocation},
 				},
 			},
-			"plain":  {Type: verification.NodeCustomerInput, MayPrecede: true, Fields: verification.InputFields{{Name: "a", Type: verification.FieldText}}},
-			"pan":    {Type: verification.NodeCheck, Key: "register", MayPrecede: true},
-			"review": {Type: verification.NodeReview, MayPrecede: true},
-			"later":  {Type: verification.NodeCheck},
+			"plain":  {Type: workflow.NodeCustomerInput, MayPrecede: true, Fields: workflow.InputFields{{Name: "a", Type: workflow.FieldText}}},
+			"pan":    {Type: workflow.NodeCheck, Key: "register", MayPrecede: true},
+			"review": {Type: workflow.NodeReview, MayPrecede: true},
+			"later":  {Type: workflow.NodeCheck},
 		},
 	}
 }
 
 // reached returns a run after its details and a failed PAN check.
-func reached() verification.Scope {
-	return verification.Scope{
+func reached() workflow.Scope {
+	return workflow.Scope{
 		Input: verification.Data(`{"name":"Asha Rao","age":30,"nick":null,"tags":["a","b"],"limits":[1,2.5],` +
 			`"people":[{"age":3,"name":"x"},{"age":40}],"extra":{"a":"x","more":7},"any":{"list":[10,20]},"active":true}`),
 		RunID:       "0191f3c0-0000-7000-8000-000000000001",
 		ReferenceID: "ref-1",
 		StartedAt:   time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
-		Steps: []verification.StepValues{
+		Steps: []workflow.StepValues{
 			{Node: "consent", Status: "passed", Passed: true, Data: verification.Data(`{"consent_status":"success"}`)},
 			{Node: "details", Status: "passed", Passed: true, Data: verification.Data(
 				`{"pan":"ABCDE1234F","age":18,"dob":"1990-01-31","country":"IN","agree":true,"email":"asha@example.com",` +
@@ -91,7 +92,7 @@ func reached() verification.Scope {
 	}
 }
 
-func compiled(t testing.TB, text string) verification.Condition {
+func compiled(t testing.TB, text string) workflow.Condition {
 	t.Helper()
 	c, err := language.Condition(text, declared())
 	if err != nil {

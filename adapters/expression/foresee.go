@@ -9,7 +9,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // The bounds of one look ahead: the nodes that it visits, and the conditions whose truth is
@@ -41,7 +41,7 @@ const (
 // know.
 type foresight struct {
 	*expression
-	absence verification.Absence
+	absence workflow.Absence
 	assumed map[string]bool     // the truth of conditions, by their texts
 	counts  map[string]int      // how often a condition is there, by its text; nil if nobody asks
 	texts   map[int64]string    // of conditions
@@ -51,7 +51,7 @@ type foresight struct {
 	visits  int
 }
 
-func newForesight(e *expression, a verification.Absence) *foresight {
+func newForesight(e *expression, a workflow.Absence) *foresight {
 	return &foresight{expression: e, absence: a, texts: map[int64]string{}, bound: map[string]prospect{}}
 }
 

@@ -11,13 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestAnExpressionIsForeseenWithoutAValue(t *testing.T) {
-	data := verification.Absence{Step: "pan"}
-	score := verification.Absence{Step: "pan", Field: "score"}
-	passed := verification.Absence{Step: "pan", Field: "score", Passed: true}
-	age := verification.Absence{Field: "age"}
+	data := workflow.Absence{Step: "pan"}
+	score := workflow.Absence{Step: "pan", Field: "score"}
+	passed := workflow.Absence{Step: "pan", Field: "score", Passed: true}
+	age := workflow.Absence{Field: "age"}
 	const (
 		yes = 1 << iota
 		no
@@ -26,7 +28,7 @@ func TestAnExpressionIsForeseenWithoutAValue(t *testing.T) {
 	)
 	for _, row := range []struct {
 		text    string
-		a       verification.Absence
+		a       workflow.Absence
 		becomes int
 	}{
 		{`steps.pan.data.score > 1.0`, score, missing},
@@ -81,7 +83,7 @@ func TestAnExpressionIsForeseenWithoutAValue(t *testing.T) {
 		{`input.active && input.age > 1`, age, no | missing},
 		{`steps.pan.data.score > 1.0 && steps.pan.passed`, age, both},
 	} {
-		c, ok := compiled(t, row.text).(verification.Foreseen)
+		c, ok := compiled(t, row.text).(workflow.Foreseen)
 		if !ok {
 			t.Fatal("a condition is not foreseen")
 		}
@@ -104,19 +106,19 @@ func TestAnExpressionIsForeseenWithoutAValue(t *testing.T) {
 func TestAMissingValueIsNamedWhereItIsRead(t *testing.T) {
 	for _, row := range []struct {
 		text string
-		want verification.MissingValue
+		want workflow.MissingValue
 	}{
-		{`input.active && steps.pan.data.score > 1.0`, verification.MissingValue{Character: 17, Value: "steps.pan.data.score", Optional: "steps.pan.?data.?score"}},
-		{`'é' == 'é' && steps.pan.data["a b"] == 1`, verification.MissingValue{Character: 15, Value: `steps.pan.data["a b"]`, Optional: `steps.pan.?data[?"a b"]`}},
-		{`steps.pan.data.score.low > 1.0`, verification.MissingValue{Character: 1, Value: "steps.pan.data.score", Optional: "steps.pan.?data.?score"}},
+		{`input.active && steps.pan.data.score > 1.0`, workflow.MissingValue{Character: 17, Value: "steps.pan.data.score", Optional: "steps.pan.?data.?score"}},
+		{`'é' == 'é' && steps.pan.data["a b"] == 1`, workflow.MissingValue{Character: 15, Value: `steps.pan.data["a b"]`, Optional: `steps.pan.?data[?"a b"]`}},
+		{`steps.pan.data.score.low > 1.0`, workflow.MissingValue{Character: 1, Value: "steps.pan.data.score", Optional: "steps.pan.?data.?score"}},
 	} {
-		c, _ := compiled(t, row.text).(verification.Foreseen)
-		all := slices.DeleteFunc(c.Absences(), func(a verification.Absence) bool { return a.Step == "" })
+		c, _ := compiled(t, row.text).(workflow.Foreseen)
+		all := slices.DeleteFunc(c.Absences(), func(a workflow.Absence) bool { return a.Step == "" })
 		if len(all) != 3 { // of the data, and of the field, also if the check has passed
 			t.Fatalf("%s: Absences = %v, want 3", row.text, all)
 		}
 		p := c.Foresee(all[1], nil)
-		if diff := cmp.Diff([]verification.MissingValue{row.want}, p.Missing); diff != "" {
+		if diff := cmp.Diff([]workflow.MissingValue{row.want}, p.Missing); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", row.text, diff)
 		}
 		if _, err := language.Condition(strings.ReplaceAll(row.text, row.want.Value, row.want.Optional+".orValue(1.0)"), declared()); err != nil && !strings.Contains(row.text, "low") {
@@ -155,23 +157,23 @@ func drawnCondition(r *rand.Rand, node string, checks []string, depth int) strin
 
 // drawnWorkflow draws a workflow in which a node leads to later ones: two checks, two
 // branches, a consent and a check that reads; now and then the consent leads back.
-func drawnWorkflow(r *rand.Rand, checks []string) verification.Definition {
+func drawnWorkflow(r *rand.Rand, checks []string) workflow.Definition {
 	order := []string{"c0", "b0", "ask", "c1", "b1", "use"}
 	r.Shuffle(len(order)-1, func(i, k int) { order[i+1], order[k+1] = order[k+1], order[i+1] })
-	d := verification.Definition{Workflow: "drawn", Name: "Drawn", Start: "c0", Nodes: map[verification.NodeID]verification.Node{"done": {Type: verification.NodeEnd}}}
+	d := workflow.Definition{Workflow: "drawn", Name: "Drawn", Start: "c0", Nodes: map[verification.NodeID]workflow.Node{"done": {Type: workflow.NodeEnd}}}
 	for i, id := range order {
 		later := func() verification.NodeID {
 			return verification.NodeID(choice(r, append(slices.Clone(order[i+1:]), "done")...))
 		}
-		n := verification.Node{Type: verification.NodeCheck, Provider: "vendor", Next: later()}
+		n := workflow.Node{Type: workflow.NodeCheck, Provider: "vendor", Next: later()}
 		switch id[0] {
 		case 'b':
-			n = verification.Node{Type: verification.NodeBranch, Else: later()}
+			n = workflow.Node{Type: workflow.NodeBranch, Else: later()}
 			for range 1 + r.IntN(2) {
-				n.Rules = append(n.Rules, verification.Rule{When: drawnCondition(r, id, checks, 2), Next: later()})
+				n.Rules = append(n.Rules, workflow.Rule{When: drawnCondition(r, id, checks, 2), Next: later()})
 			}
 		case 'a':
-			n = verification.Node{Type: verification.NodeConsent, Text: "May we?", OnDeclined: "next", Next: later()}
+			n = workflow.Node{Type: workflow.NodeConsent, Text: "May we?", OnDeclined: "next", Next: later()}
 			if r.IntN(3) == 0 {
 				n.OnDeclined = verification.NodeID(order[0])
 			}
@@ -188,24 +190,24 @@ func drawnWorkflow(r *rand.Rand, checks []string) verification.Definition {
 
 // explorer runs a workflow with every answer of its checks and its customer.
 type explorer struct {
-	program verification.Program
+	program workflow.Program
 	lacks   bool            // a check may also pass without f
 	missing map[string]bool // the nodes at which a run fails because a value is missing
 	left    int
 }
 
-func (x *explorer) explore(t *testing.T, r verification.Run, depth int) {
+func (x *explorer) explore(t *testing.T, r rules.Run, depth int) {
 	if x.left--; x.left < 0 {
 		t.Fatal("a workflow has too many runs")
 	}
 	w := r.Wait
-	decide := func(c verification.Command) {
-		events, after, err := verification.Decide(x.program, r, c, time.Unix(1, 0))
+	decide := func(c rules.Command) {
+		events, after, err := rules.Decide(x.program, r, c, time.Unix(1, 0))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range events {
-			if f, ok := e.Fact.(verification.Failed); ok {
+			if f, ok := e.Fact.(rules.Failed); ok {
 				x.note(f.Node, f.Cause)
 			}
 		}
@@ -213,16 +215,16 @@ func (x *explorer) explore(t *testing.T, r verification.Run, depth int) {
 	}
 	switch {
 	case r.Ended != "" || depth > 6: // a consent that leads back leads to the same again
-	case w.Kind == verification.WaitCustomer:
+	case w.Kind == rules.WaitCustomer:
 		for _, given := range []string{"success", "declined"} {
-			decide(verification.Submit{Signal: w.Signal, Payload: verification.DataOf(map[string]any{"consent_status": given})})
+			decide(rules.Submit{Signal: w.Signal, Payload: verification.DataOf(map[string]any{"consent_status": given})})
 		}
 	default:
 		if _, err := r.Request(x.program, "t"); err != nil {
 			x.note(w.Node, err.Error())
 			return
 		}
-		answers := []verification.RecordResult{
+		answers := []rules.RecordResult{
 			{Outcome: verification.OutcomePassed, Data: verification.Data(`{"f":0}`)},
 			{Outcome: verification.OutcomePassed, Data: verification.Data(`{"f":5}`)},
 			{Outcome: verification.OutcomeFailed},
@@ -230,13 +232,13 @@ func (x *explorer) explore(t *testing.T, r verification.Run, depth int) {
 			{Outcome: verification.OutcomeFailed, Data: verification.Data(`{"f":5}`)},
 		}
 		if x.lacks {
-			answers = append(answers, verification.RecordResult{Outcome: verification.OutcomePassed, Data: verification.Data(`{"g":1}`)})
+			answers = append(answers, rules.RecordResult{Outcome: verification.OutcomePassed, Data: verification.Data(`{"g":1}`)})
 		}
 		for _, a := range answers {
 			a.Node, a.Dispatch = w.Node, w.Dispatch
 			decide(a)
 		}
-		decide(verification.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: true})
+		decide(rules.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: true})
 	}
 }
 
@@ -247,7 +249,7 @@ func (x *explorer) note(node verification.NodeID, cause string) {
 }
 
 // runs starts a run with every input that conditions of the drawn workflow may read.
-func (x *explorer) runs(t *testing.T, d verification.Definition) {
+func (x *explorer) runs(t *testing.T, d workflow.Definition) {
 	var read []string
 	for _, name := range []string{"b0a", "b0b", "b1a", "b1b"} {
 		for _, rule := range d.Nodes[verification.NodeID(name[:2])].Rules {
@@ -261,7 +263,7 @@ func (x *explorer) runs(t *testing.T, d verification.Definition) {
 		for i, name := range read {
 			input[name] = n>>i&1 == 1
 		}
-		_, r, err := verification.Decide(x.program, verification.Run{ID: "r"}, verification.Start{ReferenceID: "a", Input: verification.DataOf(input)}, time.Unix(0, 0))
+		_, r, err := rules.Decide(x.program, rules.Run{ID: "r"}, rules.Start{ReferenceID: "a", Input: verification.DataOf(input)}, time.Unix(0, 0))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,13 +273,13 @@ func (x *explorer) runs(t *testing.T, d verification.Definition) {
 
 // reported returns the nodes with a value that may be missing. The vendor's answer needs f if it
 // passed, unless it lacks it.
-func reported(t *testing.T, d verification.Definition, lacks bool) map[string]bool {
+func reported(t *testing.T, d workflow.Definition, lacks bool) map[string]bool {
 	t.Helper()
 	required := "f"
 	if lacks {
 		required = "h"
 	}
-	_, err := verification.Compile(t.Context(), "w", verification.Version{Definition: d}, language, nil, map[string]verification.ProviderDescription{"vendor": {
+	_, err := workflow.Compile(t.Context(), "w", workflow.Version{Definition: d}, language, nil, map[string]verification.ProviderDescription{"vendor": {
 		Data: verification.Data(`{"type":"object","required":["` + required + `"],"properties":{"f":{"type":"number"},"g":{"type":"number"},"h":{}},"additionalProperties":false}`),
 	}})
 	nodes := map[string]bool{}
@@ -302,7 +304,7 @@ func TestWhatMayBeMissingIsWhatRunsLack(t *testing.T) {
 			checks = append(checks, "c1")
 		}
 		d := drawnWorkflow(r, checks)
-		p, err := verification.Restore("w", verification.Version{Definition: d}, language)
+		p, err := workflow.Restore("w", workflow.Version{Definition: d}, language)
 		if err != nil { // it reads a check that cannot have run
 			i--
 			continue

@@ -10,7 +10,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // call returns what a call comes to.
@@ -174,9 +174,9 @@ func (f *foresight) value(x ast.Expr) (ref.Val, bool) {
 			return types.Bool(f.absence.Passed), true
 		case k == isThere && x.AsSelect().FieldName() == "status":
 			if f.absence.Passed {
-				return types.String(verification.StepPassed), true
+				return types.String(rules.StepPassed), true
 			}
-			return types.String(verification.StepFailed), true
+			return types.String(rules.StepFailed), true
 		}
 	case ast.CallKind:
 		call := x.AsCall()

@@ -15,6 +15,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // maxCases bounds the cases in which formulas are evaluated.
@@ -322,7 +323,7 @@ type judged struct {
 	formula
 	*formulas
 	text  string
-	found []verification.Finding
+	found []workflow.Finding
 }
 
 func (n *node) judge(e *expression, checked *cel.Ast, text string) *judged {
@@ -362,13 +363,13 @@ func constantParts(tree *ast.AST) bool {
 }
 
 // findings returns what cannot be meant in a condition behind others of the same branch.
-func (j *judged) findings(before []*judged) []verification.Finding {
-	if slices.ContainsFunc(j.found, func(f verification.Finding) bool { return f.Certain }) {
+func (j *judged) findings(before []*judged) []workflow.Finding {
+	if slices.ContainsFunc(j.found, func(f workflow.Finding) bool { return f.Certain }) {
 		return j.found // its other problems follow from these
 	}
 	found := slices.Clone(j.found)
 	add := func(certain bool, message string) {
-		found = append(found, verification.Finding{TextError: verification.TextError{Message: message}, Certain: certain})
+		found = append(found, workflow.Finding{TextError: verification.TextError{Message: message}, Certain: certain})
 	}
 	if s, ok := newSystem(j.formulas); ok {
 		holds := func(at map[string]int) bool { return s.holds(j.formula, at) }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // oneSentence checks the promise of the port about the text of an error.
@@ -72,14 +73,14 @@ func FuzzCondition(f *testing.F) {
 
 // foretold checks that a condition that fails because the check pan, which has not passed,
 // lacks a field was expected to.
-func foretold(t *testing.T, c verification.Condition, err error) {
+func foretold(t *testing.T, c workflow.Condition, err error) {
 	t.Helper()
-	f, ok := c.(verification.Foreseen)
+	f, ok := c.(workflow.Foreseen)
 	if !ok {
 		t.Fatal("a condition is not foreseen")
 	}
 	for _, a := range f.Absences() {
-		f.Foresee(a, []verification.Condition{c})
+		f.Foresee(a, []workflow.Condition{c})
 	}
 	if err == nil {
 		return
@@ -89,7 +90,7 @@ func foretold(t *testing.T, c verification.Condition, err error) {
 	if !missing || !ofPan || strings.ContainsAny(field, ".[") {
 		return
 	}
-	a := verification.Absence{Step: "pan", Field: field}
+	a := workflow.Absence{Step: "pan", Field: field}
 	if p := f.Foresee(a, nil); len(p.Missing) == 0 || !slices.Contains(f.Absences(), a) {
 		t.Errorf("%v, which was not foreseen: %+v", err, p)
 	}
@@ -147,7 +148,7 @@ func FuzzSchema(f *testing.F) {
 			t.Skip("the rules keep no such text")
 		}
 		// The input of an expression is shaped by schemas that need not be valid.
-		if _, err := language.Condition(`true`, verification.Declarations{Input: schema}); err != nil {
+		if _, err := language.Condition(`true`, workflow.Declarations{Input: schema}); err != nil {
 			oneSentence(t, err)
 		}
 		s, err := language.Schema(schema)

@@ -14,6 +14,7 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // inspection notes the paths of an expression, and refuses what the type checker
@@ -21,7 +22,7 @@ import (
 type inspection struct {
 	*expression
 	names []string // the names that the expression sees
-	steps map[verification.NodeID]verification.StepDeclaration
+	steps map[verification.NodeID]workflow.StepDeclaration
 }
 
 // visit inspects one node. inPath says that it is part of a longer path.
@@ -79,7 +80,7 @@ func (e *inspection) step(x ast.Expr, p path) error {
 	case !declared && len(e.withKey(name)) > 0:
 		return e.problem(x, "there is no step %s; the step with this key is %s", name, strings.Join(e.withKey(name), " or "))
 	case !declared:
-		return e.problem(x, "there is no step %s%s", name, verification.DidYouMean(name, slices.Sorted(maps.Keys(e.steps))))
+		return e.problem(x, "there is no step %s%s", name, workflow.DidYouMean(name, slices.Sorted(maps.Keys(e.steps))))
 	case !step.MayPrecede:
 		return e.problem(x, "the step %s cannot have run before this node", name)
 	}

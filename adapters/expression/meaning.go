@@ -15,7 +15,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // maxMembers is the number of values that a message lists.
@@ -41,7 +41,7 @@ func (k knownValues) allows(v ref.Val) bool {
 type meaning struct {
 	*expression
 	shapes *shapes
-	found  []verification.Finding
+	found  []workflow.Finding
 }
 
 // comparisons checks the operands of ==, !=, <, <=, >, >= and in.
@@ -117,7 +117,7 @@ func (m *meaning) date(path, text string, ordered bool, x ast.Expr) {
 }
 
 func (m *meaning) report(x ast.Expr, certain bool, format string, args ...any) {
-	f := verification.Finding{Certain: certain}
+	f := workflow.Finding{Certain: certain}
 	f.Message = oneLine(fmt.Sprintf(format, args...))
 	if at, ok := m.tree.SourceInfo().GetOffsetRange(x.ID()); ok {
 		f.Character = int(at.Start) + 1
@@ -212,7 +212,7 @@ func similar(text string, members []string) string {
 	if i >= 0 {
 		return "; did you mean " + members[i] + "?"
 	}
-	return verification.DidYouMean(text, members)
+	return workflow.DidYouMean(text, members)
 }
 
 // texts returns the texts among values.

@@ -7,27 +7,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // chosen returns declarations with values of which all are known.
-func chosen() verification.Declarations {
-	return verification.Declarations{
+func chosen() workflow.Declarations {
+	return workflow.Declarations{
 		Inspect: true,
 		Input: verification.Data(`{"type":"object","properties":{
 			"tier":{"type":"string","enum":["basic","full"]}, "level":{"enum":[1,2,3]}, "serial":{"enum":[9007199254740993,1]}, "kind":{"const":"person"},
 			"since":{"type":"string","format":"date"}, "maybe":{"type":["string","null"],"enum":["x","y",null]},
 			"amount":{"type":"number"}, "note":{"type":"string"},
 			"tags":{"type":"array","items":{"type":"string","enum":["red","blue"]}}}}`),
-		Steps: map[verification.NodeID]verification.StepDeclaration{
-			"c":   {Type: verification.NodeCheck, Key: "register", MayPrecede: true},
-			"who": {Type: verification.NodeConsent, MayPrecede: true},
-			"r":   {Type: verification.NodeReview, MayPrecede: true},
-			"f": {Type: verification.NodeCustomerInput, MayPrecede: true, Fields: verification.InputFields{
-				{Name: "s", Type: verification.FieldSelect, Options: []verification.Option{{Value: "a"}, {Value: "b"}}},
-				{Name: "d", Type: verification.FieldDate},
-				{Name: "t", Type: verification.FieldText},
-				{Name: "n", Type: verification.FieldNumber},
-				{Name: "ok", Type: verification.FieldCheckbox},
+		Steps: map[verification.NodeID]workflow.StepDeclaration{
+			"c":   {Type: workflow.NodeCheck, Key: "register", MayPrecede: true},
+			"who": {Type: workflow.NodeConsent, MayPrecede: true},
+			"r":   {Type: workflow.NodeReview, MayPrecede: true},
+			"f": {Type: workflow.NodeCustomerInput, MayPrecede: true, Fields: workflow.InputFields{
+				{Name: "s", Type: workflow.FieldSelect, Options: []workflow.Option{{Value: "a"}, {Value: "b"}}},
+				{Name: "d", Type: workflow.FieldDate},
+				{Name: "t", Type: workflow.FieldText},
+				{Name: "n", Type: workflow.FieldNumber},
+				{Name: "ok", Type: workflow.FieldCheckbox},
 			}},
 		},
 	}
@@ -36,7 +37,7 @@ func chosen() verification.Declarations {
 // findings returns what was found in the last of several rules.
 func findings(t *testing.T, rules ...string) []string {
 	t.Helper()
-	var compiled []verification.Condition
+	var compiled []workflow.Condition
 	for _, text := range rules {
 		c, err := language.Condition(text, chosen())
 		if err != nil {
@@ -176,7 +177,7 @@ func TestComparisonsInTemplatesAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []verification.Finding{{
+	want := []workflow.Finding{{
 		TextError: verification.TextError{
 			Path: "a.full", Character: 23, Message: "input.tier is never 'ful'; did you mean full? (supported: 'basic', 'full')",
 		},
@@ -205,12 +206,12 @@ func TestAValueOfEitherProviderIsAllowed(t *testing.T) {
 		"other": {Data: verification.Data(`{"type":"object","properties":{"state":{"type":"string","enum":["active","dormant"]}}}`)},
 	}
 	for value, want := range map[string]bool{"active": true, "closed": true, "dormant": true, "gone": false} {
-		d := verification.Definition{Workflow: "w", Name: "W", Start: "c", Nodes: map[verification.NodeID]verification.Node{
-			"c": {Type: verification.NodeCheck, Provider: "one", Fallback: "other", Next: "b"},
-			"b": {Type: verification.NodeBranch, Rules: []verification.Rule{{When: "steps.c.data.state == '" + value + "'", Next: "x"}}, Else: "y"},
-			"x": {Type: verification.NodeEnd}, "y": {Type: verification.NodeEnd},
+		d := workflow.Definition{Workflow: "w", Name: "W", Start: "c", Nodes: map[verification.NodeID]workflow.Node{
+			"c": {Type: workflow.NodeCheck, Provider: "one", Fallback: "other", Next: "b"},
+			"b": {Type: workflow.NodeBranch, Rules: []workflow.Rule{{When: "steps.c.data.state == '" + value + "'", Next: "x"}}, Else: "y"},
+			"x": {Type: workflow.NodeEnd}, "y": {Type: workflow.NodeEnd},
 		}}
-		_, err := verification.Compile(t.Context(), "", verification.Version{Definition: d}, language, nil, described)
+		_, err := workflow.Compile(t.Context(), "", workflow.Version{Definition: d}, language, nil, described)
 		if (err == nil) != want {
 			t.Errorf("a comparison with %q = %v, want it allowed: %v", value, err, want)
 		}
@@ -218,9 +219,9 @@ func TestAValueOfEitherProviderIsAllowed(t *testing.T) {
 }
 
 // inspected returns what is doubtful about a condition or template behind the rules before.
-func inspected(t *testing.T, compiled any, before ...verification.Condition) []verification.Finding {
+func inspected(t *testing.T, compiled any, before ...workflow.Condition) []workflow.Finding {
 	t.Helper()
-	c, ok := compiled.(verification.Inspected)
+	c, ok := compiled.(workflow.Inspected)
 	if !ok {
 		t.Fatalf("%T has no findings", compiled)
 	}

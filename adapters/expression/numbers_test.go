@@ -11,20 +11,21 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // numbersIn returns a scope with the numbers x and y, once as a declared number of the
 // input and once in the data of a check that is not described.
-func numbersIn(t interface{ Fatal(args ...any) }, x, y string) (verification.Scope, verification.Declarations) {
+func numbersIn(t interface{ Fatal(args ...any) }, x, y string) (workflow.Scope, workflow.Declarations) {
 	object, err := verification.ParseData([]byte(`{"x":` + x + `,"y":` + y + `,"l":[` + x + `]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := verification.Scope{Input: object, Steps: []verification.StepValues{{Node: "pan", Status: "passed", Passed: true, Data: object}}}
-	d := verification.Declarations{
+	s := workflow.Scope{Input: object, Steps: []workflow.StepValues{{Node: "pan", Status: "passed", Passed: true, Data: object}}}
+	d := workflow.Declarations{
 		Input: verification.Data(`{"type":"object","properties":{"x":{"type":"number"},"y":{"type":["integer","null"]},` +
 			`"l":{"type":"array","items":{"type":"number"}}}}`),
-		Steps: map[verification.NodeID]verification.StepDeclaration{"pan": {Type: verification.NodeCheck, MayPrecede: true}},
+		Steps: map[verification.NodeID]workflow.StepDeclaration{"pan": {Type: workflow.NodeCheck, MayPrecede: true}},
 	}
 	return s, d
 }
@@ -186,7 +187,7 @@ func quoted(text string) string {
 
 func TestANumberOfTooManyBitsIsNotRead(t *testing.T) {
 	_, d := numbersIn(t, "1", "1")
-	scope := verification.Scope{Input: verification.Data(`{"x":18446744073709551616}`)} // of an old history
+	scope := workflow.Scope{Input: verification.Data(`{"x":18446744073709551616}`)} // of an old history
 	c, err := language.Condition(`input.x > 1`, d)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestAPatternSaysWhetherItIsAnchored(t *testing.T) {
@@ -45,7 +45,7 @@ func TestAPatternSaysWhetherItIsAnchored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, ok := p.(verification.Anchored)
+		a, ok := p.(workflow.Anchored)
 		if !ok {
 			t.Fatal("a pattern does not say whether it is anchored")
 		}
@@ -82,7 +82,7 @@ func TestAnAnchoredPatternMatchesNoPart(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		a, _ := p.(verification.Anchored)
+		a, _ := p.(workflow.Anchored)
 		begin, end, _ := a.Anchored()
 		matcher, partly := regexp.MustCompile(text), [2]bool{}
 		for _, s := range texts {
@@ -114,9 +114,9 @@ func TestAPatternWithoutAnchorsIsAWarning(t *testing.T) {
 	} {
 		d := workflowOf(t, `"pan":{"type":"customer_input","next":"done"}`)
 		n := d.Nodes["pan"]
-		n.Fields = verification.InputFields{{Name: "f", Type: verification.FieldText, Pattern: row.pattern}}
+		n.Fields = workflow.InputFields{{Name: "f", Type: workflow.FieldText, Pattern: row.pattern}}
 		d.Nodes["pan"] = n
-		p, err := verification.Compile(t.Context(), "w", verification.Version{Definition: d}, language, nil, nil)
+		p, err := workflow.Compile(t.Context(), "w", workflow.Version{Definition: d}, language, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,21 +10,21 @@ import (
 
 	"cel.dev/cel-go/cel"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // reading holds the values of a scope that one evaluation, or one rendering, reads.
 // It belongs to one goroutine.
 type reading struct {
 	vars  map[string]any // of an expression over named variables; nil for a scope
-	scope *verification.Scope
+	scope *workflow.Scope
 	input map[string]any
 	run   map[string]any
 	steps map[string]any
 	cost  uint64 // of the expressions evaluated so far
 }
 
-func newReading(s *verification.Scope) *reading {
+func newReading(s *workflow.Scope) *reading {
 	return &reading{scope: s, steps: make(map[string]any, len(s.Steps))}
 }
 
@@ -64,7 +64,7 @@ func (r *reading) load(reads []read) {
 			continue
 		}
 		node := read.path.keys[0].name
-		i := slices.IndexFunc(r.scope.Steps, func(s verification.StepValues) bool { return string(s.Node) == node })
+		i := slices.IndexFunc(r.scope.Steps, func(s workflow.StepValues) bool { return string(s.Node) == node })
 		if i < 0 {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // schemaURL is the URL of the schema in references.
@@ -25,7 +26,7 @@ type schema struct {
 // schematext.Formats too. References to files and hosts, unsupported keywords and schemas
 // beyond the bounds are errors. Workflows share the schemas of their providers, so a schema is
 // compiled once.
-func (c *Compiler) Schema(text verification.Data) (verification.Schema, error) {
+func (c *Compiler) Schema(text verification.Data) (workflow.Schema, error) {
 	if found, ok := c.schemas.Get(string(text)); ok && found.root != nil {
 		return found.schema, nil
 	}

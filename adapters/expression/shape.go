@@ -12,7 +12,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // shape is the type of a value and, of an object whose fields are known, the
@@ -106,7 +106,7 @@ func (p *shapes) suggestion(of path) string {
 		}
 		if i == len(of.keys)-1 && p.field(s, k.name) == nil {
 			known := slices.Concat(slices.Sorted(maps.Keys(s.fields)), slices.Sorted(maps.Keys(s.properties)))
-			return verification.DidYouMean(k.name, known)
+			return workflow.DidYouMean(k.name, known)
 		}
 		s = p.field(s, k.name)
 	}

@@ -12,15 +12,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 type template struct {
 	root  part
-	found []verification.Finding
+	found []workflow.Finding
 }
 
 // Findings returns the comparisons in the template that cannot be meant.
-func (t template) Findings([]verification.Condition) []verification.Finding { return t.found }
+func (t template) Findings([]workflow.Condition) []workflow.Finding { return t.found }
 
 // StepsRead returns the steps that the expressions in a field of the object read.
 func (t template) StepsRead(name string) (steps []verification.NodeID) {
@@ -74,7 +75,7 @@ type rendering struct {
 
 // Render fills in the values of one run. It fails if the result is larger than
 // maxValue.
-func (t template) Render(s verification.Scope) (object map[string]any, err error) {
+func (t template) Render(s workflow.Scope) (object map[string]any, err error) {
 	defer recovered(&err)
 	v, err := t.root.render(&rendering{newReading(&s), converter{left: maxValue}})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestATemplateIsFilledIn(t *testing.T) {
@@ -133,11 +134,11 @@ func TestWhatATemplateRendersBelongsToTheCaller(t *testing.T) {
 }
 
 func TestAnEmptyTemplateRendersAnEmptyObject(t *testing.T) {
-	tpl, err := language.Template(nil, verification.Declarations{})
+	tpl, err := language.Template(nil, workflow.Declarations{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := tpl.Render(verification.Scope{})
+	got, err := tpl.Render(workflow.Scope{})
 	if err != nil || got == nil || len(got) != 0 {
 		t.Errorf("Render = %v, %v, want an empty object", got, err)
 	}
@@ -180,12 +181,12 @@ func TestATemplateFailsOnWhatIsNotThereOrNotJSON(t *testing.T) {
 			t.Errorf("Render(%s) = %v, %v, want %q", row.object, got, err, row.want)
 		}
 	}
-	tpl, err := language.Template(verification.Data(`{"a":"${input}"}`), verification.Declarations{})
+	tpl, err := language.Template(verification.Data(`{"a":"${input}"}`), workflow.Declarations{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	deep := verification.Data(strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40))
-	if _, err := tpl.Render(verification.Scope{Input: deep}); err == nil || err.Error() != "a: the value nests deeper than 32" {
+	if _, err := tpl.Render(workflow.Scope{Input: deep}); err == nil || err.Error() != "a: the value nests deeper than 32" {
 		t.Errorf("Render of 40 levels = %v, want the value nests deeper than 32", err)
 	}
 }
@@ -197,7 +198,7 @@ func TestATemplateRendersNoMoreThanItMay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := verification.Scope{Input: input}
+	s := workflow.Scope{Input: input}
 	for _, row := range []struct {
 		name string
 		with map[string]any
@@ -217,7 +218,7 @@ func TestATemplateRendersNoMoreThanItMay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tpl, err := language.Template(with, verification.Declarations{})
+		tpl, err := language.Template(with, workflow.Declarations{})
 		if err != nil {
 			t.Fatal(err)
 		}

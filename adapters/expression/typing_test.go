@@ -8,6 +8,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestEveryDeclaredKindIsTyped(t *testing.T) {
@@ -72,9 +73,9 @@ func TestValuesThatMayHoldAnythingAreNotTyped(t *testing.T) {
 }
 
 func TestAFieldOfItsOwnNameHidesWhatTheEngineAdds(t *testing.T) {
-	d := verification.Declarations{Steps: map[verification.NodeID]verification.StepDeclaration{"a": {
-		Type: verification.NodeCustomerInput, MayPrecede: true, Optional: true,
-		Fields: verification.InputFields{{Name: "opted_out", Type: verification.FieldText}},
+	d := workflow.Declarations{Steps: map[verification.NodeID]workflow.StepDeclaration{"a": {
+		Type: workflow.NodeCustomerInput, MayPrecede: true, Optional: true,
+		Fields: workflow.InputFields{{Name: "opted_out", Type: workflow.FieldText}},
 	}}}
 	if _, err := language.Condition(`steps.a.data.opted_out == "x"`, d); err != nil {
 		t.Errorf("Condition = %v, want no error", err)
@@ -250,7 +251,7 @@ func tree(n int) verification.Data {
 func TestASchemaWithManyPathsIsReadInBoundedWork(t *testing.T) {
 	for _, n := range []int{2, 3, 4, 6, 10, 100} {
 		l := expression.New()
-		d := verification.Declarations{Input: tree(n)}
+		d := workflow.Declarations{Input: tree(n)}
 		var err error
 		bytes := allocated(func() { _, err = l.Condition(`has(input.a.p0.p1.p0) && input.z == "x"`, d) })
 		if err != nil {
@@ -272,7 +273,7 @@ func TestLongNamesOfASchemaAreReadInBoundedMemory(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	schema := verification.Data(`{"properties":{"` + long + `":true,"b":true,"c":true}}`)
 	bytes := allocated(func() {
-		if _, err := expression.New().Condition(`has(input.b)`, verification.Declarations{Input: schema}); err != nil {
+		if _, err := expression.New().Condition(`has(input.b)`, workflow.Declarations{Input: schema}); err != nil {
 			t.Errorf("Condition = %v, want no error", err)
 		}
 	})

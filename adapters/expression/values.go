@@ -5,7 +5,7 @@ package expression
 import (
 	"errors"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // maxListedValue bounds the bytes of one value of Values.
@@ -18,7 +18,7 @@ type values struct {
 }
 
 // Values compiles expressions of any type. They share their declarations.
-func (c *Compiler) Values(texts []string, d verification.Declarations) (_ verification.Values, problems []error) {
+func (c *Compiler) Values(texts []string, d workflow.Declarations) (_ workflow.Values, problems []error) {
 	problems = make([]error, len(texts))
 	v := values{make([]*expression, len(texts)), c.same}
 	n, err := c.node(d)
@@ -38,7 +38,7 @@ func (n *node) value(text string) (e *expression, err error) {
 }
 
 // Evaluate returns the value of each expression, or why it has none. The steps that they read are decoded once.
-func (v values) Evaluate(s verification.Scope) []any {
+func (v values) Evaluate(s workflow.Scope) []any {
 	all, r := make([]any, len(v.all)), newReading(&s)
 	for i, e := range v.all {
 		if e == nil {
@@ -76,7 +76,7 @@ func (v values) Types(i int) []string {
 }
 
 // Findings returns the comparisons in an expression that cannot be meant.
-func (v values) Findings(i int) []verification.Finding {
+func (v values) Findings(i int) []workflow.Finding {
 	if v.all[i] == nil || v.all[i].judged == nil {
 		return nil
 	}

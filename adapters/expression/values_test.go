@@ -9,21 +9,22 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestValuesAreEvaluatedTogether(t *testing.T) {
-	d := verification.Declarations{
+	d := workflow.Declarations{
 		Input: verification.Data(`{"type":"object","properties":{"name":{"type":"string"},"tags":{"type":"array"}}}`),
-		Steps: map[verification.NodeID]verification.StepDeclaration{
-			"form": {Type: verification.NodeCustomerInput, MayPrecede: true, Fields: verification.InputFields{
-				{Name: "name", Type: verification.FieldText}, {Name: "photo", Type: verification.FieldImage},
+		Steps: map[verification.NodeID]workflow.StepDeclaration{
+			"form": {Type: workflow.NodeCustomerInput, MayPrecede: true, Fields: workflow.InputFields{
+				{Name: "name", Type: workflow.FieldText}, {Name: "photo", Type: workflow.FieldImage},
 			}},
-			"check": {Type: verification.NodeCheck, MayPrecede: true},
+			"check": {Type: workflow.NodeCheck, MayPrecede: true},
 		},
 	}
-	scope := verification.Scope{
+	scope := workflow.Scope{
 		Input: verification.Data(`{"name":"Asha","tags":["a","b"]}`),
-		Steps: []verification.StepValues{{Node: "form", Data: verification.Data(`{"name":"Ravi","photo":{"document_id":"x"}}`)}, {
+		Steps: []workflow.StepValues{{Node: "form", Data: verification.Data(`{"name":"Ravi","photo":{"document_id":"x"}}`)}, {
 			Node: "check", Data: verification.Data(`{"n":12345678901234567890,"long":"` + strings.Repeat("x", 70_000) + `"}`),
 		}},
 	}
@@ -68,14 +69,14 @@ func TestValuesAreEvaluatedTogether(t *testing.T) {
 	if !errors.As(problems[5], &at) || at.Character == 0 {
 		t.Errorf("the problem %v has no position", problems[5])
 	}
-	if all := values.Evaluate(verification.Scope{}); !cmp.Equal(all, make([]any, len(rows))) {
+	if all := values.Evaluate(workflow.Scope{}); !cmp.Equal(all, make([]any, len(rows))) {
 		t.Errorf("values of a run without data = %v, want none", all)
 	}
 }
 
 func TestValuesThatCannotBeMeantAreFound(t *testing.T) {
-	d := verification.Declarations{Inspect: true, Steps: map[verification.NodeID]verification.StepDeclaration{
-		"check": {Type: verification.NodeCheck, MayPrecede: true},
+	d := workflow.Declarations{Inspect: true, Steps: map[verification.NodeID]workflow.StepDeclaration{
+		"check": {Type: workflow.NodeCheck, MayPrecede: true},
 	}}
 	values, problems := expression.New().Values([]string{"steps.check.status == 'pass' ? 'a' : 'b'", "steps.check.status"}, d)
 	if errors.Join(problems...) != nil || len(values.Findings(0)) != 1 || values.Findings(1) != nil {

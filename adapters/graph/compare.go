@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Change says how a node or a field of one definition differs from another.
@@ -72,7 +73,7 @@ func (c Comparison) Of(id verification.NodeID) Change {
 // Compare returns the differences of after from before. It ignores what is not part of
 // the content of a version, see Definition.VersionHash. The order of fields counts
 // only in a customer input.
-func Compare(before, after verification.Definition) Comparison {
+func Compare(before, after workflow.Definition) Comparison {
 	c := Comparison{Fields: compareFields(content(before), content(after))}
 	ids := after.BreadthFirst()
 	for _, id := range slices.Concat(slices.Sorted(maps.Keys(after.Nodes)), slices.Sorted(maps.Keys(before.Nodes))) {
@@ -103,12 +104,12 @@ func Compare(before, after verification.Definition) Comparison {
 }
 
 // content returns the fields of a definition that Compare compares on their own.
-func content(d verification.Definition) verification.Definition {
+func content(d workflow.Definition) workflow.Definition {
 	d.ID, d.Publish, d.Retired, d.LifecycleWebhookURL, d.Nodes = "", nil, false, "", nil
 	return d
 }
 
-func fieldNames(fields verification.InputFields) (names []string) {
+func fieldNames(fields workflow.InputFields) (names []string) {
 	for _, f := range fields {
 		names = append(names, f.Name)
 	}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // DOT returns a definition in the language of Graphviz. Every text of the
 // definition is escaped.
-func DOT(d verification.Definition) string {
+func DOT(d workflow.Definition) string {
 	all, edges := vertices(d)
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n", dotText(d.Workflow))

@@ -2,7 +2,9 @@
 
 package graph
 
-import "github.com/verifyd/verifyd/verification"
+import (
+	"github.com/verifyd/verifyd/verification/workflow"
+)
 
 // Box is a rectangle of a picture that nothing else may cover.
 type Box struct {
@@ -26,7 +28,7 @@ type Laid struct {
 }
 
 // Lay lays out a definition.
-func Lay(d verification.Definition, o Options) (Laid, error) {
+func Lay(d workflow.Definition, o Options) (Laid, error) {
 	w := newWriter(d, o)
 	s, err := newSketch(len(w.vertices), w.boxSize, w.arrows)
 	if err != nil {

@@ -9,11 +9,12 @@ import (
 	"unicode"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 type vertex struct {
 	id      verification.NodeID
-	node    verification.Node
+	node    workflow.Node
 	missing bool // an edge leads here, but there is no such node
 }
 
@@ -23,17 +24,17 @@ type shape struct{ dot, left, right string }
 
 func (v vertex) shape() shape {
 	switch v.node.Type {
-	case verification.NodeConsent:
+	case workflow.NodeConsent:
 		return shape{"note", "([", "])"}
-	case verification.NodeCustomerInput:
+	case workflow.NodeCustomerInput:
 		return shape{"parallelogram", "[/", "/]"}
-	case verification.NodeCheck:
+	case workflow.NodeCheck:
 		return shape{"component", "[[", "]]"}
-	case verification.NodeBranch:
+	case workflow.NodeBranch:
 		return shape{"diamond", "{", "}"}
-	case verification.NodeReview:
+	case workflow.NodeReview:
 		return shape{"hexagon", "{{", "}}"}
-	case verification.NodeEnd:
+	case workflow.NodeEnd:
 		return shape{"doublecircle", "(((", ")))"}
 	}
 	if v.missing {
@@ -50,7 +51,7 @@ type edge struct {
 }
 
 // vertices numbers the nodes breadth first, and returns the edges of each in order.
-func vertices(d verification.Definition) ([]vertex, []edge) {
+func vertices(d workflow.Definition) ([]vertex, []edge) {
 	var all []vertex
 	numbers := map[verification.NodeID]int{}
 	number := func(id verification.NodeID) int {
@@ -86,7 +87,7 @@ func vertices(d verification.Definition) ([]vertex, []edge) {
 // route is one way out of a node, with the conditions under which it is taken.
 type route struct {
 	to verification.NodeID
-	on []string // as in verification.Route
+	on []string // as in workflow.Route
 	// labels name the conditions. They are the conditions of a branch, otherwise keys of
 	// words.
 	labels []string
@@ -97,41 +98,41 @@ func (r route) label() string { return strings.Join(r.labels, " or ") }
 
 // routes returns the ways out of a node in the order of Node.Routes. The routes of a
 // step that lead to the same node are merged.
-func routes(n verification.Node) []route {
+func routes(n workflow.Node) []route {
 	var all []route
 	for _, r := range n.Routes() {
 		next := route{to: r.To, on: []string{r.On}, labels: []string{r.On}}
 		switch {
-		case n.Type == verification.NodeBranch:
+		case n.Type == workflow.NodeBranch:
 			next.code = r.On != "else"
 		case r.On == "next":
 			next.labels = nextLabels(n)
 		}
 		all = append(all, next)
 	}
-	if n.Type == verification.NodeBranch {
+	if n.Type == workflow.NodeBranch {
 		return all // every rule has its own edge
 	}
 	merged := merge(all)
-	if len(merged) == 1 && len(merged[0].on) == 1 && n.Type != verification.NodeReview {
+	if len(merged) == 1 && len(merged[0].on) == 1 && n.Type != workflow.NodeReview {
 		merged[0].labels = nil // there is no other route
 	}
 	return merged
 }
 
 // nextLabels returns the conditions under which a node leads to its next.
-func nextLabels(n verification.Node) []string {
+func nextLabels(n workflow.Node) []string {
 	switch n.Type {
-	case verification.NodeCheck:
+	case workflow.NodeCheck:
 		return []string{"passed"}
-	case verification.NodeConsent:
+	case workflow.NodeConsent:
 		return []string{"agreed"}
-	case verification.NodeReview:
+	case workflow.NodeReview:
 		if n.OnReject == "" {
 			return []string{"approve", "reject"}
 		}
 		return []string{"approve"}
-	case verification.NodeCustomerInput, verification.NodeBranch, verification.NodeEnd:
+	case workflow.NodeCustomerInput, workflow.NodeBranch, workflow.NodeEnd:
 	}
 	return nil
 }

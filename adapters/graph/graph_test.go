@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/graph"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 var update = flag.Bool("update", false, "write the goldens in testdata anew")
@@ -56,13 +57,13 @@ func TestDrawingsMatchTheirGoldens(t *testing.T) {
 }
 
 func TestInvalidDefinitionsAreDrawnAsFarAsPossible(t *testing.T) {
-	d := verification.Definition{
+	d := workflow.Definition{
 		Workflow: "nasty\"]; evil [", Start: "1. start",
-		Nodes: map[verification.NodeID]verification.Node{
-			"1. start": {Type: verification.NodeConsent, Label: "- \"quoted\"] --> x\n%%{init: {}}%%", Next: "end", OnDeclined: "end"},
-			"end":      {Type: verification.NodeBranch, Label: "<img src=x onerror=alert(1)>&lt;", Rules: []verification.Rule{{When: "a && b || \"c\\n\" == `d`", Next: "gone"}}, Else: "1. start"},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"1. start": {Type: workflow.NodeConsent, Label: "- \"quoted\"] --> x\n%%{init: {}}%%", Next: "end", OnDeclined: "end"},
+			"end":      {Type: workflow.NodeBranch, Label: "<img src=x onerror=alert(1)>&lt;", Rules: []workflow.Rule{{When: "a && b || \"c\\n\" == `d`", Next: "gone"}}, Else: "1. start"},
 			"class":    {Type: "dance", Label: "café 😀 \\N \\G \u202e {{x}} |y| *z* _u_ #35; \x00\xff", Next: "class"},
-			" ":        {Type: verification.NodeReview, Next: "end", OnReject: "class"},
+			" ":        {Type: workflow.NodeReview, Next: "end", OnReject: "class"},
 		},
 	}
 	golden(t, "nasty.mmd", graph.Mermaid(d))
@@ -70,23 +71,23 @@ func TestInvalidDefinitionsAreDrawnAsFarAsPossible(t *testing.T) {
 }
 
 func TestAnEmptyDefinitionIsAnEmptyDrawing(t *testing.T) {
-	if got, want := graph.Mermaid(verification.Definition{}), "flowchart TD\n"; got != want {
+	if got, want := graph.Mermaid(workflow.Definition{}), "flowchart TD\n"; got != want {
 		t.Errorf("Mermaid = %q, want %q", got, want)
 	}
-	if got := graph.DOT(verification.Definition{}); !strings.HasPrefix(got, "digraph \"\" {\n") || strings.Contains(got, "n0") {
+	if got := graph.DOT(workflow.Definition{}); !strings.HasPrefix(got, "digraph \"\" {\n") || strings.Contains(got, "n0") {
 		t.Errorf("DOT = %q", got)
 	}
 }
 
 func TestRoutesToTheSameNodeShareAnEdge(t *testing.T) {
-	d := verification.Definition{
+	d := workflow.Definition{
 		Start: "a",
-		Nodes: map[verification.NodeID]verification.Node{
-			"a": {Type: verification.NodeCheck, Next: "b", OnFailed: verification.TargetNext, OnUnavailable: verification.TargetFail},
-			"b": {Type: verification.NodeCheck, Next: "c", OnFailed: verification.TargetFail},
-			"c": {Type: verification.NodeReview, Next: "d"},
-			"d": {Type: verification.NodeConsent, OnDeclined: verification.TargetNext, Next: "e"},
-			"e": {Type: verification.NodeEnd},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"a": {Type: workflow.NodeCheck, Next: "b", OnFailed: workflow.TargetNext, OnUnavailable: workflow.TargetFail},
+			"b": {Type: workflow.NodeCheck, Next: "c", OnFailed: workflow.TargetFail},
+			"c": {Type: workflow.NodeReview, Next: "d"},
+			"d": {Type: workflow.NodeConsent, OnDeclined: workflow.TargetNext, Next: "e"},
+			"e": {Type: workflow.NodeEnd},
 		},
 	}
 	const want = `  n0 -->|"passed or failed"| n1
@@ -133,7 +134,7 @@ func TestEveryNodeAndArrowIsDrawnWhateverTheLabels(t *testing.T) {
 
 // expected lists the nodes breadth first, then the others by name, and the
 // edges between them.
-func expected(d verification.Definition) (ids []verification.NodeID, arrows [][2]int) {
+func expected(d workflow.Definition) (ids []verification.NodeID, arrows [][2]int) {
 	for _, root := range append([]verification.NodeID{d.Start}, slices.Sorted(maps.Keys(d.Nodes))...) {
 		for queue := []verification.NodeID{root}; len(queue) > 0; queue = queue[1:] {
 			if !slices.Contains(ids, queue[0]) {
@@ -212,28 +213,28 @@ func pair(from, to string) [2]int {
 	return [2]int{f, n}
 }
 
-func anyDefinition() *rapid.Generator[verification.Definition] {
-	types := []verification.NodeType{
-		verification.NodeConsent, verification.NodeCustomerInput, verification.NodeCheck,
-		verification.NodeBranch, verification.NodeReview, verification.NodeEnd, "other",
+func anyDefinition() *rapid.Generator[workflow.Definition] {
+	types := []workflow.NodeType{
+		workflow.NodeConsent, workflow.NodeCustomerInput, workflow.NodeCheck,
+		workflow.NodeBranch, workflow.NodeReview, workflow.NodeEnd, "other",
 	}
 	id := rapid.Custom(func(t *rapid.T) verification.NodeID {
 		return rapid.SampledFrom([]verification.NodeID{"a", "b", "end", "graph", "x1", "style", "click", "subgraph"}).Draw(t, "id")
 	})
 	maybe := rapid.Custom(func(t *rapid.T) verification.NodeID {
-		return rapid.SampledFrom([]verification.NodeID{"", "", verification.TargetFail, verification.TargetNext, "a", "end", "gone"}).Draw(t, "route")
+		return rapid.SampledFrom([]verification.NodeID{"", "", workflow.TargetFail, workflow.TargetNext, "a", "end", "gone"}).Draw(t, "route")
 	})
 	text := rapid.OneOf(rapid.String(), rapid.StringMatching("[\"'`<>&;#|{}()\\[\\]\\\\%\n\r\t*_.0-9-]{0,12}"))
-	return rapid.Custom(func(t *rapid.T) verification.Definition {
-		d := verification.Definition{Workflow: text.Draw(t, "workflow"), Start: id.Draw(t, "start"), Nodes: map[verification.NodeID]verification.Node{}}
+	return rapid.Custom(func(t *rapid.T) workflow.Definition {
+		d := workflow.Definition{Workflow: text.Draw(t, "workflow"), Start: id.Draw(t, "start"), Nodes: map[verification.NodeID]workflow.Node{}}
 		for range rapid.IntRange(0, 6).Draw(t, "nodes") {
-			n := verification.Node{
+			n := workflow.Node{
 				Type: rapid.SampledFrom(types).Draw(t, "type"), Label: text.Draw(t, "label"), Next: id.Draw(t, "next"),
 				OnDeclined: maybe.Draw(t, "declined"), OnFailed: maybe.Draw(t, "failed"),
 				OnUnavailable: maybe.Draw(t, "unavailable"), OnReject: maybe.Draw(t, "reject"), Else: maybe.Draw(t, "else"),
 			}
 			for range rapid.IntRange(0, 3).Draw(t, "rules") {
-				n.Rules = append(n.Rules, verification.Rule{When: text.Draw(t, "when"), Next: id.Draw(t, "to")})
+				n.Rules = append(n.Rules, workflow.Rule{When: text.Draw(t, "when"), Next: id.Draw(t, "to")})
 			}
 			d.Nodes[id.Draw(t, "id")] = n
 		}
@@ -242,12 +243,12 @@ func anyDefinition() *rapid.Generator[verification.Definition] {
 }
 
 func ExampleMermaid() {
-	fmt.Print(graph.Mermaid(verification.Definition{
+	fmt.Print(graph.Mermaid(workflow.Definition{
 		Start: "age",
-		Nodes: map[verification.NodeID]verification.Node{
-			"age": {Type: verification.NodeBranch, Label: "Of age?", Rules: []verification.Rule{{When: "input.age >= 18", Next: "yes"}}, Else: "no"},
-			"no":  {Type: verification.NodeReview, Next: "yes", OnReject: "age"},
-			"yes": {Type: verification.NodeEnd},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"age": {Type: workflow.NodeBranch, Label: "Of age?", Rules: []workflow.Rule{{When: "input.age >= 18", Next: "yes"}}, Else: "no"},
+			"no":  {Type: workflow.NodeReview, Next: "yes", OnReject: "age"},
+			"yes": {Type: workflow.NodeEnd},
 		},
 	}))
 	// Output:

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // ListedNode is a node of a list.
@@ -34,7 +36,7 @@ type ListedRoute struct {
 }
 
 // List returns the nodes and edges that SVG draws, in the same order.
-func List(d verification.Definition, o Options) []ListedNode {
+func List(d workflow.Definition, o Options) []ListedNode {
 	w := &writer{Options: o}
 	all, edges, comparison := union(o.Before, d)
 	w.vertices = all
@@ -67,8 +69,8 @@ func (w *writer) listed(e edge, toLabel string) ListedRoute {
 	} else {
 		r.Condition = w.sentence(e)
 	}
-	along := func(t verification.Transition) bool {
-		return t.From == from.id && t.To == to && (from.node.Type != verification.NodeBranch || slices.Contains(e.on, t.On))
+	along := func(t rules.Transition) bool {
+		return t.From == from.id && t.To == to && (from.node.Type != workflow.NodeBranch || slices.Contains(e.on, t.On))
 	}
 	for t, n := range w.Counts {
 		if along(t) {

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Mermaid returns a definition as a Mermaid flowchart. Every text of the
 // definition is escaped, so that it is not read as Mermaid, Markdown or HTML.
-func Mermaid(d verification.Definition) string {
+func Mermaid(d workflow.Definition) string {
 	all, edges := vertices(d)
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")

@@ -23,6 +23,8 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Options say what a picture shows beside the definition. The zero value draws a file
@@ -35,14 +37,14 @@ type Options struct {
 	// Word returns the text of one of Words in another language; nil means English.
 	Word func(english string) string
 	// Counts say how often runs went along the edges; nil draws none.
-	Counts map[verification.Transition]int
+	Counts map[rules.Transition]int
 	// Number formats a number; nil means with commas.
 	Number func(int) string
 	// Path is the path of one run, which is highlighted; nil draws none.
-	Path []verification.Transition
+	Path []rules.Transition
 	// Before is an earlier version: nodes and edges that were added, removed or changed
 	// since are marked. nil marks none.
-	Before *verification.Definition
+	Before *workflow.Definition
 }
 
 //go:embed assets/graph.css
@@ -65,10 +67,10 @@ func Words() []string {
 	return append(slices.Sorted(maps.Values(typeNames())), words...)
 }
 
-func typeNames() map[verification.NodeType]string {
-	return map[verification.NodeType]string{
-		verification.NodeConsent: "Consent", verification.NodeCustomerInput: "Form", verification.NodeCheck: "Check",
-		verification.NodeBranch: "Branch", verification.NodeReview: "Review", verification.NodeEnd: "End",
+func typeNames() map[workflow.NodeType]string {
+	return map[workflow.NodeType]string{
+		workflow.NodeConsent: "Consent", workflow.NodeCustomerInput: "Form", workflow.NodeCheck: "Check",
+		workflow.NodeBranch: "Branch", workflow.NodeReview: "Review", workflow.NodeEnd: "End",
 	}
 }
 
@@ -92,7 +94,7 @@ type line struct {
 // SVG returns a picture of a definition, from top to bottom. The same definition and
 // options always give the same bytes, and every text is escaped. It returns ErrTooLarge
 // for a graph that no reader could follow.
-func SVG(d verification.Definition, o Options) (string, error) {
+func SVG(d workflow.Definition, o Options) (string, error) {
 	w := newWriter(d, o)
 	s, err := newSketch(len(w.vertices), w.boxSize, w.arrows)
 	if err != nil {
@@ -103,7 +105,7 @@ func SVG(d verification.Definition, o Options) (string, error) {
 
 type writer struct {
 	Options
-	definition verification.Definition
+	definition workflow.Definition
 	vertices   []vertex
 	boxes      []box
 	arrows     []arrow
@@ -120,7 +122,7 @@ type box struct {
 	w, h   float64
 }
 
-func newWriter(d verification.Definition, o Options) *writer {
+func newWriter(d workflow.Definition, o Options) *writer {
 	w := &writer{Options: o, definition: d, visited: map[verification.NodeID]int{}}
 	for _, t := range o.Path {
 		if _, ok := w.visited[t.To]; !ok {
@@ -152,7 +154,7 @@ func newWriter(d verification.Definition, o Options) *writer {
 
 // union returns the parts of a definition, those that it has no more since before, and
 // what differs.
-func union(before *verification.Definition, after verification.Definition) ([]vertex, []edge, Comparison) {
+func union(before *workflow.Definition, after workflow.Definition) ([]vertex, []edge, Comparison) {
 	all, edges := vertices(after)
 	if before == nil {
 		return all, edges, Comparison{}

@@ -18,9 +18,11 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/graph"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
-func workflow(t testing.TB, name string) verification.Definition {
+func aWorkflow(t testing.TB, name string) workflow.Definition {
 	t.Helper()
 	file := filepath.Join("..", "definition", "testdata", "workflows", name+".yaml")
 	raw, err := os.ReadFile(file)
@@ -34,7 +36,7 @@ func workflow(t testing.TB, name string) verification.Definition {
 	return d.Definition
 }
 
-func svg(t testing.TB, d verification.Definition, o graph.Options) string {
+func svg(t testing.TB, d workflow.Definition, o graph.Options) string {
 	t.Helper()
 	text, err := graph.SVG(d, o)
 	if err != nil {
@@ -44,24 +46,24 @@ func svg(t testing.TB, d verification.Definition, o graph.Options) string {
 }
 
 // routed are the transitions of every edge.
-func routed(d verification.Definition) (all []verification.Transition) {
+func routed(d workflow.Definition) (all []rules.Transition) {
 	for _, id := range slices.Sorted(maps.Keys(d.Nodes)) {
 		for _, r := range d.Nodes[id].Routes() {
-			all = append(all, verification.Transition{From: id, To: r.To, On: r.On})
+			all = append(all, rules.Transition{From: id, To: r.To, On: r.On})
 		}
 	}
 	return all
 }
 
 func TestPicturesMatchTheirGoldens(t *testing.T) {
-	individual, retry := workflow(t, "individual"), workflow(t, "retry")
-	counts := map[verification.Transition]int{}
+	individual, retry := aWorkflow(t, "individual"), aWorkflow(t, "retry")
+	counts := map[rules.Transition]int{}
 	for i, move := range routed(individual) {
 		counts[move] = i * i * 1234
 	}
 	golden(t, "individual.svg", svg(t, individual, graph.Options{Inline: true, Counts: counts}))
 	golden(t, "retry.svg", svg(t, retry, graph.Options{}))
-	golden(t, "path.svg", svg(t, retry, graph.Options{Inline: true, Path: []verification.Transition{
+	golden(t, "path.svg", svg(t, retry, graph.Options{Inline: true, Path: []rules.Transition{
 		{To: "number"},
 		{From: "number", To: "iban", On: "next"},
 		{From: "iban", To: "number", On: "failed"},
@@ -87,13 +89,13 @@ func TestTheDocumentationShowsThePictureOfItsExample(t *testing.T) {
 }
 
 // edited is the definition with a node added, one removed, and one changed.
-func edited(d verification.Definition) verification.Definition {
+func edited(d workflow.Definition) workflow.Definition {
 	d.Nodes = maps.Clone(d.Nodes)
 	delete(d.Nodes, "court_note")
 	court := d.Nodes["court"]
 	court.OnUnavailable = "bureau"
 	d.Nodes["court"] = court
-	d.Nodes["bureau"] = verification.Node{Type: verification.NodeCheck, Label: "Credit bureau", Provider: "sandbox", Next: "risk"}
+	d.Nodes["bureau"] = workflow.Node{Type: workflow.NodeCheck, Label: "Credit bureau", Provider: "sandbox", Next: "risk"}
 	return d
 }
 
@@ -143,7 +145,7 @@ func TestAPictureOfAnyDefinitionIsSafeAndWhole(t *testing.T) {
 		d := anyDefinition().Draw(t, "definition")
 		o := graph.Options{Inline: rapid.Bool().Draw(t, "inline")}
 		if rapid.Bool().Draw(t, "with counts") {
-			o.Counts = map[verification.Transition]int{}
+			o.Counts = map[rules.Transition]int{}
 		}
 		if rapid.Bool().Draw(t, "with a comparison") {
 			before := anyDefinition().Draw(t, "before")
@@ -171,7 +173,7 @@ func TestAPictureOfAnyDefinitionIsSafeAndWhole(t *testing.T) {
 
 // wellLaid fails if boxes overlap or leave the picture, or if an arrow does not begin and
 // end at its nodes.
-func wellLaid(t tester, d verification.Definition, o graph.Options) {
+func wellLaid(t tester, d workflow.Definition, o graph.Options) {
 	t.Helper()
 	l, err := graph.Lay(d, o)
 	if err != nil {
@@ -210,28 +212,28 @@ func wellLaid(t tester, d verification.Definition, o graph.Options) {
 }
 
 // large is a definition of so many nodes with random routes.
-func large(nodes int) *rapid.Generator[verification.Definition] {
-	return rapid.Custom(func(t *rapid.T) verification.Definition {
-		d := verification.Definition{Workflow: "large", Start: "n0", Nodes: map[verification.NodeID]verification.Node{}}
+func large(nodes int) *rapid.Generator[workflow.Definition] {
+	return rapid.Custom(func(t *rapid.T) workflow.Definition {
+		d := workflow.Definition{Workflow: "large", Start: "n0", Nodes: map[verification.NodeID]workflow.Node{}}
 		name := func(i int) verification.NodeID { return verification.NodeID(fmt.Sprintf("n%d", i)) }
 		for i := range nodes {
 			any := func(label string) verification.NodeID { return name(rapid.IntRange(0, nodes-1).Draw(t, label)) }
 			near := name(min(i+rapid.IntRange(1, 4).Draw(t, "near"), nodes-1))
-			n := verification.Node{Type: verification.NodeCheck, Next: near, Label: strings.Repeat("Word ", rapid.IntRange(0, 12).Draw(t, "words"))}
+			n := workflow.Node{Type: workflow.NodeCheck, Next: near, Label: strings.Repeat("Word ", rapid.IntRange(0, 12).Draw(t, "words"))}
 			switch rapid.IntRange(0, 5).Draw(t, "type") {
 			case 0:
-				n.Type, n.Else = verification.NodeBranch, near
+				n.Type, n.Else = workflow.NodeBranch, near
 				for range rapid.IntRange(1, 6).Draw(t, "rules") {
-					n.Rules = append(n.Rules, verification.Rule{When: "steps.a.data.score < 0.5 && input.amount > 1000", Next: any("rule")})
+					n.Rules = append(n.Rules, workflow.Rule{When: "steps.a.data.score < 0.5 && input.amount > 1000", Next: any("rule")})
 				}
 			case 1:
-				n.Type, n.OnReject = verification.NodeReview, any("reject")
+				n.Type, n.OnReject = workflow.NodeReview, any("reject")
 			case 2:
 				n.OnFailed = any("failed")
 			}
 			d.Nodes[name(i)] = n
 		}
-		d.Nodes[name(nodes-1)] = verification.Node{Type: verification.NodeEnd}
+		d.Nodes[name(nodes-1)] = workflow.Node{Type: workflow.NodeEnd}
 		return d
 	})
 }
@@ -240,7 +242,7 @@ func TestNothingOverlapsInPicturesOfUpToSixtyNodes(t *testing.T) {
 	for _, nodes := range []int{3, 15, 60} {
 		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
 			for seed := range 12 {
-				wellLaid(t, large(nodes).Example(seed), graph.Options{Counts: map[verification.Transition]int{}})
+				wellLaid(t, large(nodes).Example(seed), graph.Options{Counts: map[rules.Transition]int{}})
 			}
 		})
 	}
@@ -248,14 +250,14 @@ func TestNothingOverlapsInPicturesOfUpToSixtyNodes(t *testing.T) {
 
 // TestEveryPictureIsBounded draws what a definition of the largest size can be.
 func TestEveryPictureIsBounded(t *testing.T) {
-	chain := verification.Definition{Workflow: "chain", Start: "n000", Nodes: map[verification.NodeID]verification.Node{}}
-	tangle := verification.Definition{Workflow: "tangle", Start: "n000", Nodes: map[verification.NodeID]verification.Node{}}
+	chain := workflow.Definition{Workflow: "chain", Start: "n000", Nodes: map[verification.NodeID]workflow.Node{}}
+	tangle := workflow.Definition{Workflow: "tangle", Start: "n000", Nodes: map[verification.NodeID]workflow.Node{}}
 	name := func(i int) verification.NodeID { return verification.NodeID(fmt.Sprintf("n%03d", i%500)) }
 	for i := range 500 {
-		chain.Nodes[name(i)] = verification.Node{Type: verification.NodeCheck, Next: name(i + 1), OnFailed: "n499"}
-		n := verification.Node{Type: verification.NodeBranch, Else: name(i + 1)}
+		chain.Nodes[name(i)] = workflow.Node{Type: workflow.NodeCheck, Next: name(i + 1), OnFailed: "n499"}
+		n := workflow.Node{Type: workflow.NodeBranch, Else: name(i + 1)}
 		for k := range 50 {
-			n.Rules = append(n.Rules, verification.Rule{When: "true", Next: name(i*7 + k*11)})
+			n.Rules = append(n.Rules, workflow.Rule{When: "true", Next: name(i*7 + k*11)})
 		}
 		tangle.Nodes[name(i)] = n
 	}
@@ -272,10 +274,10 @@ func TestEveryPictureIsBounded(t *testing.T) {
 }
 
 func TestAListNamesEveryEdgeWithItsCount(t *testing.T) {
-	d := workflow(t, "individual")
+	d := aWorkflow(t, "individual")
 	list := graph.List(d, graph.Options{
-		Counts: map[verification.Transition]int{{From: "risk", To: "review", On: "!steps.court.passed"}: 7, {From: "pan", To: "face", On: "next"}: 2, {From: "pan", To: "face", On: "unavailable"}: 3},
-		Path:   []verification.Transition{{To: "consent"}, {From: "consent", To: "done", On: "declined"}},
+		Counts: map[rules.Transition]int{{From: "risk", To: "review", On: "!steps.court.passed"}: 7, {From: "pan", To: "face", On: "next"}: 2, {From: "pan", To: "face", On: "unavailable"}: 3},
+		Path:   []rules.Transition{{To: "consent"}, {From: "consent", To: "done", On: "declined"}},
 	})
 	var lines []string
 	for _, n := range list {
@@ -299,9 +301,9 @@ func TestAListNamesEveryEdgeWithItsCount(t *testing.T) {
 func TestEveryWordOfAPictureCanBeTranslated(t *testing.T) {
 	used := map[string]bool{}
 	word := func(english string) string { used[english] = true; return "«" + english + "»" }
-	individual := workflow(t, "individual")
-	for _, d := range []verification.Definition{individual, edited(individual), {Start: "gone"}, {
-		Start: "b", Nodes: map[verification.NodeID]verification.Node{"b": {Type: verification.NodeBranch, Else: "e", Rules: slices.Repeat([]verification.Rule{{When: "a", Next: "e"}}, 6)}, "e": {Type: verification.NodeEnd}},
+	individual := aWorkflow(t, "individual")
+	for _, d := range []workflow.Definition{individual, edited(individual), {Start: "gone"}, {
+		Start: "b", Nodes: map[verification.NodeID]workflow.Node{"b": {Type: workflow.NodeBranch, Else: "e", Rules: slices.Repeat([]workflow.Rule{{When: "a", Next: "e"}}, 6)}, "e": {Type: workflow.NodeEnd}},
 	}} {
 		svg(t, d, graph.Options{Word: word, Before: &individual})
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func (w *writer) write(p picture) string {
@@ -77,7 +79,7 @@ func (w *writer) taken(a arrow) bool {
 	if a.from >= 0 {
 		from = w.vertices[a.from].id
 	}
-	return slices.ContainsFunc(w.Path, func(t verification.Transition) bool { return t.From == from && t.To == w.vertices[a.to].id })
+	return slices.ContainsFunc(w.Path, func(t rules.Transition) bool { return t.From == from && t.To == w.vertices[a.to].id })
 }
 
 // change returns the change that all edges of an arrow share.
@@ -175,23 +177,23 @@ func (w *writer) writeNode(v int, p picture) {
 	w.b.WriteString("</g>\n")
 }
 
-func outline(t verification.NodeType, x, y, w, h float64) string {
+func outline(t workflow.NodeType, x, y, w, h float64) string {
 	r, b := x+w, y+h
 	path := func(format string, args ...any) string {
 		return `<path class="g-box" d="` + fmt.Sprintf(format, args...) + `"/>`
 	}
 	switch t {
-	case verification.NodeConsent: // a sheet of paper
+	case workflow.NodeConsent: // a sheet of paper
 		return path("M%g %gH%gL%g %gV%gH%gZ", x, y, r-12, r, y+12, b, x) + fmt.Sprintf(`<path class="g-inner" d="M%g %gV%gH%g"/>`, r-12, y, y+12, r)
-	case verification.NodeCustomerInput:
+	case workflow.NodeCustomerInput:
 		return path("M%g %gH%gL%g %gH%gZ", x+12, y, r, r-12, b, x)
-	case verification.NodeCheck:
+	case workflow.NodeCheck:
 		return path("M%g %gH%gV%gH%gZ", x, y, r, b, x) + fmt.Sprintf(`<path class="g-inner" d="M%g %gV%gM%g %gV%g"/>`, x+7, y, b, r-7, y, b)
-	case verification.NodeBranch:
+	case workflow.NodeBranch:
 		return path("M%g %gH%gL%g %gL%g %gH%gL%g %gZ", x+14, y, r-14, r, (y+b)/2, r-14, b, x+14, x, (y+b)/2)
-	case verification.NodeReview:
+	case workflow.NodeReview:
 		return path("M%g %gH%gL%g %gH%gZ", x, y, r, r-12, b, x+12)
-	case verification.NodeEnd:
+	case workflow.NodeEnd:
 		return fmt.Sprintf(`<rect class="g-box" x="%g" y="%g" width="%g" height="%g" rx="%g"/><rect class="g-inner" x="%g" y="%g" width="%g" height="%g" rx="%g"/>`,
 			x, y, w, h, h/2, x+4, y+4, w-8, h-8, h/2-4)
 	}

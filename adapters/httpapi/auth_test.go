@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 const (
@@ -154,7 +155,7 @@ func verdictBy(t *testing.T, a *api, id verification.RunID) verification.Person 
 	a.Settle()
 	events, err := a.Store.Load(t.Context(), enginetest.Tenant, id, 0)
 	must(t, err)
-	return verification.Fold(id, events).Verdict.Person()
+	return rules.Fold(id, events).Verdict.Person()
 }
 
 func TestAccessTokensAreRefusedWithoutBearers(t *testing.T) {

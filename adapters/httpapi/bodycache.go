@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 type encoded struct {
@@ -32,7 +33,7 @@ func (a *api) encodeTagged(v any) (encoded, error) {
 
 // cachedBody is the newest body of a run that was read.
 type cachedBody struct {
-	detail verification.RunDetail // the detail that was encoded
+	detail rules.RunDetail // the detail that was encoded
 	encoded
 }
 
@@ -46,7 +47,7 @@ func newBodyCache(maxBytes int) *lru.Cache[verification.RunRef, cachedBody] {
 
 // encodeDetail returns the body of a detail, from the cache if it is there. It compares the
 // whole detail, so it does not depend on how the engine made it.
-func (a *api) encodeDetail(ref verification.RunRef, d verification.RunDetail) (encoded, error) {
+func (a *api) encodeDetail(ref verification.RunRef, d rules.RunDetail) (encoded, error) {
 	if b, ok := a.bodies.Get(ref); ok && sameDetail(b.detail, d) {
 		return b.encoded, nil
 	}
@@ -58,19 +59,19 @@ func (a *api) encodeDetail(ref verification.RunRef, d verification.RunDetail) (e
 }
 
 // sameDetail does what reflect.DeepEqual would do, in a fraction of the time.
-func sameDetail(a, b verification.RunDetail) bool {
+func sameDetail(a, b rules.RunDetail) bool {
 	return a.Seq == b.Seq && a.ID == b.ID && a.WorkflowID == b.WorkflowID && a.ReferenceID == b.ReferenceID &&
 		a.Status == b.Status && a.StartedAt.Equal(b.StartedAt) && a.CompletedAt.Equal(b.CompletedAt) && a.Outcome == b.Outcome &&
 		samePointed(a.Action, b.Action) && samePointed(a.Error, b.Error) &&
 		a.Decision == b.Decision && a.Notes == b.Notes && a.ResolvedAt.Equal(b.ResolvedAt) && slices.EqualFunc(a.Flags, b.Flags, sameFlag) &&
 		a.Proposal == b.Proposal &&
-		slices.EqualFunc(a.Checks, b.Checks, func(a, b verification.Check) bool {
+		slices.EqualFunc(a.Checks, b.Checks, func(a, b rules.Check) bool {
 			return a.Key == b.Key && a.Label == b.Label && a.Status == b.Status && bytes.Equal(a.Data, b.Data)
 		})
 }
 
 func samePointed[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
-func sameFlag(f, g verification.Flag) bool {
+func sameFlag(f, g rules.Flag) bool {
 	return f.NodeID == g.NodeID && f.Label == g.Label && f.Reason == g.Reason && slices.Equal(f.Sentences, g.Sentences)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func TestTheCacheIsBoundedInBytes(t *testing.T) {
@@ -18,7 +19,7 @@ func TestTheCacheIsBoundedInBytes(t *testing.T) {
 	}
 	cached := func(b httpapi.BodyCache) (n int) {
 		for i := range 101 {
-			if _, ok := b.Get(ref(i), verification.RunDetail{}); ok {
+			if _, ok := b.Get(ref(i), rules.RunDetail{}); ok {
 				n++
 			}
 		}
@@ -27,17 +28,17 @@ func TestTheCacheIsBoundedInBytes(t *testing.T) {
 	const maxBytes = 10000
 	b := httpapi.NewBodyCache(maxBytes)
 	for i := range 100 {
-		b.Put(ref(i), verification.RunDetail{}, make([]byte, 500))
+		b.Put(ref(i), rules.RunDetail{}, make([]byte, 500))
 		if want := min(i+1, 4); cached(b) != want {
 			t.Fatalf("%d bodies are cached after %d runs, want the %d that fit", cached(b), i+1, want)
 		}
 	}
-	b.Put(ref(100), verification.RunDetail{}, make([]byte, maxBytes))
+	b.Put(ref(100), rules.RunDetail{}, make([]byte, maxBytes))
 	if n := cached(b); n != 4 {
 		t.Errorf("%d bodies are cached after one that is too large, want 4", n)
 	}
 	none := httpapi.NewBodyCache(-1)
-	none.Put(ref(0), verification.RunDetail{}, []byte("x"))
+	none.Put(ref(0), rules.RunDetail{}, []byte("x"))
 	if n := cached(none); n != 0 {
 		t.Errorf("%d bodies are cached, want none", n)
 	}
@@ -47,17 +48,17 @@ func TestTheBodyReadLastIsEvictedLast(t *testing.T) {
 	b := httpapi.NewBodyCache(3 * 1100)
 	ref := func(run verification.RunID) verification.RunRef { return verification.RunRef{Run: run} }
 	for _, run := range []verification.RunID{"a", "b", "c"} {
-		b.Put(ref(run), verification.RunDetail{}, []byte(run))
+		b.Put(ref(run), rules.RunDetail{}, []byte(run))
 	}
-	b.Get(ref("a"), verification.RunDetail{})
-	b.Put(ref("d"), verification.RunDetail{}, []byte("d"))
+	b.Get(ref("a"), rules.RunDetail{})
+	b.Put(ref("d"), rules.RunDetail{}, []byte("d"))
 	for run, kept := range map[verification.RunID]bool{"a": true, "b": false, "c": true, "d": true} {
-		if _, ok := b.Get(ref(run), verification.RunDetail{}); ok != kept {
+		if _, ok := b.Get(ref(run), rules.RunDetail{}); ok != kept {
 			t.Errorf("kept %s = %t, want %t", run, ok, kept)
 		}
 	}
-	b.Put(ref("a"), verification.RunDetail{Seq: 2}, []byte("new"))
-	if _, ok := b.Get(ref("c"), verification.RunDetail{}); !ok {
+	b.Put(ref("a"), rules.RunDetail{Seq: 2}, []byte("new"))
+	if _, ok := b.Get(ref("c"), rules.RunDetail{}); !ok {
 		t.Error("a new body of a run evicted another run")
 	}
 }
@@ -66,16 +67,16 @@ func TestTheBodyReadLastIsEvictedLast(t *testing.T) {
 // that a field added later is not forgotten.
 func TestABodyIsServedOnlyForAnEqualDetail(t *testing.T) {
 	at := time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)
-	full := func() verification.RunDetail {
-		return verification.RunDetail{
-			RunView: verification.RunView{
-				ID: "id", WorkflowID: "w", ReferenceID: "r", Status: verification.StatusFailed, StartedAt: at, CompletedAt: at,
-				Action: &verification.Action{Type: verification.ActionReview, SignalName: "s", URL: "u"},
-				Error:  &verification.RunError{Code: verification.CodeCheckFailed, Check: "c", Message: "m"},
+	full := func() rules.RunDetail {
+		return rules.RunDetail{
+			RunView: rules.RunView{
+				ID: "id", WorkflowID: "w", ReferenceID: "r", Status: rules.StatusFailed, StartedAt: at, CompletedAt: at,
+				Action: &rules.Action{Type: rules.ActionReview, SignalName: "s", URL: "u"},
+				Error:  &rules.RunError{Code: rules.CodeCheckFailed, Check: "c", Message: "m"},
 			},
-			Checks:   []verification.Check{{Key: "k", Label: "l", Status: verification.StepPassed, Data: verification.Data(`{"a":1}`)}},
-			Decision: verification.DecisionReview, Notes: "n", ResolvedAt: at,
-			Flags: []verification.Flag{{NodeID: "n", Label: "l", Reason: "r", Sentences: []verification.Sentence{{Key: "k", Text: "t"}}}}, Seq: 7,
+			Checks:   []rules.Check{{Key: "k", Label: "l", Status: rules.StepPassed, Data: verification.Data(`{"a":1}`)}},
+			Decision: rules.DecisionReview, Notes: "n", ResolvedAt: at,
+			Flags: []rules.Flag{{NodeID: "n", Label: "l", Reason: "r", Sentences: []rules.Sentence{{Key: "k", Text: "t"}}}}, Seq: 7,
 		}
 	}
 	b := httpapi.NewBodyCache(1 << 20)
@@ -85,7 +86,7 @@ func TestABodyIsServedOnlyForAnEqualDetail(t *testing.T) {
 	}
 	changed := 0
 	var walk func(path string, v reflect.Value)
-	check := func(path string, d verification.RunDetail) {
+	check := func(path string, d rules.RunDetail) {
 		changed++
 		if _, ok := b.Get(verification.RunRef{Run: "id"}, d); ok {
 			t.Errorf("the body is served although %s differs", path)

@@ -13,6 +13,8 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestAVendorCallsBack(t *testing.T) {
@@ -39,8 +41,8 @@ func TestAVendorCallsBack(t *testing.T) {
 			},
 		}
 	}})
-	w := a.Apply(verification.Definition{Workflow: "v", Name: "V", Start: "a", Nodes: map[verification.NodeID]verification.Node{
-		"a": {Type: verification.NodeCheck, Provider: "vendor", Next: "done"}, "done": {Type: verification.NodeEnd},
+	w := a.Apply(workflow.Definition{Workflow: "v", Name: "V", Start: "a", Nodes: map[verification.NodeID]workflow.Node{
+		"a": {Type: workflow.NodeCheck, Provider: "vendor", Next: "done"}, "done": {Type: workflow.NodeEnd},
 	}})
 	run := a.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
 	path, ok := strings.CutPrefix(url, "http://journey.example")
@@ -55,13 +57,13 @@ func TestAVendorCallsBack(t *testing.T) {
 	vendor(path, "what?", "X-Signature: right").says(400, "No condition of response holds.")
 	vendor(path+"A", "passed", "X-Signature: right").says(404, "There is no such callback.")
 	vendor(path, strings.Repeat("x", 1<<20+1), "X-Signature: right").says(413, "The body must be at most 1 MiB.")
-	if got := a.Run(run.ID).Status; got != verification.StatusInProgress {
+	if got := a.Run(run.ID).Status; got != rules.StatusInProgress {
 		t.Fatalf("status = %s, want in_progress", got)
 	}
 	for range 2 {
 		vendor(path, "passed", "X-Signature: right").is(200, `{"ok":true}`)
 	}
-	if got := a.Run(run.ID).Status; got != verification.StatusCompleted {
+	if got := a.Run(run.ID).Status; got != rules.StatusCompleted {
 		t.Errorf("status = %s, want completed", got)
 	}
 }

@@ -17,20 +17,21 @@ import (
 	"github.com/verifyd/verifyd/adapters/media"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestADocumentIsServedAsStoredAndInert(t *testing.T) {
 	a := newAPI(t, setup{ports: func(p *engine.Ports, _ *engine.Options) {
 		p.Documents, p.Sanitize = blob.Memory(1<<20, 1<<20), media.Sanitize
 	}})
-	run := a.started(verification.Definition{
+	run := a.started(workflow.Definition{
 		Workflow: "uploads", Name: "Uploads", Start: "details",
-		Nodes: map[verification.NodeID]verification.Node{
-			"details": {Type: verification.NodeCustomerInput, Label: "Your documents", Next: "done", Fields: verification.InputFields{
-				{Name: "card", Type: verification.FieldImage, Required: true},
-				{Name: "statement", Type: verification.FieldFile, Required: true, Accept: []string{"application/pdf"}},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"details": {Type: workflow.NodeCustomerInput, Label: "Your documents", Next: "done", Fields: workflow.InputFields{
+				{Name: "card", Type: workflow.FieldImage, Required: true},
+				{Name: "statement", Type: workflow.FieldFile, Required: true, Accept: []string{"application/pdf"}},
 			}},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	})
 	j, err := a.Engine.OpenJourney(t.Context(), run.Action.URL[strings.LastIndex(run.Action.URL, "/")+1:])
@@ -104,13 +105,13 @@ func TestARefusedUploadLeavesNoDocument(t *testing.T) {
 	a := newAPI(t, setup{ports: func(p *engine.Ports, _ *engine.Options) {
 		p.Documents, p.Sanitize = k, media.Sanitize
 	}})
-	run := a.started(verification.Definition{
+	run := a.started(workflow.Definition{
 		Workflow: "uploads", Name: "Uploads", Start: "details",
-		Nodes: map[verification.NodeID]verification.Node{
-			"details": {Type: verification.NodeCustomerInput, Label: "Your documents", Next: "done", Fields: verification.InputFields{
-				{Name: "bill", Type: verification.FieldFile}, {Name: "card", Type: verification.FieldImage},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"details": {Type: workflow.NodeCustomerInput, Label: "Your documents", Next: "done", Fields: workflow.InputFields{
+				{Name: "bill", Type: workflow.FieldFile}, {Name: "card", Type: workflow.FieldImage},
 			}},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	})
 	pdf := func(size int) string {

@@ -5,6 +5,7 @@ package httpapi
 import (
 	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // Decoders lists the decoders of request bodies by name.
@@ -34,12 +35,12 @@ type BodyCache struct {
 func NewBodyCache(maxBytes int) BodyCache { return BodyCache{newBodyCache(maxBytes)} }
 
 // Put adds a body.
-func (b BodyCache) Put(ref verification.RunRef, d verification.RunDetail, body []byte) {
+func (b BodyCache) Put(ref verification.RunRef, d rules.RunDetail, body []byte) {
 	b.c.Put(ref, cachedBody{d, encoded{body: body}})
 }
 
 // Get returns a body.
-func (b BodyCache) Get(ref verification.RunRef, d verification.RunDetail) ([]byte, bool) {
+func (b BodyCache) Get(ref verification.RunRef, d rules.RunDetail) ([]byte, bool) {
 	e, ok := b.c.Get(ref)
 	return e.body, ok && sameDetail(e.detail, d)
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/openapitest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 const (
@@ -175,7 +177,7 @@ const (
 // printer prints a report as one line.
 type printer struct{}
 
-func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verification.Print) ([]byte, error) {
+func (printer) PrintReport(_ context.Context, _ verification.TenantID, r rules.Print) ([]byte, error) {
 	if r.ForFile && !r.AllowMissing && strings.Contains(r.Run.ReferenceID, "漢") {
 		return nil, &verification.Error{
 			Kind: verification.ErrConflict, Subject: "report", Message: "no font has U+6F22",
@@ -191,37 +193,37 @@ func (printer) PrintReport(_ context.Context, _ verification.TenantID, r verific
 // The workflows of the tests.
 
 // simple has one check, and ends.
-func simple() verification.Definition {
-	return verification.Definition{
+func simple() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "simple", ID: "00000000-0000-7000-8000-00000000f001", Name: "Simple", Start: "pan",
-		Nodes: map[verification.NodeID]verification.Node{
-			"pan":  {Type: verification.NodeCheck, Key: "pan_verification", Label: "PAN verification", Provider: "script", Next: "done"},
-			"done": {Type: verification.NodeEnd},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"pan":  {Type: workflow.NodeCheck, Key: "pan_verification", Label: "PAN verification", Provider: "script", Next: "done"},
+			"done": {Type: workflow.NodeEnd},
 		},
 	}
 }
 
 // journey has a consent, a form, a check and a review.
-func journey() verification.Definition {
-	return verification.Definition{
+func journey() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "journey", ID: "00000000-0000-7000-8000-00000000f002", Name: "Journey", Description: "Consent, details, PAN, review.",
 		RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, Start: "consent",
 		InputSchema: verification.Data(`{"type":"object","properties":{"name":{"type":"string"}}}`),
-		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "May we?", OnDeclined: "next", Next: "details"},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"consent": {Type: workflow.NodeConsent, Label: "Consent", Text: "May we?", OnDeclined: "next", Next: "details"},
 			"details": {
-				Type: verification.NodeCustomerInput, Label: "Your details", Next: "pan",
-				Fields: verification.InputFields{{Name: "pan", Type: verification.FieldText, Required: true}},
+				Type: workflow.NodeCustomerInput, Label: "Your details", Next: "pan",
+				Fields: workflow.InputFields{{Name: "pan", Type: workflow.FieldText, Required: true}},
 			},
-			"pan":    {Type: verification.NodeCheck, Key: "pan_verification", Label: "PAN verification", Provider: "script", Next: "review"},
-			"review": {Type: verification.NodeReview, Label: "Manual review", Reason: "A person has to look.", Next: "done"},
-			"done":   {Type: verification.NodeEnd},
+			"pan":    {Type: workflow.NodeCheck, Key: "pan_verification", Label: "PAN verification", Provider: "script", Next: "review"},
+			"review": {Type: workflow.NodeReview, Label: "Manual review", Reason: "A person has to look.", Next: "done"},
+			"done":   {Type: workflow.NodeEnd},
 		},
 	}
 }
 
 // started starts a run of a workflow and lets it go as far as it can.
-func (a *api) started(d verification.Definition) verification.RunDetail {
+func (a *api) started(d workflow.Definition) rules.RunDetail {
 	a.t.Helper()
 	return a.Start(a.Apply(d).ID, engine.StartRequest{ReferenceID: "person-1"})
 }

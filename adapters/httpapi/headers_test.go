@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/httpapi"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -200,7 +201,7 @@ func TestAnEntityTagMakesPollingCheap(t *testing.T) {
 	if report := a.do(http.MethodGet, read+"?view=report", "").Header.Get("ETag"); report == tag {
 		t.Error("a run and its report have the same entity tag")
 	}
-	a.GiveVerdict(id, verification.DecisionApprove)
+	a.GiveVerdict(id, rules.DecisionApprove)
 	a.do(http.MethodGet, read, "", "If-None-Match: "+tag).says(200, `"decision":"approve"`)
 	a.do(http.MethodGet, "/v1/runs/"+nowhere, "", "If-None-Match: *").is(404, noRun)
 	a.do(http.MethodGet, read, "", "If-None-Match: *", "x-api-key: wrong").is(401, wrongCredentials)

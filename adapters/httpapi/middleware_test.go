@@ -19,6 +19,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -88,12 +89,12 @@ type failing struct {
 	panic any
 }
 
-func (f *failing) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
+func (f *failing) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error) {
 	if f.panic != nil {
 		panic(f.panic)
 	}
 	if f.err != nil {
-		return store.Page[verification.Summary]{}, f.err
+		return store.Page[rules.Summary]{}, f.err
 	}
 	return f.Store.List(ctx, t, q)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -90,8 +91,8 @@ func runQuery(query string) (store.RunQuery, error) {
 	p := &params{query: query}
 	q := store.RunQuery{
 		Workflow:      parsed(p, "workflow_id", "", verification.ParseWorkflowID, errWorkflowFilter),
-		Status:        parsed(p, "status", "", verification.ParseStatus, errStatusFilter),
-		Decision:      parsed(p, "decision", "", verification.ParseDecision, errDecisionFilter),
+		Status:        parsed(p, "status", "", rules.ParseStatus, errStatusFilter),
+		Decision:      parsed(p, "decision", "", rules.ParseDecision, errDecisionFilter),
 		ReferenceID:   parsed(p, "reference_id", "", referenceID, errReferenceFilter),
 		StartedAfter:  parsed(p, "started_after", time.Time{}, apitypes.ParseTime, errStartedAfter),
 		StartedBefore: parsed(p, "started_before", time.Time{}, apitypes.ParseTime, errStartedBefore),
@@ -101,7 +102,7 @@ func runQuery(query string) (store.RunQuery, error) {
 	return q, p.err
 }
 
-func referenceID(s string) (string, error) { return s, verification.ValidateReferenceID(s) }
+func referenceID(s string) (string, error) { return s, rules.ValidateReferenceID(s) }
 
 func wantsReport(query string) (bool, error) {
 	p := &params{query: query}

@@ -13,8 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
-	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestTheReasonOfARejectionIsNeverShown(t *testing.T) {
@@ -23,9 +24,9 @@ func TestTheReasonOfARejectionIsNeverShown(t *testing.T) {
 	rejected := func(reason string) (bodies map[string]string) {
 		a := newAPI(t, setup{})
 		d := journey()
-		d.FourEyes, d.Notes = true, verification.NotesRequired
-		d.RejectReasons = []verification.RejectReason{{Code: code, Label: label, CustomerText: told}}
-		d.LifecycleWebhookURL, d.Notify = "https://app.example/hook", verification.NoticeEvents()
+		d.FourEyes, d.Notes = true, workflow.NotesRequired
+		d.RejectReasons = []workflow.RejectReason{{Code: code, Label: label, CustomerText: told}}
+		d.LifecycleWebhookURL, d.Notify = "https://app.example/hook", workflow.NoticeEvents()
 		d.ReviewDueMinutes = 60
 		w := a.Apply(d).ID
 		id := a.Start(w, engine.StartRequest{ReferenceID: "person-1"}).ID
@@ -38,15 +39,15 @@ func TestTheReasonOfARejectionIsNeverShown(t *testing.T) {
 			}
 		}
 		for _, who := range []string{"asha", "ravi"} {
-			_, err := a.Engine.GiveVerdict(t.Context(), enginetest.Tenant, id, verification.GiveVerdict{
-				Decision: verification.DecisionReject, Reason: reason, Notes: "No.", By: who, Identity: who,
+			_, err := a.Engine.GiveVerdict(t.Context(), enginetest.Tenant, id, rules.GiveVerdict{
+				Decision: rules.DecisionReject, Reason: reason, Notes: "No.", By: who, Identity: who,
 			}, "")
 			must(t, err)
 			a.Settle()
 			read(who)
 		}
 		notices := a.Notices.All()
-		slices.SortFunc(notices, func(a, b verification.Notice) int { return strings.Compare(a.ID, b.ID) }) // sent side by side
+		slices.SortFunc(notices, func(a, b rules.Notice) int { return strings.Compare(a.ID, b.ID) }) // sent side by side
 		bodies["notices"] = fmt.Sprintf("%+v", notices)
 		return bodies
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-playground/validator/v10"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 type startBody struct {
@@ -42,12 +43,12 @@ type reviewPayload struct {
 }
 
 // verdict returns the decision, or an empty one if it is not a string.
-func (p *reviewPayload) verdict() verification.Decision {
+func (p *reviewPayload) verdict() rules.Decision {
 	text, err := jsontext.AppendUnquote(nil, p.Decision)
 	if err != nil {
-		return verification.DecisionNone
+		return rules.DecisionNone
 	}
-	return verification.Decision(text)
+	return rules.Decision(text)
 }
 
 // refuse returns an error whose text the API fixes, if the verdict breaks such a rule.
@@ -132,8 +133,8 @@ func newValidator() *validator.Validate {
 // domainRules returns the rules of the domain that need nothing but a field, by tag.
 func domainRules() map[string]func(string) error {
 	return map[string]func(string) error{
-		"reference_id": verification.ValidateReferenceID,
-		"notes":        verification.ValidateNotes,
+		"reference_id": rules.ValidateReferenceID,
+		"notes":        rules.ValidateNotes,
 	}
 }
 

@@ -16,7 +16,9 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func idsOf(t *testing.T, body []byte) []verification.RunID {
@@ -105,7 +107,7 @@ func TestRunShapes(t *testing.T) {
 func TestOutcomesAreShownWithTheRun(t *testing.T) {
 	a := newAPI(t, setup{})
 	d := simple()
-	d.Nodes["done"] = verification.Node{Type: verification.NodeEnd, Outcome: "approved"}
+	d.Nodes["done"] = workflow.Node{Type: workflow.NodeEnd, Outcome: "approved"}
 	id := a.started(d).ID
 	a.goldenRun("outcome", id)
 	a.do(http.MethodGet, "/v1/runs?limit=1", "").says(200, `"completed_at":"2026-01-05T09:00:00Z","outcome":"approved","action_required":null`)
@@ -211,14 +213,14 @@ func TestRecordedDataGoesOutAsItCameIn(t *testing.T) {
 	at := enginetest.Began()
 	id := verification.RunID("00000000-0000-7000-8000-00000000da7a")
 	const data = `{"a":1,"a":2,"big":12345678901234567890.10,"e":1E5,"s":"\u00e9\/\ud800"}`
-	history := []verification.Event{
-		{At: at, Fact: verification.Started{Workflow: w.ID, WorkflowName: "Simple", Version: 1, VersionHash: w.LatestHash, ReferenceID: "p"}},
-		{At: at, Fact: verification.Dispatched{Node: "pan", Key: "pan_verification", Label: "PAN", Provider: "script", Dispatch: 1, Visit: 1}},
-		{At: at, Fact: verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(data)}},
-		{At: at, Fact: verification.Completed{Node: "done"}},
+	history := []rules.Event{
+		{At: at, Fact: rules.Started{Workflow: w.ID, WorkflowName: "Simple", Version: 1, VersionHash: w.LatestHash, ReferenceID: "p"}},
+		{At: at, Fact: rules.Dispatched{Node: "pan", Key: "pan_verification", Label: "PAN", Provider: "script", Dispatch: 1, Visit: 1}},
+		{At: at, Fact: rules.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(data)}},
+		{At: at, Fact: rules.Completed{Node: "done"}},
 	}
 	must(t, a.Store.Append(t.Context(), enginetest.Tenant, id, 0, store.Commit{
-		Events: history, Summary: verification.Fold(id, history).Summary(),
+		Events: history, Summary: rules.Fold(id, history).Summary(),
 	}))
 	a.do(http.MethodGet, "/v1/runs/"+string(id), "").says(200, `"data":`+data)
 	a.do(http.MethodGet, "/v1/runs/"+string(id)+"?view=report", "").says(200, `"data":`+data)

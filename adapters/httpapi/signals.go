@@ -10,6 +10,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // deliverSignal delivers a signal to a run. It checks the body before it looks
@@ -21,7 +23,7 @@ func (a *api) deliverSignal(w *response, r *http.Request, who caller) error {
 		verdict    reviewBody
 		body       any = &submission
 	)
-	isReview := name == verification.ReviewSignal
+	isReview := name == workflow.ReviewSignal
 	if isReview {
 		body = &verdict
 	}
@@ -43,7 +45,7 @@ func (a *api) deliverSignal(w *response, r *http.Request, who caller) error {
 	ctx := context.WithoutCancel(r.Context())
 	var result engine.SignalResult
 	if isReview {
-		result, err = a.engine.GiveVerdict(ctx, who.tenant, id, verification.GiveVerdict{
+		result, err = a.engine.GiveVerdict(ctx, who.tenant, id, rules.GiveVerdict{
 			Decision: verdict.Payload.verdict(), Notes: verdict.Payload.Notes,
 			By: who.name, Identity: who.identity,
 		}, key)

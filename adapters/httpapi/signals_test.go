@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 const (
@@ -82,7 +82,7 @@ func TestTheDataOfACustomer(t *testing.T) {
 	a.do(http.MethodPost, details, `{"payload":{"colour":"red"}}`).
 		is(400, bad(`[{"field":"payload.colour","message":"is not a field of this step"},{"field":"payload.pan","message":"is required"}]`))
 	a.do(http.MethodPost, details, `{"payload":{"pan":"ABCDE1234F"}}`).is(200, `{"ok":true,"result":"signal_delivered"}`)
-	if d := a.Run(id); d.Action == nil || d.Action.Type != verification.ActionReview {
+	if d := a.Run(id); d.Action == nil || d.Action.Type != rules.ActionReview {
 		t.Errorf("action = %+v, want a review", d.Action)
 	}
 }

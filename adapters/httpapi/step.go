@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func (a *api) readStep(w *response, r *http.Request, who caller) error {
@@ -63,14 +64,14 @@ type texts struct {
 	all      map[string]bool
 }
 
-func (l texts) in(t verification.Translations, otherwise string) string {
+func (l texts) in(t workflow.Translations, otherwise string) string {
 	for language := range t {
 		l.all[language] = true
 	}
 	return t.In(l.language, otherwise)
 }
 
-func (l texts) field(f verification.InputField) apitypes.StepField {
+func (l texts) field(f workflow.InputField) apitypes.StepField {
 	field := apitypes.StepField{
 		Name: f.Name, Type: f.Type, Label: cmp.Or(l.in(f.LabelIn, f.Label), f.Name), Help: l.in(f.HelpIn, f.Help),
 		Required: f.Required, RequiredMessage: l.in(f.RequiredMessageIn, f.RequiredMessage),

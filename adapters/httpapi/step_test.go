@@ -11,36 +11,37 @@ import (
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // detailed is a workflow whose first step has a field with each rule.
-func detailed() verification.Definition {
+func detailed() workflow.Definition {
 	low, high := 1.5, 10.0
-	hi := func(text string) verification.Translations { return verification.Translations{"hi": text} }
-	return verification.Definition{
+	hi := func(text string) workflow.Translations { return workflow.Translations{"hi": text} }
+	return workflow.Definition{
 		Workflow: "form", Name: "Form", Start: "details",
-		Intro: &verification.Intro{Text: "Have it *ready*.", TextIn: hi("तैयार रखें।"), Minutes: 3},
-		Nodes: map[verification.NodeID]verification.Node{
+		Intro: &workflow.Intro{Text: "Have it *ready*.", TextIn: hi("तैयार रखें।"), Minutes: 3},
+		Nodes: map[verification.NodeID]workflow.Node{
 			"details": {
-				Type: verification.NodeCustomerInput, Signal: "form_sent", Label: "Details", LabelIn: hi("विवरण"), Text: "Of *you*.",
+				Type: workflow.NodeCustomerInput, Signal: "form_sent", Label: "Details", LabelIn: hi("विवरण"), Text: "Of *you*.",
 				Optional: true, Next: "done",
-				Fields: verification.InputFields{
+				Fields: workflow.InputFields{
 					{
-						Name: "pan", Type: verification.FieldText, Label: "PAN", LabelIn: verification.Translations{"ta": "பான்"}, Help: "On the card.",
+						Name: "pan", Type: workflow.FieldText, Label: "PAN", LabelIn: workflow.Translations{"ta": "பான்"}, Help: "On the card.",
 						Required: true, RequiredMessage: "Please.", Pattern: "[A-Z]{5}", PatternMessage: "Five letters.", Uppercase: true,
 						AutoComplete: "off", MaxLength: 10,
 					},
-					{Name: "income", Type: verification.FieldNumber, Integer: true, Min: &low, Max: &high},
-					{Name: "born", Type: verification.FieldDate, MinDate: "1900-01-01", MaxDate: "-18y"},
-					{Name: "kind", Type: verification.FieldSelect, Options: []verification.Option{{Value: "a", Label: "First", LabelIn: hi("पहला")}, {Value: "b"}}},
-					{Name: "face", Type: verification.FieldImage, Camera: verification.CameraFront, Accept: []string{"image/png"}},
+					{Name: "income", Type: workflow.FieldNumber, Integer: true, Min: &low, Max: &high},
+					{Name: "born", Type: workflow.FieldDate, MinDate: "1900-01-01", MaxDate: "-18y"},
+					{Name: "kind", Type: workflow.FieldSelect, Options: []workflow.Option{{Value: "a", Label: "First", LabelIn: hi("पहला")}, {Value: "b"}}},
+					{Name: "face", Type: workflow.FieldImage, Camera: workflow.CameraFront, Accept: []string{"image/png"}},
 				},
-				Groups: []verification.FieldGroup{
+				Groups: []workflow.FieldGroup{
 					{Label: "You", LabelIn: hi("आप"), Fields: []string{"pan", "born", "income"}},
 					{Fields: []string{"kind", "face"}},
 				},
 			},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	}
 }
@@ -69,7 +70,7 @@ func TestAStepHasWhatThePageShows(t *testing.T) {
 // A rule that a field gets later must not be missing in the API.
 func TestAFieldOfAStepHasEachRule(t *testing.T) {
 	all := reflect.TypeFor[apitypes.StepField]()
-	for f := range reflect.TypeFor[verification.InputField]().Fields() {
+	for f := range reflect.TypeFor[workflow.InputField]().Fields() {
 		switch f.Name {
 		case "LabelIn", "HelpIn", "RequiredMessageIn", "PatternMessageIn": // the texts have one language
 		case "Search", "Within": // not for the customer

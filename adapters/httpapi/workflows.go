@@ -9,6 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func (a *api) listWorkflows(w *response, r *http.Request, who caller) error {
@@ -47,7 +48,7 @@ func (a *api) setWebhook(w *response, r *http.Request, who caller) error {
 	id, _ := verification.ParseWorkflowID(pathParam(r, "id")) // an invalid id has no workflow
 	changed, err := a.engine.SetWebhook(context.WithoutCancel(r.Context()), who.tenant, id, b.LifecycleWebhookURL)
 	switch {
-	case errors.Is(err, verification.ErrHasWebhook):
+	case errors.Is(err, workflow.ErrHasWebhook):
 		return errHasWebhook
 	case err != nil:
 		return err

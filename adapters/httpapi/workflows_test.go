@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestWorkflowShapes(t *testing.T) {
@@ -21,7 +22,7 @@ func TestWorkflowShapes(t *testing.T) {
 	first := a.Apply(journey())
 	a.Advance(time.Second)
 	second := a.Apply(simple())
-	must(t, a.Store.SaveWorkflow(t.Context(), enginetest.Tenant, verification.Workflow{
+	must(t, a.Store.SaveWorkflow(t.Context(), enginetest.Tenant, workflow.Workflow{
 		ID: "00000000-0000-7000-8000-0000000000f0", Slug: "empty", Name: "Empty", CreatedAt: enginetest.Began(), Revision: 1,
 	}, nil))
 	a.golden("workflows", "/v1/workflows")
@@ -63,14 +64,14 @@ func TestTheWebhookIsAddOnly(t *testing.T) {
 // changing is a store in which another request changes a workflow before each save.
 type changing struct{ store.Store }
 
-func (changing) SaveWorkflow(context.Context, verification.TenantID, verification.Workflow, *verification.Version) error {
+func (changing) SaveWorkflow(context.Context, verification.TenantID, workflow.Workflow, *workflow.Version) error {
 	return store.WorkflowChanged()
 }
 
 func TestAConflictDoesNotSayThatThereIsAWebhook(t *testing.T) {
 	a := newAPI(t, setup{ports: func(p *engine.Ports, _ *engine.Options) { p.Store = changing{p.Store} }})
 	const id = "00000000-0000-7000-8000-0000000000f0"
-	must(t, a.Store.SaveWorkflow(t.Context(), enginetest.Tenant, verification.Workflow{
+	must(t, a.Store.SaveWorkflow(t.Context(), enginetest.Tenant, workflow.Workflow{
 		ID: id, Slug: "empty", Name: "Empty", CreatedAt: enginetest.Began(), Revision: 1,
 	}, nil))
 	a.do(http.MethodPost, "/v1/workflows/"+id+"/webhook", `{"lifecycle_webhook_url":"https://h.example/hooks"}`).

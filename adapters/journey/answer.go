@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // answer handles the post of a step. It redirects the browser back to the link
@@ -29,7 +30,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 		s.redirect(w, v, markSent)
 		return
 	}
-	f, err := readForm(w, r, j.Step, func(f form, field verification.InputField, name string, content io.Reader) error {
+	f, err := readForm(w, r, j.Step, func(f form, field workflow.InputField, name string, content io.Reader) error {
 		return s.upload(r, v, j, f, field, name, content)
 	})
 	if err == nil && f.wait() != j.Step.WaitNumber {
@@ -124,7 +125,7 @@ func (s *site) deliver(r *http.Request, v visitor, j engine.Journey, f *form) (m
 	case err != nil:
 	case j.Step == nil:
 		mark = markSent // the run may be over when the browser follows the redirect
-	case step.Type == verification.NodeConsent && f.values["consent"] == declined:
+	case step.Type == workflow.NodeConsent && f.values["consent"] == declined:
 		mark = markDeclined
 	}
 	return mark, err
@@ -132,7 +133,7 @@ func (s *site) deliver(r *http.Request, v visitor, j engine.Journey, f *form) (m
 
 // upload sends one file to the engine. It adds the problem of a refused file to
 // the form; an error ends the whole post.
-func (s *site) upload(r *http.Request, v visitor, j engine.Journey, f form, field verification.InputField, name string, content io.Reader) error {
+func (s *site) upload(r *http.Request, v visitor, j engine.Journey, f form, field workflow.InputField, name string, content io.Reader) error {
 	sent := &requestReader{from: content}
 	d, err := s.engine.UploadDocument(r.Context(), j, j.Step.WaitNumber, field.Name, sent)
 	switch {

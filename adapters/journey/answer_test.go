@@ -18,7 +18,9 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestProblemsAreShownAtTheirFieldsAndAnswersStay(t *testing.T) {
@@ -103,7 +105,7 @@ func TestNumbersAreReadAsPeopleWriteThem(t *testing.T) {
 }
 
 // numbers returns an onboarding whose age is any number.
-func numbers(integer bool) verification.Definition {
+func numbers(integer bool) workflow.Definition {
 	d := onboarding()
 	for i := range d.Nodes["details"].Fields {
 		if f := &d.Nodes["details"].Fields[i]; f.Name == "age" {
@@ -217,11 +219,11 @@ func TestThePageNamesTheAcceptedMediaTypes(t *testing.T) {
 		{[]string{"image/png", "*/*"}, "Up to 10 MB.", "Please choose another one.", "अधिकतम 10 MB"},
 	} {
 		d := onboarding()
-		d.Nodes["consent"] = verification.Node{
-			Type: verification.NodeCustomerInput, Next: "done",
-			Fields: verification.InputFields{{Name: "f", Type: verification.FieldFile, Accept: row.accept}},
+		d.Nodes["consent"] = workflow.Node{
+			Type: workflow.NodeCustomerInput, Next: "done",
+			Fields: workflow.InputFields{{Name: "f", Type: workflow.FieldFile, Accept: row.accept}},
 		}
-		d.Nodes = map[verification.NodeID]verification.Node{"consent": d.Nodes["consent"], "done": d.Nodes["done"]}
+		d.Nodes = map[verification.NodeID]workflow.Node{"consent": d.Nodes["consent"], "done": d.Nodes["done"]}
 		c := s.begin(d, "")
 		wants(t, c.get(), http.StatusOK, ">"+row.hint+"<")
 		wants(t, c.send([]file{{"f", "a.gif", "GIF89a no picture of ours"}}), http.StatusUnprocessableEntity, row.problem)
@@ -239,8 +241,8 @@ func TestAnAnswerIsRecordedWithItsLanguage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(rec.Events, func(e verification.Event) bool {
-		f, ok := e.Fact.(verification.CustomerSubmitted)
+	if !slices.ContainsFunc(rec.Events, func(e rules.Event) bool {
+		f, ok := e.Fact.(rules.CustomerSubmitted)
 		return ok && f.Language == "hi"
 	}) {
 		t.Errorf("no answer in Hindi is recorded: %+v", rec.Events)

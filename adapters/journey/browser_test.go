@@ -16,6 +16,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // onto is the button that continues.
@@ -117,7 +119,7 @@ func TestAWaitPageFollowsTheRunInABrowser(t *testing.T) {
 			if noScript {
 				return // it checks again in a minute
 			}
-			s.GiveVerdict(c.run, verification.DecisionApprove)
+			s.GiveVerdict(c.run, rules.DecisionApprove)
 			tab.See(".sign.good")
 		})
 	}
@@ -186,21 +188,21 @@ func TestMarkupInEveryValueIsInert(t *testing.T) {
 	if err := s.Store.SaveTenant(t.Context(), tenant); err != nil {
 		t.Fatal(err)
 	}
-	c := s.begin(verification.Definition{
+	c := s.begin(workflow.Definition{
 		Workflow: "markup", Name: canary(3), Description: canary(4), Start: "consent",
-		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Label: canary(5), Text: canary(6) + "\n\n- " + canary(7) + "\n\n[" + canary(8) + "](https://acme.example/%22%3E)", OnDeclined: verification.TargetNext, Next: "details"},
-			"details": {Type: verification.NodeCustomerInput, Label: canary(9), Text: canary(10), Next: "check", Fields: verification.InputFields{
-				{Name: "name", Type: verification.FieldText, Label: canary(11), Help: canary(12)},
-				{Name: "about", Type: verification.FieldTextarea, Label: canary(13)},
-				{Name: "age", Type: verification.FieldNumber, Label: canary(14)},
-				{Name: "work", Type: verification.FieldSelect, Label: canary(15), Options: []verification.Option{{Value: canary(16), Label: canary(17)}}},
-				{Name: "photo", Type: verification.FieldImage, Label: canary(18), Help: canary(19)},
-				{Name: "where", Type: verification.FieldLocation, Label: canary(20)},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"consent": {Type: workflow.NodeConsent, Label: canary(5), Text: canary(6) + "\n\n- " + canary(7) + "\n\n[" + canary(8) + "](https://acme.example/%22%3E)", OnDeclined: workflow.TargetNext, Next: "details"},
+			"details": {Type: workflow.NodeCustomerInput, Label: canary(9), Text: canary(10), Next: "check", Fields: workflow.InputFields{
+				{Name: "name", Type: workflow.FieldText, Label: canary(11), Help: canary(12)},
+				{Name: "about", Type: workflow.FieldTextarea, Label: canary(13)},
+				{Name: "age", Type: workflow.FieldNumber, Label: canary(14)},
+				{Name: "work", Type: workflow.FieldSelect, Label: canary(15), Options: []workflow.Option{{Value: canary(16), Label: canary(17)}}},
+				{Name: "photo", Type: workflow.FieldImage, Label: canary(18), Help: canary(19)},
+				{Name: "where", Type: workflow.FieldLocation, Label: canary(20)},
 			}},
-			"check":  {Type: verification.NodeCheck, Key: "check", Label: canary(21), Provider: "script", Next: "review"},
-			"review": {Type: verification.NodeReview, Label: canary(22), Reason: canary(23), Next: "done"},
-			"done":   {Type: verification.NodeEnd},
+			"check":  {Type: workflow.NodeCheck, Key: "check", Label: canary(21), Provider: "script", Next: "review"},
+			"review": {Type: workflow.NodeReview, Label: canary(22), Reason: canary(23), Next: "done"},
+			"done":   {Type: workflow.NodeEnd},
 		},
 	}, "")
 	tab := browser.Start(t).Open(t, browser.Options{})
@@ -236,7 +238,7 @@ func TestMarkupInEveryValueIsInert(t *testing.T) {
 	tab.Go(c.link)
 	tab.See("main")
 	look("the page of a person who waits")
-	s.GiveVerdict(c.run, verification.DecisionApprove)
+	s.GiveVerdict(c.run, rules.DecisionApprove)
 	tab.Go(c.link)
 	look("the last page")
 	tab.Go(c.link + "x")
@@ -273,14 +275,14 @@ func TestTheScriptSaysThatSomebodySeesThePage(t *testing.T) {
 			tab.Go(c.link)
 			tab.See("button[value=success]")
 			if noScript { // then the form is the first sign
-				if got := s.Run(c.run).Status; got != verification.StatusAbandoned {
+				if got := s.Run(c.run).Status; got != rules.StatusAbandoned {
 					t.Errorf("status = %s before the form, want abandoned", got)
 				}
 				tab.Press("button[value=success]")
 				tab.See("#f-name")
 			}
 			for range 200 { // the script does not wait for the answer
-				if s.Run(c.run).Status == verification.StatusInProgress {
+				if s.Run(c.run).Status == rules.StatusInProgress {
 					return
 				}
 				tab.See("main")

@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 //go:embed messages/*.json
@@ -40,12 +41,12 @@ func (f *form) addProblems(step *engine.JourneyStep, problems []verification.Fie
 
 // problem returns the text for a problem of a field, or else a general one. A
 // test checks that every message has its text.
-func (c catalog) problem(field verification.InputField, message string) string {
+func (c catalog) problem(field workflow.InputField, message string) string {
 	own := field.In(c.Lang())
 	switch {
-	case message == verification.PatternProblem && own.PatternMessage != "":
+	case message == workflow.PatternProblem && own.PatternMessage != "":
 		return own.PatternMessage
-	case own.RequiredMessage != "" && (message == verification.RequiredProblem || message == verification.CheckedProblem):
+	case own.RequiredMessage != "" && (message == workflow.RequiredProblem || message == workflow.CheckedProblem):
 		return own.RequiredMessage
 	}
 	if text := c.translation(field, message); text != "" {
@@ -56,7 +57,7 @@ func (c catalog) problem(field verification.InputField, message string) string {
 
 // fileProblem returns the text for a refused file, or else one that lists the
 // accepted kinds.
-func (c catalog) fileProblem(field verification.InputField, problems []verification.FieldError) string {
+func (c catalog) fileProblem(field workflow.InputField, problems []verification.FieldError) string {
 	for _, p := range problems {
 		if text := c.translation(field, p.Message); text != "" {
 			return text
@@ -71,7 +72,7 @@ func (c catalog) fileProblem(field verification.InputField, problems []verificat
 // translation returns the text for an English message, or "". The key is the
 // message with # for its number or date, and may end with the type of the field. In the
 // text, %s stands for the label of the field.
-func (c catalog) translation(field verification.InputField, message string) string {
+func (c catalog) translation(field workflow.InputField, message string) string {
 	number := regexp.MustCompile(`\d{4}-\d\d-\d\d|-?\d+(\.\d+)?(e[+-]?\d+)?`).FindString(message)
 	key := "problem: " + message
 	if number != "" {
@@ -90,7 +91,7 @@ func (c catalog) translation(field verification.InputField, message string) stri
 const maxShortLabel = 60
 
 // shortLabel returns the label of a field for a sentence.
-func (c catalog) shortLabel(field verification.InputField) string {
+func (c catalog) shortLabel(field workflow.InputField) string {
 	label := []rune(cmp.Or(field.In(c.Lang()).Label, field.Name))
 	if len(label) > maxShortLabel {
 		return strings.TrimSpace(string(label[:maxShortLabel])) + "…"

@@ -58,10 +58,11 @@ func TestEveryRefusalHasAText(t *testing.T) {
 		file, pattern string
 		atLeast       int
 	}{
-		{"../../verification/datelimit.go", `return "(must[^"]*)"`, 3},
-		{"../../verification/submission.go", `(?:return|Problem +=|problem\(f\.Name,|Sprintf\()\s*"((?:must|is|does)[^"]*)"`, 10},
-		{"../../verification/errors.go", `return fmt\.Sprintf\("(must be at most[^"]*)"`, 1},
-		{"../../verification/document.go", `InvalidField\("document", name, "([^"]*)"\)`, 2},
+		{"../../verification/workflow/datelimit.go", `return "(must[^"]*)"`, 3},
+		{"../../verification/workflow/answer.go", `(?:return|Problem +=|problem\(f\.Name,|Sprintf\()\s*"((?:must|is|does)[^"]*)"`, 10},
+		{"../../verification/rules/submission.go", `(?:problem\(f\.Name,|Message:)\s*"((?:must|is|does)[^"]*)"`, 4},
+		{"../../verification/internal/texts/texts.go", `return fmt\.Sprintf\("(must be at most[^"]*)"`, 1},
+		{"../../verification/rules/upload.go", `InvalidField\("document", name, "([^"]*)"\)`, 2},
 		{"../media/media.go", `refusal\("([^"]*)"\)`, 2},
 	} {
 		raw, err := os.ReadFile(filepath.FromSlash(source.file))

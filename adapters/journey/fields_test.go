@@ -6,24 +6,25 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestOptionsOfFieldsReachThePage(t *testing.T) {
 	s := serve(t)
 	year := s.Clock.Now().AddDate(-18, 0, 0).Format("2006-01-02")
-	c := s.begin(verification.Definition{
+	c := s.begin(workflow.Definition{
 		Workflow: "fields", Name: "Fields", Start: "details",
-		Nodes: map[verification.NodeID]verification.Node{
-			"details": {Type: verification.NodeCustomerInput, Next: "done", Fields: verification.InputFields{
-				{Name: "pan", Type: verification.FieldText, Label: "PAN", Pattern: "^[A-Z]{5}[0-9]{4}[A-Z]$", PatternMessage: "A PAN has ten characters.", Uppercase: true, AutoComplete: "off"},
-				{Name: "born", Type: verification.FieldDate, Label: "Date of birth", MinDate: "1900-01-01", MaxDate: "-18y", AutoComplete: "bday"},
-				{Name: "selfie", Type: verification.FieldImage, Label: "Your face", Camera: verification.CameraFront},
-				{Name: "card", Type: verification.FieldImage, Label: "Your card", Camera: verification.CameraBack},
-				{Name: "misspelt", Type: verification.FieldImage, Accept: []string{"image/JPG"}},
-				{Name: "any", Type: verification.FieldImage, Accept: []string{"*/*"}},
-				{Name: "png", Type: verification.FieldImage, Accept: []string{"image/png"}},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"details": {Type: workflow.NodeCustomerInput, Next: "done", Fields: workflow.InputFields{
+				{Name: "pan", Type: workflow.FieldText, Label: "PAN", Pattern: "^[A-Z]{5}[0-9]{4}[A-Z]$", PatternMessage: "A PAN has ten characters.", Uppercase: true, AutoComplete: "off"},
+				{Name: "born", Type: workflow.FieldDate, Label: "Date of birth", MinDate: "1900-01-01", MaxDate: "-18y", AutoComplete: "bday"},
+				{Name: "selfie", Type: workflow.FieldImage, Label: "Your face", Camera: workflow.CameraFront},
+				{Name: "card", Type: workflow.FieldImage, Label: "Your card", Camera: workflow.CameraBack},
+				{Name: "misspelt", Type: workflow.FieldImage, Accept: []string{"image/JPG"}},
+				{Name: "any", Type: workflow.FieldImage, Accept: []string{"*/*"}},
+				{Name: "png", Type: workflow.FieldImage, Accept: []string{"image/png"}},
 			}},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	}, "")
 	page := c.get().body
@@ -66,26 +67,26 @@ func TestOptionsOfFieldsReachThePage(t *testing.T) {
 
 func TestTextsOfAWorkflowAreInTheLanguageOfThePage(t *testing.T) {
 	s := serve(t)
-	in := func(en, hi string) verification.Translations { return verification.Translations{"en": en, "hi": hi} }
-	c := s.begin(verification.Definition{
+	in := func(en, hi string) workflow.Translations { return workflow.Translations{"en": en, "hi": hi} }
+	c := s.begin(workflow.Definition{
 		Workflow: "languages", Name: "Languages", Start: "consent",
-		Nodes: map[verification.NodeID]verification.Node{
+		Nodes: map[verification.NodeID]workflow.Node{
 			"consent": {
-				Type: verification.NodeConsent, Label: "Consent", LabelIn: in("Consent", "सहमति"),
-				Text: "We check.", TextIn: in("We check.", "हम जाँचते हैं।"), OnDeclined: verification.TargetNext, Next: "details",
+				Type: workflow.NodeConsent, Label: "Consent", LabelIn: in("Consent", "सहमति"),
+				Text: "We check.", TextIn: in("We check.", "हम जाँचते हैं।"), OnDeclined: workflow.TargetNext, Next: "details",
 			},
-			"details": {Type: verification.NodeCustomerInput, Label: "Details", Next: "done", Fields: verification.InputFields{{
-				Name: "pan", Type: verification.FieldText, Label: "Number", LabelIn: in("Number", "संख्या"), Help: "Ten.", HelpIn: in("Ten.", "दस।"),
+			"details": {Type: workflow.NodeCustomerInput, Label: "Details", Next: "done", Fields: workflow.InputFields{{
+				Name: "pan", Type: workflow.FieldText, Label: "Number", LabelIn: in("Number", "संख्या"), Help: "Ten.", HelpIn: in("Ten.", "दस।"),
 				Pattern: "^x$", PatternMessage: "Ten characters.", PatternMessageIn: in("Ten characters.", "दस अक्षर।"),
 			}, {
-				Name: "name", Type: verification.FieldText, Label: "Name", Required: true,
+				Name: "name", Type: workflow.FieldText, Label: "Name", Required: true,
 				RequiredMessage: "As on the card, please.", RequiredMessageIn: in("As on the card, please.", "कृपया कार्ड के अनुसार लिखें।"),
 			}, {
-				Name: "terms", Type: verification.FieldCheckbox, Label: "Terms", Required: true, RequiredMessage: "Read the <terms> first.",
+				Name: "terms", Type: workflow.FieldCheckbox, Label: "Terms", Required: true, RequiredMessage: "Read the <terms> first.",
 			}, {
-				Name: "work", Type: verification.FieldSelect, Options: []verification.Option{{Value: "own", Label: "Own", LabelIn: in("Own", "अपना")}},
+				Name: "work", Type: workflow.FieldSelect, Options: []workflow.Option{{Value: "own", Label: "Own", LabelIn: in("Own", "अपना")}},
 			}}},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	}, "")
 	shows := func(a response, texts ...string) {

@@ -25,6 +25,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/media"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // site is a server of the pages of an engine.
@@ -57,7 +58,7 @@ func serve(t testing.TB, changes ...enginetest.Change) *site {
 }
 
 // begin starts a run of the definition and opens its link.
-func (s *site) begin(d verification.Definition, redirect string) *customer {
+func (s *site) begin(d workflow.Definition, redirect string) *customer {
 	s.t.Helper()
 	if redirect != "" {
 		tenant := verification.Tenant{ID: enginetest.Tenant, Name: "Acme Bank", RedirectAllowlist: []string{redirect}}
@@ -218,40 +219,40 @@ func picture(t testing.TB, shade uint8) string {
 const day = 24 * time.Hour
 
 // onboarding has a consent, forms with every type of field, and a check.
-func onboarding() verification.Definition {
+func onboarding() workflow.Definition {
 	low, high := 18.0, 120.0
-	return verification.Definition{
+	return workflow.Definition{
 		Workflow: "onboarding", Name: "Open an account", Start: "consent",
 		RunTTLSeconds: int64(day / time.Second), AbandonTimeoutSeconds: 900,
-		Nodes: map[verification.NodeID]verification.Node{
+		Nodes: map[verification.NodeID]workflow.Node{
 			"consent": {
-				Type: verification.NodeConsent, Label: "Your consent", OnDeclined: verification.TargetNext, Next: "details",
+				Type: workflow.NodeConsent, Label: "Your consent", OnDeclined: workflow.TargetNext, Next: "details",
 				Text: "We check your identity with the PAN you give us, and compare your photo with your document.\n\nWe keep:\n\n- the result, for five years\n- no photo: see [our policy](https://acme.example/privacy).",
 			},
-			"details": {Type: verification.NodeCustomerInput, Label: "Your details", Next: "extra", Fields: verification.InputFields{
-				{Name: "name", Type: verification.FieldText, Label: "Full name", Required: true, MaxLength: 40},
-				{Name: "pan", Type: verification.FieldText, Label: "PAN", Required: true, Pattern: "^[A-Z]{5}[0-9]{4}[A-Z]$", Help: "Ten characters, such as ABCDE1234F"},
-				{Name: "dob", Type: verification.FieldDate, Label: "Date of birth", Required: true},
-				{Name: "age", Type: verification.FieldNumber, Label: "Age", Min: &low, Max: &high},
-				{Name: "email", Type: verification.FieldEmail, Label: "Email"},
-				{Name: "phone", Type: verification.FieldPhone, Label: "Phone"},
-				{Name: "work", Type: verification.FieldSelect, Label: "What you do", Options: []verification.Option{{Value: "employed", Label: "I am employed"}, {Value: "own", Label: "I have my own business"}, {Value: "other"}}},
-				{Name: "about", Type: verification.FieldTextarea, Label: "Anything else", Help: "Leave it empty if there is nothing."},
-				{Name: "terms", Type: verification.FieldCheckbox, Label: "I have read the terms", Required: true},
+			"details": {Type: workflow.NodeCustomerInput, Label: "Your details", Next: "extra", Fields: workflow.InputFields{
+				{Name: "name", Type: workflow.FieldText, Label: "Full name", Required: true, MaxLength: 40},
+				{Name: "pan", Type: workflow.FieldText, Label: "PAN", Required: true, Pattern: "^[A-Z]{5}[0-9]{4}[A-Z]$", Help: "Ten characters, such as ABCDE1234F"},
+				{Name: "dob", Type: workflow.FieldDate, Label: "Date of birth", Required: true},
+				{Name: "age", Type: workflow.FieldNumber, Label: "Age", Min: &low, Max: &high},
+				{Name: "email", Type: workflow.FieldEmail, Label: "Email"},
+				{Name: "phone", Type: workflow.FieldPhone, Label: "Phone"},
+				{Name: "work", Type: workflow.FieldSelect, Label: "What you do", Options: []workflow.Option{{Value: "employed", Label: "I am employed"}, {Value: "own", Label: "I have my own business"}, {Value: "other"}}},
+				{Name: "about", Type: workflow.FieldTextarea, Label: "Anything else", Help: "Leave it empty if there is nothing."},
+				{Name: "terms", Type: workflow.FieldCheckbox, Label: "I have read the terms", Required: true},
 			}},
 			"extra": {
-				Type: verification.NodeCustomerInput, Label: "Photos", Optional: true, Next: "check", Text: "So that we know it is you.",
-				Fields: verification.InputFields{
-					{Name: "front", Type: verification.FieldFile, Label: "Front of the document", Required: true, Accept: []string{"image/jpeg", "application/pdf"}},
-					{Name: "selfie", Type: verification.FieldImage, Label: "A photo of you"},
-					{Name: "where", Type: verification.FieldLocation, Label: "Where you are", Required: true, Help: "We only ask once.", Within: []verification.Area{{Latitude: 19, Longitude: 73, RadiusKM: 500}}},
+				Type: workflow.NodeCustomerInput, Label: "Photos", Optional: true, Next: "check", Text: "So that we know it is you.",
+				Fields: workflow.InputFields{
+					{Name: "front", Type: workflow.FieldFile, Label: "Front of the document", Required: true, Accept: []string{"image/jpeg", "application/pdf"}},
+					{Name: "selfie", Type: workflow.FieldImage, Label: "A photo of you"},
+					{Name: "where", Type: workflow.FieldLocation, Label: "Where you are", Required: true, Help: "We only ask once.", Within: []workflow.Area{{Latitude: 19, Longitude: 73, RadiusKM: 500}}},
 				},
 			},
-			"check": {Type: verification.NodeCheck, Key: "pan_verification", Label: "PAN verification", Provider: "script", OnFailed: "review", Next: "done"},
+			"check": {Type: workflow.NodeCheck, Key: "pan_verification", Label: "PAN verification", Provider: "script", OnFailed: "review", Next: "done"},
 			"review": {
-				Type: verification.NodeReview, Label: "Manual review", Reason: "The PAN did not match.", Next: "done",
+				Type: workflow.NodeReview, Label: "Manual review", Reason: "The PAN did not match.", Next: "done",
 			},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Limits of one post.
@@ -78,7 +79,7 @@ func (f form) location(field string) location {
 }
 
 // fileFunc is called for each file of a form, in order.
-type fileFunc func(f form, field verification.InputField, name string, content io.Reader) error
+type fileFunc func(f form, field workflow.InputField, name string, content io.Reader) error
 
 // readForm reads the post of a step and calls file for each of its files.
 func readForm(w http.ResponseWriter, r *http.Request, step *engine.JourneyStep, file fileFunc) (form, error) {

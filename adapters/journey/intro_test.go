@@ -7,16 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestTheFirstStepSaysWhatIsNeeded(t *testing.T) {
 	s := serve(t)
 	d := grouped()
-	d.Intro = &verification.Intro{
-		Text: "We are **Acme**.", TextIn: verification.Translations{"en": "We are **Acme**.", "hi": "हम <script>एक्मे हैं।"}, Minutes: 3,
+	d.Intro = &workflow.Intro{
+		Text: "We are **Acme**.", TextIn: workflow.Translations{"en": "We are **Acme**.", "hi": "हम <script>एक्मे हैं।"}, Minutes: 3,
 	}
-	d.Nodes["consent"] = verification.Node{Type: verification.NodeConsent, Label: "Consent", Text: "Do you agree?", OnDeclined: verification.TargetNext, Next: "details"}
+	d.Nodes["consent"] = workflow.Node{Type: workflow.NodeConsent, Label: "Consent", Text: "Do you agree?", OnDeclined: workflow.TargetNext, Next: "details"}
 	d.Start = "consent"
 	c := s.begin(d, "")
 	wants(t, c.get(), http.StatusOK, "Before you begin", "We are <strong>Acme</strong>.", "<bdi>Your card</bdi>", "About 3 minutes", "Do you agree?", "Step 1 of 2<")

@@ -25,6 +25,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 //go:embed assets/*
@@ -119,7 +121,7 @@ func (s *site) show(w http.ResponseWriter, r *http.Request) {
 		s.write(w, endStatus(j.Run.Status), "end", endPage(v, j))
 	case j.Step == nil:
 		s.write(w, http.StatusOK, "wait", waitPage(v, j))
-	case j.Step.Type == verification.NodeConsent && r.URL.Query().Has(markDecline):
+	case j.Step.Type == workflow.NodeConsent && r.URL.Query().Has(markDecline):
 		s.write(w, http.StatusOK, "decline", declinePage(v, j))
 	default:
 		p := stepPage(v, j, emptyForm())
@@ -195,8 +197,8 @@ func (s *site) logo(w http.ResponseWriter, r *http.Request) {
 // stateOf returns a string that changes when the page of the run changes.
 func stateOf(j engine.Journey) string {
 	state := string(j.Run.Status)
-	if j.Run.Status == verification.StatusAbandoned {
-		state = string(verification.StatusInProgress)
+	if j.Run.Status == rules.StatusAbandoned {
+		state = string(rules.StatusInProgress)
 	}
 	switch {
 	case j.Run.Status.Terminal():
@@ -210,7 +212,7 @@ func stateOf(j engine.Journey) string {
 
 // underReview reports whether the run waits for a reviewer.
 func underReview(j engine.Journey) bool {
-	return j.Run.Action != nil && j.Run.Action.Type == verification.ActionReview
+	return j.Run.Action != nil && j.Run.Action.Type == rules.ActionReview
 }
 
 var errNotFound = verification.NotFound("journey")

@@ -19,6 +19,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestTheCustomerGoesFromTheLinkToTheEnd(t *testing.T) {
@@ -134,7 +136,7 @@ func TestDecliningIsConfirmedOnAPageOfItsOwn(t *testing.T) {
 	wants(t, c.get(), http.StatusOK, `href="./`+token+`?lang=hi&amp;decline">मैं सहमत नहीं हूँ</a>`)
 	c.link = consent + "?decline"
 	wants(t, c.get(), http.StatusOK, "You do not agree?", "We have not checked anything.", `href="./`+token+`">Back to the consent`, "Confirm: I do not agree")
-	if got := s.Run(c.run).Status; got != verification.StatusInProgress {
+	if got := s.Run(c.run).Status; got != rules.StatusInProgress {
 		t.Errorf("status = %s before the customer confirms, want in_progress", got)
 	}
 	onward(t, c.post("consent", "declined"))
@@ -246,7 +248,7 @@ func TestAWaitPageFollowsTheRun(t *testing.T) {
 	if strings.Contains(page.body, "spinner") {
 		t.Error("a spinner promises seconds where a person takes hours")
 	}
-	s.GiveVerdict(c.run, verification.DecisionReject)
+	s.GiveVerdict(c.run, rules.DecisionReject)
 	wants(t, c.get(), http.StatusOK, "Thank you, you are done") // nothing of the verdict
 }
 
@@ -314,18 +316,18 @@ func TestTheCustomerIsRedirectedWhateverTheStatus(t *testing.T) {
 		c.Settle()
 	}
 	rows := []struct {
-		status verification.Status
+		status rules.Status
 		page   int
 		then   func(c *customer)
 		words  string
 	}{
-		{verification.StatusCompleted, http.StatusOK, finish, "Thank you, you are done"},
-		{verification.StatusFailed, http.StatusOK, func(c *customer) {
+		{rules.StatusCompleted, http.StatusOK, finish, "Thank you, you are done"},
+		{rules.StatusFailed, http.StatusOK, func(c *customer) {
 			c.Provider.On("pan_verification", enginetest.Refuse())
 			finish(c)
 		}, "Thank you, you are done"},
-		{verification.StatusCancelled, http.StatusGone, cancel, "This verification was cancelled"},
-		{verification.StatusExpired, http.StatusGone, expire, "This link has expired"},
+		{rules.StatusCancelled, http.StatusGone, cancel, "This verification was cancelled"},
+		{rules.StatusExpired, http.StatusGone, expire, "This link has expired"},
 	}
 	for _, row := range rows {
 		t.Run(string(row.status), func(t *testing.T) {
@@ -372,7 +374,7 @@ func TestThePageAfterADeclinedConsent(t *testing.T) {
 
 	// A check that came before the consent is not denied.
 	d := declining()
-	d.Start, d.Nodes["first"] = "first", verification.Node{Type: verification.NodeCheck, Provider: "script", Next: "consent"}
+	d.Start, d.Nodes["first"] = "first", workflow.Node{Type: workflow.NodeCheck, Provider: "script", Next: "consent"}
 	checked := s.begin(d, "")
 	onward(t, checked.post("consent", "declined"))
 	s.Settle()
@@ -384,14 +386,14 @@ func TestThePageAfterADeclinedConsent(t *testing.T) {
 }
 
 // declining is a workflow that ends when the customer declines.
-func declining() verification.Definition {
-	return verification.Definition{
+func declining() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "declining", Name: "Open an account", Start: "consent",
-		Nodes: map[verification.NodeID]verification.Node{
-			"consent":  {Type: verification.NodeConsent, Label: "Your consent", Text: "We check your identity.", OnDeclined: "declined", Next: "check"},
-			"check":    {Type: verification.NodeCheck, Provider: "script", Next: "done"},
-			"done":     {Type: verification.NodeEnd},
-			"declined": {Type: verification.NodeEnd, Outcome: "declined"},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"consent":  {Type: workflow.NodeConsent, Label: "Your consent", Text: "We check your identity.", OnDeclined: "declined", Next: "check"},
+			"check":    {Type: workflow.NodeCheck, Provider: "script", Next: "done"},
+			"done":     {Type: workflow.NodeEnd},
+			"declined": {Type: workflow.NodeEnd, Outcome: "declined"},
 		},
 	}
 }
@@ -408,18 +410,18 @@ func TestAnOpenedPageResumesAnAbandonedRun(t *testing.T) {
 	s := serve(t)
 	c := s.begin(onboarding(), "")
 	s.Advance(20 * time.Minute)
-	if got := s.Run(c.run).Status; got != verification.StatusAbandoned {
+	if got := s.Run(c.run).Status; got != rules.StatusAbandoned {
 		t.Fatalf("status = %s, want abandoned", got)
 	}
 	wants(t, c.get(), http.StatusOK, "Your consent", "data-opened")
 	foreign := c.do(http.MethodPost, c.link+"/opened", "", nil, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site")
-	if got := s.Run(c.run).Status; foreign.status != http.StatusForbidden || got != verification.StatusAbandoned {
+	if got := s.Run(c.run).Status; foreign.status != http.StatusForbidden || got != rules.StatusAbandoned {
 		t.Errorf("another site gets %d, and the run is %s", foreign.status, got)
 	}
 	if a := c.do(http.MethodPost, c.link+"/opened", "", nil); a.status != http.StatusNoContent || a.body != "" {
 		t.Errorf("answer = %d %q, want 204", a.status, a.body)
 	}
-	if got := s.Run(c.run).Status; got != verification.StatusInProgress {
+	if got := s.Run(c.run).Status; got != rules.StatusInProgress {
 		t.Errorf("status = %s, want in_progress", got)
 	}
 	if a := c.do(http.MethodPost, s.server.URL+"/journey/x/opened", "", nil); a.status != http.StatusNotFound {
@@ -467,7 +469,7 @@ func TestProgramsThatOpenLinksAreNobody(t *testing.T) {
 			}
 		}
 	}
-	if after := s.history(c); s.Run(c.run).Status != verification.StatusAbandoned || after != before {
+	if after := s.history(c); s.Run(c.run).Status != rules.StatusAbandoned || after != before {
 		t.Errorf("the run is %s and has %d events, want it abandoned as before, with %d", s.Run(c.run).Status, after, before)
 	}
 }
@@ -569,12 +571,12 @@ func TestAPageWithoutAWayOnSaysWhomToAsk(t *testing.T) {
 }
 
 func TestEachEndHasItsTextInTheLanguageOfThePage(t *testing.T) {
-	workflow := func() verification.Definition {
+	workflow := func() workflow.Definition {
 		d := onboarding()
-		in := func(en, hi string) (string, verification.Translations) {
-			return en, verification.Translations{"en": en, "hi": hi}
+		in := func(en, hi string) (string, workflow.Translations) {
+			return en, workflow.Translations{"en": en, "hi": hi}
 		}
-		done, refused := d.Nodes["done"], verification.Node{Type: verification.NodeEnd, Outcome: "refused"}
+		done, refused := d.Nodes["done"], workflow.Node{Type: workflow.NodeEnd, Outcome: "refused"}
 		done.Text, done.TextIn = in("Your card comes **by post**.\n\n<canary>", "आपका कार्ड डाक से आएगा।")
 		refused.Text, refused.TextIn = in("We cannot open an account.", "हम खाता नहीं खोल सकते।")
 		d.Nodes["done"], d.Nodes["refused"] = done, refused
@@ -599,7 +601,7 @@ func TestEachEndHasItsTextInTheLanguageOfThePage(t *testing.T) {
 		onward(t, c.post("do", "opt_out"))
 		s.Settle()
 		if tt.reject {
-			s.GiveVerdict(c.run, verification.DecisionReject)
+			s.GiveVerdict(c.run, rules.DecisionReject)
 		}
 		page := c.get()
 		wants(t, page, http.StatusOK, "Thank you, you are done", tt.en, `<dt>Your reference</dt><dd><bdi>person-1</bdi></dd>`)
@@ -617,37 +619,37 @@ func TestARefusedCustomerReadsTheReason(t *testing.T) {
 		told, ended, refusal = "Your <b>photo</b> is **blurred**.", "Your card comes by post.", "Nothing comes by post."
 		shown                = "Your &lt;b&gt;photo&lt;/b&gt; is <strong>blurred</strong>."
 	)
-	workflow := func(onReject verification.NodeID) verification.Definition {
+	workflow := func(onReject verification.NodeID) workflow.Definition {
 		d := onboarding()
-		d.RejectReasons = []verification.RejectReason{
-			{Code: "blurred", Label: "Blurred", CustomerText: told, CustomerTextIn: verification.Translations{"en": told, "hi": "फ़ोटो धुंधली है।"}},
+		d.RejectReasons = []workflow.RejectReason{
+			{Code: "blurred", Label: "Blurred", CustomerText: told, CustomerTextIn: workflow.Translations{"en": told, "hi": "फ़ोटो धुंधली है।"}},
 			{Code: "listed", Label: "On the list"},
 		}
 		done, review := d.Nodes["done"], d.Nodes["review"]
 		done.Text, review.OnReject = ended, onReject
 		d.Nodes["done"], d.Nodes["review"] = done, review
 		if onReject == "refused" {
-			d.Nodes["refused"] = verification.Node{Type: verification.NodeEnd, Text: refusal}
+			d.Nodes["refused"] = workflow.Node{Type: workflow.NodeEnd, Text: refusal}
 		}
 		return d
 	}
-	approve := verification.GiveVerdict{Decision: verification.DecisionApprove}
-	reject := func(reason string) verification.GiveVerdict {
-		return verification.GiveVerdict{Decision: verification.DecisionReject, Reason: reason}
+	approve := rules.GiveVerdict{Decision: rules.DecisionApprove}
+	reject := func(reason string) rules.GiveVerdict {
+		return rules.GiveVerdict{Decision: rules.DecisionReject, Reason: reason}
 	}
 	for _, c := range []struct {
 		name     string
 		onReject verification.NodeID
-		verdicts []verification.GiveVerdict
+		verdicts []rules.GiveVerdict
 		has      []string
 	}{
-		{"rejected on the way", "refused", []verification.GiveVerdict{reject("blurred")}, []string{shown, refusal, "!" + ended}},
-		{"for a reason without a text", "refused", []verification.GiveVerdict{reject("listed")}, []string{"!blurred", refusal, "!On the list"}},
-		{"without a reason", "refused", []verification.GiveVerdict{reject("")}, []string{"!blurred", refusal}},
-		{"approved, and rejected after the end", "refused", []verification.GiveVerdict{approve, reject("blurred")}, []string{shown, "!" + ended, "!" + refusal}},
-		{"rejected after the end without a text", "refused", []verification.GiveVerdict{approve, reject("listed")}, []string{"!blurred", ended}},
-		{"rejected after the end, and approved", "refused", []verification.GiveVerdict{approve, reject("blurred"), approve}, []string{"!blurred", ended}},
-		{"asked again", "extra", []verification.GiveVerdict{reject("blurred")}, []string{shown, `name="wait"`, "!" + ended}},
+		{"rejected on the way", "refused", []rules.GiveVerdict{reject("blurred")}, []string{shown, refusal, "!" + ended}},
+		{"for a reason without a text", "refused", []rules.GiveVerdict{reject("listed")}, []string{"!blurred", refusal, "!On the list"}},
+		{"without a reason", "refused", []rules.GiveVerdict{reject("")}, []string{"!blurred", refusal}},
+		{"approved, and rejected after the end", "refused", []rules.GiveVerdict{approve, reject("blurred")}, []string{shown, "!" + ended, "!" + refusal}},
+		{"rejected after the end without a text", "refused", []rules.GiveVerdict{approve, reject("listed")}, []string{"!blurred", ended}},
+		{"rejected after the end, and approved", "refused", []rules.GiveVerdict{approve, reject("blurred"), approve}, []string{"!blurred", ended}},
+		{"asked again", "extra", []rules.GiveVerdict{reject("blurred")}, []string{shown, `name="wait"`, "!" + ended}},
 	} {
 		s := serve(t)
 		s.Provider.On("pan_verification", enginetest.Fail(nil))

@@ -6,16 +6,17 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // consentPage returns the visible text of the page of a consent.
 func consentPage(t testing.TB, text string) string {
 	t.Helper()
-	c := serve(t).begin(verification.Definition{
+	c := serve(t).begin(workflow.Definition{
 		Workflow: "consent", Name: "Consent", Start: "consent",
-		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Text: text, OnDeclined: verification.TargetNext, Next: "done"},
-			"done":    {Type: verification.NodeEnd},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"consent": {Type: workflow.NodeConsent, Text: text, OnDeclined: workflow.TargetNext, Next: "done"},
+			"done":    {Type: workflow.NodeEnd},
 		},
 	}, "")
 	page := c.get()

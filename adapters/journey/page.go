@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/internal/markdown"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 //go:embed page/*.html
@@ -293,10 +294,10 @@ func endPage(v visitor, j engine.Journey) page {
 	p := newPage(v, j)
 	p.Icon, p.Closing = "stop", "end.close"
 	switch {
-	case j.Run.Status == verification.StatusExpired:
+	case j.Run.Status == rules.StatusExpired:
 		p.Title, p.Text, p.Closing, p.Icon = "expired.title", "expired.text", "", "hourglass"
 		p.Stuck = true
-	case j.Run.Status == verification.StatusCancelled:
+	case j.Run.Status == rules.StatusCancelled:
 		p.Title, p.Icon, p.Stuck = "cancelled.title", "cross", true
 	case j.Declined && j.Checked:
 		p.Title = "declined.title"
@@ -338,8 +339,8 @@ func declinePage(v visitor, j engine.Journey) page {
 
 // endStatus returns 200 for a run that has completed or failed, so that apps
 // which embed the page do not take it for an error, and 410 for any other.
-func endStatus(s verification.Status) int {
-	if s == verification.StatusCompleted || s == verification.StatusFailed {
+func endStatus(s rules.Status) int {
+	if s == rules.StatusCompleted || s == rules.StatusFailed {
 		return http.StatusOK
 	}
 	return http.StatusGone

@@ -13,6 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // declined is the consent_status of a customer who does not agree.
@@ -22,7 +23,7 @@ const declined = "declined"
 // parse, so that the engine reports it together with all other problems, and
 // adds a more precise problem to the form.
 func payloadOf(step *engine.JourneyStep, f form, c catalog) map[string]any {
-	if step.Type == verification.NodeConsent {
+	if step.Type == workflow.NodeConsent {
 		return map[string]any{"consent_status": f.values["consent"]}
 	}
 	if f.values["do"] == "opt_out" {
@@ -38,12 +39,12 @@ func payloadOf(step *engine.JourneyStep, f form, c catalog) map[string]any {
 }
 
 // valueOf returns the value of a field. given is false for an empty one.
-func valueOf(field verification.InputField, f form, c catalog) (value any, given bool) {
+func valueOf(field workflow.InputField, f form, c catalog) (value any, given bool) {
 	text := f.values[inputName(field.Name)]
 	switch field.Type {
-	case verification.FieldCheckbox:
+	case workflow.FieldCheckbox:
 		return text != "", true
-	case verification.FieldFile, verification.FieldImage:
+	case workflow.FieldFile, workflow.FieldImage:
 		kept := f.uploads[field.Name]
 		if kept.ID == "" && f.problems[field.Name] == "" {
 			return nil, false
@@ -52,9 +53,9 @@ func valueOf(field verification.InputField, f form, c catalog) (value any, given
 			return "refused", true // the step must not be accepted without the file
 		}
 		return map[string]any{"document_id": kept.ID}, true
-	case verification.FieldLocation:
+	case workflow.FieldLocation:
 		return locationOf(f.location(field.Name))
-	case verification.FieldNumber:
+	case workflow.FieldNumber:
 		if text == "" {
 			return nil, false
 		}
@@ -71,9 +72,9 @@ func valueOf(field verification.InputField, f form, c catalog) (value any, given
 			return json.Number(whole), true
 		}
 		return n, true
-	case verification.FieldDate:
+	case workflow.FieldDate:
 		text = dateOf(field.Name, f)
-	case verification.FieldText, verification.FieldTextarea, verification.FieldSelect, verification.FieldEmail, verification.FieldPhone:
+	case workflow.FieldText, workflow.FieldTextarea, workflow.FieldSelect, workflow.FieldEmail, workflow.FieldPhone:
 	}
 	return text, text != ""
 }

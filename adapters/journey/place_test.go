@@ -8,17 +8,18 @@ import (
 
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // placed is a workflow with a step that asks for nothing but the location.
-func placed() verification.Definition {
-	return verification.Definition{
+func placed() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "placed", Name: "Where", Start: "where",
-		Nodes: map[verification.NodeID]verification.Node{
-			"where": {Type: verification.NodeCustomerInput, Label: "Where you are", Optional: true, Next: "done", Fields: verification.InputFields{
-				{Name: "where", Type: verification.FieldLocation, Label: "Where you are", Required: true},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"where": {Type: workflow.NodeCustomerInput, Label: "Where you are", Optional: true, Next: "done", Fields: workflow.InputFields{
+				{Name: "where", Type: workflow.FieldLocation, Label: "Where you are", Required: true},
 			}},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	}
 }

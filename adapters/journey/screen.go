@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // The answers of the other screens travel in hidden inputs, so that the server keeps no
@@ -17,13 +17,13 @@ import (
 // draft in the tab.
 
 // screens returns the fields of each screen.
-func screens(step *engine.JourneyStep) []verification.InputFields {
+func screens(step *engine.JourneyStep) []workflow.InputFields {
 	if len(step.Groups) == 0 {
-		return []verification.InputFields{step.Fields}
+		return []workflow.InputFields{step.Fields}
 	}
-	var all []verification.InputFields
+	var all []workflow.InputFields
 	for _, g := range step.Groups {
-		var fields verification.InputFields
+		var fields workflow.InputFields
 		for _, name := range g.Fields {
 			if field, ok := step.Fields.ByName(name); ok {
 				fields = append(fields, field)
@@ -61,8 +61,8 @@ func (f *form) keepProblemsUpTo(step *engine.JourneyStep, screen int) {
 
 // firstProblem returns the first screen with a problem, or otherwise.
 func (f form) firstProblem(step *engine.JourneyStep, otherwise int) int {
-	i := slices.IndexFunc(screens(step), func(fields verification.InputFields) bool {
-		return slices.ContainsFunc(fields, func(field verification.InputField) bool { return f.problems[field.Name] != "" })
+	i := slices.IndexFunc(screens(step), func(fields workflow.InputFields) bool {
+		return slices.ContainsFunc(fields, func(field workflow.InputField) bool { return f.problems[field.Name] != "" })
 	})
 	if i < 0 {
 		return otherwise
@@ -86,7 +86,7 @@ func (f form) hidden(step *engine.JourneyStep, screen int) (inputs []hiddenInput
 }
 
 // inputsOf returns the answer to a field, as its inputs send it.
-func (f form) inputsOf(field verification.InputField) (inputs []hiddenInput) {
+func (f form) inputsOf(field workflow.InputField) (inputs []hiddenInput) {
 	name := inputName(field.Name)
 	if field.Upload() {
 		if kept := f.uploads[field.Name]; kept.ID != "" {

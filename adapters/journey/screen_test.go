@@ -10,29 +10,30 @@ import (
 
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // grouped has one form on three screens: two with inputs, and one with an upload.
-func grouped() verification.Definition {
-	return verification.Definition{
+func grouped() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "grouped", Name: "Groups", Start: "details",
-		Nodes: map[verification.NodeID]verification.Node{
+		Nodes: map[verification.NodeID]workflow.Node{
 			"details": {
-				Type: verification.NodeCustomerInput, Label: "Your details", Text: "Have your card ready.", Next: "done",
-				Fields: verification.InputFields{
-					{Name: "name", Type: verification.FieldText, Label: "Full name", Required: true},
-					{Name: "dob", Type: verification.FieldDate, Label: "Date of birth", Required: true},
-					{Name: "age", Type: verification.FieldNumber, Label: "Age"},
-					{Name: "terms", Type: verification.FieldCheckbox, Label: "I have read the terms", Required: true},
-					{Name: "card", Type: verification.FieldImage, Label: "Your card", Required: true},
+				Type: workflow.NodeCustomerInput, Label: "Your details", Text: "Have your card ready.", Next: "done",
+				Fields: workflow.InputFields{
+					{Name: "name", Type: workflow.FieldText, Label: "Full name", Required: true},
+					{Name: "dob", Type: workflow.FieldDate, Label: "Date of birth", Required: true},
+					{Name: "age", Type: workflow.FieldNumber, Label: "Age"},
+					{Name: "terms", Type: workflow.FieldCheckbox, Label: "I have read the terms", Required: true},
+					{Name: "card", Type: workflow.FieldImage, Label: "Your card", Required: true},
 				},
-				Groups: []verification.FieldGroup{
-					{Label: "Who you are", LabelIn: verification.Translations{"en": "Who you are", "hi": "आप कौन हैं"}, Fields: []string{"name", "dob"}},
+				Groups: []workflow.FieldGroup{
+					{Label: "Who you are", LabelIn: workflow.Translations{"en": "Who you are", "hi": "आप कौन हैं"}, Fields: []string{"name", "dob"}},
 					{Fields: []string{"terms", "age"}},
 					{Label: "A photo", Fields: []string{"card"}},
 				},
 			},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // stepView is a consent or a form.
@@ -57,7 +58,7 @@ func (v visitor) introView(j engine.Journey) *introView {
 
 // fieldView is an input and its current answer.
 type fieldView struct {
-	verification.InputField
+	workflow.InputField
 	Input string // its name
 	ID    string
 	Error string
@@ -91,7 +92,7 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 	p.Rejected = j.RejectTextIn.In(p.Lang(), j.RejectText)
 	p.Current, p.Total = j.Done+1, max(j.Total, j.Done+1)
 	p.Step = &stepView{
-		WaitNumber: s.WaitNumber, Consent: s.Type == verification.NodeConsent, Text: s.TextIn.In(p.Lang(), s.Text), Optional: s.Optional,
+		WaitNumber: s.WaitNumber, Consent: s.Type == workflow.NodeConsent, Text: s.TextIn.In(p.Lang(), s.Text), Optional: s.Optional,
 		Failed: f.failed(), Intro: v.introView(j),
 	}
 	fields := s.Fields
@@ -121,7 +122,7 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 		}
 		p.Step.Fields = append(p.Step.Fields, w)
 	}
-	if fields := p.Step.Fields; len(fields) == 1 && fields[0].Type == verification.FieldLocation {
+	if fields := p.Step.Fields; len(fields) == 1 && fields[0].Type == workflow.FieldLocation {
 		p.Step.Place = &fields[0]
 	}
 	if slices.ContainsFunc(p.Step.Fields, fieldView.Photo) && j.Run.Action != nil {
@@ -144,35 +145,35 @@ func (s *stepView) Denying() string {
 	return "location.tick"
 }
 
-func viewOf(field verification.InputField, f form) fieldView {
+func viewOf(field workflow.InputField, f form) fieldView {
 	w := fieldView{
 		InputField: field, Input: inputName(field.Name), ID: "f-" + field.Name, Error: f.problems[field.Name],
 		Value: f.values[inputName(field.Name)], InputType: "text",
 	}
 	w.Label = cmp.Or(w.Label, field.Name)
 	switch field.Type {
-	case verification.FieldEmail:
+	case workflow.FieldEmail:
 		w.InputType, w.InputMode, w.AutoFill = "email", "email", "email"
-	case verification.FieldPhone:
+	case workflow.FieldPhone:
 		w.InputType, w.InputMode, w.AutoFill = "tel", "tel", "tel"
-	case verification.FieldNumber:
+	case workflow.FieldNumber:
 		w.InputMode = "decimal" // type=number would drop what it cannot parse
 		if field.Integer {
 			w.InputMode = "numeric"
 		}
-	case verification.FieldDate:
+	case workflow.FieldDate:
 		w.Parts = dateParts(field, f)
-	case verification.FieldCheckbox:
+	case workflow.FieldCheckbox:
 		w.Checked = w.Value != ""
-	case verification.FieldSelect:
+	case workflow.FieldSelect:
 		for _, o := range field.Options {
 			w.Options = append(w.Options, optionView{Value: o.Value, Label: cmp.Or(o.Label, o.Value), Selected: o.Value == w.Value})
 		}
-	case verification.FieldFile, verification.FieldImage:
+	case workflow.FieldFile, workflow.FieldImage:
 		w.Kinds, w.Uploaded = strings.Join(typesOf(field), ","), f.uploads[field.Name]
-	case verification.FieldLocation:
+	case workflow.FieldLocation:
 		w.Location = f.location(field.Name)
-	case verification.FieldText, verification.FieldTextarea:
+	case workflow.FieldText, workflow.FieldTextarea:
 		w.AutoFill = autoComplete(field.Name)
 	}
 	if field.AutoComplete != "" {
@@ -192,7 +193,7 @@ type datePart struct {
 
 // dateParts returns the inputs of a date, in the order in which the languages of the pages
 // write it. The browser fills in a birth date.
-func dateParts(field verification.InputField, f form) []datePart {
+func dateParts(field workflow.InputField, f form) []datePart {
 	parts := []datePart{
 		{Name: "day", Label: "date.day", Length: 2}, {Name: "month", Label: "date.month", Length: 2}, {Name: "year", Label: "date.year", Length: 4},
 	}
@@ -221,7 +222,7 @@ func birthDate(name string) bool {
 
 // Target returns the id of the element that a link to the field leads to.
 func (w fieldView) Target() string {
-	if w.Type == verification.FieldDate {
+	if w.Type == workflow.FieldDate {
 		return w.ID + "-day"
 	}
 	return w.ID
@@ -246,8 +247,8 @@ func autoComplete(name string) string {
 
 // kindsOf returns the media types that a field accepts, in lower case; none means any.
 // Phones convert photos to the default types of an image field.
-func kindsOf(f verification.InputField) []string {
-	if len(f.Accept) == 0 && f.Type == verification.FieldImage {
+func kindsOf(f workflow.InputField) []string {
+	if len(f.Accept) == 0 && f.Type == workflow.FieldImage {
 		return []string{"image/jpeg", "image/png"}
 	}
 	kinds := make([]string, len(f.Accept))
@@ -262,7 +263,7 @@ func kindsOf(f verification.InputField) []string {
 
 // typesOf returns kindsOf with the images that are supported in place of image/*, for
 // which a phone would not convert its photos.
-func typesOf(f verification.InputField) (types []string) {
+func typesOf(f workflow.InputField) (types []string) {
 	for _, kind := range kindsOf(f) {
 		if kind == "image/*" {
 			for _, t := range verification.FileTypes() {
@@ -279,14 +280,14 @@ func typesOf(f verification.InputField) (types []string) {
 
 // Photo reports whether the field accepts a photo that the page takes, a JPEG.
 func (w fieldView) Photo() bool {
-	return w.Type == verification.FieldImage && slices.ContainsFunc(kindsOf(w.InputField), func(kind string) bool {
+	return w.Type == workflow.FieldImage && slices.ContainsFunc(kindsOf(w.InputField), func(kind string) bool {
 		return kind == "image/jpeg" || kind == "image/*" || kind == "*/*"
 	})
 }
 
 // Facing returns the value of capture for the camera of the field.
 func (w fieldView) Facing() string {
-	if w.InputField.Camera == verification.CameraFront {
+	if w.InputField.Camera == workflow.CameraFront {
 		return "user"
 	}
 	return "environment"

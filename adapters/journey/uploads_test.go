@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // ledger is a store of documents that lists what it holds.
@@ -73,7 +74,7 @@ func TestTheLastOfManyFilesForAFieldIsKept(t *testing.T) {
 			t.Fatalf("%d documents are kept after post %d, want 1", got, round+1)
 		}
 	}
-	for round := range verification.MaxUploads/40 - 2 {
+	for round := range rules.MaxUploads/40 - 2 {
 		for n := range 40 {
 			page = c.send([]file{{"front", "again.pdf", pdf(1000 + 100*round + n)}})
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -16,11 +17,11 @@ func TestTheBacklogHasWhatWaitsTooLong(t *testing.T) {
 	const grace = 30 * time.Second
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := memory.New()
-	for n, state := range []verification.DeliveryState{verification.DeliveryFailed, verification.DeliveryDelivered, verification.DeliveryPending, verification.DeliveryFailed} {
+	for n, state := range []rules.DeliveryState{rules.DeliveryFailed, rules.DeliveryDelivered, rules.DeliveryPending, rules.DeliveryFailed} {
 		tenant, run := verification.TenantID(fmt.Sprint("tenant", n%2)), verification.RunID(fmt.Sprint("run", n))
-		began := verification.Event{At: noon, Fact: verification.Started{Workflow: "w"}}
+		began := rules.Event{At: noon, Fact: rules.Started{Workflow: "w"}}
 		c := store.Commit{
-			Events: []verification.Event{began}, Summary: verification.Fold(run, []verification.Event{began}).Summary(),
+			Events: []rules.Event{began}, Summary: rules.Fold(run, []rules.Event{began}).Summary(),
 			Work: store.AdvanceAt(noon.Add(time.Duration(n) * time.Second)),
 		}
 		if n > 1 {
@@ -30,7 +31,7 @@ func TestTheBacklogHasWhatWaitsTooLong(t *testing.T) {
 		if err := s.Append(t.Context(), tenant, run, 0, c); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.SaveDelivery(t.Context(), tenant, verification.Delivery{Run: run, State: state, LastAt: noon}); err != nil {
+		if err := s.SaveDelivery(t.Context(), tenant, rules.Delivery{Run: run, State: state, LastAt: noon}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // The benchmarks show that a page costs the same among a thousand runs and
@@ -34,39 +36,39 @@ func benchRun(i int) verification.RunID {
 }
 
 // benchLife is the history of run number i: one of ten lives.
-func benchLife(i int) []verification.Event {
+func benchLife(i int) []rules.Event {
 	at := benchStart().Add(time.Duration(i) * benchEvery)
-	started := verification.Started{
+	started := rules.Started{
 		Workflow: benchWorkflow(i / 10), WorkflowName: "Onboarding", Version: 1, VersionHash: "hash",
 		ReferenceID: "customer", RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900,
 	}
-	facts := []verification.Fact{started}
+	facts := []rules.Fact{started}
 	switch i % 10 {
 	case 0:
-		facts = append(facts, verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Signal: "consent_submitted"})
+		facts = append(facts, rules.CustomerAwaited{Node: "consent", Type: workflow.NodeConsent, Signal: "consent_submitted"})
 	case 1:
-		facts = append(facts, verification.ReviewAsked{Node: "review"})
+		facts = append(facts, rules.ReviewAsked{Node: "review"})
 	case 2:
-		facts = append(facts, verification.Failed{Node: "pan", Error: verification.RunError{Code: verification.CodeCheckFailed}})
+		facts = append(facts, rules.Failed{Node: "pan", Error: rules.RunError{Code: rules.CodeCheckFailed}})
 	case 3:
-		facts = append(facts, verification.Cancelled{})
+		facts = append(facts, rules.Cancelled{})
 	case 4:
-		facts = append(facts, verification.ReviewAsked{Node: "review"},
-			verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove}, verification.Completed{Node: "done"})
+		facts = append(facts, rules.ReviewAsked{Node: "review"},
+			rules.VerdictRecorded{Node: "review", Decision: rules.DecisionApprove}, rules.Completed{Node: "done"})
 	case 5:
-		facts = append(facts, verification.ReviewAsked{Node: "review"},
-			verification.VerdictRecorded{Node: "review", Decision: verification.DecisionReject}, verification.Completed{Node: "done"})
+		facts = append(facts, rules.ReviewAsked{Node: "review"},
+			rules.VerdictRecorded{Node: "review", Decision: rules.DecisionReject}, rules.Completed{Node: "done"})
 	case 6:
-		facts = append(facts, verification.Dispatched{Node: "pan", Key: "pan", Provider: "sandbox", Dispatch: 1, Visit: 1})
+		facts = append(facts, rules.Dispatched{Node: "pan", Key: "pan", Provider: "sandbox", Dispatch: 1, Visit: 1})
 	case 7:
-		facts = append(facts, verification.Dispatched{Node: "pan", Key: "pan", Provider: "sandbox", Dispatch: 1, Visit: 1},
-			verification.ResultRecorded{Node: "pan", Data: verification.Data(`{"source_ok":false}`)}, verification.Completed{Node: "done"})
+		facts = append(facts, rules.Dispatched{Node: "pan", Key: "pan", Provider: "sandbox", Dispatch: 1, Visit: 1},
+			rules.ResultRecorded{Node: "pan", Data: verification.Data(`{"source_ok":false}`)}, rules.Completed{Node: "done"})
 	default:
-		facts = append(facts, verification.Completed{Node: "done"})
+		facts = append(facts, rules.Completed{Node: "done"})
 	}
-	history := make([]verification.Event, len(facts))
+	history := make([]rules.Event, len(facts))
 	for j, f := range facts {
-		history[j] = verification.Event{At: at.Add(time.Duration(j) * time.Second), Fact: f}
+		history[j] = rules.Event{At: at.Add(time.Duration(j) * time.Second), Fact: f}
 	}
 	return history
 }
@@ -74,7 +76,7 @@ func benchLife(i int) []verification.Event {
 func appendLife(tb testing.TB, s *memory.Store, i int) {
 	tb.Helper()
 	history, id := benchLife(i), benchRun(i)
-	a := store.Commit{Events: history, Summary: verification.Fold(id, history).Summary()}
+	a := store.Commit{Events: history, Summary: rules.Fold(id, history).Summary()}
 	if err := s.Append(context.Background(), benchTenant, id, 0, a); err != nil {
 		tb.Fatal(err)
 	}
@@ -97,7 +99,7 @@ func stock(n int) func(testing.TB) *memory.Store {
 }
 
 func BenchmarkList(b *testing.B) {
-	w, st, d := benchWorkflow(3), verification.StatusCompleted, verification.DecisionReview
+	w, st, d := benchWorkflow(3), rules.StatusCompleted, rules.DecisionReview
 	queries := []struct {
 		name string
 		q    store.RunQuery
@@ -110,8 +112,8 @@ func BenchmarkList(b *testing.B) {
 		{"workflow+decision", store.RunQuery{Workflow: w, Decision: d}},
 		{"status+decision", store.RunQuery{Status: st, Decision: d}},
 		{"workflow+status+decision", store.RunQuery{Workflow: w, Status: st, Decision: d}},
-		{"abandoned", store.RunQuery{Status: verification.StatusAbandoned}},
-		{"expired", store.RunQuery{Status: verification.StatusExpired}},
+		{"abandoned", store.RunQuery{Status: rules.StatusAbandoned}},
+		{"expired", store.RunQuery{Status: rules.StatusExpired}},
 	}
 	for _, n := range []int{1_000, 1_000_000} {
 		for _, query := range queries {
@@ -173,9 +175,9 @@ func BenchmarkAppend(b *testing.B) {
 				// A run of the life that is parked on review, anywhere.
 				k := i*7_919*10%n + 1
 				history := benchLife(k)
-				a := store.Commit{Summary: verification.Fold(benchRun(k), history).Summary()}
+				a := store.Commit{Summary: rules.Fold(benchRun(k), history).Summary()}
 				if i/n%2 == 0 {
-					a.Summary.Ended = verification.StatusCancelled
+					a.Summary.Ended = rules.StatusCancelled
 				}
 				if err := s.Append(b.Context(), benchTenant, benchRun(k), len(history), a); err != nil {
 					b.Fatal(err)

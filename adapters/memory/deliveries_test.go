@@ -11,21 +11,22 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-func deliveryStates() []verification.DeliveryState {
-	return []verification.DeliveryState{
-		verification.DeliveryPending, verification.DeliveryDelivered, verification.DeliveryFailed,
+func deliveryStates() []rules.DeliveryState {
+	return []rules.DeliveryState{
+		rules.DeliveryPending, rules.DeliveryDelivered, rules.DeliveryFailed,
 	}
 }
 
 func TestDeliveriesEqualASortedList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s, kept := memory.New(), map[verification.RunID]verification.Delivery{}
+		s, kept := memory.New(), map[verification.RunID]rules.Delivery{}
 		t.Repeat(map[string]func(*rapid.T){
 			"save": func(t *rapid.T) {
-				d := verification.Delivery{
+				d := rules.Delivery{
 					Run:    verification.RunID(fmt.Sprint(rapid.IntRange(1, 8).Draw(t, "run"))),
 					State:  rapid.SampledFrom(deliveryStates()).Draw(t, "state"),
 					LastAt: benchStart().Add(time.Duration(rapid.IntRange(0, 4).Draw(t, "last"))),
@@ -52,15 +53,15 @@ func TestDeliveriesEqualASortedList(t *testing.T) {
 }
 
 // ledgered is a page of deliveries, from a scan of all.
-func ledgered(kept map[verification.RunID]verification.Delivery, state verification.DeliveryState, q store.PageQuery) store.Page[verification.Delivery] {
-	p := store.Page[verification.Delivery]{PageQuery: q}
+func ledgered(kept map[verification.RunID]rules.Delivery, state rules.DeliveryState, q store.PageQuery) store.Page[rules.Delivery] {
+	p := store.Page[rules.Delivery]{PageQuery: q}
 	for _, d := range kept {
 		if state == "" || d.State == state {
 			p.Data = append(p.Data, d)
 		}
 	}
-	slices.SortFunc(p.Data, func(a, b verification.Delivery) int {
-		if verification.NewerDelivery(a, b) {
+	slices.SortFunc(p.Data, func(a, b rules.Delivery) int {
+		if rules.NewerDelivery(a, b) {
 			return -1
 		}
 		return 1

@@ -11,26 +11,27 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
 // canWait has the facts that a store without room refuses, and cannotWait others.
-func canWait() []verification.Fact {
-	return []verification.Fact{
-		verification.JourneyOpened{Node: "consent"},
-		verification.CustomerSubmitted{Node: "consent"},
-		verification.DocumentUploaded{Node: "consent", Document: "d", Field: "front"},
-		verification.NoteAdded{Notes: "checked"},
-		verification.Assigned{},
+func canWait() []rules.Fact {
+	return []rules.Fact{
+		rules.JourneyOpened{Node: "consent"},
+		rules.CustomerSubmitted{Node: "consent"},
+		rules.DocumentUploaded{Node: "consent", Document: "d", Field: "front"},
+		rules.NoteAdded{Notes: "checked"},
+		rules.Assigned{},
 	}
 }
 
-func cannotWait() []verification.Fact {
-	return []verification.Fact{
-		verification.ResultRecorded{Node: "pan", Passed: true},
-		verification.VerdictRecorded{Decision: verification.DecisionApprove},
-		verification.Expired{},
-		verification.Cancelled{},
+func cannotWait() []rules.Fact {
+	return []rules.Fact{
+		rules.ResultRecorded{Node: "pan", Passed: true},
+		rules.VerdictRecorded{Decision: rules.DecisionApprove},
+		rules.Expired{},
+		rules.Cancelled{},
 	}
 }
 
@@ -48,7 +49,7 @@ func TestAStoreWithoutRoomTakesOnlyResults(t *testing.T) {
 		"no work either":   {memory.Limits{}, memory.LeaveWork, true},
 	} {
 		s := memory.New()
-		if err := appendTo(t, s, 1, started(1), verification.CustomerAwaited{Node: "consent", Signal: "consent"}); err != nil {
+		if err := appendTo(t, s, 1, started(1), rules.CustomerAwaited{Node: "consent", Signal: "consent"}); err != nil {
 			t.Fatal(err)
 		}
 		s.Limit(c.limits)
@@ -93,10 +94,10 @@ func TestAStoreUnderPressureLeavesRunsAlone(t *testing.T) {
 // startOf starts run n of a tenant.
 func startOf(t *testing.T, s store.Store, tenant verification.TenantID, n int) error {
 	id := verification.RunID(fmt.Sprintf("d0000000-0000-7000-8000-%012x", n))
-	begun := started(n).(verification.Started) //nolint:errcheck,forcetypeassert // it is one
+	begun := started(n).(rules.Started) //nolint:errcheck,forcetypeassert // it is one
 	begun.ReferenceID = strings.Repeat("a", 250)
-	events := []verification.Event{{At: time.Date(2026, 3, 1, 9, 0, n, 0, time.UTC), Fact: begun}}
-	return s.Append(t.Context(), tenant, id, 0, store.NewCommit(verification.Run{}, verification.Fold(id, events), events, time.UTC))
+	events := []rules.Event{{At: time.Date(2026, 3, 1, 9, 0, n, 0, time.UTC), Fact: begun}}
+	return s.Append(t.Context(), tenant, id, 0, store.NewCommit(rules.Run{}, rules.Fold(id, events), events, time.UTC))
 }
 
 // One tenant that fills its share shuts out nobody, and a tenant that is alone may have all.
@@ -162,7 +163,7 @@ func TestATenantLeavesTheDiskToOthers(t *testing.T) {
 	if err := startOf(t, s, other, n); err != nil {
 		t.Errorf("a start of the other tenant: %v", err)
 	}
-	opened := store.Commit{Events: []verification.Event{{At: time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC), Fact: verification.JourneyOpened{}}}}
+	opened := store.Commit{Events: []rules.Event{{At: time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC), Fact: rules.JourneyOpened{}}}}
 	if err := s.Append(t.Context(), greedy, "d0000000-0000-7000-8000-000000000000", 1, opened); err != nil {
 		t.Errorf("an opening of a journey: %v", err)
 	}

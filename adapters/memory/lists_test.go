@@ -11,7 +11,9 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 const tenant = verification.TenantID("00000000-0000-7000-8000-000000000001")
@@ -32,16 +34,16 @@ func workflows() *rapid.Generator[verification.WorkflowID] {
 }
 
 // summaries draws any summary, also one that no history leads to.
-func summaries(id verification.RunID) *rapid.Generator[verification.Summary] {
-	return rapid.Custom(func(t *rapid.T) verification.Summary {
-		return verification.Summary{
+func summaries(id verification.RunID) *rapid.Generator[rules.Summary] {
+	return rapid.Custom(func(t *rapid.T) rules.Summary {
+		return rules.Summary{
 			ID: id, Workflow: workflows().Draw(t, "workflow"), StartedAt: instants().Draw(t, "start"),
 			ExpiresAt: maybe(instants()).Draw(t, "deadline"), AbandonAt: maybe(instants()).Draw(t, "abandon"),
-			Waiting: rapid.SampledFrom([]verification.ActionType{"", verification.ActionCustomerInput, verification.ActionReview}).Draw(t, "waiting"),
-			Ended: rapid.SampledFrom([]verification.Status{
-				"", "", "", "", verification.StatusCompleted, verification.StatusFailed, verification.StatusExpired, verification.StatusCancelled,
+			Waiting: rapid.SampledFrom([]rules.ActionType{"", rules.ActionCustomerInput, rules.ActionReview}).Draw(t, "waiting"),
+			Ended: rapid.SampledFrom([]rules.Status{
+				"", "", "", "", rules.StatusCompleted, rules.StatusFailed, rules.StatusExpired, rules.StatusCancelled,
 			}).Draw(t, "ended"),
-			Verdict:     rapid.SampledFrom([]verification.Decision{"", "", verification.DecisionApprove, verification.DecisionReject}).Draw(t, "verdict"),
+			Verdict:     rapid.SampledFrom([]rules.Decision{"", "", rules.DecisionApprove, rules.DecisionReject}).Draw(t, "verdict"),
 			Flagged:     rapid.Bool().Draw(t, "flagged"),
 			ReferenceID: rapid.SampledFrom([]string{"x", "xy", "y"}).Draw(t, "reference"),
 		}
@@ -49,30 +51,30 @@ func summaries(id verification.RunID) *rapid.Generator[verification.Summary] {
 }
 
 // histories draws a history of a start and any events after it.
-func histories() *rapid.Generator[[]verification.Event] {
-	facts := rapid.SampledFrom([]verification.Fact{
-		verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Signal: "consent_submitted"},
-		verification.JourneyOpened{Node: "consent"},
-		verification.CustomerSubmitted{Node: "consent", Data: verification.Data(`{"consent_status":"declined"}`)},
-		verification.Dispatched{Node: "pan", Key: "pan", Dispatch: 1, Visit: 1},
-		verification.ResultRecorded{Node: "pan", Passed: true},
-		verification.ReviewAsked{Node: "review"},
-		verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove},
-		verification.VerdictRecorded{Decision: verification.DecisionReject},
-		verification.Completed{Node: "done"},
-		verification.Failed{Node: "pan"},
-		verification.Expired{},
-		verification.Cancelled{},
+func histories() *rapid.Generator[[]rules.Event] {
+	facts := rapid.SampledFrom([]rules.Fact{
+		rules.CustomerAwaited{Node: "consent", Type: workflow.NodeConsent, Signal: "consent_submitted"},
+		rules.JourneyOpened{Node: "consent"},
+		rules.CustomerSubmitted{Node: "consent", Data: verification.Data(`{"consent_status":"declined"}`)},
+		rules.Dispatched{Node: "pan", Key: "pan", Dispatch: 1, Visit: 1},
+		rules.ResultRecorded{Node: "pan", Passed: true},
+		rules.ReviewAsked{Node: "review"},
+		rules.VerdictRecorded{Node: "review", Decision: rules.DecisionApprove},
+		rules.VerdictRecorded{Decision: rules.DecisionReject},
+		rules.Completed{Node: "done"},
+		rules.Failed{Node: "pan"},
+		rules.Expired{},
+		rules.Cancelled{},
 	})
-	return rapid.Custom(func(t *rapid.T) []verification.Event {
-		history := []verification.Event{{At: instants().Draw(t, "start"), Fact: verification.Started{
+	return rapid.Custom(func(t *rapid.T) []rules.Event {
+		history := []rules.Event{{At: instants().Draw(t, "start"), Fact: rules.Started{
 			Workflow:              workflows().Draw(t, "workflow"),
 			RunTTLSeconds:         rapid.Int64Range(0, 5).Draw(t, "ttl"),
 			AbandonTimeoutSeconds: rapid.Int64Range(0, 5).Draw(t, "abandon"),
 		}}}
 		for _, f := range rapid.SliceOfN(facts, 0, 6).Draw(t, "facts") {
 			at := history[len(history)-1].At.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "pause")) * time.Second)
-			history = append(history, verification.Event{At: at, Fact: f})
+			history = append(history, rules.Event{At: at, Fact: f})
 		}
 		return history
 	})
@@ -103,9 +105,9 @@ func queries() *rapid.Generator[store.RunQuery] {
 				Offset: rapid.SampledFrom([]int{0, 0, 1, 3, 100}).Draw(t, "offset"),
 			},
 			Workflow: rapid.SampledFrom([]verification.WorkflowID{"", "w1", "w2", "none"}).Draw(t, "workflow"),
-			Status:   rapid.SampledFrom(append(verification.Statuses(), "")).Draw(t, "status"),
-			Decision: rapid.SampledFrom([]verification.Decision{
-				"", verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject,
+			Status:   rapid.SampledFrom(append(rules.Statuses(), "")).Draw(t, "status"),
+			Decision: rapid.SampledFrom([]rules.Decision{
+				"", rules.DecisionReview, rules.DecisionApprove, rules.DecisionReject,
 			}).Draw(t, "decision"),
 			ReferenceID:     rapid.SampledFrom([]string{"", "", "x"}).Draw(t, "reference"),
 			ReferencePrefix: rapid.SampledFrom([]string{"", "", "x"}).Draw(t, "prefix"),
@@ -117,14 +119,14 @@ func queries() *rapid.Generator[store.RunQuery] {
 }
 
 // scanned returns the expected result of List, from a scan of all runs.
-func scanned(all map[verification.RunID]verification.Summary, q store.RunQuery) store.Page[verification.Summary] {
-	p := store.Page[verification.Summary]{PageQuery: q.PageQuery}
+func scanned(all map[verification.RunID]rules.Summary, q store.RunQuery) store.Page[rules.Summary] {
+	p := store.Page[rules.Summary]{PageQuery: q.PageQuery}
 	for _, s := range all {
 		if q.Matches(s) {
 			p.Data = append(p.Data, s)
 		}
 	}
-	slices.SortFunc(p.Data, func(a, b verification.Summary) int {
+	slices.SortFunc(p.Data, func(a, b rules.Summary) int {
 		if store.Newer(a, b) {
 			return -1
 		}
@@ -141,8 +143,8 @@ func scanned(all map[verification.RunID]verification.Summary, q store.RunQuery) 
 func TestListEqualsTheMatchingRunsAtAnyTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := memory.New()
-		all, lengths := map[verification.RunID]verification.Summary{}, map[verification.RunID]int{}
-		save := func(id verification.RunID, events []verification.Event, summary verification.Summary) {
+		all, lengths := map[verification.RunID]rules.Summary{}, map[verification.RunID]int{}
+		save := func(id verification.RunID, events []rules.Event, summary rules.Summary) {
 			a := store.Commit{Events: events, Summary: summary, Work: store.DueWork{}}
 			if err := s.Append(t.Context(), tenant, id, lengths[id], a); err != nil {
 				t.Fatalf("Append: %v", err)
@@ -163,21 +165,21 @@ func TestListEqualsTheMatchingRunsAtAnyTime(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"start or replace a run": func(t *rapid.T) {
 				id := verification.RunID(fmt.Sprint("run-", rapid.IntRange(1, 12).Draw(t, "run")))
-				event := verification.Event{At: times().Draw(t, "at"), Fact: verification.JourneyOpened{}}
-				save(id, []verification.Event{event}, summaries(id).Draw(t, "summary"))
+				event := rules.Event{At: times().Draw(t, "at"), Fact: rules.JourneyOpened{}}
+				save(id, []rules.Event{event}, summaries(id).Draw(t, "summary"))
 			},
 			"append to a run": func(t *rapid.T) {
 				id := verification.RunID(fmt.Sprint("given-", len(all)))
 				history := histories().Draw(t, "history")
 				for n := range history {
-					save(id, history[n:n+1], verification.Fold(id, history[:n+1]).Summary())
+					save(id, history[n:n+1], rules.Fold(id, history[:n+1]).Summary())
 					list(queries().Draw(t, "query"))
 				}
 			},
 			"list": func(t *rapid.T) { list(queries().Draw(t, "query")) },
 			"list each status": func(t *rapid.T) {
 				q := store.RunQuery{PageQuery: store.PageQuery{Limit: store.MaxLimit}, Now: times().Draw(t, "now")}
-				for _, q.Status = range append(verification.Statuses(), "") {
+				for _, q.Status = range append(rules.Statuses(), "") {
 					list(q)
 				}
 			},

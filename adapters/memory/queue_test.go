@@ -10,6 +10,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -49,8 +50,8 @@ func TestTheQueueDoesWhatItsModelDoes(t *testing.T) {
 				run, at := runs.Draw(t, "run"), maybe(instants()).Draw(t, "advance at")
 				announce := maybe(instants()).Draw(t, "announce at")
 				a := store.Commit{
-					Events:  []verification.Event{{At: start, Fact: verification.JourneyOpened{}}},
-					Summary: verification.Summary{ID: run.Run, StartedAt: start, CompletedAt: start},
+					Events:  []rules.Event{{At: start, Fact: rules.JourneyOpened{}}},
+					Summary: rules.Summary{ID: run.Run, StartedAt: start, CompletedAt: start},
 					Work:    store.AdvanceAt(at),
 				}
 				if !announce.IsZero() {

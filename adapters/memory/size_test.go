@@ -13,11 +13,13 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // appendTo appends facts to a run.
-func appendTo(t *testing.T, s store.Store, n int, facts ...verification.Fact) error {
+func appendTo(t *testing.T, s store.Store, n int, facts ...rules.Fact) error {
 	t.Helper()
 	return appendKeyed(t, s, n, nil, facts...)
 }
@@ -26,26 +28,26 @@ func appendTo(t *testing.T, s store.Store, n int, facts ...verification.Fact) er
 const sizedTenant = verification.TenantID("a0000000-0000-7000-8000-000000000001")
 
 // appendKeyed also replaces the search keys of the run, unless keys is nil.
-func appendKeyed(t *testing.T, s store.Store, n int, keys []store.SearchKey, facts ...verification.Fact) error {
+func appendKeyed(t *testing.T, s store.Store, n int, keys []store.SearchKey, facts ...rules.Fact) error {
 	t.Helper()
 	id := verification.RunID(fmt.Sprintf("d0000000-0000-7000-8000-%012x", n))
 	history, err := s.Load(t.Context(), sizedTenant, id, 0)
 	if err != nil && !errors.Is(err, verification.ErrNotFound) {
 		t.Fatal(err)
 	}
-	var events []verification.Event
+	var events []rules.Event
 	for _, f := range facts {
-		events = append(events, verification.Event{At: time.Date(2026, 3, 1, 9, 0, n, 0, time.UTC), Fact: f})
+		events = append(events, rules.Event{At: time.Date(2026, 3, 1, 9, 0, n, 0, time.UTC), Fact: f})
 	}
-	before := verification.Fold(id, history)
-	after := verification.Fold(id, append(history[:len(history):len(history)], events...))
+	before := rules.Fold(id, history)
+	after := rules.Fold(id, append(history[:len(history):len(history)], events...))
 	c := store.NewCommit(before, after, events, time.UTC)
 	c.Keys = keys
 	return s.Append(t.Context(), sizedTenant, id, len(history), c)
 }
 
-func started(n int) verification.Fact {
-	return verification.Started{
+func started(n int) rules.Fact {
+	return rules.Started{
 		Workflow: "c0000000-0000-7000-8000-000000000001", WorkflowName: "Onboarding", Version: 1, VersionHash: "first",
 		ReferenceID: fmt.Sprint("customer-", n),
 	}
@@ -71,23 +73,23 @@ func newKeys(n, many int) []store.SearchKey {
 }
 
 func TestKeptIsAboutWhatTheHeapHas(t *testing.T) {
-	waits := func(n int) verification.Fact {
-		return verification.CustomerAwaited{Node: verification.NodeID(fmt.Sprint("step-", n%7)), Type: verification.NodeConsent, Label: fmt.Sprint("Consent ", n), Signal: fmt.Sprint("consent-", n)}
+	waits := func(n int) rules.Fact {
+		return rules.CustomerAwaited{Node: verification.NodeID(fmt.Sprint("step-", n%7)), Type: workflow.NodeConsent, Label: fmt.Sprint("Consent ", n), Signal: fmt.Sprint("consent-", n)}
 	}
-	dispatched := verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: 1, Visit: 1}
+	dispatched := rules.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: 1, Visit: 1}
 	text := func(n, length int) string { return fmt.Sprint(n) + strings.Repeat("a", length) }
-	result := func(n, length int) verification.Fact {
-		return verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.DataOf(map[string]any{"text": text(n, length)})}
+	result := func(n, length int) rules.Fact {
+		return rules.ResultRecorded{Node: "pan", Passed: true, Data: verification.DataOf(map[string]any{"text": text(n, length)})}
 	}
 	for name, load := range map[string]struct {
 		many int
 		add  func(s *memory.Store, n int) error
 	}{
 		"small runs": {5000, func(s *memory.Store, n int) error {
-			return errors.Join(appendTo(t, s, n, started(n)), appendTo(t, s, n, dispatched), appendTo(t, s, n, result(n, 10), verification.Completed{Node: "done"}))
+			return errors.Join(appendTo(t, s, n, started(n)), appendTo(t, s, n, dispatched), appendTo(t, s, n, result(n, 10), rules.Completed{Node: "done"}))
 		}},
 		"results": {5000, func(s *memory.Store, n int) error {
-			return errors.Join(appendTo(t, s, n, started(n)), appendTo(t, s, n, dispatched), appendTo(t, s, n, result(n, 5000), verification.Completed{Node: "done"}))
+			return errors.Join(appendTo(t, s, n, started(n)), appendTo(t, s, n, dispatched), appendTo(t, s, n, result(n, 5000), rules.Completed{Node: "done"}))
 		}},
 		"search words": {3000, func(s *memory.Store, n int) error {
 			return appendKeyed(t, s, n, newKeys(n, 64), started(n))
@@ -97,12 +99,12 @@ func TestKeptIsAboutWhatTheHeapHas(t *testing.T) {
 		}},
 		"waiting runs": {5000, func(s *memory.Store, n int) error { return appendTo(t, s, n, started(n), waits(n)) }},
 		"waiting runs with deadlines": {5000, func(s *memory.Store, n int) error {
-			begun := started(n).(verification.Started) //nolint:errcheck,forcetypeassert // it is one
+			begun := started(n).(rules.Started) //nolint:errcheck,forcetypeassert // it is one
 			begun.RunTTLSeconds, begun.AbandonTimeoutSeconds, begun.Zone = 86400, 900, "Asia/Kolkata"
 			return appendTo(t, s, n, begun, waits(n))
 		}},
 		"runs that a vendor has": {5000, func(s *memory.Store, n int) error {
-			if err := appendTo(t, s, n, started(n), dispatched, verification.ResultPending{Node: "pan", Handle: text(n, 30)}); err != nil {
+			if err := appendTo(t, s, n, started(n), dispatched, rules.ResultPending{Node: "pan", Handle: text(n, 30)}); err != nil {
 				return err
 			}
 			return queueAdvance(t, s, n)
@@ -111,29 +113,29 @@ func TestKeptIsAboutWhatTheHeapHas(t *testing.T) {
 			err := appendTo(t, s, n, started(n), waits(n))
 			for i := range 4 {
 				data := verification.DataOf(map[string]any{"name": text(n, 100), "city": text(i, 40)})
-				err = errors.Join(err, appendTo(t, s, n, verification.JourneyOpened{Node: "consent"}),
-					appendTo(t, s, n, verification.CustomerSubmitted{Node: "consent", Data: data, Language: "en", Request: text(n, 36)}, waits(i)))
+				err = errors.Join(err, appendTo(t, s, n, rules.JourneyOpened{Node: "consent"}),
+					appendTo(t, s, n, rules.CustomerSubmitted{Node: "consent", Data: data, Language: "en", Request: text(n, 36)}, waits(i)))
 			}
 			return err
 		}},
 		"uploads": {2000, func(s *memory.Store, n int) error {
 			err := appendTo(t, s, n, started(n), waits(n))
 			for i := range 10 {
-				err = errors.Join(err, appendTo(t, s, n, verification.DocumentUploaded{
+				err = errors.Join(err, appendTo(t, s, n, rules.DocumentUploaded{
 					Node: "consent", Document: text(n, 32), Field: "front", MediaType: "image/jpeg", Size: int64(i), SHA256: text(i, 62),
 				}))
 			}
 			return err
 		}},
 		"notes of verdicts": {2000, func(s *memory.Store, n int) error {
-			err := appendTo(t, s, n, started(n), verification.Completed{Node: "done"})
+			err := appendTo(t, s, n, started(n), rules.Completed{Node: "done"})
 			for range 5 {
-				err = errors.Join(err, appendTo(t, s, n, verification.VerdictRecorded{Decision: verification.DecisionReject, Notes: text(n, 1000), By: text(n, 20), Identity: text(n, 36)}))
+				err = errors.Join(err, appendTo(t, s, n, rules.VerdictRecorded{Decision: rules.DecisionReject, Notes: text(n, 1000), By: text(n, 20), Identity: text(n, 36)}))
 			}
 			return err
 		}},
 		"reviews": {4000, func(s *memory.Store, n int) error {
-			return appendTo(t, s, n, started(n), verification.ReviewAsked{Node: "review"})
+			return appendTo(t, s, n, started(n), rules.ReviewAsked{Node: "review"})
 		}},
 		"idempotency keys": {10000, func(s *memory.Store, n int) error {
 			_, err := s.ClaimIdempotencyKey(t.Context(), sizedTenant, store.IdempotencyRecord{
@@ -142,8 +144,8 @@ func TestKeptIsAboutWhatTheHeapHas(t *testing.T) {
 			return err
 		}},
 		"deliveries": {10000, func(s *memory.Store, n int) error {
-			return s.SaveDelivery(t.Context(), sizedTenant, verification.Delivery{
-				Run: verification.RunID(text(n, 32)), Event: verification.NoticeReviewed, URL: text(n, 40), State: verification.DeliveryDelivered, Attempts: 1, FirstAt: time.Date(2026, 3, 1, 9, 0, n, 0, time.UTC), Class: text(n, 6),
+			return s.SaveDelivery(t.Context(), sizedTenant, rules.Delivery{
+				Run: verification.RunID(text(n, 32)), Event: workflow.NoticeReviewed, URL: text(n, 40), State: rules.DeliveryDelivered, Attempts: 1, FirstAt: time.Date(2026, 3, 1, 9, 0, n, 0, time.UTC), Class: text(n, 6),
 			})
 		}},
 	} {
@@ -171,7 +173,7 @@ func queueAdvance(t *testing.T, s *memory.Store, n int) error {
 		return err
 	}
 	return s.Append(t.Context(), sizedTenant, id, len(history), store.Commit{
-		Summary: verification.Fold(id, history).Summary(), Work: store.AdvanceAt(time.Date(2026, 3, 1, 9, 0, n, 0, time.UTC)),
+		Summary: rules.Fold(id, history).Summary(), Work: store.AdvanceAt(time.Date(2026, 3, 1, 9, 0, n, 0, time.UTC)),
 	})
 }
 
@@ -196,7 +198,7 @@ func TestAFullStoreTakesNoNewRuns(t *testing.T) {
 	if got := s.Refused(); got != 1 {
 		t.Errorf("Refused = %d, want 1", got)
 	}
-	if err := appendTo(t, s, 0, verification.Completed{Node: "done"}); err != nil {
+	if err := appendTo(t, s, 0, rules.Completed{Node: "done"}); err != nil {
 		t.Errorf("Append to a run that exists: %v", err)
 	}
 	if got := s.Runs(); got != n {
@@ -210,12 +212,12 @@ func TestAFullStoreTakesNoNewRuns(t *testing.T) {
 
 func TestAWorkflowInPartsCountsAsAWhole(t *testing.T) {
 	const versions, firstPart = 20, 8
-	all := make([]verification.Version, versions)
+	all := make([]workflow.Version, versions)
 	for i := range all {
-		all[i] = verification.Version{Number: i + 1, Hash: fmt.Sprint(i), Definition: verification.Definition{Name: strings.Repeat("n", 1000+i)}}
+		all[i] = workflow.Version{Number: i + 1, Hash: fmt.Sprint(i), Definition: workflow.Definition{Name: strings.Repeat("n", 1000+i)}}
 	}
-	w := store.WorkflowRecord{Tenant: sizedTenant, Workflow: verification.Workflow{ID: "c0000000-0000-7000-8000-000000000001", Versions: versions}}
-	kept := func(first []verification.Version, rest []verification.Version) int64 {
+	w := store.WorkflowRecord{Tenant: sizedTenant, Workflow: workflow.Workflow{ID: "c0000000-0000-7000-8000-000000000001", Versions: versions}}
+	kept := func(first []workflow.Version, rest []workflow.Version) int64 {
 		s, r := memory.New(), w
 		r.Versions = first
 		if err := s.SaveRecords(t.Context(), []store.Record{r}); err != nil {

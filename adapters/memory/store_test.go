@@ -11,8 +11,10 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/storetest"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestStoreKeepsTheContract(t *testing.T) {
@@ -33,7 +35,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 				id, history := benchRun(i), benchLife(i)
 				for n := range history {
 					a := store.Commit{
-						Events: history[n : n+1], Summary: verification.Fold(id, history[:n+1]).Summary(),
+						Events: history[n : n+1], Summary: rules.Fold(id, history[:n+1]).Summary(),
 						Work: store.AdvanceAt(start.Add(time.Duration(i) * time.Second)),
 					}
 					if n+1 == len(history) {
@@ -60,7 +62,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 }
 
 func callEverything(ctx context.Context, t *testing.T, s *memory.Store, own verification.TenantID, i int, now time.Time) {
-	status := verification.Statuses()[i%6]
+	status := rules.Statuses()[i%6]
 	p, err := s.List(ctx, own, store.RunQuery{PageQuery: store.PageQuery{Limit: 10}, Status: status, Now: now})
 	if err != nil {
 		t.Errorf("List: %v", err)
@@ -87,8 +89,8 @@ func callEverything(ctx context.Context, t *testing.T, s *memory.Store, own veri
 			t.Errorf("Renew, Finish or Postpone: %v", err)
 		}
 	}
-	w := verification.Workflow{ID: benchWorkflow(i), CreatedAt: now, Revision: 1}
-	if err := s.SaveWorkflow(ctx, own, w, &verification.Version{Hash: "hash"}); err != nil && !errors.Is(err, verification.ErrConflict) {
+	w := workflow.Workflow{ID: benchWorkflow(i), CreatedAt: now, Revision: 1}
+	if err := s.SaveWorkflow(ctx, own, w, &workflow.Version{Hash: "hash"}); err != nil && !errors.Is(err, verification.ErrConflict) {
 		t.Errorf("SaveWorkflow: %v", err)
 	}
 	_, missing := s.Workflow(ctx, own, w.ID)
@@ -100,7 +102,7 @@ func callEverything(ctx context.Context, t *testing.T, s *memory.Store, own veri
 	}
 	_, unclaimed := s.ClaimIdempotencyKey(ctx, own, record)
 	_, unrecorded := s.IdempotencyRecord(ctx, own, record.IdempotencyKey, now)
-	d := verification.Delivery{Run: benchRun(i), State: deliveryStates()[i%3], LastAt: now}
+	d := rules.Delivery{Run: benchRun(i), State: deliveryStates()[i%3], LastAt: now}
 	if err := s.SaveDelivery(ctx, own, d); err != nil {
 		t.Errorf("SaveDelivery: %v", err)
 	}
@@ -143,7 +145,7 @@ func TestOldIdempotencyKeysAreRemoved(t *testing.T) {
 func TestPagesOutOfBoundsAreEmpty(t *testing.T) {
 	s := memory.New()
 	appendLife(t, s, 1)
-	if err := s.SaveDelivery(t.Context(), benchTenant, verification.Delivery{Run: benchRun(1)}); err != nil {
+	if err := s.SaveDelivery(t.Context(), benchTenant, rules.Delivery{Run: benchRun(1)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, q := range []store.PageQuery{{Limit: 0}, {Limit: -1}, {Limit: 1, Offset: -1}, {Limit: 1, Offset: 1}} {

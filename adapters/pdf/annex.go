@@ -10,11 +10,12 @@ import (
 
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // documentSections is a card for each document, with its picture. It checks the context
 // between documents.
-func (l *layout) documentSections(ctx context.Context, all []verification.PrintedDocument) ([]section, error) {
+func (l *layout) documentSections(ctx context.Context, all []rules.PrintedDocument) ([]section, error) {
 	var sections []section
 	if len(all) > 0 {
 		heading := l.sectionHeading("Documents")
@@ -34,7 +35,7 @@ func (l *layout) documentSections(ctx context.Context, all []verification.Printe
 }
 
 // documentCard is a picture beside what is known of a document.
-func (l *layout) documentCard(ctx context.Context, n int, d verification.PrintedDocument) section {
+func (l *layout) documentCard(ctx context.Context, n int, d rules.PrintedDocument) section {
 	const gap, top = 5.0, 2.0
 	t := toneNeutral()
 	label := d.Label
@@ -68,7 +69,7 @@ func (l *layout) documentCard(ctx context.Context, n int, d verification.Printed
 }
 
 // annex has the ids and hashes, for whoever looks for the run in the service.
-func (l *layout) annex(r verification.Print) []section {
+func (l *layout) annex(r rules.Print) []section {
 	t := toneNeutral()
 	var body []block
 	add := func(key, value string) {

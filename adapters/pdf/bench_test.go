@@ -6,6 +6,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func BenchmarkPrint(b *testing.B) {
@@ -28,7 +29,7 @@ func BenchmarkPrint(b *testing.B) {
 	}
 	for _, bb := range []struct {
 		name   string
-		report verification.Print
+		report rules.Print
 		cache  int
 	}{
 		{"5 steps", sample(), -1},

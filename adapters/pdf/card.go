@@ -16,6 +16,8 @@ import (
 
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Measures of a card, in millimetres. From the left: the bar in the colour of the
@@ -30,7 +32,7 @@ const (
 	chunkLines = 12
 )
 
-func (l *layout) card(n int, c verification.Card, r verification.Print) section {
+func (l *layout) card(n int, c rules.Card, r rules.Print) section {
 	word, t := cardStatus(c.Status)
 	facts := l.cardFacts(c, r.Sources[c.NodeID], t, r.ForFile)
 	for i := range facts {
@@ -45,7 +47,7 @@ func (l *layout) card(n int, c verification.Card, r verification.Print) section 
 	if s := r.Sources[c.NodeID]; len(s.Asked) > 0 {
 		body = attach(body, l.cardData("Asked", s.Asked, s.AskedSchema, t))
 	}
-	if c.Type != verification.NodeReview && len(consents) == 0 { // the data of a review is its verdict, which is not printed
+	if c.Type != workflow.NodeReview && len(consents) == 0 { // the data of a review is its verdict, which is not printed
 		body = attach(body, l.cardData(dataTitle(c.Type), c.Data, c.DataSchema, t, hitFields(c)...))
 	}
 	body = append(body, l.cardHits(c, r, t)...)
@@ -54,7 +56,7 @@ func (l *layout) card(n int, c verification.Card, r verification.Print) section 
 }
 
 // input is a card of what the run was started with.
-func (l *layout) input(r verification.Print) section {
+func (l *layout) input(r rules.Print) section {
 	t := toneNeutral()
 	return l.framed(0, "What the run was started with", "", t, l.cardData("Input", r.Input, r.InputSchema, t))
 }
@@ -80,8 +82,8 @@ func attach(blocks, table []block) []block {
 }
 
 // dataTitle is the head of the data of a step.
-func dataTitle(t verification.NodeType) string {
-	if t == verification.NodeCustomerInput {
+func dataTitle(t workflow.NodeType) string {
+	if t == workflow.NodeCustomerInput {
 		return "Answers"
 	}
 	return "Answer"
@@ -134,9 +136,9 @@ func (l *layout) cardHeading(n int, label, word string, t tone, remark string) b
 }
 
 // cardFacts are captions and values in three columns.
-func (l *layout) cardFacts(c verification.Card, src verification.Source, t tone, forFile bool) []block {
+func (l *layout) cardFacts(c rules.Card, src rules.Source, t tone, forFile bool) []block {
 	facts := [][2]string{{"Started", l.time(c.StartedAt)}}
-	if c.Type != verification.NodeReview || forFile { // a review is completed at the time of its verdict
+	if c.Type != workflow.NodeReview || forFile { // a review is completed at the time of its verdict
 		facts = append(facts, [2]string{"Completed", l.time(c.CompletedAt)})
 	}
 	if len(src.Providers) > 0 {
@@ -198,7 +200,7 @@ const visitLines = 4
 
 // cardVisits are the earlier visits of a step, the newest first: the number, status and
 // times of each, its reason and its data.
-func (l *layout) cardVisits(c verification.Card, t tone) []block {
+func (l *layout) cardVisits(c rules.Card, t tone) []block {
 	var blocks []block
 	more := c.VisitsOmitted
 	for i, v := range slices.Backward(c.Visits) {
@@ -211,7 +213,7 @@ func (l *layout) cardVisits(c verification.Card, t tone) []block {
 			_, own := cardStatus(v.Status)
 			blocks = append(blocks, l.cardReason(v.Reason, tone{t.dark, own.pale})...)
 		}
-		if table := l.cardData(dataTitle(c.Type), v.Data, c.DataSchema, t); c.Type != verification.NodeReview && len(table) > 0 {
+		if table := l.cardData(dataTitle(c.Type), v.Data, c.DataSchema, t); c.Type != workflow.NodeReview && len(table) > 0 {
 			blocks[len(blocks)-1].keep = true
 			blocks = append(blocks, table...)
 		}
@@ -225,7 +227,7 @@ func (l *layout) cardVisits(c verification.Card, t tone) []block {
 }
 
 // visitHeading is the strip with the number, the times and the status of a visit, of so many.
-func (l *layout) visitHeading(v verification.CardVisit, of int, t tone) block {
+func (l *layout) visitHeading(v rules.CardVisit, of int, t tone) block {
 	const above, height, badgeWidth = 2.4, 7.2, 36.0
 	word, own := cardStatus(v.Status)
 	name := l.word("Visit "+typeset.Thousands(v.Number)+" of "+typeset.Thousands(of), styleStrong())
@@ -249,7 +251,7 @@ func (l *layout) visitHeading(v verification.CardVisit, of int, t tone) block {
 }
 
 // cardConsents are the customer's answers to a consent, with the text that was shown.
-func (l *layout) cardConsents(node verification.NodeID, all []verification.Consent, t tone) (blocks []block) {
+func (l *layout) cardConsents(node verification.NodeID, all []rules.Consent, t tone) (blocks []block) {
 	for _, c := range all {
 		if c.Node != node {
 			continue
@@ -291,7 +293,7 @@ func (l *layout) cardHead(title string, t tone) []block {
 }
 
 // cardData is a table of the data of a step, without the fields apart; nil without any.
-func (l *layout) cardData(title string, d verification.Data, s verification.DataSchema, t tone, apart ...string) []block {
+func (l *layout) cardData(title string, d verification.Data, s workflow.DataSchema, t tone, apart ...string) []block {
 	entries, more := l.rowsOf(d, s, limitRows, apart...)
 	if len(entries) == 0 {
 		return nil
@@ -345,29 +347,29 @@ func (l *layout) cardEnding(t tone) block {
 		filled(hairline, inkLine))
 }
 
-func cardStatus(s verification.CardStatus) (string, tone) {
+func cardStatus(s rules.CardStatus) (string, tone) {
 	switch s {
-	case verification.CardOK:
+	case rules.CardOK:
 		return "OK", toneGood()
-	case verification.CardFailed:
+	case rules.CardFailed:
 		return "FAILED", toneBad()
-	case verification.CardNeedsReview:
+	case rules.CardNeedsReview:
 		return "FLAGGED", toneCaution() // also after a verdict, of which nothing is printed
 	}
 	return "UNKNOWN", toneNeutral()
 }
 
-func typeName(t verification.NodeType) string {
+func typeName(t workflow.NodeType) string {
 	switch t {
-	case verification.NodeConsent:
+	case workflow.NodeConsent:
 		return "Consent"
-	case verification.NodeCustomerInput:
+	case workflow.NodeCustomerInput:
 		return "Customer input"
-	case verification.NodeCheck:
+	case workflow.NodeCheck:
 		return "Check"
-	case verification.NodeReview:
+	case workflow.NodeReview:
 		return "Review"
-	case verification.NodeBranch, verification.NodeEnd:
+	case workflow.NodeBranch, workflow.NodeEnd:
 	}
 	return string(t)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // entry is one value under its label, or a list of objects as a table. The label has the title
@@ -40,7 +41,7 @@ const maxColumns = 7
 // rowsOf returns the values of the data in their order: the first ones up to limit, and how
 // many more there are. Data that is not a JSON object is one row. apart are fields of the
 // object that are printed elsewhere.
-func (f *formatter) rowsOf(d verification.Data, s verification.DataSchema, limit int, apart ...string) (rows []entry, more int) {
+func (f *formatter) rowsOf(d verification.Data, s workflow.DataSchema, limit int, apart ...string) (rows []entry, more int) {
 	flat, data, key := flattener{formatter: f, limit: limit, apart: apart}, labels.ReadData(d, s), ""
 	if data.Kind == labels.DataText {
 		key = "Data"

@@ -13,10 +13,11 @@ import (
 	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // hitFields are the fields of the data of a screening that have hits, which are printed apart.
-func hitFields(c verification.Card) []string {
+func hitFields(c rules.Card) []string {
 	if c.Screening == nil {
 		return nil
 	}
@@ -25,13 +26,13 @@ func hitFields(c verification.Card) []string {
 
 // listed is an entry that a check found.
 type listed struct {
-	verification.FoundHit
+	rules.FoundHit
 	run verification.RunID // with the decision, if it is another run
 }
 
 // cardHits are the entries that a check found: the hits and, below them, those that an earlier
 // decision cleared, and those that the check only noted or cleared itself.
-func (l *layout) cardHits(c verification.Card, r verification.Print, t tone) (blocks []block) {
+func (l *layout) cardHits(c rules.Card, r rules.Print, t tone) (blocks []block) {
 	for _, group := range hitGroups(c, r.Run.ID) {
 		for i, h := range group.hits {
 			if l.linesLeft <= 0 {
@@ -55,17 +56,17 @@ type hitGroup struct {
 }
 
 // hitGroups returns the entries that a check found, by what became of them.
-func hitGroups(c verification.Card, run verification.RunID) []hitGroup {
+func hitGroups(c rules.Card, run verification.RunID) []hitGroup {
 	groups := []hitGroup{{title: "Hit"}, {title: "Left out, decided before"}, {title: "Noted, no hit"}, {title: "Cleared by the check"}}
-	add := func(group int, h verification.FoundHit, run verification.RunID) {
+	add := func(group int, h rules.FoundHit, run verification.RunID) {
 		groups[group].hits = append(groups[group].hits, listed{h, run})
 	}
 	for _, h := range c.Hits() {
 		add(0, h, "")
 	}
 	for _, cleared := range c.Cleared { // only a report for the file has them
-		h := verification.FoundHit{List: cleared.List, Hit: cleared.Hit, Decision: verification.HitDecision{
-			HitDecided: verification.HitDecided{Match: verification.MatchOther, By: cleared.By}, At: cleared.At,
+		h := rules.FoundHit{List: cleared.List, Hit: cleared.Hit, Decision: rules.HitDecision{
+			HitDecided: rules.HitDecided{Match: rules.MatchOther, By: cleared.By}, At: cleared.At,
 		}}
 		if cleared.Run == run {
 			add(1, h, "")
@@ -78,7 +79,7 @@ func hitGroups(c verification.Card, run verification.RunID) []hitGroup {
 		_ = json.Unmarshal(c.Data, &others) // a provider may give other data
 		for i, hits := range [][]verification.Hit{others.Noted, others.Cleared} {
 			for _, h := range hits {
-				add(2+i, verification.FoundHit{List: c.Screening.List, Hit: h}, "")
+				add(2+i, rules.FoundHit{List: c.Screening.List, Hit: h}, "")
 			}
 		}
 	}
@@ -87,7 +88,7 @@ func hitGroups(c verification.Card, run verification.RunID) []hitGroup {
 
 // hit is the customer beside an entry, how they compare and, in a report for the file, what a
 // reviewer decided.
-func (l *layout) hit(head string, h listed, r verification.Print, node verification.NodeID, t tone) []block {
+func (l *layout) hit(head string, h listed, r rules.Print, node verification.NodeID, t tone) []block {
 	blocks := l.hitHead(head, fmt.Sprintf("%.0f %%", 100*h.Score), t)
 	blocks = append(blocks, l.hitFacts(labels.HitRows(r.Sources[node].Asked, r.Subject, h.Hit, hitWords()), t)...)
 	if len(h.Reasons) > 0 {
@@ -233,13 +234,13 @@ func factWord(f labels.HitFact) string {
 	return string(f)
 }
 
-func matchWord(m verification.HitMatch) string {
+func matchWord(m rules.HitMatch) string {
 	switch m {
-	case verification.MatchSame:
+	case rules.MatchSame:
 		return "The same person"
-	case verification.MatchOther:
+	case rules.MatchOther:
 		return "Another person"
-	case verification.MatchUnsure:
+	case rules.MatchUnsure:
 		return "Not sure"
 	}
 	return string(m)

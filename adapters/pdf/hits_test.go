@@ -8,15 +8,16 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // screenedBank is the bank's report of a customer with two hits, one of whom a reviewer has decided
 // about, and an entry that the check has cleared itself.
-func screenedBank(t testing.TB, name string) verification.Print {
+func screenedBank(t testing.TB, name string) rules.Print {
 	t.Helper()
 	p := bank(t)
 	p.Subject.Name = name
-	p.Sources["court"] = verification.Source{
+	p.Sources["court"] = rules.Source{
 		Providers: []string{"screening"}, List: "fictional",
 		Asked: verification.DataOf(map[string]any{"name": name, "birth_date": "1961-07-01", "countries": []string{"India", "Belarus"}}),
 	}
@@ -36,13 +37,13 @@ func screenedBank(t testing.TB, name string) verification.Print {
 			continue
 		}
 		c.Label = "Sanctions"
-		c.Screening = &verification.Screening{List: "fictional", Hits: hits}
+		c.Screening = &rules.Screening{List: "fictional", Hits: hits}
 		c.Data = verification.DataOf(map[string]any{
 			"list": "fictional", "score": 0.914, "hits": hits, "hits_total": 2,
 			"cleared": []verification.Hit{{ID: "e-3", Name: "Viktor Petrow", Score: 0.7, BirthDates: []string{"1999-01-01"}}},
 		})
-		c.HitDecisions = []verification.HitDecision{{
-			HitDecided: verification.HitDecided{List: "fictional", Entry: "e-1", Match: verification.MatchOther, Reason: "Born in March.", By: "Asha Rao"}, At: at(300),
+		c.HitDecisions = []rules.HitDecision{{
+			HitDecided: rules.HitDecided{List: "fictional", Entry: "e-1", Match: rules.MatchOther, Reason: "Born in March.", By: "Asha Rao"}, At: at(300),
 		}}
 	}
 	return p
@@ -68,7 +69,7 @@ func TestAHitIsPrintedAsCustomerBesideEntry(t *testing.T) {
 }
 
 func TestAReportForTheFileSaysWhoDecidedEachHit(t *testing.T) {
-	got := text(t, render(t, plain(t), forFile(screenedBank(t, "Viktor Petrow"), verification.DecisionApprove)))
+	got := text(t, render(t, plain(t), forFile(screenedBank(t, "Viktor Petrow"), rules.DecisionApprove)))
 	const want = "Decided\nAnother person, by Asha Rao on 20 Nov 2026, 14:49:03 IST\nBorn in March.\n"
 	if !strings.Contains(got, want) || strings.Count(got, "Decided\n") != 1 {
 		t.Errorf("the document does not show %q once:\n%s", want, got)
@@ -76,12 +77,12 @@ func TestAReportForTheFileSaysWhoDecidedEachHit(t *testing.T) {
 }
 
 func TestAHitThatWasLeftOutSaysWhoClearedIt(t *testing.T) {
-	p := forFile(screenedBank(t, "Viktor Petrow"), verification.DecisionApprove)
+	p := forFile(screenedBank(t, "Viktor Petrow"), rules.DecisionApprove)
 	for i := range p.Cards {
 		c := &p.Cards[i]
 		if c.NodeID == "court" {
 			for _, run := range []verification.RunID{"0191-other", p.Run.ID} {
-				c.Cleared = append(c.Cleared, verification.Clearance{List: "fictional", Hit: c.Screening.Hits[0], Run: run, By: "Vikram Singh", At: at(500)})
+				c.Cleared = append(c.Cleared, rules.Clearance{List: "fictional", Hit: c.Screening.Hits[0], Run: run, By: "Vikram Singh", At: at(500)})
 			}
 		}
 	}

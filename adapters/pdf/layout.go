@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/internal/markdown"
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 type layout struct {
@@ -24,7 +25,7 @@ type layout struct {
 	pictures  pictures
 }
 
-func newLayout(text *typeset.Typesetter, r verification.Print) *layout {
+func newLayout(text *typeset.Typesetter, r rules.Print) *layout {
 	l := &layout{text: text, markdown: markdown.New(), linesLeft: limitLines, formatter: formatter{zone: r.Zone, documents: map[string]string{}}}
 	if l.zone == nil {
 		l.zone = time.UTC
@@ -91,7 +92,7 @@ func (l *layout) word(text string, st style) typeset.Line {
 }
 
 // report returns the sections of a report. It checks the context between cards.
-func (l *layout) report(ctx context.Context, r verification.Print) ([]section, error) {
+func (l *layout) report(ctx context.Context, r rules.Print) ([]section, error) {
 	title, rest := l.opening(r)
 	sections := []section{{}}
 	if len(r.Input) > 0 {
@@ -142,7 +143,7 @@ func (l *layout) sectionHeading(title string) block {
 	return b
 }
 
-func (l *layout) closing(r verification.Print) section {
+func (l *layout) closing(r rules.Print) section {
 	caption := newParagraph(0, 1.8, styleCaption(), l.word("Digest of the history (SHA-256)", styleCaption()))
 	digest := newParagraph(0, caption.bottom()-0.2, styleStrong(), l.name(r.Digest, styleStrong(), contentWidth, limitNameLines)...)
 	text := "It identifies the recorded history of the run that this report was printed from. " +
@@ -188,19 +189,19 @@ func naming(missing []rune) string {
 	return codes.String() + " (" + strings.Join(typeset.ScriptsOf(missing), ", ") + ")"
 }
 
-func runStatus(s verification.Status) (string, tone) {
+func runStatus(s rules.Status) (string, tone) {
 	switch s {
-	case verification.StatusCompleted:
+	case rules.StatusCompleted:
 		return "COMPLETED", toneNeutral() // also for a refused customer
-	case verification.StatusFailed:
+	case rules.StatusFailed:
 		return "FAILED", toneBad()
-	case verification.StatusExpired:
+	case rules.StatusExpired:
 		return "EXPIRED", toneBad()
-	case verification.StatusCancelled:
+	case rules.StatusCancelled:
 		return "CANCELLED", toneNeutral()
-	case verification.StatusInProgress:
+	case rules.StatusInProgress:
 		return "IN PROGRESS", toneNeutral()
-	case verification.StatusAbandoned:
+	case rules.StatusAbandoned:
 		return "ABANDONED", toneNeutral()
 	}
 	return "UNKNOWN", toneNeutral()

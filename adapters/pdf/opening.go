@@ -12,11 +12,11 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/consts/border"
 	"github.com/johnfercher/maroto/v2/pkg/core"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // opening returns the blocks of the first page: up to the title of the document, and the rest.
-func (l *layout) opening(r verification.Print) (title, rest []block) {
+func (l *layout) opening(r rules.Print) (title, rest []block) {
 	title = slices.Concat(l.letterhead(r.Letterhead), l.title(r))
 	blocks := slices.Concat(l.subject(r.Subject), l.facts(r))
 	if r.ForFile {
@@ -31,7 +31,7 @@ func (l *layout) opening(r verification.Print) (title, rest []block) {
 }
 
 // letterhead is the logo and the name of the tenant, above a line.
-func (l *layout) letterhead(h verification.Letterhead) []block {
+func (l *layout) letterhead(h rules.Letterhead) []block {
 	if strings.TrimSpace(h.Name) == "" && h.Logo.Name == "" {
 		return nil
 	}
@@ -54,14 +54,14 @@ func (l *layout) letterhead(h verification.Letterhead) []block {
 
 // title is the name of the document, of the workflow, and the status; in a report for the file
 // the decision instead of the status.
-func (l *layout) title(r verification.Print) []block {
+func (l *layout) title(r rules.Print) []block {
 	const badgeWidth = 46.0
 	name := fmt.Sprintf(fromLeft+"%s, version %d", r.Workflow.Name, r.Workflow.Version)
 	if strings.TrimSpace(r.Workflow.Name) == "" {
 		name = fmt.Sprintf("Version %d", r.Workflow.Version)
 	}
 	word, t := runStatus(r.Run.Status)
-	if r.ForFile && r.Decision != verification.DecisionNone {
+	if r.ForFile && r.Decision != rules.DecisionNone {
 		word, t = decisionWord(r.Decision)
 		word = strings.ToUpper(word)
 	}
@@ -76,8 +76,8 @@ func (l *layout) title(r verification.Print) []block {
 }
 
 // subject is who was verified, on a panel; nothing if nothing is known.
-func (l *layout) subject(s verification.Subject) []block {
-	if s == (verification.Subject{}) {
+func (l *layout) subject(s rules.Subject) []block {
+	if s == (rules.Subject{}) {
 		return nil
 	}
 	const pad = 4.5
@@ -90,16 +90,16 @@ func (l *layout) subject(s verification.Subject) []block {
 }
 
 // facts are two columns of captions and values on a panel.
-func (l *layout) facts(r verification.Print) []block {
+func (l *layout) facts(r rules.Print) []block {
 	ended := "Ended"
-	if r.Run.Status == verification.StatusCompleted {
+	if r.Run.Status == rules.StatusCompleted {
 		ended = "Completed"
 	}
 	pairs := [][2][2]string{
 		{{"Reference", r.Run.ReferenceID}, {"Workflow", r.Workflow.Name}},
 		{{"Started", l.time(r.Run.StartedAt)}, {ended, l.time(r.Run.CompletedAt)}},
 	}
-	if r.ForFile && (r.Run.Outcome != "" || r.Decision != verification.DecisionNone) {
+	if r.ForFile && (r.Run.Outcome != "" || r.Decision != rules.DecisionNone) {
 		status, _ := runStatus(r.Run.Status)
 		pairs = append(pairs, [2][2]string{{"Outcome of the workflow", r.Run.Outcome}, {"Status of the run", inWords(strings.ToLower(status))}})
 	}
@@ -140,7 +140,7 @@ func (l *layout) fact(caption, value string, left, top, width float64) (parts []
 }
 
 // summary counts the cards: a tile for each status.
-func (l *layout) summary(s verification.ReportSummary) block {
+func (l *layout) summary(s rules.ReportSummary) block {
 	const bar, tile, gap, baseline = cardBar, 54.0, 4.0, 10.9
 	var cols []core.Col
 	for i, c := range []struct {
@@ -163,7 +163,7 @@ func (l *layout) summary(s verification.ReportSummary) block {
 
 // decision is the verdict in a report for the file: each verdict and proposal, the last one
 // first, with its person, time and notes.
-func (l *layout) decision(r verification.Print) []block {
+func (l *layout) decision(r rules.Print) []block {
 	var blocks []block
 	if len(r.Judgements) == 0 {
 		word, t := decisionWord(r.Decision)
@@ -173,15 +173,15 @@ func (l *layout) decision(r verification.Print) []block {
 		word, t := decisionWord(j.Decision)
 		later := i < len(r.Judgements)-1
 		switch {
-		case j.Kind == verification.JudgementReturn && j.Decision == verification.DecisionNone:
+		case j.Kind == rules.JudgementReturn && j.Decision == rules.DecisionNone:
 			word, t = "The proposal was sent back", toneNeutral()
-		case j.Kind == verification.JudgementReturn:
+		case j.Kind == rules.JudgementReturn:
 			word, t = "The proposal was sent back: "+strings.ToLower(word), toneNeutral()
-		case j.Kind == verification.JudgementProposal:
+		case j.Kind == rules.JudgementProposal:
 			word, t = "Proposed: "+strings.ToLower(word), toneNeutral()
 		case later:
 			word, t = "Earlier verdict: "+strings.ToLower(word), toneNeutral()
-		case i > 0 && r.Judgements[i-1].Kind == verification.JudgementProposal && r.Judgements[i-1].Person() != j.Person():
+		case i > 0 && r.Judgements[i-1].Kind == rules.JudgementProposal && r.Judgements[i-1].Person() != j.Person():
 			word += ", confirmed by a second person"
 		}
 		facts := [][2]string{{"By", cmp.Or(j.By, "A client of the API")}, {"On", l.time(j.At)}}
@@ -202,7 +202,7 @@ func (l *layout) decision(r verification.Print) []block {
 }
 
 // remarks are the notes of reviewers in a report for the file, oldest first.
-func (l *layout) remarks(all []verification.Remark) (blocks []block) {
+func (l *layout) remarks(all []rules.Remark) (blocks []block) {
 	for _, n := range all {
 		title := "Note"
 		if n.EscalatedTo != "" {
@@ -214,15 +214,15 @@ func (l *layout) remarks(all []verification.Remark) (blocks []block) {
 	return blocks
 }
 
-func decisionWord(d verification.Decision) (string, tone) {
+func decisionWord(d rules.Decision) (string, tone) {
 	switch d {
-	case verification.DecisionApprove:
+	case rules.DecisionApprove:
 		return "Approved", toneGood()
-	case verification.DecisionReject:
+	case rules.DecisionReject:
 		return "Rejected", toneBad()
-	case verification.DecisionReview:
+	case rules.DecisionReview:
 		return "Review owed", toneCaution()
-	case verification.DecisionNone:
+	case rules.DecisionNone:
 	}
 	return "No verdict was needed", toneNeutral()
 }
@@ -257,15 +257,15 @@ func (l *layout) tonedText(t tone, text string) (blocks []block) {
 	return append(blocks, newBlock(1.8, filled(cardBar, t.dark), filled(contentWidth-cardBar, t.pale)))
 }
 
-func (l *layout) failure(s verification.Status, e verification.RunError) []block {
+func (l *layout) failure(s rules.Status, e rules.RunError) []block {
 	const pad = 3.7
 	title := "The run did not complete"
 	switch s {
-	case verification.StatusFailed:
+	case rules.StatusFailed:
 		title = "The run failed"
-	case verification.StatusExpired:
+	case rules.StatusExpired:
 		title = "The run expired"
-	case verification.StatusCompleted, verification.StatusCancelled, verification.StatusInProgress, verification.StatusAbandoned:
+	case rules.StatusCompleted, rules.StatusCancelled, rules.StatusInProgress, rules.StatusAbandoned:
 	}
 	t := toneBad()
 	blocks := l.toned(t, title, nil)

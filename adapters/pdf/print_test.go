@@ -16,6 +16,8 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // painted is a picture with a corner in another colour.
@@ -51,8 +53,8 @@ func pngOf(t testing.TB, w, h int) []byte {
 	return b.Bytes()
 }
 
-func upload(id, label, mediaType string, content []byte) verification.PrintedDocument {
-	return verification.PrintedDocument{
+func upload(id, label, mediaType string, content []byte) rules.PrintedDocument {
+	return rules.PrintedDocument{
 		Document: verification.Document{
 			ID: id, Field: "field_" + id, MediaType: mediaType, Size: int64(len(content)), CreatedAt: at(90),
 			SHA256: strings.Repeat("ab", 32),
@@ -74,19 +76,19 @@ func kolkata(t testing.TB) *time.Location {
 
 // bank is the sample as a bank prints it: with a letterhead, a subject, consent, sources and
 // documents.
-func bank(t testing.TB) verification.Print {
+func bank(t testing.TB) rules.Print {
 	t.Helper()
 	p := sample()
 	p.Zone = kolkata(t)
-	p.Letterhead = verification.Letterhead{Name: "Meridian Cooperative Bank", Logo: verification.NewLogo("image/png", pngOf(t, 240, 120))}
-	p.Subject = verification.Subject{Name: "Ananya Iyer", BirthDate: "1988-04-12", Number: "ABCPE1234F"}
+	p.Letterhead = rules.Letterhead{Name: "Meridian Cooperative Bank", Logo: verification.NewLogo("image/png", pngOf(t, 240, 120))}
+	p.Subject = rules.Subject{Name: "Ananya Iyer", BirthDate: "1988-04-12", Number: "ABCPE1234F"}
 	p.Input = verification.Data(`{"branch":"Fort","product":"savings"}`)
 	p.InputSchema = verification.Data(`{"properties":{"branch":{"title":"Branch"},"product":{"title":"Product"}}}`).Map()
-	p.Consents = []verification.Consent{{
+	p.Consents = []rules.Consent{{
 		Node: "consent", Label: "Consent", Agreed: true, Language: "hi", At: at(44), SHA256: strings.Repeat("0c", 32),
 		Text: "मैं अपनी पहचान की जाँच के लिए सहमत हूँ।\nI agree that my identity is checked.",
 	}}
-	p.Sources = map[verification.NodeID]verification.Source{
+	p.Sources = map[verification.NodeID]rules.Source{
 		"pan": {
 			Providers: []string{"registry", "registry_backup"}, Asked: verification.Data(`{"name":"Ananya Iyer","pan":"ABCPE1234F","dob":"1988-04-12"}`),
 		},
@@ -94,9 +96,9 @@ func bank(t testing.TB) verification.Print {
 	}
 	p.Cards[1].Data = verification.Data(`{"pan":"ABCPE1234F","dob":"1988-04-12","location":{"latitude":19.0760,"longitude":72.8777,"accuracy":12},` +
 		`"front":{"document_id":"01f1"},"geo_ok":true,"documents":{"front":{"document_id":"01f1","sha256":"` + strings.Repeat("ab", 32) + `"}}}`)
-	p.Cards[1].DataSchema = verification.MergeSchemas(verification.Data(
+	p.Cards[1].DataSchema = workflow.MergeSchemas(verification.Data(
 		`{"properties":{"pan":{"title":"PAN"},"dob":{"title":"Date of birth"},"front":{"title":"Front of the PAN card"},"location":{"title":"Where you are"}}}`).Map())
-	p.Documents = []verification.PrintedDocument{
+	p.Documents = []rules.PrintedDocument{
 		upload("01f1", "Front of the PAN card", "image/jpeg", jpegOf(t, 1200, 800)),
 		upload("01f2", "Selfie", "image/png", pngOf(t, 600, 900)),
 		upload("01f3", "Bank statement", "application/pdf", []byte("%PDF-1.4")),
@@ -105,17 +107,17 @@ func bank(t testing.TB) verification.Print {
 }
 
 // forFile is a print with a verdict, which a second person has confirmed.
-func forFile(p verification.Print, d verification.Decision) verification.Print {
+func forFile(p rules.Print, d rules.Decision) rules.Print {
 	p.ForFile, p.Decision = true, d
-	first := verification.Verdict{Node: "review", Decision: d, Notes: "The photo is of the same person.", By: "Asha Rao", Identity: "asha", At: at(300)}
+	first := rules.Verdict{Node: "review", Decision: d, Notes: "The photo is of the same person.", By: "Asha Rao", Identity: "asha", At: at(300)}
 	second := first
 	second.Notes, second.By, second.Identity, second.At = "I agree.", "Vikram Singh", "vikram", at(400)
-	p.Judgements = []verification.Judgement{{Kind: verification.JudgementProposal, Verdict: first}, {Kind: verification.JudgementVerdict, Verdict: second}}
+	p.Judgements = []rules.Judgement{{Kind: rules.JudgementProposal, Verdict: first}, {Kind: rules.JudgementVerdict, Verdict: second}}
 	return p
 }
 
 func TestARejectionIsPrintedWithItsReason(t *testing.T) {
-	p := forFile(bank(t), verification.DecisionReject)
+	p := forFile(bank(t), rules.DecisionReject)
 	p.Judgements[0].ReasonLabel, p.Judgements[0].Notes = "The name does not match the registry", ""
 	p.Judgements[1].ReasonLabel = "Another reason"
 	doc := render(t, plain(t), p)
@@ -132,8 +134,8 @@ func TestARejectionIsPrintedWithItsReason(t *testing.T) {
 }
 
 func TestNotesArePrintedForTheFileAlone(t *testing.T) {
-	p := forFile(bank(t), verification.DecisionApprove)
-	p.Remarks = []verification.Remark{
+	p := forFile(bank(t), rules.DecisionApprove)
+	p.Remarks = []rules.Remark{
 		{Notes: "Called the branch.", By: "Asha Rao", At: at(310)},
 		{Notes: "Is the stamp genuine?", By: "Ravi Das", At: at(320), EscalatedTo: "Seniors"},
 	}
@@ -171,7 +173,7 @@ func TestALetterheadAndASubjectArePrinted(t *testing.T) {
 
 func TestAConsentIsPrintedWithItsText(t *testing.T) {
 	p := bank(t)
-	p.Consents = append(p.Consents, verification.Consent{Node: "consent", Text: "First line\nSecond line", At: at(50), SHA256: "5e"})
+	p.Consents = append(p.Consents, rules.Consent{Node: "consent", Text: "First line\nSecond line", At: at(50), SHA256: "5e"})
 	got := text(t, render(t, plain(t), p))
 	for _, want := range []string{
 		"Answer\nAgreed\nTime\n20 Nov 2026, 14:44:47 IST\n", "I agree that my identity is checked.\n", "Language\nHindi\n",
@@ -233,7 +235,7 @@ func TestAPictureThatCannotBePrintedIsNamed(t *testing.T) {
 		"no image": func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("no image")), nil },
 	} {
 		p := sample()
-		p.Documents = []verification.PrintedDocument{upload("01f1", "Selfie", "image/jpeg", nil)}
+		p.Documents = []rules.PrintedDocument{upload("01f1", "Selfie", "image/jpeg", nil)}
 		p.Documents[0].Open = open
 		if got := text(t, render(t, plain(t), p)); !strings.Contains(got, "Picture\nIt is not printed") {
 			t.Errorf("%s: the document does not say so:\n%s", name, got)
@@ -264,7 +266,7 @@ func TestPicturesHaveTheSameBytes(t *testing.T) {
 }
 
 func TestAReportForTheFileHasTheDecision(t *testing.T) {
-	doc := render(t, plain(t), forFile(bank(t), verification.DecisionReject))
+	doc := render(t, plain(t), forFile(bank(t), rules.DecisionReject))
 	check(t, doc)
 	got := text(t, doc)
 	for _, want := range []string{
@@ -276,7 +278,7 @@ func TestAReportForTheFileHasTheDecision(t *testing.T) {
 		}
 	}
 	p := bank(t)
-	p.ForFile, p.Decision = true, verification.DecisionReview
+	p.ForFile, p.Decision = true, rules.DecisionReview
 	if got := text(t, render(t, plain(t), p)); !strings.Contains(got, "REVIEW OWED\n") {
 		t.Errorf("a report without a verdict shows\n%s", got)
 	}
@@ -286,7 +288,7 @@ func TestTheCacheKeepsBothKindsOfReport(t *testing.T) {
 	p := printer(t, pdf.Options{Uncompressed: true})
 	r := sample()
 	render(t, p, r)
-	if got := text(t, render(t, p, forFile(r, verification.DecisionApprove))); !strings.Contains(got, "APPROVED\n") {
+	if got := text(t, render(t, p, forFile(r, rules.DecisionApprove))); !strings.Contains(got, "APPROVED\n") {
 		t.Error("a report for the file is the cached one of the other kind")
 	}
 	if got := text(t, render(t, p, r)); strings.Contains(got, "APPROVED\n") {
@@ -347,7 +349,7 @@ func TestMissingCharactersAreNamed(t *testing.T) {
 
 func TestAReportForTheFileLacksNothingUnasked(t *testing.T) {
 	p := printer(t, pdf.Options{Uncompressed: true})
-	r := forFile(with("漢字"), verification.DecisionApprove)
+	r := forFile(with("漢字"), rules.DecisionApprove)
 	for range 2 {
 		_, err := p.PrintReport(t.Context(), "tenant", r)
 		if !errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), "U+5B57, U+6F22 (Han)") {
@@ -385,7 +387,7 @@ func TestADocumentHasATitleAndALanguage(t *testing.T) {
 // TestSamplesForPeople prints documents to look at, see render, with the fonts of the host.
 func TestSamplesForPeople(t *testing.T) {
 	p := printer(t, pdf.Options{InstalledFonts: true, CacheBytes: -1, Uncompressed: true})
-	for name, subject := range map[string]verification.Subject{
+	for name, subject := range map[string]rules.Subject{
 		"hindi":  {Name: "अनन्या कृष्णमूर्ति", BirthDate: "1988-04-12", Number: "ABCPE1234F"},
 		"arabic": {Name: "محمد عبد الله الهاشمي", BirthDate: "1988-04-12", Number: "ABCPE1234F"},
 		"han":    {Name: "欧阳娜娜 (오양나나)", BirthDate: "1988-04-12", Number: "ABCPE1234F"},
@@ -399,13 +401,13 @@ func TestSamplesForPeople(t *testing.T) {
 		})
 	}
 	t.Run("declined", func(t *testing.T) {
-		r := forFile(bank(t), verification.DecisionReject)
+		r := forFile(bank(t), rules.DecisionReject)
 		r.Consents[0].Agreed, r.Cards = false, r.Cards[:1]
-		r.Cards[0].Status, r.Cards[0].Reason = verification.CardFailed, "The customer did not give consent. A reviewer rejected the run."
+		r.Cards[0].Status, r.Cards[0].Reason = rules.CardFailed, "The customer did not give consent. A reviewer rejected the run."
 		r.Documents, r.Sources, r.Run.Outcome = nil, nil, "declined"
 		check(t, render(t, p, r))
 	})
-	t.Run("approved", func(t *testing.T) { check(t, render(t, p, forFile(bank(t), verification.DecisionApprove))) })
+	t.Run("approved", func(t *testing.T) { check(t, render(t, p, forFile(bank(t), rules.DecisionApprove))) })
 }
 
 func TestAConsentReadsAsOnThePage(t *testing.T) {

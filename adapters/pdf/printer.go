@@ -25,6 +25,7 @@ import (
 	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // Options configure a Printer. The zero value is valid.
@@ -66,7 +67,7 @@ type Printer struct {
 	compress bool
 }
 
-var _ verification.ReportPrinter = (*Printer)(nil)
+var _ rules.ReportPrinter = (*Printer)(nil)
 
 // New loads the fonts, which takes about 10 ms. It returns an error if a font of
 // FontDir cannot be read.
@@ -105,14 +106,14 @@ type key struct {
 	tenant verification.TenantID
 	run    verification.RunID
 	digest string
-	status verification.Status
+	status rules.Status
 	file   bool
 	lacks  bool   // it may lack text
 	name   string // of the tenant
 	logo   string
 }
 
-func keyOf(t verification.TenantID, p verification.Print) key {
+func keyOf(t verification.TenantID, p rules.Print) key {
 	return key{t, p.Run.ID, p.Digest, p.Run.Status, p.ForFile, p.AllowMissing, p.Letterhead.Name, p.Letterhead.Logo.Name}
 }
 
@@ -138,7 +139,7 @@ func lacks(missing []rune) error {
 // another by at most one report. PrintReport returns ErrUnavailable if it waits
 // longer than MaxWait, ErrConflict for a report for the file with characters that no font has,
 // unless AllowMissing is set, and the error of ctx if ctx ends first.
-func (p *Printer) PrintReport(ctx context.Context, t verification.TenantID, r verification.Print) ([]byte, error) {
+func (p *Printer) PrintReport(ctx context.Context, t verification.TenantID, r rules.Print) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("print the report of run %s: %w", r.Run.ID, err)
 	}
@@ -167,7 +168,7 @@ func (p *Printer) wait(ctx context.Context, t verification.TenantID) (release fu
 
 // print makes the document and returns the shaper. A panic of a library becomes an
 // error, and its shaper is replaced.
-func (p *Printer) print(ctx context.Context, s *typeset.Shaper, r verification.Print) (out []byte, err error) {
+func (p *Printer) print(ctx context.Context, s *typeset.Shaper, r rules.Print) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			out, err = nil, fmt.Errorf("the library failed: %v", r)

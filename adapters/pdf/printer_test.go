@@ -15,6 +15,8 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestNotesReviewsAndDecisionAreNotPrinted(t *testing.T) {
@@ -26,7 +28,7 @@ func TestNotesReviewsAndDecisionAreNotPrinted(t *testing.T) {
 			t.Errorf("the document contains %q", secret)
 		}
 	}
-	r.Notes, r.Flags, r.Decision, r.ResolvedAt = "", nil, verification.DecisionReject, at(9)
+	r.Notes, r.Flags, r.Decision, r.ResolvedAt = "", nil, rules.DecisionReject, at(9)
 	if other := render(t, p, r); !bytes.Equal(bytes.ReplaceAll(other, []byte("www.w3.org/1999/"), nil), doc) {
 		t.Error("the document depends on notes, reviews or decision")
 	}
@@ -35,7 +37,7 @@ func TestNotesReviewsAndDecisionAreNotPrinted(t *testing.T) {
 func TestAReviewCardShowsNothingOfItsVerdict(t *testing.T) {
 	p := plain(t)
 	r := sample()
-	r.Cards[3].Type = verification.NodeReview
+	r.Cards[3].Type = workflow.NodeReview
 	r.Cards[3].CompletedAt, r.Cards[3].Data = at(5000), verification.Data(`{"decision":"SECRET"}`)
 	doc := render(t, p, r)
 	for _, secret := range []string{"SECRET", "20 Nov 2026, 10:37:23 UTC", "Completed\n–"} {
@@ -52,40 +54,40 @@ func TestAReviewCardShowsNothingOfItsVerdict(t *testing.T) {
 func TestAllElseIsPrinted(t *testing.T) {
 	p := plain(t)
 	before := render(t, p, sample())
-	failed := &verification.RunError{Code: verification.CodeCheckFailed, Check: "pan_check", Message: "The check did not pass."}
+	failed := &rules.RunError{Code: rules.CodeCheckFailed, Check: "pan_check", Message: "The check did not pass."}
 	for _, tt := range []struct {
 		name   string
-		change func(*verification.Print)
+		change func(*rules.Print)
 		want   string
 	}{
-		{"run id", func(r *verification.Print) { r.Run.ID = "0191-other" }, "Run 0191-other"},
-		{"reference", func(r *verification.Print) { r.Run.ReferenceID = "REF (1)\\2" }, "REF (1)\\2"},
-		{"status", func(r *verification.Print) { r.Run.Status = verification.StatusExpired }, "EXPIRED"},
-		{"started", func(r *verification.Print) { r.Run.StartedAt = at(-60).In(time.FixedZone("IST", 19800)) }, "Started\n20 Nov 2026, 09:13:03 UTC"},
-		{"completed", func(r *verification.Print) { r.Run.CompletedAt = at(3600) }, "Completed\n20 Nov 2026, 10:14:03 UTC"},
-		{"workflow", func(r *verification.Print) { r.Workflow.Name = "Other name" }, "Other name, version 3"},
-		{"workflow id", func(r *verification.Print) { r.Workflow.ID = "wf-2" }, "wf-2"},
-		{"version", func(r *verification.Print) { r.Workflow.Version = 77 }, "Individual onboarding, version 77"},
-		{"version hash", func(r *verification.Print) { r.Workflow.VersionHash = "abcdefabcdefabcdef" }, "abcdefabcdefabcdef\n"},
-		{"ok", func(r *verification.Print) { r.Summary.OK = 4711 }, "4711\nOK"},
-		{"failed", func(r *verification.Print) { r.Summary.Failed = 4711 }, "4711\nFailed"},
-		{"needs review", func(r *verification.Print) { r.Summary.NeedsReview = 4711 }, "4711\nFlagged"},
-		{"error code", func(r *verification.Print) { r.Error = failed }, "CHECK_FAILED"},
-		{"error check", func(r *verification.Print) { r.Error = failed }, "pan_check"},
-		{"error message", func(r *verification.Print) { r.Error = failed }, "The check did not pass."},
-		{"node", func(r *verification.Print) { r.Cards[2].NodeID = "node_x" }, "node_x"},
-		{"type", func(r *verification.Print) { r.Cards[2].Type = verification.NodeReview }, "pan\nReview\n"},
-		{"key", func(r *verification.Print) { r.Cards[2].Key = "key_x" }, "key_x"},
-		{"label", func(r *verification.Print) { r.Cards[2].Label = "Label x" }, "3.\nLabel x"},
-		{"card status", func(r *verification.Print) { r.Cards[2].Status = verification.CardNeedsReview }, "FLAGGED"},
-		{"reason", func(r *verification.Print) { r.Cards[2].Reason = "Reason x." }, "Reason x."},
-		{"card started", func(r *verification.Print) { r.Cards[2].StartedAt = at(59 - 3) }, "20 Nov 2026, 09:14:59 UTC"},
-		{"card completed", func(r *verification.Print) { r.Cards[2].CompletedAt = at(7200) }, "20 Nov 2026, 11:14:03 UTC"},
-		{"dispatches", func(r *verification.Print) { r.Cards[2].Dispatches = 99 }, "Requests\n99"},
-		{"data", func(r *verification.Print) {
+		{"run id", func(r *rules.Print) { r.Run.ID = "0191-other" }, "Run 0191-other"},
+		{"reference", func(r *rules.Print) { r.Run.ReferenceID = "REF (1)\\2" }, "REF (1)\\2"},
+		{"status", func(r *rules.Print) { r.Run.Status = rules.StatusExpired }, "EXPIRED"},
+		{"started", func(r *rules.Print) { r.Run.StartedAt = at(-60).In(time.FixedZone("IST", 19800)) }, "Started\n20 Nov 2026, 09:13:03 UTC"},
+		{"completed", func(r *rules.Print) { r.Run.CompletedAt = at(3600) }, "Completed\n20 Nov 2026, 10:14:03 UTC"},
+		{"workflow", func(r *rules.Print) { r.Workflow.Name = "Other name" }, "Other name, version 3"},
+		{"workflow id", func(r *rules.Print) { r.Workflow.ID = "wf-2" }, "wf-2"},
+		{"version", func(r *rules.Print) { r.Workflow.Version = 77 }, "Individual onboarding, version 77"},
+		{"version hash", func(r *rules.Print) { r.Workflow.VersionHash = "abcdefabcdefabcdef" }, "abcdefabcdefabcdef\n"},
+		{"ok", func(r *rules.Print) { r.Summary.OK = 4711 }, "4711\nOK"},
+		{"failed", func(r *rules.Print) { r.Summary.Failed = 4711 }, "4711\nFailed"},
+		{"needs review", func(r *rules.Print) { r.Summary.NeedsReview = 4711 }, "4711\nFlagged"},
+		{"error code", func(r *rules.Print) { r.Error = failed }, "CHECK_FAILED"},
+		{"error check", func(r *rules.Print) { r.Error = failed }, "pan_check"},
+		{"error message", func(r *rules.Print) { r.Error = failed }, "The check did not pass."},
+		{"node", func(r *rules.Print) { r.Cards[2].NodeID = "node_x" }, "node_x"},
+		{"type", func(r *rules.Print) { r.Cards[2].Type = workflow.NodeReview }, "pan\nReview\n"},
+		{"key", func(r *rules.Print) { r.Cards[2].Key = "key_x" }, "key_x"},
+		{"label", func(r *rules.Print) { r.Cards[2].Label = "Label x" }, "3.\nLabel x"},
+		{"card status", func(r *rules.Print) { r.Cards[2].Status = rules.CardNeedsReview }, "FLAGGED"},
+		{"reason", func(r *rules.Print) { r.Cards[2].Reason = "Reason x." }, "Reason x."},
+		{"card started", func(r *rules.Print) { r.Cards[2].StartedAt = at(59 - 3) }, "20 Nov 2026, 09:14:59 UTC"},
+		{"card completed", func(r *rules.Print) { r.Cards[2].CompletedAt = at(7200) }, "20 Nov 2026, 11:14:03 UTC"},
+		{"dispatches", func(r *rules.Print) { r.Cards[2].Dispatches = 99 }, "Requests\n99"},
+		{"data", func(r *rules.Print) {
 			r.Cards[2].Data = verification.Data(`{"a":{"b":1.2345678901234568e+16}}`)
 		}, "A › B\n12345678901234568"},
-		{"digest", func(r *verification.Print) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
+		{"digest", func(r *rules.Print) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := sample()
@@ -106,12 +108,12 @@ func TestACachedReportIsThatOfItsHistoryAndStatus(t *testing.T) {
 	render(t, p, sample())
 	for _, c := range []struct {
 		name   string
-		change func(*verification.Print)
+		change func(*rules.Print)
 		want   string
 	}{
-		{"digest", func(r *verification.Print) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
-		{"status", func(r *verification.Print) { r.Run.Status = verification.StatusExpired }, "EXPIRED"},
-		{"run", func(r *verification.Print) { r.Run.ID = "0191-other" }, "Run 0191-other"},
+		{"digest", func(r *rules.Print) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
+		{"status", func(r *rules.Print) { r.Run.Status = rules.StatusExpired }, "EXPIRED"},
+		{"run", func(r *rules.Print) { r.Run.ID = "0191-other" }, "Run 0191-other"},
 	} {
 		r := sample()
 		c.change(&r)
@@ -152,9 +154,9 @@ func TestTheDatesAreTheReports(t *testing.T) {
 	running := sample()
 	running.Run.CompletedAt = time.Time{}
 	for _, tt := range []struct {
-		report verification.Print
+		report rules.Print
 		want   string
-	}{{r, "20261120092055"}, {running, "20261120091403"}, {verification.Print{}, "19700101000000"}} {
+	}{{r, "20261120092055"}, {running, "20261120091403"}, {rules.Print{}, "19700101000000"}} {
 		doc := string(render(t, p, tt.report))
 		for _, date := range []string{"/CreationDate (D:", "/ModDate (D:"} {
 			if !strings.Contains(doc, date+tt.want+")") {
@@ -227,7 +229,7 @@ func TestConcurrentReportsAreLimited(t *testing.T) {
 }
 
 // busy is a printer whose only slot is in use until the test ends.
-func busy(t *testing.T, o pdf.Options, before ...verification.Print) *pdf.Printer {
+func busy(t *testing.T, o pdf.Options, before ...rules.Print) *pdf.Printer {
 	o.Concurrent = 1
 	p := printer(t, o)
 	for _, r := range before {

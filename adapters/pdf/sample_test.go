@@ -21,6 +21,8 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // at returns a time of the sample run, with a fraction that is not printed.
@@ -29,25 +31,25 @@ func at(second int) time.Time {
 }
 
 // sample returns the report of a run of five steps that a reviewer approved.
-func sample() verification.Print {
-	card := func(node, kind, key, label, reason, data string, from, to, dispatches int) verification.Card {
-		return verification.Card{
-			NodeID: verification.NodeID(node), Type: verification.NodeType(kind), Key: key, Label: label,
-			Status: verification.CardOK, Reason: reason, StartedAt: at(from), CompletedAt: at(to),
+func sample() rules.Print {
+	card := func(node, kind, key, label, reason, data string, from, to, dispatches int) rules.Card {
+		return rules.Card{
+			NodeID: verification.NodeID(node), Type: workflow.NodeType(kind), Key: key, Label: label,
+			Status: rules.CardOK, Reason: reason, StartedAt: at(from), CompletedAt: at(to),
 			Dispatches: dispatches, Data: verification.Data(data),
 		}
 	}
-	return verification.Print{Report: verification.Report{
-		Run: verification.ReportRun{
+	return rules.Print{Report: rules.Report{
+		Run: rules.ReportRun{
 			ID: "0191f3c0-7a11-7c2e-9b52-6f0a4c1d2e3f", ReferenceID: "LOAN-2026-004217",
-			Status: verification.StatusCompleted, StartedAt: at(0), CompletedAt: at(412),
+			Status: rules.StatusCompleted, StartedAt: at(0), CompletedAt: at(412),
 		},
-		Workflow: verification.ReportWorkflow{
+		Workflow: rules.ReportWorkflow{
 			ID: "0191f3c0-0000-7000-8000-000000000001", Name: "Individual onboarding", Version: 3,
 			VersionHash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 		},
-		Summary: verification.ReportSummary{OK: 5},
-		Cards: []verification.Card{
+		Summary: rules.ReportSummary{OK: 5},
+		Cards: []rules.Card{
 			card("consent", "consent", "", "Consent", "", `{"consent_status":"success","text_version":2}`, 1, 44, 0),
 			card("details", "customer_input", "", "Your details", "",
 				`{"pan":"ABCPE1234F","dob":"1988-04-12","location":{"latitude":19.0760,"longitude":72.8777},"geo_ok":true}`, 44, 130, 0),
@@ -59,8 +61,8 @@ func sample() verification.Print {
 			card("court", "check", "court_records", "Court records", "",
 				`{"hits":[{"court":"City Civil Court, Mumbai","case":"CC/1182/2019"},{"court":"District Court, Pune","closed":true}],"searched":["Ananya Iyer","A. Iyer"]}`, 139, 161, 1),
 		},
-		Flags:      []verification.Flag{{NodeID: "face", Label: "SECRETFLAG", Reason: "SECRETREASON"}},
-		Decision:   verification.DecisionApprove,
+		Flags:      []rules.Flag{{NodeID: "face", Label: "SECRETFLAG", Reason: "SECRETREASON"}},
+		Decision:   rules.DecisionApprove,
 		Notes:      "SECRETNOTE",
 		ResolvedAt: time.Date(1999, 1, 2, 3, 4, 5, 0, time.UTC),
 		Digest:     "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea",
@@ -68,7 +70,7 @@ func sample() verification.Print {
 }
 
 // with returns the sample with another reason of its third card, and another digest.
-func with(text string) verification.Print {
+func with(text string) rules.Print {
 	r := sample()
 	r.Cards[2].Reason = text
 	r.Digest = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
@@ -100,7 +102,7 @@ func plain(t testing.TB) *pdf.Printer {
 	return p
 }
 
-func render(t testing.TB, p *pdf.Printer, r verification.Print) []byte {
+func render(t testing.TB, p *pdf.Printer, r rules.Print) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -10,6 +10,8 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestAnyTextPrints(t *testing.T) {
@@ -64,17 +66,17 @@ func TestAnyTextPrints(t *testing.T) {
 			}
 			// Every field with text.
 			r := sample()
-			r.Run.ID, r.Run.ReferenceID, r.Run.Status = verification.RunID(tt.text), tt.text, verification.Status(tt.text)
-			r.Workflow = verification.ReportWorkflow{ID: verification.WorkflowID(tt.text), Name: tt.text, VersionHash: tt.text}
+			r.Run.ID, r.Run.ReferenceID, r.Run.Status = verification.RunID(tt.text), tt.text, rules.Status(tt.text)
+			r.Workflow = rules.ReportWorkflow{ID: verification.WorkflowID(tt.text), Name: tt.text, VersionHash: tt.text}
 			r.Digest = tt.text
-			r.Error = &verification.RunError{Code: verification.ErrorCode(tt.text), Check: tt.text, Message: tt.text}
+			r.Error = &rules.RunError{Code: rules.ErrorCode(tt.text), Check: tt.text, Message: tt.text}
 			data, err := verification.NewData(map[string]any{strings.ToValidUTF8(strings.ReplaceAll(tt.text, "\x00", ""), ""): strings.ReplaceAll(tt.text, "\x00", "")})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Cards[0] = verification.Card{
-				NodeID: verification.NodeID(tt.text), Type: verification.NodeType(tt.text), Key: tt.text, Label: tt.text,
-				Status: verification.CardStatus(tt.text), Reason: tt.text, Data: data,
+			r.Cards[0] = rules.Card{
+				NodeID: verification.NodeID(tt.text), Type: workflow.NodeType(tt.text), Key: tt.text, Label: tt.text,
+				Status: rules.CardStatus(tt.text), Reason: tt.text, Data: data,
 			}
 			check(t, render(t, p, r))
 		})

@@ -6,28 +6,29 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // visit is an earlier visit of a step of the sample.
-func visit(number int, status verification.CardStatus, reason, data string) verification.CardVisit {
-	return verification.CardVisit{
+func visit(number int, status rules.CardStatus, reason, data string) rules.CardVisit {
+	return rules.CardVisit{
 		Number: number, Status: status, Reason: reason, StartedAt: at(100 * number), CompletedAt: at(100*number + 3),
 		Dispatches: 1, Data: verification.Data(data),
 	}
 }
 
 // looped is the sample with a check whose first visit had a hit.
-func looped() verification.Print {
+func looped() rules.Print {
 	r := sample()
-	r.Summary = verification.ReportSummary{OK: 4, NeedsReview: 1}
+	r.Summary = rules.ReportSummary{OK: 4, NeedsReview: 1}
 	c := &r.Cards[3]
-	c.Label, c.Status, c.Dispatches = "Sanctions screening", verification.CardNeedsReview, 3
+	c.Label, c.Status, c.Dispatches = "Sanctions screening", rules.CardNeedsReview, 3
 	c.Reason = "On an earlier visit, the analysis could not be completed with confidence."
 	c.Data = verification.Data(`{"analysis_ok":true,"list":"fictional","name":"Asha Rao"}`)
-	c.Visits = []verification.CardVisit{
-		visit(1, verification.CardNeedsReview, "The analysis could not be completed with confidence.",
+	c.Visits = []rules.CardVisit{
+		visit(1, rules.CardNeedsReview, "The analysis could not be completed with confidence.",
 			`{"analysis_ok":false,"list":"fictional","name":"Viktor Zamoyskov","hits":[{"id":"fictional-001","score":0.993}]}`),
-		visit(2, verification.CardFailed, "The check did not pass.", `{"analysis_ok":true,"list":"fictional","name":"Li Wei"}`),
+		visit(2, rules.CardFailed, "The check did not pass.", `{"analysis_ok":true,"list":"fictional","name":"Li Wei"}`),
 	}
 	return r
 }
@@ -57,7 +58,7 @@ func TestVisitsThatAreNotPrintedAreCounted(t *testing.T) {
 	r = sample()
 	for i := range r.Cards {
 		for n := range 100 {
-			r.Cards[i].Visits = append(r.Cards[i].Visits, visit(n+1, verification.CardOK, "", string(object(20, "field", "value"))))
+			r.Cards[i].Visits = append(r.Cards[i].Visits, visit(n+1, rules.CardOK, "", string(object(20, "field", "value"))))
 		}
 	}
 	if got := text(t, render(t, plain(t), r)); !strings.Contains(got, "more earlier visits of this step are not printed here") {
@@ -67,20 +68,20 @@ func TestVisitsThatAreNotPrintedAreCounted(t *testing.T) {
 
 // The run of the history was flagged, completed, and got a verdict afterwards.
 func TestThePrintedReportIsTheSameAfterAVerdict(t *testing.T) {
-	history := []verification.Event{
-		{At: at(0), Fact: verification.Started{WorkflowName: "Onboarding", Version: 1, ReferenceID: "person-1"}},
-		{At: at(1), Fact: verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "registry", Dispatch: 1, Visit: 1}},
-		{At: at(2), Fact: verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"source_ok":false}`)}},
-		{At: at(2), Fact: verification.Completed{Node: "done", Outcome: "approved"}},
+	history := []rules.Event{
+		{At: at(0), Fact: rules.Started{WorkflowName: "Onboarding", Version: 1, ReferenceID: "person-1"}},
+		{At: at(1), Fact: rules.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "registry", Dispatch: 1, Visit: 1}},
+		{At: at(2), Fact: rules.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"source_ok":false}`)}},
+		{At: at(2), Fact: rules.Completed{Node: "done", Outcome: "approved"}},
 	}
-	printed := func(history []verification.Event) []byte {
-		r := verification.Print{Report: verification.MakePrint("0191f3c0-7a11-7c2e-9b52-6f0a4c1d2e3f", history, at(9))}
+	printed := func(history []rules.Event) []byte {
+		r := rules.Print{Report: rules.MakePrint("0191f3c0-7a11-7c2e-9b52-6f0a4c1d2e3f", history, at(9))}
 		r.Digest = sample().Digest // it is over the history, so it differs
 		return render(t, plain(t), r)
 	}
 	before := printed(history)
-	for _, d := range []verification.Decision{verification.DecisionApprove, verification.DecisionReject} {
-		after := printed(append(history[:4:4], verification.Event{At: at(3), Fact: verification.VerdictRecorded{Decision: d, Notes: "private"}}))
+	for _, d := range []rules.Decision{rules.DecisionApprove, rules.DecisionReject} {
+		after := printed(append(history[:4:4], rules.Event{At: at(3), Fact: rules.VerdictRecorded{Decision: d, Notes: "private"}}))
 		if !bytes.Equal(before, after) {
 			t.Errorf("the document shows something of the verdict %s:\n%s", d, text(t, after))
 		}
@@ -92,12 +93,12 @@ func TestThePrintedReportIsTheSameAfterAVerdict(t *testing.T) {
 
 func TestTheHeadlineOfACompletedRunIsNeutral(t *testing.T) {
 	const green = "0.090 0.376 0.239" // of toneGood
-	greens := func(s verification.Status) int {
+	greens := func(s rules.Status) int {
 		r := sample()
 		r.Run.Status = s
 		return strings.Count(string(render(t, plain(t), r)), green)
 	}
-	if got, want := greens(verification.StatusCompleted), greens(verification.StatusCancelled); got != want || want == 0 {
+	if got, want := greens(rules.StatusCompleted), greens(rules.StatusCancelled); got != want || want == 0 {
 		t.Errorf("the report of a completed run has %d green parts, and of a cancelled one %d: want as many", got, want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -35,7 +36,7 @@ func newPendingAppend(t verification.TenantID, id verification.RunID, seq int, c
 	if p.workflow, err = uuidOf(string(c.Summary.Workflow)); err != nil {
 		return p, err
 	}
-	raw, err := verification.EncodeEvents(c.Events)
+	raw, err := rules.EncodeEvents(c.Events)
 	p.events = string(raw)
 	return p, err
 }
@@ -147,7 +148,7 @@ func (p *pendingAppend) summaryArgs() ([]any, error) {
 }
 
 // errorText returns the error of a run as JSON; empty for none.
-func errorText(s verification.Summary) (string, error) {
+func errorText(s rules.Summary) (string, error) {
 	if s.Error == nil {
 		return "", nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -22,7 +23,7 @@ import (
 // its place, a plan could not use them.
 type listShape struct {
 	workflow, status bool
-	decision         verification.Decision
+	decision         rules.Decision
 }
 
 // listTexts are the statements of a shape.
@@ -33,8 +34,8 @@ func textsOf(db *bun.DB) map[listShape]listTexts {
 	all := map[listShape]listTexts{}
 	for _, w := range []bool{false, true} {
 		for _, s := range []bool{false, true} {
-			for _, d := range []verification.Decision{
-				verification.DecisionNone, verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject,
+			for _, d := range []rules.Decision{
+				rules.DecisionNone, rules.DecisionReview, rules.DecisionApprove, rules.DecisionReject,
 			} {
 				shape := listShape{w, s, d}
 				all[shape] = listTexts{shape.total(db).String(), shape.page(db)}
@@ -55,7 +56,7 @@ func (l listShape) where(s *bun.SelectQuery, first int) *bun.SelectQuery {
 			first++
 		}
 	}
-	if l.decision != verification.DecisionNone {
+	if l.decision != rules.DecisionNone {
 		s = s.Where("decision = ?", l.decision)
 	}
 	return s
@@ -85,11 +86,11 @@ func (l listShape) page(db *bun.DB) string {
 		return l.where(db.NewSelect().TableExpr("verifyd.runs AS r").ColumnExpr(runColumns).Where("tenant_id = $1").
 			Where("status_until IS NULL OR status_until >= $2").Where("status_from IS NULL OR status_from < $2"), 5).OrderExpr(order)
 	}
-	if l.status || !l.workflow && l.decision == verification.DecisionNone {
+	if l.status || !l.workflow && l.decision == rules.DecisionNone {
 		return part().String() + rest
 	}
 	var all []string
-	for _, status := range verification.Statuses() {
+	for _, status := range rules.Statuses() {
 		all = append(all, "("+part().Where("status = ?", status).String()+" LIMIT $3::bigint + $4::bigint)")
 	}
 	return "SELECT * FROM (" + strings.Join(all, " UNION ALL ") + ") AS r ORDER BY " + order + rest
@@ -122,7 +123,7 @@ func scanRuns(rows pgx.Rows) (all []runRow, err error) {
 // row because stale rows match.
 func (s *Store) listAtOnce(
 	ctx context.Context, t verification.TenantID, q store.RunQuery,
-) (p store.Page[verification.Summary], done bool, err error) {
+) (p store.Page[rules.Summary], done bool, err error) {
 	plain := store.RunQuery{PageQuery: q.PageQuery, Now: q.Now, Workflow: q.Workflow, Status: q.Status, Decision: q.Decision}
 	shape := listShape{q.Workflow != "", q.Status != "", q.Decision}
 	texts, known := s.listTexts[shape]

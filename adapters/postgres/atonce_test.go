@@ -5,7 +5,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -28,7 +28,7 @@ func TestListsOfOneShapeShareTheirStatements(t *testing.T) {
 	if n := prepared(); n != before {
 		t.Errorf("a list of another workflow prepared %d more statements, want none", n-before)
 	}
-	list(store.RunQuery{Workflow: flow, Status: verification.StatusCompleted})
+	list(store.RunQuery{Workflow: flow, Status: rules.StatusCompleted})
 	if n := prepared(); n != before+2 {
 		t.Errorf("a list with another filter prepared %d more statements, want its total and its page", n-before)
 	}

@@ -14,7 +14,9 @@ import (
 
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 var _ store.CopyStore = (*Store)(nil)
@@ -161,7 +163,7 @@ func workflowRecord(ctx context.Context, s *Store, r workflowRow) (store.Workflo
 	versions, err := selectAll(ctx, s.querier(), everyTenant, s.db.NewSelect().Model((*versionRow)(nil)).
 		Where("tenant_id = ?", r.TenantID).Where("workflow_id = ?", r.ID).OrderExpr("number, hash").String(), func(v versionRow) versionRow { return v })
 	for _, v := range versions {
-		version := verification.Version{Hash: v.Hash, Number: v.Number, CreatedAt: v.CreatedAt.UTC()}
+		version := workflow.Version{Hash: v.Hash, Number: v.Number, CreatedAt: v.CreatedAt.UTC()}
 		if err := json.Unmarshal([]byte(v.Definition), &version.Definition); err != nil {
 			return record, err
 		}
@@ -273,7 +275,7 @@ func wholeRuns(ctx context.Context, s *Store, rows []runRow) (all []store.Record
 				}
 				record := &store.RunRecord{Run: verification.RunRef{Tenant: r.TenantID, Run: r.ID}, Summary: summary}
 				if v := summary.Review; v != nil {
-					record.Claim, v.Claim = v.Claim, verification.Claim{}
+					record.Claim, v.Claim = v.Claim, rules.Claim{}
 				}
 				runs, byRef[record.Run] = append(runs, record), record
 			}
@@ -291,7 +293,7 @@ func wholeRuns(ctx context.Context, s *Store, rows []runRow) (all []store.Record
 			})
 		}
 		add(copiedEvents, func(to *store.RunRecord, r copiedRow) error {
-			events, err := verification.DecodeEvents([]byte(r.Events))
+			events, err := rules.DecodeEvents([]byte(r.Events))
 			to.Events = append(to.Events, events...)
 			return err
 		})
@@ -300,7 +302,7 @@ func wholeRuns(ctx context.Context, s *Store, rows []runRow) (all []store.Record
 			return nil
 		})
 		add(copiedScreened, func(to *store.RunRecord, r copiedRow) error {
-			to.Screened = append(to.Screened, verification.ScreenedList{List: r.List, Version: r.Version})
+			to.Screened = append(to.Screened, rules.ScreenedList{List: r.List, Version: r.Version})
 			return nil
 		})
 		add(copiedWork, func(to *store.RunRecord, r copiedRow) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -220,7 +221,7 @@ func copiedParts(r store.RunRecord) (parts []pendingAppend, err error) {
 	parts = nil
 	from, size := 0, 0
 	for i := range r.Events {
-		raw, err := verification.EncodeEvents(r.Events[i : i+1])
+		raw, err := rules.EncodeEvents(r.Events[i : i+1])
 		if err != nil {
 			return nil, err
 		}
@@ -288,7 +289,7 @@ func queueRest(b *pgx.Batch, group []*pendingAppend, records []store.RunRecord) 
 		for _, l := range r.Screened {
 			add(&screened, p, l.List, l.Version)
 		}
-		if c := r.Claim; c != (verification.Claim{}) && r.Summary.Review != nil {
+		if c := r.Claim; c != (rules.Claim{}) && r.Summary.Review != nil {
 			add(&claims, p, c.By, c.Name)
 			since, at, until = append(since, orNull(r.Summary.Review.Since)), append(at, orNull(c.At)), append(until, orNull(c.Until))
 		}

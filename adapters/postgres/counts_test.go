@@ -19,7 +19,9 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func runNumber(n int) verification.RunID {
@@ -27,29 +29,29 @@ func runNumber(n int) verification.RunID {
 }
 
 // life is a history of some length, one of several kinds.
-func life(n, kind, length int) []verification.Event {
-	started := verification.Started{
+func life(n, kind, length int) []rules.Event {
+	started := rules.Started{
 		Workflow: verification.WorkflowID(fmt.Sprintf("c0000000-0000-7000-8000-%012x", n%3)), WorkflowName: "Onboarding",
 		Version: 1, VersionHash: "hash", ReferenceID: "customer", RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
 	}
-	awaited := verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Signal: "consent_submitted"}
-	asked := verification.ReviewAsked{Node: "review"}
-	verdict := func(d verification.Decision) verification.Fact {
-		return verification.VerdictRecorded{Node: "review", Decision: d}
+	awaited := rules.CustomerAwaited{Node: "consent", Type: workflow.NodeConsent, Signal: "consent_submitted"}
+	asked := rules.ReviewAsked{Node: "review"}
+	verdict := func(d rules.Decision) rules.Fact {
+		return rules.VerdictRecorded{Node: "review", Decision: d}
 	}
-	lives := [][]verification.Fact{
-		{started, awaited, verification.JourneyOpened{Node: "consent"}, verification.Cancelled{}},
-		{started, asked, verdict(verification.DecisionApprove), verification.Completed{Node: "done"}},
-		{started, asked, verdict(verification.DecisionReject), verification.Completed{Node: "done"}},
-		{started, verification.Failed{Node: "pan", Error: verification.RunError{Code: verification.CodeCheckFailed, Message: "The check failed."}}},
-		{started, verification.Expired{Error: verification.RunError{Code: verification.CodeRunExpired}}},
-		{started, verification.Completed{Node: "done"}},
+	lives := [][]rules.Fact{
+		{started, awaited, rules.JourneyOpened{Node: "consent"}, rules.Cancelled{}},
+		{started, asked, verdict(rules.DecisionApprove), rules.Completed{Node: "done"}},
+		{started, asked, verdict(rules.DecisionReject), rules.Completed{Node: "done"}},
+		{started, rules.Failed{Node: "pan", Error: rules.RunError{Code: rules.CodeCheckFailed, Message: "The check failed."}}},
+		{started, rules.Expired{Error: rules.RunError{Code: rules.CodeRunExpired}}},
+		{started, rules.Completed{Node: "done"}},
 	}
 	facts := lives[kind%len(lives)]
 	facts = facts[:1+length%len(facts)]
-	var history []verification.Event
+	var history []rules.Event
 	for i, f := range facts {
-		history = append(history, verification.Event{At: noon().Add(time.Duration(n+i) * time.Minute), Fact: f})
+		history = append(history, rules.Event{At: noon().Add(time.Duration(n+i) * time.Minute), Fact: f})
 	}
 	return history
 }
@@ -58,8 +60,8 @@ func life(n, kind, length int) []verification.Event {
 func queries(now time.Time) []store.RunQuery {
 	var all []store.RunQuery
 	for _, w := range []verification.WorkflowID{"", flow, "c0000000-0000-7000-8000-000000000002"} {
-		for _, s := range append(verification.Statuses(), "") {
-			for _, d := range []verification.Decision{"", verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject} {
+		for _, s := range append(rules.Statuses(), "") {
+			for _, d := range []rules.Decision{"", rules.DecisionReview, rules.DecisionApprove, rules.DecisionReject} {
 				all = append(all, store.RunQuery{
 					PageQuery: store.PageQuery{Limit: 7}, Workflow: w, Status: s, Decision: d, Now: now,
 				})
@@ -85,7 +87,7 @@ func TestListsEqualThoseOfTheMemoryStore(t *testing.T) {
 				if len(history) <= seqs[n] {
 					return
 				}
-				a := store.Commit{Events: history[seqs[n]:], Summary: verification.Fold(runNumber(n), history).Summary(), Work: store.DueWork{}}
+				a := store.Commit{Events: history[seqs[n]:], Summary: rules.Fold(runNumber(n), history).Summary(), Work: store.DueWork{}}
 				if err := errors.Join(s.Append(ctx, tenant, runNumber(n), seqs[n], a), m.Append(ctx, tenant, runNumber(n), seqs[n], a)); err != nil {
 					rt.Fatal(err)
 				}
@@ -119,7 +121,7 @@ func TestListsEqualThoseOfTheMemoryStore(t *testing.T) {
 	})
 }
 
-func idsOf(p store.Page[verification.Summary]) (ids []verification.RunID) {
+func idsOf(p store.Page[rules.Summary]) (ids []verification.RunID) {
 	for _, s := range p.Data {
 		ids = append(ids, s.ID)
 	}
@@ -173,7 +175,7 @@ func TestCountsStayExactUnderConcurrentWriters(t *testing.T) {
 				n := random.IntN(writers * each / 3)
 				history := life(n, n, 3)
 				for seq := range history {
-					run := verification.Fold(runNumber(n), history[:seq+1])
+					run := rules.Fold(runNumber(n), history[:seq+1])
 					a := store.Commit{Events: history[seq : seq+1], Summary: run.Summary(), Work: store.DueWork{}}
 					err := stores[random.IntN(2)].Append(t.Context(), ours, runNumber(n), seq, a)
 					if err != nil && !errors.Is(err, verification.ErrConflict) {
@@ -219,7 +221,7 @@ func TestAListRefreshesManyStaleRowsFirst(t *testing.T) {
 		done.Go(func() {
 			for n := w; n < many; n += 8 {
 				history := life(0, 0, 1)
-				a := store.Commit{Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), Work: store.DueWork{}}
+				a := store.Commit{Events: history, Summary: rules.Fold(runNumber(n), history).Summary(), Work: store.DueWork{}}
 				if err := s.Append(t.Context(), ours, runNumber(n), 0, a); err != nil {
 					t.Error(err)
 				}
@@ -227,7 +229,7 @@ func TestAListRefreshesManyStaleRowsFirst(t *testing.T) {
 		})
 	}
 	done.Wait()
-	q := store.RunQuery{PageQuery: store.PageQuery{Limit: 10}, Status: verification.StatusAbandoned, Now: noon().Add(30 * time.Minute)}
+	q := store.RunQuery{PageQuery: store.PageQuery{Limit: 10}, Status: rules.StatusAbandoned, Now: noon().Add(30 * time.Minute)}
 	for _, want := range []struct {
 		at    time.Duration
 		total int

@@ -11,7 +11,9 @@ import (
 
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // deliveryRow is a row of verifyd.deliveries.
@@ -21,18 +23,18 @@ type deliveryRow struct {
 	TenantID verification.TenantID `bun:",pk"`
 	RunID    verification.RunID    `bun:",pk"`
 	URL      string
-	State    verification.DeliveryState
+	State    rules.DeliveryState
 	Attempts int
 	FirstAt  pgtype.Timestamptz
 	LastAt   time.Time
 	NextAt   pgtype.Timestamptz
 	Class    string
 	Seq      int `bun:",pk"`
-	Event    verification.NoticeEvent
+	Event    workflow.NoticeEvent
 }
 
-func (r deliveryRow) delivery() verification.Delivery {
-	return verification.Delivery{
+func (r deliveryRow) delivery() rules.Delivery {
+	return rules.Delivery{
 		Run: r.RunID, Seq: r.Seq, Event: r.Event, URL: r.URL, State: r.State, Attempts: r.Attempts,
 		FirstAt: utc(r.FirstAt.Time), LastAt: r.LastAt.UTC(), NextAt: utc(r.NextAt.Time), Class: r.Class,
 	}
@@ -40,7 +42,7 @@ func (r deliveryRow) delivery() verification.Delivery {
 
 // newDeliveryRow returns the row of a delivery, or an error when the database cannot store
 // one of its texts.
-func newDeliveryRow(t verification.TenantID, d verification.Delivery) (deliveryRow, error) {
+func newDeliveryRow(t verification.TenantID, d rules.Delivery) (deliveryRow, error) {
 	r := deliveryRow{
 		TenantID: t, RunID: d.Run, Seq: d.Seq, Event: d.Event, URL: d.URL, State: d.State, Attempts: d.Attempts,
 		FirstAt: orNull(d.FirstAt), LastAt: d.LastAt, NextAt: orNull(d.NextAt), Class: d.Class,
@@ -52,7 +54,7 @@ func newDeliveryRow(t verification.TenantID, d verification.Delivery) (deliveryR
 }
 
 // SaveDelivery creates or replaces the delivery of a notice.
-func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
+func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
 	r, err := newDeliveryRow(t, d)
 	if err != nil {
 		return err
@@ -62,9 +64,9 @@ func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d ver
 }
 
 // Delivery returns the delivery of a notice, or ErrNotFound.
-func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error) {
+func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error) {
 	if !areUUIDs(string(t), string(n.Run)) {
-		return verification.Delivery{}, verification.NotFound("delivery")
+		return rules.Delivery{}, verification.NotFound("delivery")
 	}
 	r, err := selectRow[deliveryRow](ctx, s.querier(), string(t),
 		s.db.NewSelect().Model((*deliveryRow)(nil)).Where("tenant_id = ?", t).Where("run_id = ?", n.Run).Where("seq = ?", n.Seq).String())
@@ -72,13 +74,13 @@ func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n verific
 		err = verification.NotFound("delivery")
 	}
 	if err != nil {
-		return verification.Delivery{}, pgerror.Translate("load the delivery of notice "+n.ID(), err)
+		return rules.Delivery{}, pgerror.Translate("load the delivery of notice "+n.ID(), err)
 	}
 	return r.delivery(), nil
 }
 
 // Deliveries returns one page of the deliveries in a state, newest first.
-func (s *Store) Deliveries(ctx context.Context, t verification.TenantID, state verification.DeliveryState, q store.PageQuery) (store.Page[verification.Delivery], error) {
+func (s *Store) Deliveries(ctx context.Context, t verification.TenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
 	var filters []filter
 	if state != "" {
 		filters = append(filters, filter{"state = ?", string(state)})

@@ -17,6 +17,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func newEngine(t *testing.T, store *postgres.Store) *engine.Engine {
@@ -38,13 +40,13 @@ func newEngine(t *testing.T, store *postgres.Store) *engine.Engine {
 }
 
 // reviewed is a workflow with a check and a review.
-func reviewed() verification.Definition {
-	return verification.Definition{
+func reviewed() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "reviewed", Name: "Reviewed", Start: "pan",
-		Nodes: map[verification.NodeID]verification.Node{
-			"pan":    {Type: verification.NodeCheck, Label: "PAN", Provider: "sandbox", Next: "review"},
-			"review": {Type: verification.NodeReview, Label: "Review", Next: "done"},
-			"done":   {Type: verification.NodeEnd},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"pan":    {Type: workflow.NodeCheck, Label: "PAN", Provider: "sandbox", Next: "review"},
+			"review": {Type: workflow.NodeReview, Label: "Review", Next: "done"},
+			"done":   {Type: workflow.NodeEnd},
 		},
 	}
 }
@@ -79,7 +81,7 @@ func serveMember(t *testing.T, store *postgres.Store, e *engine.Engine) {
 }
 
 // wait reads a run until done returns true for it, or fails the test after a minute.
-func (e *embedder) wait(t *testing.T, id verification.RunID, done func(verification.RunDetail) bool) {
+func (e *embedder) wait(t *testing.T, id verification.RunID, done func(rules.RunDetail) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -21,6 +21,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 const passport = `
@@ -86,7 +87,7 @@ func ExampleStore_Within() {
 	pool := got(pgxpool.New(ctx, url)) // your own, on the same database
 	defer pool.Close()
 	got(pool.Exec(ctx, "CREATE TABLE customers (name text)"))
-	register := func(name string, oops error) (run verification.RunView, err error) {
+	register := func(name string, oops error) (run rules.RunView, err error) {
 		err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, "INSERT INTO customers VALUES ($1)", name); err != nil {
 				return err

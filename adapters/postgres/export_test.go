@@ -7,6 +7,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -33,7 +34,7 @@ func (s *Store) ListQueries(t verification.TenantID, q store.RunQuery) map[strin
 		"page":          pageQuery(s.db, t, q, nil, q.Limit, true),
 		"month":         monthAt(s.db, t, q, 10_000),
 		"day":           dayAt(s.db, t, q, "2026-01-01", 10_000),
-		"page from":     pageQuery(s.db, t, q, &verification.Summary{StartedAt: q.Now, ID: "d0000000-0000-7000-8000-000000000001"}, q.Limit, true),
+		"page from":     pageQuery(s.db, t, q, &rules.Summary{StartedAt: q.Now, ID: "d0000000-0000-7000-8000-000000000001"}, q.Limit, true),
 	} {
 		texts[name] = query.String()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -29,7 +30,7 @@ type idempotencyRow struct {
 	ClaimedAt   time.Time
 	Settled     bool
 	Result      string
-	Decision    verification.Decision
+	Decision    rules.Decision
 }
 
 // newIdempotencyRow returns the row of a record, or an error when the database

@@ -14,7 +14,9 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Row-level security: the database shows a statement only the tenants that its
@@ -138,24 +140,24 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 	ctx, tenant, run := t.Context(), tenantNumber(n), runNumber(n)
 	must(t, s.SaveTenant(ctx, verification.Tenant{ID: tenant}))
 	must(t, s.SaveAccount(ctx, verification.Account{ClientID: fmt.Sprintf("client-%d", n), Tenant: tenant}))
-	must(t, s.SaveWorkflow(ctx, tenant, verification.Workflow{ID: flow, Revision: 1}, &verification.Version{Hash: "h"}))
+	must(t, s.SaveWorkflow(ctx, tenant, workflow.Workflow{ID: flow, Revision: 1}, &workflow.Version{Hash: "h"}))
 	_, err := s.ClaimIdempotencyKey(ctx, tenant, startRecord("key", run, noon()))
 	must(t, err)
-	begin(t, s, tenant, run, verification.Summary{})
+	begin(t, s, tenant, run, rules.Summary{})
 	must(t, s.Append(ctx, tenant, run, 1, store.Commit{
-		Events: []verification.Event{{At: noon(), Fact: verification.Completed{}}}, Work: store.AdvanceAt(noon()),
-		Summary:  verification.Summary{Workflow: flow, StartedAt: noon(), Ended: verification.StatusCompleted, CompletedAt: noon()},
-		Screened: []verification.ScreenedList{{List: "sanctions"}},
+		Events: []rules.Event{{At: noon(), Fact: rules.Completed{}}}, Work: store.AdvanceAt(noon()),
+		Summary:  rules.Summary{Workflow: flow, StartedAt: noon(), Ended: rules.StatusCompleted, CompletedAt: noon()},
+		Screened: []rules.ScreenedList{{List: "sanctions"}},
 	}))
 	must(t, s.Tenanted(ctx, tenant, "INSERT INTO verifyd.run_months VALUES (?, ?, 'completed', '', '2026-03-01', '{}')", tenant, flow))
-	must(t, s.SaveDelivery(ctx, tenant, verification.Delivery{Run: run, State: verification.DeliveryPending, LastAt: noon()}))
+	must(t, s.SaveDelivery(ctx, tenant, rules.Delivery{Run: run, State: rules.DeliveryPending, LastAt: noon()}))
 	for _, other := range []int{n + 100, n + 200} { // the measures of the first are added up, those of the second are in the log
 		history := reviewHistory(other, 0, 1)
-		c := store.NewCommit(verification.Run{}, verification.Fold(runNumber(other), history), history, time.UTC)
+		c := store.NewCommit(rules.Run{}, rules.Fold(runNumber(other), history), history, time.UTC)
 		c.Work = nil // each tenant has one piece
 		c.Keys = []store.SearchKey{{1}}
 		must(t, s.Append(ctx, tenant, runNumber(other), 0, c))
-		_, err := s.Claim(ctx, tenant, runNumber(other), verification.Claim{By: "asha", At: noon(), Until: noon().Add(time.Hour)})
+		_, err := s.Claim(ctx, tenant, runNumber(other), rules.Claim{By: "asha", At: noon(), Until: noon().Add(time.Hour)})
 		must(t, err)
 		if other == n+100 {
 			_, err := s.Measures(ctx, tenant, store.MeasureQuery{
@@ -167,11 +169,11 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 }
 
 // begin starts a run that is to be driven on at noon.
-func begin(t *testing.T, s *postgres.Store, tenant verification.TenantID, run verification.RunID, summary verification.Summary) {
+func begin(t *testing.T, s *postgres.Store, tenant verification.TenantID, run verification.RunID, summary rules.Summary) {
 	t.Helper()
 	summary.ID, summary.Workflow, summary.StartedAt = run, flow, noon()
 	must(t, s.Append(t.Context(), tenant, run, 0, store.Commit{
-		Events:  []verification.Event{{At: noon(), Fact: verification.Started{Workflow: flow}}},
+		Events:  []rules.Event{{At: noon(), Fact: rules.Started{Workflow: flow}}},
 		Summary: summary,
 		Work:    store.AdvanceAt(noon()),
 	}))

@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -140,12 +141,12 @@ func TestTheTotalIncludesThePageWhateverTheCounters(t *testing.T) {
 	s := fresh(t)
 	const runs = 12
 	for n := range runs {
-		begin(t, s, ours, runNumber(n), verification.Summary{StartedAt: noon().Add(time.Duration(n) * time.Second), AbandonAt: noon().Add(time.Duration(n%3) * time.Hour), Waiting: verification.ActionCustomerInput})
+		begin(t, s, ours, runNumber(n), rules.Summary{StartedAt: noon().Add(time.Duration(n) * time.Second), AbandonAt: noon().Add(time.Duration(n%3) * time.Hour), Waiting: rules.ActionCustomerInput})
 	}
 	for _, kept := range []int{-5, 0, 1, runs - 3, runs, runs + 30} {
 		err := s.Tenanted(t.Context(), ours, "UPDATE verifyd.run_counts SET runs = ?", kept)
 		must(t, err)
-		for _, status := range []verification.Status{"", verification.StatusAbandoned, verification.StatusInProgress} {
+		for _, status := range []rules.Status{"", rules.StatusAbandoned, rules.StatusInProgress} {
 			q := store.RunQuery{PageQuery: store.PageQuery{Limit: 7}, Status: status, Now: noon().Add(90 * time.Minute)}
 			for q.Offset = 0; q.Offset < runs+32; q.Offset += 3 {
 				p, err := s.List(t.Context(), ours, q)
@@ -176,7 +177,7 @@ FROM generate_series(1, 2100)`
 	must(t, err)
 	_, err = tx.Exec(t.Context(), "SELECT 1 FROM verifyd.runs FOR UPDATE")
 	must(t, err)
-	q := store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Status: verification.StatusAbandoned, Now: noon().Add(time.Hour)}
+	q := store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Status: rules.StatusAbandoned, Now: noon().Add(time.Hour)}
 	if _, err := s.List(t.Context(), ours, q); !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("List while another transaction locks too many stale rows = %v, want ErrUnavailable", err)
 	}

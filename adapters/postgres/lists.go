@@ -15,6 +15,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -41,17 +42,17 @@ type runRow struct {
 	StartedAt   time.Time
 	ExpiresAt   pgtype.Timestamptz
 	AbandonAt   pgtype.Timestamptz
-	Waiting     verification.ActionType
+	Waiting     rules.ActionType
 	Signal      string
 	Wait        int
-	Ended       verification.Status
+	Ended       rules.Status
 	CompletedAt pgtype.Timestamptz
 	Outcome     string
 	Error       string
-	Verdict     verification.Decision
+	Verdict     rules.Decision
 	Flagged     bool
-	Status      verification.Status
-	Decision    verification.Decision
+	Status      rules.Status
+	Decision    rules.Decision
 }
 
 // runColumns are the columns of a runRow.
@@ -59,15 +60,15 @@ const runColumns = `r.tenant_id, r.id, r.workflow_id, r.reference_id, r.started_
     r.waiting, r.signal, r.wait, r.ended, r.completed_at, r.outcome, r.error, r.verdict, r.flagged, r.status, r.decision`
 
 // summary returns the summary of the row.
-func (r runRow) summary() (verification.Summary, error) {
-	s := verification.Summary{
+func (r runRow) summary() (rules.Summary, error) {
+	s := rules.Summary{
 		ID: r.ID, Workflow: r.WorkflowID, ReferenceID: r.ReferenceID,
 		StartedAt: r.StartedAt.UTC(), ExpiresAt: utc(r.ExpiresAt.Time), AbandonAt: utc(r.AbandonAt.Time),
 		Waiting: r.Waiting, Signal: r.Signal, WaitNumber: r.Wait,
 		Ended: r.Ended, CompletedAt: utc(r.CompletedAt.Time), Outcome: r.Outcome, Verdict: r.Verdict, Flagged: r.Flagged,
 	}
 	if r.Error != "" {
-		s.Error = &verification.RunError{}
+		s.Error = &rules.RunError{}
 		if err := json.Unmarshal([]byte(r.Error), s.Error); err != nil {
 			return s, err
 		}
@@ -87,8 +88,8 @@ func utc(t time.Time) time.Time {
 // matches, which is a sum of counters. An offset below 1,000 is skipped in an index, from
 // the nearer end. For a larger one, counters find the day of the page, and only rows of
 // that day are skipped.
-func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
-	p := store.Page[verification.Summary]{PageQuery: q.PageQuery}
+func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error) {
+	p := store.Page[rules.Summary]{PageQuery: q.PageQuery}
 	if q.Workflow != "" && !areUUIDs(q.Workflow) || !storable(q.ReferenceID, q.ReferencePrefix) {
 		return p, nil
 	}
@@ -120,8 +121,8 @@ func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQu
 	return p, pgerror.Translate("list runs", err)
 }
 
-func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
-	p := store.Page[verification.Summary]{PageQuery: q.PageQuery}
+func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error) {
+	p := store.Page[rules.Summary]{PageQuery: q.PageQuery}
 	stale, err := findStale(ctx, tx, t, q)
 	if err != nil {
 		return p, err
@@ -137,7 +138,7 @@ func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQ
 	few := indexed <= maxPrefixed
 	// The matching stale rows are merged into the page, so it may start that many rows
 	// earlier in the index.
-	var at *verification.Summary
+	var at *rules.Summary
 	skip, matching := q.Offset, stale.matching
 	if from := q.Offset - len(matching); from > 0 {
 		at, err = seek(ctx, tx, t, q, from, indexed)
@@ -172,7 +173,7 @@ func list(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQ
 }
 
 // inOrder compares two runs by the order of lists.
-func inOrder(a, b verification.Summary) int {
+func inOrder(a, b rules.Summary) int {
 	switch {
 	case store.Newer(a, b):
 		return -1
@@ -185,8 +186,8 @@ func inOrder(a, b verification.Summary) int {
 // staleRows are the rows whose status interval does not contain the time of a
 // query, in the order of lists.
 type staleRows struct {
-	indexed  []verification.Summary // those whose stored status and decision match the filters
-	matching []verification.Summary // those that match the filters now
+	indexed  []rules.Summary // those whose stored status and decision match the filters
+	matching []rules.Summary // those that match the filters now
 }
 
 func findStale(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQuery) (found staleRows, err error) {
@@ -211,8 +212,8 @@ func staleOf(rows []runRow, q store.RunQuery) (found staleRows, err error) {
 			return found, err
 		}
 		plain := q
-		plain.Status, plain.Decision = "", verification.DecisionNone
-		if plain.Matches(s) && (q.Status == "" || r.Status == q.Status) && (q.Decision == verification.DecisionNone || r.Decision == q.Decision) {
+		plain.Status, plain.Decision = "", rules.DecisionNone
+		if plain.Matches(s) && (q.Status == "" || r.Status == q.Status) && (q.Decision == rules.DecisionNone || r.Decision == q.Decision) {
 			found.indexed = append(found.indexed, s)
 		}
 		if q.Matches(s) {
@@ -226,7 +227,7 @@ func staleOf(rows []runRow, q store.RunQuery) (found staleRows, err error) {
 
 // seek returns row number n (from 0) of those whose stored status and decision match the
 // filters, stale rows included, or an error that isMissing reports.
-func seek(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQuery, n, indexed int) (*verification.Summary, error) {
+func seek(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQuery, n, indexed int) (*rules.Summary, error) {
 	if n >= seekFrom && q.ReferenceID == "" && q.ReferencePrefix == "" && len(q.Keys) == 0 {
 		return seekDay(ctx, tx, t, q, n)
 	}
@@ -236,7 +237,7 @@ func seek(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQ
 	}
 	var r runRow
 	err := seekQuery(tx, t, q, n, newestFirst, indexed <= maxPrefixed).Scan(ctx, &r)
-	return &verification.Summary{StartedAt: r.StartedAt.UTC(), ID: r.ID}, err
+	return &rules.Summary{StartedAt: r.StartedAt.UTC(), ID: r.ID}, err
 }
 
 // staleQuery selects the rows with the search keys of a query whose status interval does not
@@ -286,7 +287,7 @@ func seekQuery(tx bun.IDB, t verification.TenantID, q store.RunQuery, n int, new
 // pageQuery selects the first rows that match the filters, starting at from unless it is
 // nil, without stale rows. few is as for seekQuery.
 func pageQuery(
-	tx bun.IDB, t verification.TenantID, q store.RunQuery, from *verification.Summary, limit int, few bool,
+	tx bun.IDB, t verification.TenantID, q store.RunQuery, from *rules.Summary, limit int, few bool,
 ) *bun.SelectQuery {
 	return merged(tx, q, few, "started_at DESC, id DESC", 0, limit, func(q store.RunQuery) *bun.SelectQuery {
 		s := filtered(tx.NewSelect().Model((*runRow)(nil)), t, q).
@@ -317,7 +318,7 @@ func merged(
 // unfiltered reports whether a query has no filter but those of the start time, so that its
 // rows are in the order of an index.
 func unfiltered(q store.RunQuery) bool {
-	return q.Workflow == "" && q.Status == "" && q.Decision == verification.DecisionNone && q.ReferenceID == "" && q.ReferencePrefix == "" && len(q.Keys) == 0
+	return q.Workflow == "" && q.Status == "" && q.Decision == rules.DecisionNone && q.ReferenceID == "" && q.ReferencePrefix == "" && len(q.Keys) == 0
 }
 
 // ofEachStatus selects what part selects for the status of a query, or for every status if the query has other filters.
@@ -325,7 +326,7 @@ func ofEachStatus(q store.RunQuery, part func(store.RunQuery) *bun.SelectQuery) 
 	if q.Status != "" || unfiltered(q) {
 		return part(q)
 	}
-	for _, q.Status = range verification.Statuses() {
+	for _, q.Status = range rules.Statuses() {
 		if all == nil {
 			all = part(q)
 			continue
@@ -347,7 +348,7 @@ func matching(s *bun.SelectQuery, q store.RunQuery) *bun.SelectQuery {
 	if q.Status != "" {
 		s = s.Where("status = ?", q.Status)
 	}
-	if q.Decision != verification.DecisionNone {
+	if q.Decision != rules.DecisionNone {
 		s = s.Where("decision = ?", q.Decision)
 	}
 	if q.ReferenceID != "" {

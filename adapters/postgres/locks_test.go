@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -23,11 +24,11 @@ func TestAppendsWithAndWithoutEventsDoNotDeadlock(t *testing.T) {
 	must(t, one.SaveTenant(t.Context(), verification.Tenant{ID: ours, Name: "Ours"}))
 	for range 300 {
 		id := verification.RunID(uuid.Must(uuid.NewV7()).String())
-		begun := verification.Summary{ID: id, Workflow: flow, ReferenceID: "x", StartedAt: noon()}
+		begun := rules.Summary{ID: id, Workflow: flow, ReferenceID: "x", StartedAt: noon()}
 		over := begun
-		over.Ended, over.CompletedAt = verification.StatusCancelled, noon()
+		over.Ended, over.CompletedAt = rules.StatusCancelled, noon()
 		must(t, one.Append(t.Context(), ours, id, 0, store.Commit{
-			Events:  []verification.Event{{At: noon(), Fact: verification.Started{Workflow: flow}}},
+			Events:  []rules.Event{{At: noon(), Fact: rules.Started{Workflow: flow}}},
 			Summary: begun, Work: store.AdvanceAt(noon()), Hold: store.Kept,
 		}))
 		var both sync.WaitGroup
@@ -39,7 +40,7 @@ func TestAppendsWithAndWithoutEventsDoNotDeadlock(t *testing.T) {
 		})
 		both.Go(func() {
 			with = other.Append(t.Context(), ours, id, 1, store.Commit{
-				Events: []verification.Event{{At: noon(), Fact: verification.Cancelled{}}}, Summary: over, Work: store.AdvanceAt(time.Time{}),
+				Events: []rules.Event{{At: noon(), Fact: rules.Cancelled{}}}, Summary: over, Work: store.AdvanceAt(time.Time{}),
 			})
 		})
 		both.Wait()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -72,11 +73,11 @@ func (s *Store) refresh(ctx context.Context, t verification.TenantID, now time.T
 
 // intervalRow is a row of the update of updateIntervals.
 type intervalRow struct {
-	ID          verification.RunID    `bun:"id,type:uuid"`
-	Status      verification.Status   `bun:"status,type:text"`
-	Decision    verification.Decision `bun:"decision,type:text"`
-	StatusFrom  pgtype.Timestamptz    `bun:"status_from,type:timestamptz"`
-	StatusUntil pgtype.Timestamptz    `bun:"status_until,type:timestamptz"`
+	ID          verification.RunID `bun:"id,type:uuid"`
+	Status      rules.Status       `bun:"status,type:text"`
+	Decision    rules.Decision     `bun:"decision,type:text"`
+	StatusFrom  pgtype.Timestamptz `bun:"status_from,type:timestamptz"`
+	StatusUntil pgtype.Timestamptz `bun:"status_until,type:timestamptz"`
 }
 
 func updateIntervals(ctx context.Context, tx bun.Tx, t verification.TenantID, rows []runRow, now time.Time) error {

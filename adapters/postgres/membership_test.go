@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -68,7 +69,7 @@ func started(n int, at time.Time, kept bool) store.Commit {
 	history := life(n, 5, 0)
 	history[0].At = at.UTC().Truncate(time.Microsecond)
 	c := store.Commit{
-		Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), Work: store.AdvanceAt(at),
+		Events: history, Summary: rules.Fold(runNumber(n), history).Summary(), Work: store.AdvanceAt(at),
 	}
 	if kept {
 		c.Hold = store.Kept
@@ -150,10 +151,10 @@ func TestTheFleetEndsARunWhoseDeadlinePassed(t *testing.T) {
 	if err := e.store.SaveTenant(t.Context(), verification.Tenant{ID: ours, Name: "Ours"}); err != nil {
 		t.Fatal(err)
 	}
-	history := []verification.Event{{At: time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond), Fact: verification.Started{
+	history := []rules.Event{{At: time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond), Fact: rules.Started{
 		Workflow: e.flow, WorkflowName: "Reviewed", Version: 1, VersionHash: version(t, e), ReferenceID: "late", RunTTLSeconds: 60,
-	}}, {At: time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond), Fact: verification.ReviewAsked{Node: "review", Label: "Review"}}}
-	a := store.NewCommit(verification.Run{}, verification.Fold(runNumber(1), history), history, time.UTC)
+	}}, {At: time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond), Fact: rules.ReviewAsked{Node: "review", Label: "Review"}}}
+	a := store.NewCommit(rules.Run{}, rules.Fold(runNumber(1), history), history, time.UTC)
 	if err := e.store.Append(t.Context(), ours, runNumber(1), 0, a); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -34,7 +35,7 @@ func spanAt(tx bun.IDB, counters *bun.SelectQuery, n int) *bun.SelectQuery {
 }
 
 // seekDay returns what seek does, for filters that have counters.
-func seekDay(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQuery, n int) (*verification.Summary, error) {
+func seekDay(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQuery, n int) (*rules.Summary, error) {
 	if end := q.StartedBefore; !end.IsZero() {
 		later, number := q, 0
 		later.StartedAfter, later.StartedBefore = end.Add(-time.Microsecond), time.Time{}
@@ -63,7 +64,7 @@ func seekDay(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.R
 	}
 	var r runRow
 	err = seekQuery(tx, t, q, n, newestFirst, false).Scan(ctx, &r)
-	return &verification.Summary{StartedAt: r.StartedAt.UTC(), ID: r.ID}, err
+	return &rules.Summary{StartedAt: r.StartedAt.UTC(), ID: r.ID}, err
 }
 
 // monthAt selects the month in which row number n started, the newest first.

@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -49,12 +50,12 @@ func TestADeepPageOfTheQueueMatchesTheWholeQueue(t *testing.T) {
 		{Order: store.DueFirst},
 		{Unclaimed: true},
 		{Unclaimed: true, Order: store.DueFirst},
-		{Cause: verification.CauseSource}, // never the first cause of a review
+		{Cause: rules.CauseSource}, // never the first cause of a review
 		{SinceBefore: now.AddDate(0, -2, 0)},
 	} {
 		q.Order = cmp.Or(q.Order, store.OldestFirst)
 		q.Now, q.Limit = now, 1000
-		var whole []verification.Summary
+		var whole []rules.Summary
 		for more := true; more; {
 			p, err := s.List(t.Context(), ours, q)
 			must(t, err)
@@ -98,7 +99,7 @@ func TestADeepPageOfRunsMatchesTheWholeList(t *testing.T) {
 	fill(admin, 5001, 8000)
 	for where, q := range map[string]store.RunQuery{
 		"true":                 {},
-		"status = 'completed'": {Status: verification.StatusCompleted},
+		"status = 'completed'": {Status: rules.StatusCompleted},
 		"started_at > '2026-01-08 12:00' AND started_at < '2026-03-15 13:05'": {
 			StartedAfter: noon().AddDate(0, -2, 7), StartedBefore: noon().AddDate(0, 0, 14).Add(65 * time.Minute),
 		},

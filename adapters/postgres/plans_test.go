@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -76,11 +77,11 @@ func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 		"all":                  {Order: store.OldestFirst},
 		"all, due":             {Order: store.DueFirst},
 		"workflow, due":        {Workflow: flow, Order: store.DueFirst},
-		"cause":                {Cause: verification.CauseReviewStep},
+		"cause":                {Cause: rules.CauseReviewStep},
 		"overdue":              {DueBefore: noon()},
-		"cause, due":           {Cause: verification.CauseSource, Order: store.DueFirst},
-		"cause, workflow":      {Cause: verification.CauseReviewStep, Workflow: flow},
-		"cause, prefix":        {Cause: verification.CauseSource, ReferencePrefix: "customer-12"},
+		"cause, due":           {Cause: rules.CauseSource, Order: store.DueFirst},
+		"cause, workflow":      {Cause: rules.CauseReviewStep, Workflow: flow},
+		"cause, prefix":        {Cause: rules.CauseSource, ReferencePrefix: "customer-12"},
 		"age":                  {SinceBefore: noon().AddDate(0, 0, -50)},
 		"unclaimed, workflow":  {Unclaimed: true, Workflow: flow},
 		"mine":                 {ClaimedBy: "asha"},
@@ -101,12 +102,12 @@ func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 	all["queue of all tenants, total"] = postgres.Statement{Text: s.CountQueuesQuery(noon(), time.Time{})}
 	for name, q := range map[string]store.RunQuery{
 		"days":                   {StartedAfter: noon().AddDate(0, 0, -30), StartedBefore: noon()},
-		"days, workflow, status": {StartedAfter: noon().AddDate(0, 0, -30), Workflow: flow, Status: verification.StatusCompleted},
+		"days, workflow, status": {StartedAfter: noon().AddDate(0, 0, -30), Workflow: flow, Status: rules.StatusCompleted},
 		"hours":                  {StartedAfter: noon().Add(-20 * time.Hour), StartedBefore: noon()},
 		"workflow":               {Workflow: flow},
 		"reference":              {ReferenceID: "customer-7"},
 		"prefix":                 {ReferencePrefix: "customer-7"},
-		"search, status":         {Keys: []store.SearchKey{{1}, {2}}, Status: verification.StatusCompleted},
+		"search, status":         {Keys: []store.SearchKey{{1}, {2}}, Status: rules.StatusCompleted},
 	} {
 		q.PageQuery, q.Now = page, noon()
 		parts := []string{"total", "page"}
@@ -156,8 +157,8 @@ func TestListsAreReadFromIndexes(t *testing.T) {
 	}
 	queries := map[string]store.RunQuery{}
 	for _, w := range []verification.WorkflowID{"", flow} {
-		for _, st := range []verification.Status{"", verification.StatusCompleted, verification.StatusAbandoned} {
-			for _, d := range []verification.Decision{"", verification.DecisionReview} {
+		for _, st := range []rules.Status{"", rules.StatusCompleted, rules.StatusAbandoned} {
+			for _, d := range []rules.Decision{"", rules.DecisionReview} {
 				name := strings.Join(slices.DeleteFunc([]string{map[bool]string{true: "workflow"}[w != ""], string(st), string(d)},
 					func(s string) bool { return s == "" }), " ")
 				if name == "" {

@@ -19,7 +19,9 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // screener is a provider whose checks find no hit, and whose re-screenings find one for
@@ -71,14 +73,14 @@ func TestTwoHostsRescreenEachCompletedRunOnce(t *testing.T) {
 	must(t, first.SaveTenant(t.Context(), verification.Tenant{ID: ours, Name: "Ours"}))
 	s := &screener{version: "v1"}
 	before := screeningEngine(t, first, s)
-	applied, err := before.Apply(t.Context(), ours, verification.Definition{
+	applied, err := before.Apply(t.Context(), ours, workflow.Definition{
 		Workflow: "screened", Name: "Screened", Start: "a",
-		Nodes: map[verification.NodeID]verification.Node{
+		Nodes: map[verification.NodeID]workflow.Node{
 			"a": {
-				Type: verification.NodeCheck, Provider: "screen", Next: "done",
-				Rescreen: &verification.Rescreen{List: "sanctions", Every: verification.RescreenOnChange},
+				Type: workflow.NodeCheck, Provider: "screen", Next: "done",
+				Rescreen: &workflow.Rescreen{List: "sanctions", Every: workflow.RescreenOnChange},
 			},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	})
 	must(t, err)
@@ -87,7 +89,7 @@ func TestTwoHostsRescreenEachCompletedRunOnce(t *testing.T) {
 	for range 30 {
 		v, err := before.Start(t.Context(), ours, applied.Workflow.ID, engine.StartRequest{ReferenceID: "x"})
 		must(t, err)
-		e.wait(t, v.ID, func(d verification.RunDetail) bool { return d.Status == verification.StatusCompleted })
+		e.wait(t, v.ID, func(d rules.RunDetail) bool { return d.Status == rules.StatusCompleted })
 		runs = append(runs, v.ID)
 	}
 	must(t, before.Close(t.Context()))
@@ -99,10 +101,10 @@ func TestTwoHostsRescreenEachCompletedRunOnce(t *testing.T) {
 		e = &embedder{store: other, engine: host}
 	}
 	for _, id := range runs {
-		e.wait(t, id, func(d verification.RunDetail) bool { return d.Decision == verification.DecisionReview })
+		e.wait(t, id, func(d rules.RunDetail) bool { return d.Decision == rules.DecisionReview })
 		history, err := first.Load(t.Context(), ours, id, 0)
 		must(t, err)
-		hits := slices.DeleteFunc(history, func(e verification.Event) bool { return e.Kind() != "hits_found" })
+		hits := slices.DeleteFunc(history, func(e rules.Event) bool { return e.Kind() != "hits_found" })
 		if len(hits) != 1 {
 			t.Errorf("run %s has %d hits_found events, want 1", id, len(hits))
 		}
@@ -119,11 +121,11 @@ func TestTwoHostsRescreenEachCompletedRunOnce(t *testing.T) {
 // screenedRun appends a run that was screened against version v1 of a list and is completed.
 func screenedRun(ctx context.Context, s engine.TxStore, id verification.RunID) error {
 	return s.Append(ctx, ours, id, 0, store.Commit{
-		Events: []verification.Event{{At: noon(), Fact: verification.Started{Workflow: flow}}},
-		Summary: verification.Summary{
-			ID: id, Workflow: flow, StartedAt: noon(), Ended: verification.StatusCompleted, CompletedAt: noon(),
+		Events: []rules.Event{{At: noon(), Fact: rules.Started{Workflow: flow}}},
+		Summary: rules.Summary{
+			ID: id, Workflow: flow, StartedAt: noon(), Ended: rules.StatusCompleted, CompletedAt: noon(),
 		},
-		Work: store.DueWork{}, Screened: []verification.ScreenedList{{List: "sanctions", Version: "v1"}},
+		Work: store.DueWork{}, Screened: []rules.ScreenedList{{List: "sanctions", Version: "v1"}},
 	})
 }
 

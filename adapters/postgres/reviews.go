@@ -16,19 +16,20 @@ import (
 
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
 // shownReview is the JSON of the column "review".
 type shownReview struct {
-	WorkflowName string                   `json:"workflow_name"`
-	Subject      string                   `json:"subject,omitempty"`
-	Differing    []verification.Differing `json:"differing,omitempty"`
-	Concerns     []verification.Concern   `json:"concerns"`
-	MoreConcerns int                      `json:"more_concerns,omitempty"`
-	Proposed     verification.Decision    `json:"proposed,omitempty"`
-	ProposedBy   verification.Person      `json:"proposed_by,omitzero"`
-	Assignment   verification.Assignment  `json:"assignment,omitzero"`
+	WorkflowName string              `json:"workflow_name"`
+	Subject      string              `json:"subject,omitempty"`
+	Differing    []rules.Differing   `json:"differing,omitempty"`
+	Concerns     []rules.Concern     `json:"concerns"`
+	MoreConcerns int                 `json:"more_concerns,omitempty"`
+	Proposed     rules.Decision      `json:"proposed,omitempty"`
+	ProposedBy   verification.Person `json:"proposed_by,omitzero"`
+	Assignment   rules.Assignment    `json:"assignment,omitzero"`
 }
 
 // reviewArgs are the columns of the review of a run; null and empty if it has none.
@@ -38,7 +39,7 @@ type reviewArgs struct {
 	assignee          string // its Key
 }
 
-func newReviewArgs(s verification.Summary) (r reviewArgs, err error) {
+func newReviewArgs(s rules.Summary) (r reviewArgs, err error) {
 	v := s.Review
 	if v == nil {
 		return r, nil
@@ -67,7 +68,7 @@ type queueRow struct {
 	runRow
 	ReviewSince pgtype.Timestamptz
 	ReviewDue   pgtype.Timestamptz
-	Causes      []verification.Cause
+	Causes      []rules.Cause
 	Review      string
 	ClaimedBy   pgtype.Text
 	Name        pgtype.Text
@@ -76,7 +77,7 @@ type queueRow struct {
 }
 
 // summary returns the summary of the row.
-func (r queueRow) summary() (verification.Summary, error) {
+func (r queueRow) summary() (rules.Summary, error) {
 	s, err := r.runRow.summary()
 	if err != nil || !r.ReviewSince.Valid {
 		return s, err
@@ -85,13 +86,13 @@ func (r queueRow) summary() (verification.Summary, error) {
 	if err := json.Unmarshal([]byte(r.Review), &shown); err != nil {
 		return s, err
 	}
-	v := verification.Review{
+	v := rules.Review{
 		WorkflowName: shown.WorkflowName, Subject: shown.Subject, Differing: shown.Differing, Since: r.ReviewSince.Time.UTC(), DueAt: utc(r.ReviewDue.Time),
 		Concerns: shown.Concerns, MoreConcerns: shown.MoreConcerns, Causes: r.Causes, Proposed: shown.Proposed, ProposedBy: shown.ProposedBy,
 		Assignment: shown.Assignment,
 	}
 	if r.ClaimedBy.Valid {
-		v.Claim = verification.Claim{By: r.ClaimedBy.String, Name: r.Name.String, At: r.ClaimedAt.Time.UTC(), Until: r.Until.Time.UTC()}
+		v.Claim = rules.Claim{By: r.ClaimedBy.String, Name: r.Name.String, At: r.ClaimedAt.Time.UTC(), Until: r.Until.Time.UTC()}
 	}
 	s.Review = &v
 	return s, nil
@@ -111,9 +112,9 @@ func (s *Store) CountQueues(ctx context.Context, at, dueBefore time.Time) (n int
 
 // queue returns one page of a list of the review queue as of q.Now. Its total is counted in a
 // partial index.
-func (s *Store) queue(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
-	p := store.Page[verification.Summary]{PageQuery: q.PageQuery}
-	none := q.Decision != verification.DecisionNone && q.Decision != verification.DecisionReview
+func (s *Store) queue(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error) {
+	p := store.Page[rules.Summary]{PageQuery: q.PageQuery}
+	none := q.Decision != rules.DecisionNone && q.Decision != rules.DecisionReview
 	if none || !areUUIDs(t) || q.Run != "" && !areUUIDs(q.Run) || !storable(q.ClaimedBy) || !storable(q.AssignedTo...) {
 		return p, nil
 	}
@@ -124,10 +125,10 @@ func (s *Store) queue(ctx context.Context, t verification.TenantID, q store.RunQ
 				return nil
 			}
 			b.Queue(queuePage(s.db, t, q).String()).Query(func(rows pgx.Rows) (err error) {
-				p.Data, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (verification.Summary, error) {
+				p.Data, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (rules.Summary, error) {
 					r, err := pgx.RowToStructByNameLax[queueRow](row)
 					if err != nil {
-						return verification.Summary{}, err
+						return rules.Summary{}, err
 					}
 					return r.summary()
 				})
@@ -190,9 +191,9 @@ func inReview(db *bun.DB, at time.Time) *bun.SelectQuery {
 func inQueue(db *bun.DB, t verification.TenantID, q store.RunQuery) *bun.SelectQuery {
 	s := inReview(db, q.Now).Where("r.tenant_id = ?", t)
 	rest := q
-	rest.Status, rest.Decision = "", verification.DecisionNone
+	rest.Status, rest.Decision = "", rules.DecisionNone
 	s = withKeys(matching(s, rest), t, q.Keys)
-	if q.Status == verification.StatusInProgress { // no live run in the queue has another status
+	if q.Status == rules.StatusInProgress { // no live run in the queue has another status
 		s = s.Where("r.ended = ''")
 	} else if q.Status != "" {
 		s = s.Where("r.ended = ?", q.Status)
@@ -244,14 +245,14 @@ WHERE r.tenant_id = $1 AND r.id = $2 AND r.review_since IS NOT NULL`
 
 // Claim stores a claim of a run in the review queue, unless another person holds one.
 func (s *Store) Claim(
-	ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Claim,
-) (verification.Claim, error) {
+	ctx context.Context, t verification.TenantID, id verification.RunID, c rules.Claim,
+) (rules.Claim, error) {
 	tenant, run, err := keyOf(verification.RunRef{Tenant: t, Run: id})
 	if err != nil {
-		return verification.Claim{}, verification.NotFound("review")
+		return rules.Claim{}, verification.NotFound("review")
 	}
 	if !storable(c.By, c.Name) {
-		return verification.Claim{}, notStorable("claim")
+		return rules.Claim{}, notStorable("claim")
 	}
 	var by, name pgtype.Text
 	var at, until pgtype.Timestamptz
@@ -264,12 +265,12 @@ func (s *Store) Claim(
 		b.Queue(readClaim, tenant, run).QueryRow(func(row pgx.Row) error { return row.Scan(&by, &name, &at, &until) })
 		return nil
 	})
-	held := verification.Claim{By: by.String, Name: name.String, At: utc(at.Time), Until: utc(until.Time)}
+	held := rules.Claim{By: by.String, Name: name.String, At: utc(at.Time), Until: utc(until.Time)}
 	switch {
 	case isMissing(err):
-		return verification.Claim{}, verification.NotFound("review")
+		return rules.Claim{}, verification.NotFound("review")
 	case err == nil && !stored:
-		return held, verification.ClaimHeld()
+		return held, rules.ClaimHeld()
 	}
 	return held, pgerror.Translate("claim run "+string(id), err)
 }

@@ -17,40 +17,41 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
 // reviewHistory returns the beginning of a history of run number n, which may need a
 // verdict. kind selects one of four histories, and length the number of its events; both wrap
 // around.
-func reviewHistory(n, kind, length int) []verification.Event {
-	started := verification.Started{
+func reviewHistory(n, kind, length int) []rules.Event {
+	started := rules.Started{
 		Workflow: verification.WorkflowID(fmt.Sprintf("c0000000-0000-7000-8000-%012x", n%3)), WorkflowName: "Onboarding",
 		Version: 1 + n%2, VersionHash: "hash", ReferenceID: fmt.Sprintf("customer-%d", n), ReviewDueMinutes: int64(n % 4 * 10),
 	}
 	if n%2 == 0 {
 		started.RunTTLSeconds = 3600
 	}
-	check := []verification.Fact{
-		verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: 1, Visit: 1},
-		verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"source_ok":false}`)},
+	check := []rules.Fact{
+		rules.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: 1, Visit: 1},
+		rules.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"source_ok":false}`)},
 	}
-	asked := verification.ReviewAsked{Node: "review", Label: "Review", Reason: "The names differ."}
-	assigned := verification.Assigned{To: verification.Assignee{Team: []string{"Seniors", "kyc"}[n%2]}, By: "asha", Identity: "asha"}
-	verdict := func(node verification.NodeID) verification.Fact {
-		return verification.VerdictRecorded{Node: node, Decision: verification.DecisionApprove}
+	asked := rules.ReviewAsked{Node: "review", Label: "Review", Reason: "The names differ."}
+	assigned := rules.Assigned{To: rules.Assignee{Team: []string{"Seniors", "kyc"}[n%2]}, By: "asha", Identity: "asha"}
+	verdict := func(node verification.NodeID) rules.Fact {
+		return rules.VerdictRecorded{Node: node, Decision: rules.DecisionApprove}
 	}
-	histories := [][]verification.Fact{
-		{started, asked, verdict("review"), verification.ReviewAsked{Node: "second", Label: "Second"}, verification.Cancelled{}},
-		slices.Concat([]verification.Fact{started}, check, []verification.Fact{asked, verdict("review"), verification.Completed{Node: "done"}}),
-		slices.Concat([]verification.Fact{started}, check, []verification.Fact{verification.Completed{Node: "done", Outcome: "approved"}, verdict("")}),
-		{started, asked, assigned, verification.Assigned{}, assigned, verification.Expired{Error: verification.RunError{Code: verification.CodeRunExpired}}},
+	histories := [][]rules.Fact{
+		{started, asked, verdict("review"), rules.ReviewAsked{Node: "second", Label: "Second"}, rules.Cancelled{}},
+		slices.Concat([]rules.Fact{started}, check, []rules.Fact{asked, verdict("review"), rules.Completed{Node: "done"}}),
+		slices.Concat([]rules.Fact{started}, check, []rules.Fact{rules.Completed{Node: "done", Outcome: "approved"}, verdict("")}),
+		{started, asked, assigned, rules.Assigned{}, assigned, rules.Expired{Error: rules.RunError{Code: rules.CodeRunExpired}}},
 	}
 	facts := histories[kind%len(histories)]
 	facts = facts[:1+length%len(facts)]
-	var history []verification.Event
+	var history []rules.Event
 	for i, f := range facts {
-		history = append(history, verification.Event{At: noon().Add(time.Duration(n*7+i*5) * time.Minute), Fact: f})
+		history = append(history, rules.Event{At: noon().Add(time.Duration(n*7+i*5) * time.Minute), Fact: f})
 	}
 	return history
 }
@@ -66,7 +67,7 @@ func anyQueueQuery(rt *rapid.T, now time.Time) store.RunQuery {
 		q.Workflow = flow
 	}
 	if sometimes("cause") {
-		q.Cause = rapid.SampledFrom([]verification.Cause{verification.CauseReviewStep, verification.CauseSource}).Draw(rt, "of")
+		q.Cause = rapid.SampledFrom([]rules.Cause{rules.CauseReviewStep, rules.CauseSource}).Draw(rt, "of")
 	}
 	if sometimes("age") {
 		q.SinceBefore = noon().Add(time.Duration(rapid.IntRange(-300, 300).Draw(rt, "since")) * time.Minute)
@@ -75,7 +76,7 @@ func anyQueueQuery(rt *rapid.T, now time.Time) store.RunQuery {
 		q.DueBefore = noon().Add(time.Duration(rapid.IntRange(-300, 300).Draw(rt, "before")) * time.Minute)
 	}
 	if sometimes("status") {
-		q.Status = rapid.SampledFrom(verification.Statuses()).Draw(rt, "status of")
+		q.Status = rapid.SampledFrom(rules.Statuses()).Draw(rt, "status of")
 	}
 	if sometimes("run") {
 		q.Run = runNumber(rapid.IntRange(0, 19).Draw(rt, "number"))
@@ -102,11 +103,11 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 		tenant := verification.TenantID(fmt.Sprintf("a1000000-0000-7000-8000-%012x", tenants))
 		m := memory.New()
 		stores := []store.Store{s, m}
-		histories := map[int][]verification.Event{}
+		histories := map[int][]rules.Event{}
 		anyTime := func(rt *rapid.T) time.Time {
 			return noon().Add(time.Duration(rapid.IntRange(-30, 300).Draw(rt, "minutes")) * time.Minute)
 		}
-		claim := func(rt *rapid.T, n int, c verification.Claim) {
+		claim := func(rt *rapid.T, n int, c rules.Claim) {
 			got, err := s.Claim(ctx, tenant, runNumber(n), c)
 			want, wantErr := m.Claim(ctx, tenant, runNumber(n), c)
 			if got != want || errors.Is(err, verification.ErrConflict) != errors.Is(wantErr, verification.ErrConflict) ||
@@ -121,7 +122,7 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 				if len(history) <= seq {
 					return
 				}
-				before := verification.Fold(runNumber(n), history[:seq])
+				before := rules.Fold(runNumber(n), history[:seq])
 				c := store.NewCommit(before, before.EvolveAll(history[seq:]), history[seq:], time.UTC)
 				for _, to := range stores {
 					if err := to.Append(ctx, tenant, runNumber(n), seq, c); err != nil {
@@ -132,13 +133,13 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 			},
 			"claim": func(rt *rapid.T) {
 				n, at := rapid.IntRange(0, 19).Draw(rt, "run"), anyTime(rt)
-				c := verification.Claim{By: rapid.SampledFrom([]string{"asha", "ben"}).Draw(rt, "by"), Name: "A. Name", At: at, Until: at.Add(verification.ClaimTTL)}
+				c := rules.Claim{By: rapid.SampledFrom([]string{"asha", "ben"}).Draw(rt, "by"), Name: "A. Name", At: at, Until: at.Add(rules.ClaimTTL)}
 				claim(rt, n, c)
 			},
 			"release": func(rt *rapid.T) {
 				n, by := rapid.IntRange(0, 19).Draw(rt, "run"), rapid.SampledFrom([]string{"ben", "asha"}).Draw(rt, "by")
 				at := anyTime(rt)
-				claim(rt, n, verification.Claim{By: by, At: at, Until: at})
+				claim(rt, n, rules.Claim{By: by, At: at, Until: at})
 			},
 			"maintenance": func(rt *rapid.T) {
 				if err := s.Maintain(ctx, anyTime(rt)); err != nil {
@@ -149,7 +150,7 @@ func TestTheQueueAgreesWithTheListAndTheMemoryStore(t *testing.T) {
 			"list": func(rt *rapid.T) {
 				now := anyTime(rt)
 				whole := store.PageQuery{Limit: store.MaxLimit}
-				list, err := s.List(ctx, tenant, store.RunQuery{PageQuery: whole, Now: now, Decision: verification.DecisionReview})
+				list, err := s.List(ctx, tenant, store.RunQuery{PageQuery: whole, Now: now, Decision: rules.DecisionReview})
 				if err != nil {
 					rt.Fatal(err)
 				}

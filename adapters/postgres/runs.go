@@ -9,20 +9,21 @@ import (
 
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Load returns the events after the first `after` ones, or ErrNotFound.
-func (s *Store) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+func (s *Store) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]rules.Event, error) {
 	return load(ctx, s.querier(), t, id, after)
 }
 
-func load(ctx context.Context, q querier, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+func load(ctx context.Context, q querier, t verification.TenantID, id verification.RunID, after int) ([]rules.Event, error) {
 	tenant, run, err := keyOf(verification.RunRef{Tenant: t, Run: id})
 	if err != nil {
 		return nil, verification.NotFound("run")
 	}
-	var events []verification.Event
+	var events []rules.Event
 	found := false
 	read := func(rows pgx.Rows) error {
 		var seq int
@@ -32,7 +33,7 @@ func load(ctx context.Context, q querier, t verification.TenantID, id verificati
 			if raw == "" {
 				return nil
 			}
-			more, err := verification.DecodeEvents([]byte(raw))
+			more, err := rules.DecodeEvents([]byte(raw))
 			if err != nil {
 				return err
 			}

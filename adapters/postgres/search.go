@@ -15,6 +15,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -80,7 +81,7 @@ func onlyKeys(q store.RunQuery) bool {
 
 // search lists the runs that have search keys, in one round trip. However many there are, it
 // reads only the runs of the page.
-func (s *Store) search(ctx context.Context, t verification.TenantID, q store.RunQuery) (p store.Page[verification.Summary], err error) {
+func (s *Store) search(ctx context.Context, t verification.TenantID, q store.RunQuery) (p store.Page[rules.Summary], err error) {
 	p.PageQuery = q.PageQuery
 	total, page, args := searchTexts(t, q)
 	statements := []listStatement{{total, args, func(rows pgx.Rows) (err error) {

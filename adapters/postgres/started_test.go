@@ -11,7 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -23,14 +23,14 @@ func TestTotalsBetweenStartTimesAreExact(t *testing.T) {
 	seed := time.Now().UnixNano()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(1, uint64(seed)))
-	histories := make([][]verification.Event, runs)
+	histories := make([][]rules.Event, runs)
 	appendTo := func(to *postgres.Store, n, from, length int) {
 		t.Helper()
 		if length = min(length, len(histories[n])); length <= from {
 			return
 		}
 		c := store.Commit{
-			Events: histories[n][from:length], Summary: verification.Fold(runNumber(n), histories[n][:length]).Summary(),
+			Events: histories[n][from:length], Summary: rules.Fold(runNumber(n), histories[n][:length]).Summary(),
 			Work: store.DueWork{},
 		}
 		must(t, to.Append(t.Context(), ours, runNumber(n), from, c))

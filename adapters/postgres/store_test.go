@@ -17,8 +17,10 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/storetest"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestMain(m *testing.M) {
@@ -159,7 +161,7 @@ type pair struct {
 	other *postgres.Store
 }
 
-func (p *pair) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+func (p *pair) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]rules.Event, error) {
 	return p.other.Load(ctx, t, id, after)
 }
 
@@ -167,7 +169,7 @@ func (p *pair) Measures(ctx context.Context, t verification.TenantID, q store.Me
 	return p.other.Measures(ctx, t, q)
 }
 
-func (p *pair) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
+func (p *pair) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error) {
 	return p.other.List(ctx, t, q)
 }
 
@@ -175,7 +177,7 @@ func (p *pair) Take(ctx context.Context, r store.TakeRequest) ([]store.Work, tim
 	return p.other.Take(ctx, r)
 }
 
-func (p *pair) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
+func (p *pair) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error) {
 	return p.other.Workflow(ctx, t, id)
 }
 
@@ -185,6 +187,6 @@ func (p *pair) IdempotencyRecord(
 	return p.other.IdempotencyRecord(ctx, t, k, now)
 }
 
-func (p *pair) Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error) {
+func (p *pair) Delivery(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error) {
 	return p.other.Delivery(ctx, t, n)
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestTenantsAreListedById(t *testing.T) {
@@ -105,8 +107,8 @@ func TestUnstorableTextsAreInvalid(t *testing.T) {
 			"SaveTenant":        s.SaveTenant(t.Context(), verification.Tenant{ID: tenantNumber(1), Name: bad}),
 			"SaveTenant (list)": s.SaveTenant(t.Context(), verification.Tenant{ID: tenantNumber(1), RedirectAllowlist: []string{bad}}),
 			"SaveAccount":       s.SaveAccount(t.Context(), verification.Account{ClientID: bad, Tenant: tenantNumber(1)}),
-			"SaveWorkflow":      s.SaveWorkflow(t.Context(), tenantNumber(1), verification.Workflow{ID: flow, Name: bad, Revision: 1}, nil),
-			"SaveDelivery":      s.SaveDelivery(t.Context(), tenantNumber(1), verification.Delivery{Run: runNumber(1), URL: bad}),
+			"SaveWorkflow":      s.SaveWorkflow(t.Context(), tenantNumber(1), workflow.Workflow{ID: flow, Name: bad, Revision: 1}, nil),
+			"SaveDelivery":      s.SaveDelivery(t.Context(), tenantNumber(1), rules.Delivery{Run: runNumber(1), URL: bad}),
 			"ClaimKey":          claimError(t, s, bad),
 		} {
 			var expected *verification.Error

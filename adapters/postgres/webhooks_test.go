@@ -20,30 +20,32 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // ending is a way in which a run ends.
 type ending struct {
 	name   string
-	change func(*verification.Definition)
+	change func(*workflow.Definition)
 	// end ends the run. answer lets the provider answer.
 	end func(ctx context.Context, e *engine.Engine, id verification.RunID, now *clock.Manual, answer chan<- struct{}) error
 }
 
 func endings() []ending {
 	approve := func(ctx context.Context, e *engine.Engine, id verification.RunID, identity string) error {
-		_, err := e.GiveVerdict(ctx, ours, id, verification.GiveVerdict{
-			Decision: verification.DecisionApprove, By: identity, Identity: identity,
+		_, err := e.GiveVerdict(ctx, ours, id, rules.GiveVerdict{
+			Decision: rules.DecisionApprove, By: identity, Identity: identity,
 		}, "")
 		return err
 	}
-	same := func(*verification.Definition) {}
+	same := func(*workflow.Definition) {}
 	return []ending{
 		{"a verdict", same, func(ctx context.Context, e *engine.Engine, id verification.RunID, _ *clock.Manual, _ chan<- struct{}) error {
 			return approve(ctx, e, id, "asha")
 		}},
 		{
-			"the second of two verdicts", func(d *verification.Definition) { d.FourEyes = true },
+			"the second of two verdicts", func(d *workflow.Definition) { d.FourEyes = true },
 			func(ctx context.Context, e *engine.Engine, id verification.RunID, _ *clock.Manual, _ chan<- struct{}) error {
 				return approve(ctx, e, id, "bela")
 			},
@@ -53,7 +55,7 @@ func endings() []ending {
 			return err
 		}},
 		{
-			"the deadline", func(d *verification.Definition) { d.RunTTLSeconds = 60 },
+			"the deadline", func(d *workflow.Definition) { d.RunTTLSeconds = 60 },
 			func(ctx context.Context, e *engine.Engine, id verification.RunID, now *clock.Manual, _ chan<- struct{}) error {
 				if err := now.Advance(ctx, 61*time.Second); err != nil {
 					return err
@@ -63,8 +65,8 @@ func endings() []ending {
 			},
 		},
 		{
-			"an answer", func(d *verification.Definition) {
-				d.Nodes["review"] = verification.Node{Type: verification.NodeCheck, Label: "PAN", Key: "late", Provider: "gate", Next: "done"}
+			"an answer", func(d *workflow.Definition) {
+				d.Nodes["review"] = workflow.Node{Type: workflow.NodeCheck, Label: "PAN", Key: "late", Provider: "gate", Next: "done"}
 			},
 			func(_ context.Context, _ *engine.Engine, _ verification.RunID, _ *clock.Manual, answer chan<- struct{}) error {
 				answer <- struct{}{}
@@ -102,17 +104,17 @@ func setWhileEnding(t *testing.T, way ending) {
 	v, err := ends.Start(ctx, ours, applied.Workflow.ID, engine.StartRequest{ReferenceID: "customer"})
 	must(t, err)
 	answer <- struct{}{}
-	read := func() verification.Run {
+	read := func() rules.Run {
 		events, err := store.Load(context.WithoutCancel(ctx), ours, v.ID, 0)
 		must(t, err)
-		return verification.Run{ID: v.ID}.EvolveAll(events)
+		return rules.Run{ID: v.ID}.EvolveAll(events)
 	}
 	eventually(t, "the run waits at its second step", func() bool {
 		w := read().Wait
-		return w.Kind == verification.WaitReview || w.Node == "review"
+		return w.Kind == rules.WaitReview || w.Node == "review"
 	})
 	if d.FourEyes {
-		_, err := ends.GiveVerdict(ctx, ours, v.ID, verification.GiveVerdict{Decision: verification.DecisionApprove, By: "asha", Identity: "asha"}, "")
+		_, err := ends.GiveVerdict(ctx, ours, v.ID, rules.GiveVerdict{Decision: rules.DecisionApprove, By: "asha", Identity: "asha"}, "")
 		must(t, err)
 	}
 
@@ -151,14 +153,14 @@ func setWhileEnding(t *testing.T, way ending) {
 		must(t, admin.QueryRow(ctx, "SELECT NOT EXISTS (SELECT FROM verifyd.work)").Scan(&done))
 		return done && read().Ended != ""
 	})
-	announced := slices.ContainsFunc(notices.All(), func(n verification.Notice) bool { return n.Run.ID == v.ID })
+	announced := slices.ContainsFunc(notices.All(), func(n rules.Notice) bool { return n.Run.ID == v.ID })
 	if live && !announced {
 		t.Error("the run was not over when the webhook was set, and its end was not announced")
 	}
 }
 
 // notifying returns an engine whose provider "gate" answers for each value of answer.
-func notifying(t *testing.T, store *postgres.Store, now *clock.Manual, to verification.Notifier, answer <-chan struct{}) *engine.Engine {
+func notifying(t *testing.T, store *postgres.Store, now *clock.Manual, to rules.Notifier, answer <-chan struct{}) *engine.Engine {
 	t.Helper()
 	keys, err := token.NewKeys()
 	must(t, err)

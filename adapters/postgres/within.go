@@ -15,7 +15,9 @@ import (
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/internal/postgres/pgschema"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Tx is the store inside a transaction of its caller. What Append adds is committed
@@ -81,7 +83,7 @@ func unsuitable(names ...string) error {
 func (t *Tx) querier() querier { return querier{to: t.tx, db: t.store.db, caller: t.tx.Conn()} }
 
 // Load returns the events after the first `after` ones, or ErrNotFound.
-func (t *Tx) Load(ctx context.Context, tenant verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+func (t *Tx) Load(ctx context.Context, tenant verification.TenantID, id verification.RunID, after int) ([]rules.Event, error) {
 	return load(ctx, t.querier(), tenant, id, after)
 }
 
@@ -96,12 +98,12 @@ func (t *Tx) Append(ctx context.Context, tenant verification.TenantID, id verifi
 }
 
 // Workflow returns one workflow, or ErrNotFound.
-func (t *Tx) Workflow(ctx context.Context, tenant verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
+func (t *Tx) Workflow(ctx context.Context, tenant verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error) {
 	return loadWorkflow(ctx, t.querier(), tenant, id)
 }
 
 // Version returns one version by its hash, or ErrNotFound.
-func (t *Tx) Version(ctx context.Context, tenant verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+func (t *Tx) Version(ctx context.Context, tenant verification.TenantID, id verification.WorkflowID, hash string) (workflow.Version, error) {
 	return loadVersion(ctx, t.querier(), tenant, id, hash)
 }
 

@@ -18,6 +18,8 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // embedder is an application with a table of its own.
@@ -147,8 +149,8 @@ func TestARunStartsTogetherWithTheCallersDataOrNotAtAll(t *testing.T) {
 				t.Errorf("the commit left %d pieces of work, %d jobs and %d customers, want one each", pieces, jobs, e.customers(t))
 			}
 			e.serve(t)
-			e.wait(t, id, func(d verification.RunDetail) bool {
-				return d.Action != nil && d.Action.Type == verification.ActionReview
+			e.wait(t, id, func(d rules.RunDetail) bool {
+				return d.Action != nil && d.Action.Type == rules.ActionReview
 			})
 		})
 	}
@@ -163,13 +165,13 @@ func TestAVerdictCommitsWithTheDataOfItsCaller(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			parked := func(d verification.RunDetail) bool {
-				return d.Action != nil && d.Action.Type == verification.ActionReview
+			parked := func(d rules.RunDetail) bool {
+				return d.Action != nil && d.Action.Type == rules.ActionReview
 			}
 			e.wait(t, v.ID, parked)
 			approve := func(then error) error {
 				return e.within(t, kind, func(exec func(string, ...any) error, in *engine.TxEngine) error {
-					r, err := in.GiveVerdict(t.Context(), ours, v.ID, verification.GiveVerdict{Decision: verification.DecisionApprove, By: "asha"})
+					r, err := in.GiveVerdict(t.Context(), ours, v.ID, rules.GiveVerdict{Decision: rules.DecisionApprove, By: "asha"})
 					if err == nil && r.Result != engine.SignalDelivered {
 						t.Errorf("GiveVerdict = %+v, want it delivered", r)
 					}
@@ -185,7 +187,7 @@ func TestAVerdictCommitsWithTheDataOfItsCaller(t *testing.T) {
 			if err := approve(nil); err != nil {
 				t.Fatal(err)
 			}
-			e.wait(t, v.ID, func(d verification.RunDetail) bool { return d.Status == verification.StatusCompleted })
+			e.wait(t, v.ID, func(d rules.RunDetail) bool { return d.Status == rules.StatusCompleted })
 			if e.customers(t) != 1 {
 				t.Error("the embedder's row is gone")
 			}
@@ -222,7 +224,7 @@ func TestOtherRunsContinueWhileATransactionLocksARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err := e.engine.Run(t.Context(), ours, v.ID); err != nil || d.Status != verification.StatusCancelled {
+	if d, err := e.engine.Run(t.Context(), ours, v.ID); err != nil || d.Status != rules.StatusCancelled {
 		t.Errorf("after the commit the run is %s, %v; want it cancelled", d.Status, err)
 	}
 }
@@ -258,7 +260,7 @@ func TestARunInATransactionHasItsLinkAtOnce(t *testing.T) {
 	e := newEmbedder(t)
 	d := reviewed()
 	d.Workflow, d.ID, d.Start = "asked", "", "consent"
-	d.Nodes["consent"] = verification.Node{Type: verification.NodeConsent, Text: "We look you up.", OnDeclined: "done", Next: "pan"}
+	d.Nodes["consent"] = workflow.Node{Type: workflow.NodeConsent, Text: "We look you up.", OnDeclined: "done", Next: "pan"}
 	applied, err := e.engine.Apply(t.Context(), ours, d)
 	must(t, err)
 	err = e.within(t, "pgx", func(_ func(string, ...any) error, in *engine.TxEngine) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // workflowRow is a row of verifyd.workflows.
@@ -39,8 +40,8 @@ type workflowRow struct {
 	Revision              int
 }
 
-func (r workflowRow) workflow() verification.Workflow {
-	return verification.Workflow{
+func (r workflowRow) workflow() workflow.Workflow {
+	return workflow.Workflow{
 		ID: r.ID, Slug: r.Slug, Name: r.Name, Description: r.Description,
 		RunTTLSeconds: r.RunTTLSeconds, AbandonTimeoutSeconds: r.AbandonTimeoutSeconds,
 		PublishedHash: r.Published, LatestHash: r.Latest, Versions: r.Versions,
@@ -50,7 +51,7 @@ func (r workflowRow) workflow() verification.Workflow {
 
 // newWorkflowRow returns the row of a workflow, or an error when the database cannot store
 // one of its texts.
-func newWorkflowRow(t verification.TenantID, w verification.Workflow) (workflowRow, error) {
+func newWorkflowRow(t verification.TenantID, w workflow.Workflow) (workflowRow, error) {
 	r := workflowRow{
 		TenantID: t, ID: w.ID, Slug: w.Slug, Name: w.Name, Description: w.Description,
 		RunTTLSeconds: w.RunTTLSeconds, AbandonTimeoutSeconds: w.AbandonTimeoutSeconds,
@@ -75,7 +76,7 @@ type versionRow struct {
 	CreatedAt  time.Time
 }
 
-func newVersionRow(t verification.TenantID, w verification.WorkflowID, v verification.Version) (*versionRow, error) {
+func newVersionRow(t verification.TenantID, w verification.WorkflowID, v workflow.Version) (*versionRow, error) {
 	definition, err := encodeDefinition(v.Definition)
 	if err != nil {
 		return nil, pgerror.Translate("encode version "+v.Hash, err)
@@ -84,13 +85,13 @@ func newVersionRow(t verification.TenantID, w verification.WorkflowID, v verific
 }
 
 // Workflow returns one workflow, or ErrNotFound.
-func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
+func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error) {
 	return loadWorkflow(ctx, s.querier(), t, id)
 }
 
-func loadWorkflow(ctx context.Context, q querier, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
+func loadWorkflow(ctx context.Context, q querier, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error) {
 	if !areUUIDs(string(t), string(id)) {
-		return verification.Workflow{}, verification.NotFound("workflow")
+		return workflow.Workflow{}, verification.NotFound("workflow")
 	}
 	r, err := selectRow[workflowRow](ctx, q, string(t), q.db.NewSelect().Model((*workflowRow)(nil)).
 		Where("tenant_id = ?", t).Where("id = ?", id).String())
@@ -98,30 +99,30 @@ func loadWorkflow(ctx context.Context, q querier, t verification.TenantID, id ve
 		err = verification.NotFound("workflow")
 	}
 	if err != nil {
-		return verification.Workflow{}, pgerror.Translate("load workflow "+string(id), err)
+		return workflow.Workflow{}, pgerror.Translate("load workflow "+string(id), err)
 	}
 	return r.workflow(), nil
 }
 
 // Workflows returns one page, newest first.
-func (s *Store) Workflows(ctx context.Context, t verification.TenantID, q store.PageQuery) (store.Page[verification.Workflow], error) {
+func (s *Store) Workflows(ctx context.Context, t verification.TenantID, q store.PageQuery) (store.Page[workflow.Workflow], error) {
 	return readPage(ctx, s, t, q, "list workflows", workflowRow.workflow, "created_at DESC, id DESC")
 }
 
 // Version returns one version by its hash, or ErrNotFound.
-func (s *Store) Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+func (s *Store) Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (workflow.Version, error) {
 	return loadVersion(ctx, s.querier(), t, id, hash)
 }
 
 func loadVersion(
 	ctx context.Context, q querier, t verification.TenantID, id verification.WorkflowID, hash string,
-) (verification.Version, error) {
+) (workflow.Version, error) {
 	if !areUUIDs(string(t), string(id)) || !storable(hash) {
-		return verification.Version{}, verification.NotFound("version")
+		return workflow.Version{}, verification.NotFound("version")
 	}
 	r, err := selectRow[versionRow](ctx, q, string(t), q.db.NewSelect().Model((*versionRow)(nil)).
 		Where("tenant_id = ?", t).Where("workflow_id = ?", id).Where("hash = ?", hash).String())
-	v := verification.Version{Hash: hash, Number: r.Number, CreatedAt: r.CreatedAt.UTC()}
+	v := workflow.Version{Hash: hash, Number: r.Number, CreatedAt: r.CreatedAt.UTC()}
 	switch {
 	case isMissing(err):
 		err = verification.NotFound("version")
@@ -129,7 +130,7 @@ func loadVersion(
 		err = json.Unmarshal([]byte(r.Definition), &v.Definition)
 	}
 	if err != nil {
-		return verification.Version{}, pgerror.Translate("load version "+hash+" of workflow "+string(id), err)
+		return workflow.Version{}, pgerror.Translate("load version "+hash+" of workflow "+string(id), err)
 	}
 	return v, nil
 }
@@ -143,16 +144,16 @@ type versionInfoRow struct {
 	CreatedAt time.Time
 }
 
-func (r versionInfoRow) info() verification.VersionInfo {
-	return verification.VersionInfo{Number: r.Number, Hash: r.Hash, CreatedAt: r.CreatedAt.UTC()}
+func (r versionInfoRow) info() workflow.VersionInfo {
+	return workflow.VersionInfo{Number: r.Number, Hash: r.Hash, CreatedAt: r.CreatedAt.UTC()}
 }
 
 // Versions returns one page, the highest number first.
 func (s *Store) Versions(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID, q store.PageQuery,
-) (store.Page[verification.VersionInfo], error) {
+) (store.Page[workflow.VersionInfo], error) {
 	if !areUUIDs(id) {
-		return store.Page[verification.VersionInfo]{PageQuery: q}, nil
+		return store.Page[workflow.VersionInfo]{PageQuery: q}, nil
 	}
 	return readPage(ctx, s, t, q, "list the versions of workflow "+string(id), versionInfoRow.info, "number DESC", filter{"workflow_id = ?", string(id)})
 }
@@ -160,7 +161,7 @@ func (s *Store) Versions(
 // SaveWorkflow creates or replaces a workflow and adds a version, all or
 // nothing, or returns ErrConflict. A version that exists already is not replaced. After
 // a change it waits for the appends that may not have seen the change: see awaitAppends.
-func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error {
+func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w workflow.Workflow, added *workflow.Version) error {
 	r, err := newWorkflowRow(t, w)
 	if err != nil {
 		return err
@@ -260,7 +261,7 @@ func saveRevision(ctx context.Context, tx bun.Tx, r workflowRow) error {
 }
 
 // encodeDefinition writes a definition as JSON, the objects in it byte for byte.
-func encodeDefinition(d verification.Definition) (string, error) {
+func encodeDefinition(d workflow.Definition) (string, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -17,7 +18,7 @@ func TestMalformedIDsAreNotFound(t *testing.T) {
 		_, of := s.Workflow(t.Context(), verification.TenantID(id), flow)
 		_, version := s.Version(t.Context(), tenant, verification.WorkflowID(id), "h")
 		_, none := s.Tenant(t.Context(), verification.TenantID(id))
-		_, delivery := s.Delivery(t.Context(), tenant, verification.NoticeRef{Run: verification.RunID(id)})
+		_, delivery := s.Delivery(t.Context(), tenant, rules.NoticeRef{Run: verification.RunID(id)})
 		for call, err := range map[string]error{
 			"Workflow": workflow, "Workflow of that tenant": of, "Version": version, "Tenant": none, "Delivery": delivery,
 		} {

@@ -18,13 +18,15 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // appendix is the first append of run number n.
 func appendix(n int) store.Commit {
 	history := life(n, 5, 0)
-	return store.Commit{Events: history, Summary: verification.Fold(runNumber(n), history).Summary(), Work: store.DueWork{}}
+	return store.Commit{Events: history, Summary: rules.Fold(runNumber(n), history).Summary(), Work: store.DueWork{}}
 }
 
 // lockHistory blocks appends to run 1 until release is called.
@@ -169,11 +171,11 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 	}
 	for _, tenant := range []verification.TenantID{together, alone} {
 		for n := range 3 {
-			must(t, s.SaveWorkflow(ctx, tenant, verification.Workflow{ID: verification.Fold(runNumber(n), life(n, 0, 0)).Summary().Workflow, Revision: 1}, nil))
+			must(t, s.SaveWorkflow(ctx, tenant, workflow.Workflow{ID: rules.Fold(runNumber(n), life(n, 0, 0)).Summary().Workflow, Revision: 1}, nil))
 		}
 		waiting := life(runs, 1, 1) // its review stays in the queue
 		must(t, s.Append(ctx, tenant, runNumber(runs), 0,
-			store.NewCommit(verification.Run{}, verification.Fold(runNumber(runs), waiting), waiting, time.UTC)))
+			store.NewCommit(rules.Run{}, rules.Fold(runNumber(runs), waiting), waiting, time.UTC)))
 	}
 	take := func() []store.Work {
 		t.Helper()
@@ -191,7 +193,7 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 			if len(history) <= lengths[n] {
 				continue
 			}
-			before := verification.Fold(runNumber(n), history[:lengths[n]])
+			before := rules.Fold(runNumber(n), history[:lengths[n]])
 			c := store.NewCommit(before, before.EvolveAll(history[lengths[n]:]), history[lengths[n]:], time.UTC)
 			if c.Summary.Ended == "" {
 				c.Work[store.WorkKey{Kind: store.WorkAdvance}] = noon()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/webhook"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // answers with a status and headers, given as "name: value".
@@ -85,7 +86,7 @@ func TestAnAnswerDeterminesClassAndRetry(t *testing.T) {
 			}
 			discreet(t, err)
 			discreet(t, attempt.Err)
-			if got := verification.ClassOf(err); got != string(test.class) {
+			if got := rules.ClassOf(err); got != string(test.class) {
 				t.Errorf("ClassOf(err) = %q, want %q", got, test.class)
 			}
 			if !strings.Contains(err.Error(), r.URL+": ") {

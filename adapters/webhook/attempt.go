@@ -9,23 +9,24 @@ import (
 
 	"github.com/verifyd/verifyd/internal/transport"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
-// Class says how an attempt ended. verification.ClassOf returns the class of an
+// Class says how an attempt ended. rules.ClassOf returns the class of an
 // error of Notify.
 type Class string
 
 // The classes. A notice is retried after every class but delivered and gone.
 const (
-	ClassDelivered   Class = verification.ClassDelivered // a 2xx response
-	ClassGone        Class = "gone"                      // a 410 response
-	ClassRefused     Class = "refused_4xx"               // another 4xx response
-	ClassServerError Class = "failed_5xx"                // a 5xx response, or a status that HTTP does not define
-	ClassRedirected  Class = "redirected"                // a 3xx response; redirects are not followed
-	ClassTimeout     Class = verification.ClassTimeout   // no complete response in time
-	ClassUnreachable Class = "unreachable"               // no connection, or no valid HTTP response
-	ClassBlocked     Class = "blocked"                   // the address is not allowed
-	ClassUnsent      Class = "unsent"                    // not signed, such as without a secret
+	ClassDelivered   Class = rules.ClassDelivered // a 2xx response
+	ClassGone        Class = "gone"               // a 410 response
+	ClassRefused     Class = "refused_4xx"        // another 4xx response
+	ClassServerError Class = "failed_5xx"         // a 5xx response, or a status that HTTP does not define
+	ClassRedirected  Class = "redirected"         // a 3xx response; redirects are not followed
+	ClassTimeout     Class = rules.ClassTimeout   // no complete response in time
+	ClassUnreachable Class = "unreachable"        // no connection, or no valid HTTP response
+	ClassBlocked     Class = "blocked"            // the address is not allowed
+	ClassUnsent      Class = "unsent"             // not signed, such as without a secret
 )
 
 // Attempt describes one attempt that has ended.
@@ -53,7 +54,7 @@ func (f *failure) Error() string { return fmt.Sprintf("notify %s: %s", f.origin,
 
 func (f *failure) Unwrap() error { return f.cause }
 
-// Class implements the interface of verification.ClassOf.
+// Class implements the interface of rules.ClassOf.
 func (f *failure) Class() string { return string(f.class) }
 
 func classOf(status int) Class {

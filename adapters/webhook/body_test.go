@@ -20,10 +20,12 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestTheBodyNamesTheStatusAndHoldsTheRun(t *testing.T) {
-	for _, status := range verification.Statuses() {
+	for _, status := range rules.Statuses() {
 		t.Run(string(status), func(t *testing.T) {
 			r, s := newReceiver(t, nil), newSender(t)
 			n := notice(r.URL)
@@ -46,9 +48,9 @@ func TestTheBodyNamesTheStatusAndHoldsTheRun(t *testing.T) {
 func TestTheBodyOfAnEventNamesTheDecision(t *testing.T) {
 	r, s := newReceiver(t, nil), newSender(t)
 	n := notice(r.URL)
-	n.ID, n.Seq, n.Event = verification.NoticeRef{Run: aRun, Seq: 12}.ID(), 12, verification.NoticeReviewed
-	n.OccurredAt, n.Decision = noon, verification.DecisionReject
-	n.Run = view(verification.StatusInProgress)
+	n.ID, n.Seq, n.Event = rules.NoticeRef{Run: aRun, Seq: 12}.ID(), 12, workflow.NoticeReviewed
+	n.OccurredAt, n.Decision = noon, rules.DecisionReject
+	n.Run = view(rules.StatusInProgress)
 	n.Run.CompletedAt = time.Time{}
 	if err := s.Notify(t.Context(), n); err != nil {
 		t.Fatal(err)
@@ -60,9 +62,9 @@ func TestTheBodyOfAnEventNamesTheDecision(t *testing.T) {
 func TestTheBodyOfAReminderNamesTheDueTime(t *testing.T) {
 	r, s := newReceiver(t, nil), newSender(t)
 	n := notice(r.URL)
-	n.ID, n.Seq, n.Event = verification.NoticeRef{Run: aRun, Seq: 12}.ID(), 12, verification.NoticeReviewDueSoon
-	n.OccurredAt, n.Decision, n.DueAt = noon, verification.DecisionReview, noon.Add(time.Hour)
-	n.Run = view(verification.StatusInProgress)
+	n.ID, n.Seq, n.Event = rules.NoticeRef{Run: aRun, Seq: 12}.ID(), 12, workflow.NoticeReviewDueSoon
+	n.OccurredAt, n.Decision, n.DueAt = noon, rules.DecisionReview, noon.Add(time.Hour)
+	n.Run = view(rules.StatusInProgress)
 	n.Run.CompletedAt = time.Time{}
 	if err := s.Notify(t.Context(), n); err != nil {
 		t.Fatal(err)
@@ -185,7 +187,7 @@ func TestAnotherLibraryVerifiesTheNotice(t *testing.T) {
 	r := newReceiver(t, nil)
 	s := newSender(t, func(o *webhook.Options) { o.Secrets = secretsOf(want.Secret) })
 	n := notice(r.URL)
-	n.Run = view(verification.StatusFailed)
+	n.Run = view(rules.StatusFailed)
 	seconds, err := strconv.ParseInt(want.Timestamp, 10, 64)
 	if err != nil {
 		t.Fatal(err)

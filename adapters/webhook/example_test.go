@@ -17,6 +17,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/webhook"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func Example() {
@@ -42,9 +43,9 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	n := verification.Notice{
+	n := rules.Notice{
 		ID: "run_0191f3c0-0000-7000-8000-000000000101", URL: client.URL, At: time.Now(),
-		Run: verification.RunView{ID: "0191f3c0-0000-7000-8000-000000000101", Status: verification.StatusCompleted, CompletedAt: time.Now()},
+		Run: rules.RunView{ID: "0191f3c0-0000-7000-8000-000000000101", Status: rules.StatusCompleted, CompletedAt: time.Now()},
 	}
 	if err := notifier.Notify(context.Background(), n); err != nil {
 		panic(err)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/webhook"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -39,26 +40,26 @@ const (
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // view returns a run with a status.
-func view(status verification.Status) verification.RunView {
-	v := verification.RunView{
+func view(status rules.Status) rules.RunView {
+	v := rules.RunView{
 		ID: aRun, WorkflowID: "0191f3c0-0000-7000-8000-000000000001", ReferenceID: "person-1", Status: status,
 		StartedAt: noon.Add(-2*time.Minute - 250*time.Millisecond), CompletedAt: noon.Add(-time.Minute - time.Microsecond),
 	}
 	switch status {
-	case verification.StatusFailed:
-		v.Error = &verification.RunError{Code: verification.CodeCheckFailed, Check: "pan_verification", Message: "PAN <verification> did not pass & the run ended \u2028 «наконец»"}
-	case verification.StatusExpired:
-		v.Error = &verification.RunError{Code: verification.CodeLinkExpired, Message: "The customer did not come in time."}
-	case verification.StatusCompleted, verification.StatusCancelled, verification.StatusInProgress, verification.StatusAbandoned:
+	case rules.StatusFailed:
+		v.Error = &rules.RunError{Code: rules.CodeCheckFailed, Check: "pan_verification", Message: "PAN <verification> did not pass & the run ended \u2028 «наконец»"}
+	case rules.StatusExpired:
+		v.Error = &rules.RunError{Code: rules.CodeLinkExpired, Message: "The customer did not come in time."}
+	case rules.StatusCompleted, rules.StatusCancelled, rules.StatusInProgress, rules.StatusAbandoned:
 	}
 	return v
 }
 
 // notice returns a notice for an origin.
-func notice(origin string) verification.Notice {
-	return verification.Notice{
+func notice(origin string) rules.Notice {
+	return rules.Notice{
 		ID: "run_" + string(aRun), Tenant: aTenant, URL: origin + "/hooks?key=" + hidden, At: noon.Add(1500 * time.Millisecond),
-		Run: view(verification.StatusCompleted),
+		Run: view(rules.StatusCompleted),
 	}
 }
 

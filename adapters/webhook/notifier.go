@@ -24,6 +24,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/internal/transport"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // The bounds of an attempt.
@@ -65,7 +66,7 @@ type Notifier struct {
 	transport *http.Transport
 }
 
-var _ verification.Notifier = (*Notifier)(nil)
+var _ rules.Notifier = (*Notifier)(nil)
 
 // New returns a Notifier, or an error that names the invalid option.
 func New(o Options) (*Notifier, error) {
@@ -89,7 +90,7 @@ func New(o Options) (*Notifier, error) {
 // *verification.RetryError if the client said when to retry, or not to retry. After
 // any other error the engine retries as planned. An attempt that ends because ctx is
 // done returns an error, and does not count.
-func (n *Notifier) Notify(ctx context.Context, notice verification.Notice) error {
+func (n *Notifier) Notify(ctx context.Context, notice rules.Notice) error {
 	began := n.opt.Now()
 	r := n.send(ctx, notice)
 	if r.status == 0 && ctx.Err() != nil {
@@ -119,7 +120,7 @@ type result struct {
 }
 
 // send posts the notice and reads the response.
-func (n *Notifier) send(ctx context.Context, notice verification.Notice) result {
+func (n *Notifier) send(ctx context.Context, notice rules.Notice) result {
 	origin := transport.Origin(notice.URL)
 	failed := func(c Class, reason string, cause error) result {
 		return result{class: c, err: &failure{class: c, origin: origin, reason: reason, cause: cause}}
@@ -166,7 +167,7 @@ func (n *Notifier) send(ctx context.Context, notice verification.Notice) result 
 }
 
 // bodyOf encodes the event of a notice.
-func bodyOf(n verification.Notice) ([]byte, error) {
+func bodyOf(n rules.Notice) ([]byte, error) {
 	if n.Seq == 0 && !n.Run.Status.Terminal() {
 		return nil, fmt.Errorf("run %s has not ended: its status is %s", n.Run.ID, n.Run.Status)
 	}

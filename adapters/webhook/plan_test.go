@@ -14,6 +14,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/webhook"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // newKit returns an engine with a Notifier of its own.
@@ -27,17 +29,17 @@ func newKit(t testing.TB) (k *enginetest.Kit, s *sender) {
 }
 
 // definition has a consent, a check, and a webhook at an origin.
-func definition(origin string) verification.Definition {
-	return verification.Definition{
+func definition(origin string) workflow.Definition {
+	return workflow.Definition{
 		Workflow: "onboarding", Name: "Onboarding", Start: "consent", RunTTLSeconds: 24 * 3600,
 		LifecycleWebhookURL: origin + "/hooks?key=" + hidden,
-		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Text: "We check your PAN.", OnDeclined: "next", Next: "pan"},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"consent": {Type: workflow.NodeConsent, Text: "We check your PAN.", OnDeclined: "next", Next: "pan"},
 			"pan": {
-				Type: verification.NodeCheck, Key: "pan_verification", Label: "PAN verification",
+				Type: workflow.NodeCheck, Key: "pan_verification", Label: "PAN verification",
 				Provider: "script", Next: "done",
 			},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	}
 }
@@ -81,7 +83,7 @@ func TestAttemptsContinueForThreeDaysWithOneID(t *testing.T) {
 		if i == 0 {
 			continue
 		}
-		longest, _ := verification.NoticeRetry(i - 1)
+		longest, _ := rules.NoticeRetry(i - 1)
 		if wait := attempt.At.Sub(attempts[i-1].At); wait > longest || wait < longest*9/10 {
 			t.Errorf("wait before attempt %d = %s, want %s or up to a tenth less", i+1, wait, longest)
 		}
@@ -138,7 +140,7 @@ func TestANoticeIsSentAfterTheRunAndItsReportCanBeRead(t *testing.T) {
 	r := newReceiver(t, func(_ http.ResponseWriter, request *http.Request) {
 		id := verification.RunID(request.Header.Get("webhook-id")[len("run_"):])
 		run, err := k.Engine.Run(request.Context(), enginetest.Tenant, id)
-		if err == nil && run.Status != verification.StatusCancelled {
+		if err == nil && run.Status != rules.StatusCancelled {
 			err = errors.New("it reads " + string(run.Status))
 		}
 		if err == nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 var errNoSecret = errors.New("the tenant has no secret")
@@ -24,7 +24,7 @@ func NewSecret() string {
 
 // sign returns the value of webhook-signature: a signature for each secret of the
 // tenant, the newest first.
-func (n *Notifier) sign(ctx context.Context, notice verification.Notice, body []byte) (string, error) {
+func (n *Notifier) sign(ctx context.Context, notice rules.Notice, body []byte) (string, error) {
 	secrets, err := n.opt.Secrets(ctx, notice.Tenant)
 	if err != nil {
 		return "", err

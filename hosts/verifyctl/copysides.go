@@ -26,6 +26,7 @@ import (
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/internal/postgres/pgschema"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -34,7 +35,7 @@ type copySide struct {
 	store.CopyStore
 	lists interface {
 		store.TenantLister
-		List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error)
+		List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error)
 	}
 	keys   copyKeys
 	files  bootstrap.Ledger

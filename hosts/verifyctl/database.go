@@ -20,6 +20,7 @@ import (
 	"github.com/verifyd/verifyd/internal/postgres/pgschema"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -120,8 +121,8 @@ func (unsupported) Check(context.Context, verification.CheckRequest) (verificati
 	return verification.CheckResult{}, errUnsupported
 }
 
-// Notify implements verification.Notifier.
-func (unsupported) Notify(context.Context, verification.Notice) error { return errUnsupported }
+// Notify implements rules.Notifier.
+func (unsupported) Notify(context.Context, rules.Notice) error { return errUnsupported }
 
 // SignLink implements verification.LinkSigner.
 func (unsupported) SignLink(verification.Link) (string, error) { return "", errUnsupported }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -32,9 +33,9 @@ func TestFailedNoticesOfManyPagesAreRedeliveredOnce(t *testing.T) {
 	}
 	const unknown = 2*store.MaxLimit + 1 // runs that do not exist, so that their notices are refused
 	for i := range unknown {
-		if err := db.SaveDelivery(t.Context(), tenant, verification.Delivery{
+		if err := db.SaveDelivery(t.Context(), tenant, rules.Delivery{
 			Run:   verification.RunID(fmt.Sprintf("00000000-0000-7000-8000-%012x", i)),
-			State: verification.DeliveryFailed, LastAt: enginetest.Began().Add(time.Duration(i%7-3) * time.Second),
+			State: rules.DeliveryFailed, LastAt: enginetest.Began().Add(time.Duration(i%7-3) * time.Second),
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +68,7 @@ type lost struct {
 	left int
 }
 
-func (l *lost) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+func (l *lost) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]rules.Event, error) {
 	if l.left--; l.left < 0 {
 		return nil, &verification.Error{
 			Kind: verification.ErrUnavailable, Subject: "database", Message: "the database does not answer", Cause: errors.New("it is\n\tgone"),

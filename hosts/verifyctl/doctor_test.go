@@ -20,6 +20,7 @@ import (
 	"github.com/verifyd/verifyd/internal/postgres/pgschema"
 	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -166,7 +167,7 @@ func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 	w.ctl("doctor --counts")
 	w.ctl("doctor")
 	if err := r.Append(t.Context(), "other", "run", 0, store.Commit{
-		Work: store.DueWork{}, Screened: []verification.ScreenedList{{List: "sanctions", Version: "v1"}},
+		Work: store.DueWork{}, Screened: []rules.ScreenedList{{List: "sanctions", Version: "v1"}},
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // eventOf returns the JSON of an event, without the handle of a pending result.
-func eventOf(e verification.Event) json.RawMessage {
-	if p, ok := e.Fact.(verification.ResultPending); ok {
+func eventOf(e rules.Event) json.RawMessage {
+	if p, ok := e.Fact.(rules.ResultPending); ok {
 		p.Handle = ""
 		e.Fact = p
 	}
-	raw, err := verification.EncodeEvent(e)
+	raw, err := rules.EncodeEvent(e)
 	if err != nil {
 		raw, _ = json.Marshal(err.Error()) // a string always encodes
 	}
@@ -27,76 +27,76 @@ func eventOf(e verification.Event) json.RawMessage {
 
 // describe returns what a table shows of a fact. It leaves out the answers of customers
 // and the data of checks.
-func describe(f verification.Fact) string {
+func describe(f rules.Fact) string {
 	switch f := f.(type) {
-	case verification.Started:
+	case rules.Started:
 		return fmt.Sprintf("%s, version %d", f.WorkflowName, f.Version)
-	case verification.Dispatched:
+	case rules.Dispatched:
 		return fmt.Sprintf("%s by %s, dispatch %d", f.Node, f.Provider, f.Dispatch)
-	case verification.ResultPending:
+	case rules.ResultPending:
 		return fmt.Sprintf("%s, next poll at %s", f.Node, timestamp(f.PollAt))
-	case verification.CallbackReceived:
+	case rules.CallbackReceived:
 		return string(f.Node) + ", polled at once"
-	case verification.PollFailed:
+	case rules.PollFailed:
 		return fmt.Sprintf("%s, next poll at %s: %s", f.Node, timestamp(f.PollAt), f.Cause)
-	case verification.ResultRecorded:
+	case rules.ResultRecorded:
 		if f.Passed {
 			return string(f.Node) + " passed"
 		}
 		return string(f.Node) + " failed"
-	case verification.DispatchFailed:
+	case rules.DispatchFailed:
 		if f.RetryAt.IsZero() {
 			return fmt.Sprintf("%s, no retry: %s", f.Node, f.Cause)
 		}
 		return fmt.Sprintf("%s, retry at %s: %s", f.Node, timestamp(f.RetryAt), f.Cause)
-	case verification.ResultUnavailable:
+	case rules.ResultUnavailable:
 		return string(f.Node)
-	case verification.CustomerAwaited:
+	case rules.CustomerAwaited:
 		return fmt.Sprintf("%s, signal %s", f.Node, f.Signal)
-	case verification.JourneyOpened:
+	case rules.JourneyOpened:
 		return string(f.Node)
-	case verification.DocumentUploaded:
+	case rules.DocumentUploaded:
 		return fmt.Sprintf("%s, %s, %d bytes for %s", f.Node, f.MediaType, f.Size, f.Field)
-	case verification.CustomerSubmitted:
+	case rules.CustomerSubmitted:
 		return string(f.Node)
-	case verification.BranchTaken:
+	case rules.BranchTaken:
 		return fmt.Sprintf("%s to %s: %s", f.Node, f.Next, cmp.Or(f.When, "else"))
-	case verification.ReviewAsked:
+	case rules.ReviewAsked:
 		return fmt.Sprintf("%s: %s", f.Node, f.Reason)
-	case verification.VerdictRecorded:
+	case rules.VerdictRecorded:
 		return verdict(f)
-	case verification.VerdictProposed:
-		return verdict(verification.VerdictRecorded(f))
-	case verification.ProposalReturned:
-		return verdict(verification.VerdictRecorded{Decision: "sent back", By: f.By, Identity: f.Identity, Node: f.Node})
-	case verification.HitsFound:
+	case rules.VerdictProposed:
+		return verdict(rules.VerdictRecorded(f))
+	case rules.ProposalReturned:
+		return verdict(rules.VerdictRecorded{Decision: "sent back", By: f.By, Identity: f.Identity, Node: f.Node})
+	case rules.HitsFound:
 		return fmt.Sprintf("%s, %d in version %.12s of %s", f.Node, len(f.Hits), f.ListVersion, f.List)
-	case verification.HitsCleared:
+	case rules.HitsCleared:
 		return fmt.Sprintf("%s, %d left out", f.Node, len(f.Cleared))
-	case verification.HitDecided:
+	case rules.HitDecided:
 		return fmt.Sprintf("%s, %s of %s: %s by %s", f.Node, f.Entry, f.List, f.Match, cmp.Or(f.By, "a program"))
-	case verification.NoteAdded:
+	case rules.NoteAdded:
 		return "by " + f.By
-	case verification.Assigned:
+	case rules.Assigned:
 		return assignment(f)
-	case verification.ReviewDueSoon:
+	case rules.ReviewDueSoon:
 		return "due at " + timestamp(f.DueAt)
-	case verification.Completed:
+	case rules.Completed:
 		if f.Outcome != "" {
 			return fmt.Sprintf("%s: %s", f.Node, f.Outcome)
 		}
 		return string(f.Node)
-	case verification.Failed:
+	case rules.Failed:
 		return failure(f)
-	case verification.Expired:
+	case rules.Expired:
 		return errorText(&f.Error)
-	case verification.Cancelled:
+	case rules.Cancelled:
 		return ""
 	}
 	return ""
 }
 
-func verdict(f verification.VerdictRecorded) string {
+func verdict(f rules.VerdictRecorded) string {
 	text := string(f.Decision)
 	if f.By != "" {
 		text += " by " + f.By
@@ -110,7 +110,7 @@ func verdict(f verification.VerdictRecorded) string {
 	return text
 }
 
-func assignment(f verification.Assigned) string {
+func assignment(f rules.Assigned) string {
 	to := "to " + cmp.Or(f.To.Name(), f.To.Person.Identity, "nobody")
 	if f.Escalated {
 		to += ", escalated"
@@ -118,7 +118,7 @@ func assignment(f verification.Assigned) string {
 	return to + " by " + f.By
 }
 
-func failure(f verification.Failed) string {
+func failure(f rules.Failed) string {
 	text := fmt.Sprintf("%s: %s", f.Node, errorText(&f.Error))
 	if f.Cause != "" {
 		text += ": " + f.Cause

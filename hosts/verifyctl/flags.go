@@ -15,6 +15,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/hosts/internal/operator"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -129,11 +130,11 @@ func (i *runID) UnmarshalText(text []byte) (err error) {
 }
 
 // noticeRef is a notice on the command line.
-type noticeRef struct{ verification.NoticeRef }
+type noticeRef struct{ rules.NoticeRef }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (r *noticeRef) UnmarshalText(text []byte) (err error) {
-	r.NoticeRef, err = verification.ParseNoticeRef(string(text))
+	r.NoticeRef, err = rules.ParseNoticeRef(string(text))
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/graph"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 type workflowGraph struct {
@@ -67,8 +68,8 @@ func (w workflowGraph) Run(ctx context.Context, s *session) error {
 
 // readWorkflow returns the definition of a file and its problems, nil for none. The
 // definition has no nodes if the file cannot be parsed.
-func readWorkflow(ctx context.Context, file string) (verification.Definition, *definition.Diagnostics, error) {
-	checked, err := compile(ctx, file, knownHosts{described: verification.Descriptions(builtIn())})
+func readWorkflow(ctx context.Context, file string) (workflow.Definition, *definition.Diagnostics, error) {
+	checked, err := compile(ctx, file, knownHosts{described: workflow.Descriptions(builtIn())})
 	def := checked.definition
 	var problems *definition.Diagnostics
 	if err != nil && !errors.As(err, &problems) {
@@ -96,7 +97,7 @@ type differenceJSON struct {
 
 // Run prints what differs on stdout.
 func (w workflowDiff) Run(ctx context.Context, s *session) error {
-	var defs []verification.Definition
+	var defs []workflow.Definition
 	for _, file := range []string{w.Before, w.After} {
 		def, problems, err := readWorkflow(ctx, file)
 		switch {

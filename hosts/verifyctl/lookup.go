@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // tenant returns a tenant by its id or its name. Without either it returns the only
@@ -62,7 +63,7 @@ func (d *database) tenantOf(ctx context.Context, f tenantFlag, run verification.
 }
 
 // workflow returns a workflow of a tenant by its id or its stable name.
-func (d *database) workflow(ctx context.Context, t verification.TenantID, nameOrID string) (verification.Workflow, error) {
+func (d *database) workflow(ctx context.Context, t verification.TenantID, nameOrID string) (workflow.Workflow, error) {
 	if id, err := verification.ParseWorkflowID(nameOrID); err == nil {
 		w, err := d.Workflow(ctx, t, id)
 		if errors.Is(err, verification.ErrNotFound) {
@@ -70,11 +71,11 @@ func (d *database) workflow(ctx context.Context, t verification.TenantID, nameOr
 		}
 		return w, err
 	}
-	found, err := all(func(q store.PageQuery) (store.Page[verification.Workflow], error) {
+	found, err := all(func(q store.PageQuery) (store.Page[workflow.Workflow], error) {
 		return d.Workflows(ctx, t, q)
-	}, func(w verification.Workflow) bool { return w.Slug == nameOrID })
+	}, func(w workflow.Workflow) bool { return w.Slug == nameOrID })
 	if err != nil {
-		return verification.Workflow{}, err
+		return workflow.Workflow{}, err
 	}
 	return only("workflow", found, fmt.Sprintf("the tenant has no workflow with the stable name %q (see verifyctl workflow list)", nameOrID),
 		fmt.Sprintf("workflows have the stable name %q: give the id (see verifyctl workflow list)", nameOrID))
@@ -93,15 +94,15 @@ func short(hash string) string { return hash[:min(shownDigits, len(hash))] }
 // no other version's hash begins with it.
 func (d *database) version(
 	ctx context.Context, t verification.TenantID, w verification.WorkflowID, hash string,
-) (verification.VersionInfo, error) {
+) (workflow.VersionInfo, error) {
 	if len(hash) < minDigits {
-		return verification.VersionInfo{}, fmt.Errorf("VERSION: must be at least %d digits of the hash (see verifyctl workflow versions)", minDigits)
+		return workflow.VersionInfo{}, fmt.Errorf("VERSION: must be at least %d digits of the hash (see verifyctl workflow versions)", minDigits)
 	}
-	found, err := all(func(q store.PageQuery) (store.Page[verification.VersionInfo], error) {
+	found, err := all(func(q store.PageQuery) (store.Page[workflow.VersionInfo], error) {
 		return d.Versions(ctx, t, w, q)
-	}, func(v verification.VersionInfo) bool { return strings.HasPrefix(v.Hash, strings.ToLower(hash)) })
+	}, func(v workflow.VersionInfo) bool { return strings.HasPrefix(v.Hash, strings.ToLower(hash)) })
 	if err != nil {
-		return verification.VersionInfo{}, err
+		return workflow.VersionInfo{}, err
 	}
 	return only("version", found, "the workflow has no version with this hash (see verifyctl workflow versions)",
 		"versions begin with "+hash+": give more digits")

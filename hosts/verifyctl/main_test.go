@@ -16,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // transcript runs one command line without a database and returns its output.
@@ -90,25 +91,25 @@ func TestTheCommandsPrintWhatTheyAlwaysPrinted(t *testing.T) {
 func TestTheTableOfEventsSaysWhatHappened(t *testing.T) {
 	at := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
-		fact verification.Fact
+		fact rules.Fact
 		want string
 	}{
-		{verification.CallbackReceived{Node: "pan", Digest: "d"}, "pan, polled at once"},
-		{verification.PollFailed{Node: "pan", Cause: "timeout", PollAt: at}, "pan, next poll at 2026-01-05T09:00:00Z: timeout"},
-		{verification.DispatchFailed{Node: "pan", Cause: "timeout"}, "pan, no retry: timeout"},
-		{verification.ResultUnavailable{Node: "pan"}, "pan"},
-		{verification.JourneyOpened{Node: "consent"}, "consent"},
-		{verification.DocumentUploaded{Node: "card", Field: "front", MediaType: "image/png", Size: 12}, "card, image/png, 12 bytes for front"},
-		{verification.VerdictRecorded{Decision: "approve"}, "approve"},
-		{verification.VerdictRecorded{Decision: "approve", By: "asha", Identity: "asha", Node: "review"}, "approve by asha on review"},
-		{verification.VerdictProposed{Decision: "reject", By: "asha", Identity: "id 7", Node: "review"}, "reject by asha (id 7) on review"},
-		{verification.ProposalReturned{By: "ben"}, "sent back by ben"},
-		{verification.HitsFound{Node: "pep", List: "sanctions", ListVersion: "0123456789abcdef", Hits: []verification.Hit{{}}}, "pep, 1 in version 0123456789ab of sanctions"},
-		{verification.HitDecided{Node: "pep", List: "sanctions", Entry: "e-1", Match: verification.MatchOther, By: "asha"}, "pep, e-1 of sanctions: other by asha"},
-		{verification.Completed{Node: "done"}, "done"},
-		{verification.Completed{Node: "done", Outcome: "declined"}, "done: declined"},
-		{verification.Failed{Node: "pan", Error: verification.RunError{Code: "CHECK_FAILED", Check: "pan"}, Cause: "timeout"}, "pan: CHECK_FAILED pan: timeout"},
-		{verification.Expired{Error: verification.RunError{Code: "LINK_EXPIRED"}}, "LINK_EXPIRED"},
+		{rules.CallbackReceived{Node: "pan", Digest: "d"}, "pan, polled at once"},
+		{rules.PollFailed{Node: "pan", Cause: "timeout", PollAt: at}, "pan, next poll at 2026-01-05T09:00:00Z: timeout"},
+		{rules.DispatchFailed{Node: "pan", Cause: "timeout"}, "pan, no retry: timeout"},
+		{rules.ResultUnavailable{Node: "pan"}, "pan"},
+		{rules.JourneyOpened{Node: "consent"}, "consent"},
+		{rules.DocumentUploaded{Node: "card", Field: "front", MediaType: "image/png", Size: 12}, "card, image/png, 12 bytes for front"},
+		{rules.VerdictRecorded{Decision: "approve"}, "approve"},
+		{rules.VerdictRecorded{Decision: "approve", By: "asha", Identity: "asha", Node: "review"}, "approve by asha on review"},
+		{rules.VerdictProposed{Decision: "reject", By: "asha", Identity: "id 7", Node: "review"}, "reject by asha (id 7) on review"},
+		{rules.ProposalReturned{By: "ben"}, "sent back by ben"},
+		{rules.HitsFound{Node: "pep", List: "sanctions", ListVersion: "0123456789abcdef", Hits: []verification.Hit{{}}}, "pep, 1 in version 0123456789ab of sanctions"},
+		{rules.HitDecided{Node: "pep", List: "sanctions", Entry: "e-1", Match: rules.MatchOther, By: "asha"}, "pep, e-1 of sanctions: other by asha"},
+		{rules.Completed{Node: "done"}, "done"},
+		{rules.Completed{Node: "done", Outcome: "declined"}, "done: declined"},
+		{rules.Failed{Node: "pan", Error: rules.RunError{Code: "CHECK_FAILED", Check: "pan"}, Cause: "timeout"}, "pan: CHECK_FAILED pan: timeout"},
+		{rules.Expired{Error: rules.RunError{Code: "LINK_EXPIRED"}}, "LINK_EXPIRED"},
 	} {
 		if got := describe(tt.fact); got != tt.want {
 			t.Errorf("describe(%T) = %q, want %q", tt.fact, got, tt.want)

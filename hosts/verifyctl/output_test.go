@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // hostile has a CSI as one character and as two, an override of the direction, an isolate,
@@ -46,8 +47,8 @@ func TestNoStoredTextControlsTheTerminal(t *testing.T) {
 	}
 	run := string(w.start(onboarding, "person-1").ID)
 	w.kit.Submit(verification.RunID(run), "consent_submitted", map[string]any{"consent_status": "declined"})
-	if _, err := w.kit.Engine.GiveVerdict(t.Context(), tenant, verification.RunID(run), verification.GiveVerdict{
-		Decision: verification.DecisionReject, Notes: hostile, By: hostile,
+	if _, err := w.kit.Engine.GiveVerdict(t.Context(), tenant, verification.RunID(run), rules.GiveVerdict{
+		Decision: rules.DecisionReject, Notes: hostile, By: hostile,
 	}, ""); err != nil {
 		t.Fatal(err)
 	}

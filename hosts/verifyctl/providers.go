@@ -23,6 +23,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 type providerCommands struct {
@@ -257,9 +258,9 @@ func (c providerCall) find(ctx context.Context, s *session, with map[string]any,
 		return known[c.Name], nil
 	case c.Bootstrap == "":
 		return nil, errors.New(cli.Setting("bootstrap") + ": required for " + c.Name + ", which is not built in" +
-			verification.DidYouMean(c.Name, supported) + " (built in: " + strings.Join(supported, ", ") + ")")
+			workflow.DidYouMean(c.Name, supported) + " (built in: " + strings.Join(supported, ", ") + ")")
 	default:
-		return nil, notFound("provider", "there is no "+c.Name+verification.DidYouMean(c.Name, supported)+" (supported: "+strings.Join(supported, ", ")+")")
+		return nil, notFound("provider", "there is no "+c.Name+workflow.DidYouMean(c.Name, supported)+" (supported: "+strings.Join(supported, ", ")+")")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -37,7 +38,7 @@ type runList struct {
 // link: anyone with the link can act as the customer.
 type runJSON struct {
 	apitypes.Run
-	Decision *verification.Decision `json:"decision"`
+	Decision *rules.Decision `json:"decision"`
 }
 
 type runRow struct {
@@ -64,13 +65,13 @@ func (c runList) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		convert := func(r verification.Summary) runJSON {
+		convert := func(r rules.Summary) runJSON {
 			return runJSON{apitypes.NewRun(r.View(q.Now)), apitypes.NewDecision(r.DecisionAt(q.Now))}
 		}
 		if c.JSON {
 			return printPage(s, true, found, convert, "")
 		}
-		return printPage(s, false, found, func(r verification.Summary) runRow {
+		return printPage(s, false, found, func(r rules.Summary) runRow {
 			run := convert(r)
 			return runRow{run, waitsFor(run.ActionRequired), errorText(run.Error)}
 		}, "ID REFERENCE_ID STATUS DECISION STARTED_AT COMPLETED_AT WAITS_FOR ERROR")
@@ -83,17 +84,17 @@ func (c runList) query() (q store.RunQuery, err error) {
 		return q, err
 	}
 	if c.Status != "" {
-		if q.Status, err = verification.ParseStatus(c.Status); err != nil {
+		if q.Status, err = rules.ParseStatus(c.Status); err != nil {
 			return q, errors.New("--status: invalid status (supported: completed, cancelled, expired, failed, in_progress, abandoned)")
 		}
 	}
 	if c.Decision != "" {
-		if q.Decision, err = verification.ParseDecision(c.Decision); err != nil {
+		if q.Decision, err = rules.ParseDecision(c.Decision); err != nil {
 			return q, errors.New("--decision: invalid decision (supported: review, approve, reject)")
 		}
 	}
 	if c.ReferenceID != "" {
-		if verification.ValidateReferenceID(c.ReferenceID) != nil {
+		if rules.ValidateReferenceID(c.ReferenceID) != nil {
 			return q, errors.New("--reference-id: must have 1 to 255 characters and no control characters")
 		}
 	}
@@ -101,14 +102,14 @@ func (c runList) query() (q store.RunQuery, err error) {
 	return q, nil
 }
 
-func decisionText(d *verification.Decision) string {
+func decisionText(d *rules.Decision) string {
 	if d == nil {
 		return ""
 	}
 	return string(*d)
 }
 
-func waitsFor(a *verification.Action) string {
+func waitsFor(a *rules.Action) string {
 	if a == nil {
 		return ""
 	}
@@ -116,7 +117,7 @@ func waitsFor(a *verification.Action) string {
 }
 
 // errorText returns code and check of a run error.
-func errorText(e *verification.RunError) string {
+func errorText(e *rules.RunError) string {
 	if e == nil {
 		return ""
 	}
@@ -133,9 +134,9 @@ type runShow struct {
 // shownRun is the report of the API, and what only operators see.
 type shownRun struct {
 	apitypes.Report
-	ActionRequired *verification.Action `json:"action_required"`
-	DecidedBy      string               `json:"decided_by,omitempty"`
-	Events         []json.RawMessage    `json:"events,omitempty"`
+	ActionRequired *rules.Action     `json:"action_required"`
+	DecidedBy      string            `json:"decided_by,omitempty"`
+	Events         []json.RawMessage `json:"events,omitempty"`
 }
 
 func (c runShow) Run(ctx context.Context, s *session) error {
@@ -153,9 +154,9 @@ func (c runShow) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		now := s.clock.Now().UTC()
-		run := verification.Fold(id, history).AsOf(now)
+		run := rules.Fold(id, history).AsOf(now)
 		shown := shownRun{
-			Report:         apitypes.NewReport(verification.MakeReport(id, history, now)),
+			Report:         apitypes.NewReport(rules.MakeReport(id, history, now)),
 			ActionRequired: run.Summary().View(now).Action,
 		}
 		if shown.Decision != nil && shown.Decision.Verdict() {
@@ -171,7 +172,7 @@ func (c runShow) Run(ctx context.Context, s *session) error {
 	})
 }
 
-func (r shownRun) print(s *session, history []verification.Event, events bool) error {
+func (r shownRun) print(s *session, history []rules.Event, events bool) error {
 	waits, failure := "", ""
 	if a := r.ActionRequired; a != nil {
 		waits = fmt.Sprintf("%s, signal %s", a.Type, a.SignalName)
@@ -209,14 +210,14 @@ func (r shownRun) print(s *session, history []verification.Event, events bool) e
 		return err
 	}
 	fmt.Fprintln(s.stdout)
-	return s.table([]string{"AT", "EVENT", "DESCRIPTION"}, mapSlice(history, func(e verification.Event) []string {
+	return s.table([]string{"AT", "EVENT", "DESCRIPTION"}, mapSlice(history, func(e rules.Event) []string {
 		return []string{e.At.UTC().Format("2006-01-02T15:04:05.000Z"), e.Kind(), describe(e.Fact)}
 	}))
 }
 
 // cardRows returns the row of a card, and below it a row of each earlier visit of its step.
 func cardRows(c apitypes.Card) [][]string {
-	row := func(name string, status verification.CardStatus, dispatches int, from, to apitypes.Timestamp, reason string) []string {
+	row := func(name string, status rules.CardStatus, dispatches int, from, to apitypes.Timestamp, reason string) []string {
 		return []string{name, string(c.Type), string(status), strconv.Itoa(dispatches), from.String(), to.String(), reason}
 	}
 	rows := [][]string{row(string(c.NodeID), c.Status, c.Dispatches, c.StartedAt, c.CompletedAt, c.Reason)}

@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -218,7 +219,7 @@ func (w *world) decode(text string, into any) {
 	}
 }
 
-func (w *world) start(id verification.WorkflowID, reference string) verification.RunDetail {
+func (w *world) start(id verification.WorkflowID, reference string) rules.RunDetail {
 	w.t.Helper()
 	return w.kit.Start(id, engine.StartRequest{ReferenceID: reference})
 }
@@ -238,8 +239,8 @@ func talkOfRuns(w *world) {
 	w.ctl("run list --tenant TENANT --decision review --json")
 	decided := w.start(onboarding, "person-2").ID
 	w.kit.Submit(decided, "consent_submitted", map[string]any{"consent_status": "declined"})
-	if _, err := w.kit.Engine.GiveVerdict(w.t.Context(), tenant, decided, verification.GiveVerdict{
-		Decision: verification.DecisionReject, Notes: "Asked twice.\nNo\u001b[2J consent.", By: "asha",
+	if _, err := w.kit.Engine.GiveVerdict(w.t.Context(), tenant, decided, rules.GiveVerdict{
+		Decision: rules.DecisionReject, Notes: "Asked twice.\nNo\u001b[2J consent.", By: "asha",
 	}, ""); err != nil {
 		w.t.Fatal(err)
 	}
@@ -334,7 +335,7 @@ func (w *world) twoTenantsRun() verification.RunID {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := db.Append(w.t.Context(), "00000000-0000-7000-8000-0000000000bb", id, 0, store.Commit{Events: history, Summary: verification.Fold(id, history).Summary()}); err != nil {
+	if err := db.Append(w.t.Context(), "00000000-0000-7000-8000-0000000000bb", id, 0, store.Commit{Events: history, Summary: rules.Fold(id, history).Summary()}); err != nil {
 		w.t.Fatal(err)
 	}
 	return id

@@ -13,7 +13,9 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 type webhookCommands struct {
@@ -102,16 +104,16 @@ type webhookList struct {
 }
 
 type deliveryJSON struct {
-	WebhookID string                     `json:"webhook_id"`
-	RunID     verification.RunID         `json:"run_id"`
-	Event     verification.NoticeEvent   `json:"event"`
-	State     verification.DeliveryState `json:"state"`
-	Attempts  int                        `json:"attempts"`
-	Class     string                     `json:"class"`
-	FirstAt   apitypes.Timestamp         `json:"first_at"`
-	LastAt    apitypes.Timestamp         `json:"last_at"`
-	NextAt    apitypes.Timestamp         `json:"next_at"`
-	URL       string                     `json:"url"`
+	WebhookID string               `json:"webhook_id"`
+	RunID     verification.RunID   `json:"run_id"`
+	Event     workflow.NoticeEvent `json:"event"`
+	State     rules.DeliveryState  `json:"state"`
+	Attempts  int                  `json:"attempts"`
+	Class     string               `json:"class"`
+	FirstAt   apitypes.Timestamp   `json:"first_at"`
+	LastAt    apitypes.Timestamp   `json:"last_at"`
+	NextAt    apitypes.Timestamp   `json:"next_at"`
+	URL       string               `json:"url"`
 }
 
 // Run prints one page of deliveries.
@@ -120,9 +122,9 @@ func (c webhookList) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	state := verification.DeliveryState(c.State)
+	state := rules.DeliveryState(c.State)
 	if state != "" {
-		if _, err := verification.ParseDeliveryState(c.State); err != nil {
+		if _, err := rules.ParseDeliveryState(c.State); err != nil {
 			return errors.New("--state: invalid state (supported: pending, delivered, failed)")
 		}
 	}
@@ -131,7 +133,7 @@ func (c webhookList) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		convert := func(d verification.Delivery) deliveryJSON {
+		convert := func(d rules.Delivery) deliveryJSON {
 			return deliveryJSON{
 				WebhookID: d.Ref().ID(), RunID: d.Run, Event: d.Event, State: d.State, Attempts: d.Attempts, Class: d.Class, URL: d.URL,
 				FirstAt: apitypes.Timestamp{Time: d.FirstAt}, LastAt: apitypes.Timestamp{Time: d.LastAt}, NextAt: apitypes.Timestamp{Time: d.NextAt},
@@ -165,7 +167,7 @@ func (c webhookRedeliver) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		notices := mapSlice(c.Notices, func(n noticeRef) verification.NoticeRef { return n.NoticeRef })
+		notices := mapSlice(c.Notices, func(n noticeRef) rules.NoticeRef { return n.NoticeRef })
 		if c.AllFailed {
 			if notices, err = db.failedNotices(ctx, t.ID); err != nil {
 				return err
@@ -182,22 +184,22 @@ func (c webhookRedeliver) Run(ctx context.Context, s *session) error {
 }
 
 // failedNotices returns the notices that have failed, the oldest attempt first.
-func (d *database) failedNotices(ctx context.Context, t verification.TenantID) ([]verification.NoticeRef, error) {
-	listed := map[verification.NoticeRef]bool{} // a notice that fails meanwhile shifts the pages
-	failed, err := all(func(q store.PageQuery) (store.Page[verification.Delivery], error) {
-		return d.Deliveries(ctx, t, verification.DeliveryFailed, q)
-	}, func(one verification.Delivery) bool {
+func (d *database) failedNotices(ctx context.Context, t verification.TenantID) ([]rules.NoticeRef, error) {
+	listed := map[rules.NoticeRef]bool{} // a notice that fails meanwhile shifts the pages
+	failed, err := all(func(q store.PageQuery) (store.Page[rules.Delivery], error) {
+		return d.Deliveries(ctx, t, rules.DeliveryFailed, q)
+	}, func(one rules.Delivery) bool {
 		again := listed[one.Ref()]
 		listed[one.Ref()] = true
 		return !again
 	})
 	slices.Reverse(failed)
-	return mapSlice(failed, verification.Delivery.Ref), err
+	return mapSlice(failed, rules.Delivery.Ref), err
 }
 
 // redeliver queues notices. A notice that is refused does not stop the
 // others; after another error redeliver returns the results until then.
-func redeliver(ctx context.Context, e *engine.Engine, t verification.TenantID, notices []verification.NoticeRef) (results []redeliveryJSON, _ error) {
+func redeliver(ctx context.Context, e *engine.Engine, t verification.TenantID, notices []rules.NoticeRef) (results []redeliveryJSON, _ error) {
 	for _, n := range notices {
 		result := redeliveryJSON{WebhookID: n.ID(), RunID: n.Run}
 		switch err := e.Redeliver(ctx, t, n); {

@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 type workflowCommands struct {
@@ -129,7 +130,7 @@ type knownHosts struct {
 
 // hosts returns what the flags say about the hosts.
 func (w workflowValidate) hosts(ctx context.Context, s *session) (knownHosts, error) {
-	known := knownHosts{w.Providers, verification.Descriptions(builtIn())}
+	known := knownHosts{w.Providers, workflow.Descriptions(builtIn())}
 	lists := w.Lists
 	if w.Bootstrap != "" {
 		b, made, err := s.readProviders(ctx, w.Bootstrap, rest.Options{})
@@ -140,7 +141,7 @@ func (w workflowValidate) hosts(ctx context.Context, s *session) (knownHosts, er
 			known.providers = []string{"sandbox", "sandbox_2"}
 		}
 		add := func(providers map[string]verification.Provider) {
-			for name, d := range verification.Descriptions(providers) {
+			for name, d := range workflow.Descriptions(providers) {
 				if slices.Contains(known.providers, name) {
 					d = verification.ProviderDescription{} // two tenants have providers of this name
 				}
@@ -197,8 +198,8 @@ func builtIn() map[string]verification.Provider {
 
 // checkedWorkflow is a workflow file that was read and compiled.
 type checkedWorkflow struct {
-	definition verification.Definition // empty if the file has problems of form
-	form       bool                    // the file has problems of form
+	definition workflow.Definition // empty if the file has problems of form
+	form       bool                // the file has problems of form
 	warnings   []definition.Diagnostic
 }
 
@@ -214,8 +215,8 @@ func compile(ctx context.Context, file string, hosts knownHosts) (checkedWorkflo
 		return checkedWorkflow{form: true}, err
 	}
 	def := doc.Definition
-	version := verification.Version{Number: 1, Hash: def.VersionHash(), Definition: def}
-	p, err := verification.Compile(ctx, def.ID, version, expression.New(), hosts.providers, hosts.described)
+	version := workflow.Version{Number: 1, Hash: def.VersionHash(), Definition: def}
+	p, err := workflow.Compile(ctx, def.ID, version, expression.New(), hosts.providers, hosts.described)
 	return checkedWorkflow{definition: def, warnings: doc.ExplainFields(p.Warnings()).List}, doc.Explain(err)
 }
 
@@ -247,7 +248,7 @@ type workflowJSON struct {
 	LatestHash  string `json:"latest_version_hash"`
 }
 
-func newWorkflowJSON(w verification.Workflow) workflowJSON {
+func newWorkflowJSON(w workflow.Workflow) workflowJSON {
 	return workflowJSON{apitypes.NewWorkflow(w), w.Slug, w.Versions, w.Current(), w.LatestHash}
 }
 
@@ -347,15 +348,15 @@ type workflowVersions struct {
 }
 
 type versionJSON struct {
-	Number      int                      `json:"number"`
-	VersionHash string                   `json:"version_hash"`
-	CreatedAt   apitypes.Timestamp       `json:"created_at"`
-	Published   bool                     `json:"published"`
-	Latest      bool                     `json:"latest"` // the version of the newest definition
-	Definition  *verification.Definition `json:"definition,omitempty"`
+	Number      int                  `json:"number"`
+	VersionHash string               `json:"version_hash"`
+	CreatedAt   apitypes.Timestamp   `json:"created_at"`
+	Published   bool                 `json:"published"`
+	Latest      bool                 `json:"latest"` // the version of the newest definition
+	Definition  *workflow.Definition `json:"definition,omitempty"`
 }
 
-func newVersionJSON(w verification.Workflow, v verification.VersionInfo) versionJSON {
+func newVersionJSON(w workflow.Workflow, v workflow.VersionInfo) versionJSON {
 	return versionJSON{
 		Number: v.Number, VersionHash: v.Hash, CreatedAt: apitypes.Timestamp{Time: v.CreatedAt},
 		Published: v.Hash == w.PublishedHash, Latest: v.Hash == w.LatestHash,
@@ -380,12 +381,12 @@ func (c workflowVersions) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		convert := func(v verification.VersionInfo) versionJSON { return newVersionJSON(w, v) }
+		convert := func(v workflow.VersionInfo) versionJSON { return newVersionJSON(w, v) }
 		return printPage(s, c.JSON, found, convert, "NUMBER VERSION_HASH CREATED_AT PUBLISHED LATEST")
 	})
 }
 
-func (c workflowVersions) show(ctx context.Context, s *session, db *database, t verification.TenantID, w verification.Workflow) error {
+func (c workflowVersions) show(ctx context.Context, s *session, db *database, t verification.TenantID, w workflow.Workflow) error {
 	found, err := db.version(ctx, t, w.ID, c.Version)
 	if err != nil {
 		return err

@@ -97,7 +97,7 @@ func declaredNames(t *testing.T) map[string]map[string]bool {
 func TestListsInDocumentsAreComplete(t *testing.T) {
 	of := func(folder string) []string { return surfaceOf(publicPackages(t)[folder]) }
 	for at, want := range map[string][]string{
-		"architecture.md: A **command** (`command.go`) is a":       receivers(t, "verification/command.go", "command"),
+		"architecture.md: A **command** (`command.go`) is a":       receivers(t, "verification/rules/command.go", "command"),
 		"architecture.md: The kinds of work are":                   append(submatches(of("verification/store"), `^const Work\w+ WorkKind = "(\w+)"`), "rescreen:"),
 		"writing-an-adapter.md: these ports over one set of data:": submatches(of("verification/store"), `^type Store interface, (\w+)`),
 	} {

@@ -8,7 +8,9 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // CheckNumbers are the numbers of a check. Checks of several workflows with the same id
@@ -29,7 +31,7 @@ type CheckNumbers struct {
 type ReasonNumbers struct {
 	// Reason is that of the current version of the workflow in the query. It has only a Code
 	// if there is none.
-	Reason verification.RejectReason
+	Reason workflow.RejectReason
 	Count  int
 }
 
@@ -47,7 +49,7 @@ type ReviewerNumbers struct {
 	Approved, Rejected int
 }
 
-func checkNumbers(current verification.Definition, found measured) []CheckNumbers {
+func checkNumbers(current workflow.Definition, found measured) []CheckNumbers {
 	checks := map[verification.NodeID]*CheckNumbers{}
 	at := func(id verification.NodeID) *CheckNumbers {
 		if checks[id] == nil {
@@ -75,7 +77,7 @@ func checkNumbers(current verification.Definition, found measured) []CheckNumber
 	return all
 }
 
-func reasonNumbers(current verification.Definition, found measured) []ReasonNumbers {
+func reasonNumbers(current workflow.Definition, found measured) []ReasonNumbers {
 	var all []ReasonNumbers
 	for _, m := range found[store.MeasureVerdictReason] {
 		reason, known := current.RejectReason(m.Key)
@@ -96,7 +98,7 @@ func reviewerNumbers(found measured) []ReviewerNumbers {
 		decision, name := store.ParseVerdictBy(m.Key)
 		r := reviewers[name]
 		r.Name = name
-		if decision == verification.DecisionApprove {
+		if decision == rules.DecisionApprove {
 			r.Approved += sum(m.Counts)
 		} else {
 			r.Rejected += sum(m.Counts)

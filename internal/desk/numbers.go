@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // MaxNumbersDays is the maximum number of days of a NumbersQuery.
@@ -55,7 +57,7 @@ type DayNumbers struct {
 	Day     store.Day
 	Started int
 	// Ended counts the runs that ended, by terminal status.
-	Ended map[verification.Status]int
+	Ended map[rules.Status]int
 	// Outcomes counts the completed runs by outcome, which is empty for none.
 	Outcomes map[string]int
 	// Unaided counts those of them that needed no verdict, by outcome.
@@ -137,7 +139,7 @@ func (d *Desk) Numbers(ctx context.Context, t verification.TenantID, q NumbersQu
 		return Numbers{}, err
 	}
 	found := byName(all)
-	var current verification.Definition
+	var current workflow.Definition
 	if q.Workflow != "" {
 		if current, err = d.currentDefinition(ctx, t, q.Workflow); err != nil {
 			return Numbers{}, err
@@ -182,10 +184,10 @@ func (f measured) total(name store.MeasureName) (n int) {
 // one if there is none.
 func (d *Desk) currentDefinition(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID,
-) (verification.Definition, error) {
+) (workflow.Definition, error) {
 	w, err := d.store.Workflow(ctx, t, id)
 	if err != nil || w.Current() == "" {
-		return verification.Definition{}, err
+		return workflow.Definition{}, err
 	}
 	v, err := d.store.Version(ctx, t, id, w.Current())
 	return v.Definition, err
@@ -195,7 +197,7 @@ func dayNumbers(q store.MeasureQuery, found measured) []DayNumbers {
 	all := make([]DayNumbers, q.Last-q.First+1)
 	for i := range all {
 		all[i] = DayNumbers{
-			Day: q.First + store.Day(i), Ended: map[verification.Status]int{}, Outcomes: map[string]int{}, Unaided: map[string]int{},
+			Day: q.First + store.Day(i), Ended: map[rules.Status]int{}, Outcomes: map[string]int{}, Unaided: map[string]int{},
 			TimeToVerdict: timeToVerdict(found, i, i+1),
 		}
 		for _, m := range found[store.MeasureStarted] {
@@ -216,17 +218,17 @@ func dayNumbers(q store.MeasureQuery, found measured) []DayNumbers {
 
 func (d *DayNumbers) ended(key string, n int) {
 	status, outcome, _ := strings.Cut(key, ":")
-	d.Ended[verification.Status(status)] += n
-	if status == string(verification.StatusCompleted) && n > 0 {
+	d.Ended[rules.Status(status)] += n
+	if status == string(rules.StatusCompleted) && n > 0 {
 		d.Outcomes[outcome] += n
 	}
 }
 
 func (d *DayNumbers) decided(key string, n int) {
 	switch verdict, outcome := store.ParseDecided(key); {
-	case verdict == verification.DecisionApprove:
+	case verdict == rules.DecisionApprove:
 		d.Approved += n
-	case verdict == verification.DecisionReject:
+	case verdict == rules.DecisionReject:
 		d.Rejected += n
 	case n > 0:
 		d.Unaided[outcome] += n

@@ -15,6 +15,7 @@ import (
 	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // deskOf returns the desk of a test kit.
@@ -37,8 +38,8 @@ func TestNumbersAreByTheDaysOfTheTenant(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := kit.Apply(verification.Definition{
-			Workflow: "days", Name: "Days", Start: "end", Nodes: map[verification.NodeID]verification.Node{"end": {Type: verification.NodeEnd}},
+		w := kit.Apply(workflow.Definition{
+			Workflow: "days", Name: "Days", Start: "end", Nodes: map[verification.NodeID]workflow.Node{"end": {Type: workflow.NodeEnd}},
 		})
 		want := map[string]int{}
 		for range 30 { // about two days
@@ -67,15 +68,15 @@ func TestNumbersAreByTheDaysOfTheTenant(t *testing.T) {
 
 func TestAStepOfAFormerVersionIsNumbered(t *testing.T) {
 	kit := enginetest.New(t)
-	var w verification.Workflow
+	var w workflow.Workflow
 	for _, name := range []string{"old", "new"} {
 		first, consent, end := verification.NodeID(name+"_first"), verification.NodeID(name+"_consent"), verification.NodeID(name+"_end")
-		w = kit.Apply(verification.Definition{
+		w = kit.Apply(workflow.Definition{
 			Workflow: "steps", Name: "Steps", Start: first,
-			Nodes: map[verification.NodeID]verification.Node{
-				first:   {Type: verification.NodeBranch, Rules: []verification.Rule{{When: "input.agreed", Next: end}}, Else: consent},
-				consent: {Type: verification.NodeConsent, Label: "Consent, " + name, Text: "Do you agree?", Next: end, OnDeclined: end},
-				end:     {Type: verification.NodeEnd},
+			Nodes: map[verification.NodeID]workflow.Node{
+				first:   {Type: workflow.NodeBranch, Rules: []workflow.Rule{{When: "input.agreed", Next: end}}, Else: consent},
+				consent: {Type: workflow.NodeConsent, Label: "Consent, " + name, Text: "Do you agree?", Next: end, OnDeclined: end},
+				end:     {Type: workflow.NodeEnd},
 			},
 		})
 		for _, agreed := range []bool{true, false} {
@@ -88,8 +89,8 @@ func TestAStepOfAFormerVersionIsNumbered(t *testing.T) {
 	}
 	n, err := deskOf(kit).Numbers(t.Context(), enginetest.Tenant, desk.NumbersQuery{Days: 1, Workflow: w.ID})
 	want := []desk.StepNumbers{
-		{Node: "new_consent", Type: verification.NodeConsent, Label: "Consent, new", Reached: 1},
-		{Node: "old_consent", Type: verification.NodeConsent, Label: "Consent, old", Reached: 1},
+		{Node: "new_consent", Type: workflow.NodeConsent, Label: "Consent, new", Reached: 1},
+		{Node: "old_consent", Type: workflow.NodeConsent, Label: "Consent, old", Reached: 1},
 	}
 	if diff := gocmp.Diff(want, n.Steps); diff != "" || err != nil {
 		t.Errorf("%v, steps (-want +got):\n%s", err, diff)

@@ -8,30 +8,32 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/facts"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // RunRecord is a run as a reviewer sees it: its report and its whole history.
 type RunRecord struct {
 	// Report has the schemas of the data of its cards.
-	Report verification.Report
-	Action *verification.Action // nil unless a live run waits on a human; without a link
-	Review *verification.Review // the entry in the review queue; nil unless the run needs a verdict
+	Report rules.Report
+	Action *rules.Action // nil unless a live run waits on a human; without a link
+	Review *rules.Review // the entry in the review queue; nil unless the run needs a verdict
 	// Seq is the length of the history. A verdict that names it is refused if the
-	// run has changed since: see verification.GiveVerdict.
+	// run has changed since: see rules.GiveVerdict.
 	Seq        int
-	History    []verification.Event
+	History    []rules.Event
 	Timeline   []TimelineEntry         // of the history, with the labels of the definition
-	Definition verification.Definition // of the version that the run executed
+	Definition workflow.Definition     // of the version that the run executed
 	Documents  []verification.Document // that accepted answers name
 	FourEyes   bool                    // a verdict needs two reviewers: see Report.Proposal
 	// Verdict is the newest verdict with its reason; its Decision is empty if there is none,
 	// or if hits were found since.
-	Verdict verification.Verdict
-	Subject verification.Subject
+	Verdict rules.Verdict
+	Subject rules.Subject
 	Facts   facts.Facts
 	// Input is what the run was started with, and InputSchema describes it.
 	Input       verification.Data
-	InputSchema verification.DataSchema
+	InputSchema workflow.DataSchema
 	Asked       []facts.Asked // what the checks were asked, in execution order
 	// AskedBefore is what checks were asked on earlier visits that have hits, by VisitAddress.
 	AskedBefore map[string]verification.Data
@@ -55,7 +57,7 @@ func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verifi
 	r.Timeline = labelled(Timeline(h.Events), r.Definition)
 	summary := h.Run.Summary()
 	r.Action = summary.View(h.At).Action
-	if summary.DecisionAt(h.At) == verification.DecisionReview {
+	if summary.DecisionAt(h.At) == rules.DecisionReview {
 		r.Review = summary.Review
 	}
 	r.InputSchema = r.Definition.InputSchema.Map()
@@ -64,7 +66,7 @@ func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verifi
 			r.Asked[i].Schema = with.Map()
 		}
 	}
-	schemas := map[verification.NodeID]verification.DataSchema{}
+	schemas := map[verification.NodeID]workflow.DataSchema{}
 	for _, c := range r.Report.Cards {
 		schemas[c.NodeID] = c.DataSchema
 	}
@@ -74,8 +76,8 @@ func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verifi
 			if len(v.Hits()) == 0 {
 				continue
 			}
-			if then, ok := verification.VisitAsked(id, h.Events, c.NodeID, v.Number); ok {
-				r.AskedBefore[verification.VisitAddress(c.NodeID, v.Number)] = then.Asked(h.Program, t, c.NodeID)
+			if then, ok := rules.VisitAsked(id, h.Events, c.NodeID, v.Number); ok {
+				r.AskedBefore[rules.VisitAddress(c.NodeID, v.Number)] = then.Asked(h.Program, t, c.NodeID)
 			}
 		}
 	}

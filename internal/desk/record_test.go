@@ -13,24 +13,26 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/facts"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestTheRecordSaysWhomARunIsAbout(t *testing.T) {
 	k := enginetest.New(t)
-	d := verification.Definition{
+	d := workflow.Definition{
 		Workflow: "record", Name: "Record", Start: "pan",
 		InputSchema: verification.Data(`{"type":"object","properties":{"name":{"type":"string","title":"Full name"},"born":{"type":"string"}}}`),
-		Subject:     &verification.SubjectFields{Name: "input.name", BirthDate: "input.born"},
-		Compare:     []verification.Comparison{{Fact: "Name", Of: []string{"input.name", "steps.pan.data.holder", "steps.pan.data.lost"}}},
-		Notes:       verification.NotesRequired, RejectReasons: []verification.RejectReason{{Code: "wrong_name", Label: "Wrong name"}},
-		Nodes: map[verification.NodeID]verification.Node{
+		Subject:     &workflow.SubjectFields{Name: "input.name", BirthDate: "input.born"},
+		Compare:     []workflow.Comparison{{Fact: "Name", Of: []string{"input.name", "steps.pan.data.holder", "steps.pan.data.lost"}}},
+		Notes:       workflow.NotesRequired, RejectReasons: []workflow.RejectReason{{Code: "wrong_name", Label: "Wrong name"}},
+		Nodes: map[verification.NodeID]workflow.Node{
 			"pan": {
-				Type: verification.NodeCheck, Provider: "script", Label: "PAN", Next: "review",
+				Type: workflow.NodeCheck, Provider: "script", Label: "PAN", Next: "review",
 				With: verification.Data(`{"name":"${input.name}","place":{"country":"IN"}}`),
 			},
-			"review": {Type: verification.NodeReview, Next: "done"},
-			"done":   {Type: verification.NodeEnd},
+			"review": {Type: workflow.NodeReview, Next: "done"},
+			"done":   {Type: workflow.NodeEnd},
 		},
 	}
 	k.Provider.On("pan", enginetest.Pass(map[string]any{"holder": "Asha Roy"}))
@@ -39,10 +41,10 @@ func TestTheRecordSaysWhomARunIsAbout(t *testing.T) {
 	if err != nil || len(queue.Data) != 1 {
 		t.Fatalf("the queue has %d runs, %v, want 1", len(queue.Data), err)
 	}
-	if v := queue.Data[0].Review; v.Subject != "Asha Rao" || !cmp.Equal(v.Differing, []verification.Differing{{Fact: "Name", Source: "PAN", Value: "Asha Roy"}}) {
+	if v := queue.Data[0].Review; v.Subject != "Asha Rao" || !cmp.Equal(v.Differing, []rules.Differing{{Fact: "Name", Source: "PAN", Value: "Asha Roy"}}) {
 		t.Errorf("the queue says that %q differs in %+v", v.Subject, v.Differing)
 	}
-	verdict := verification.GiveVerdict{Decision: verification.DecisionReject, Justified: true}
+	verdict := rules.GiveVerdict{Decision: rules.DecisionReject, Justified: true}
 	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, verdict, ""); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("a verdict without a reason: %v, want it to be invalid", err)
 	}
@@ -55,7 +57,7 @@ func TestTheRecordSaysWhomARunIsAbout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(verification.Subject{Name: "Asha Rao"}, r.Subject); diff != "" {
+	if diff := cmp.Diff(rules.Subject{Name: "Asha Rao"}, r.Subject); diff != "" {
 		t.Errorf("subject (-want +got):\n%s", diff)
 	}
 	compared := facts.Facts{
@@ -77,7 +79,7 @@ func TestTheRecordSaysWhomARunIsAbout(t *testing.T) {
 		t.Errorf("the input is %s with the title %q; the verdict is %+v", r.Input, got, r.Verdict)
 	}
 	n, err := deskOf(k).Numbers(t.Context(), enginetest.Tenant, desk.NumbersQuery{Days: 1})
-	want := []desk.ReasonNumbers{{Reason: verification.RejectReason{Code: "wrong_name"}, Count: 1}}
+	want := []desk.ReasonNumbers{{Reason: workflow.RejectReason{Code: "wrong_name"}, Count: 1}}
 	if diff := cmp.Diff(want, n.Reasons); diff != "" || err != nil {
 		t.Errorf("%v, rejections by reason (-want +got):\n%s", err, diff)
 	}

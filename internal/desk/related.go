@@ -9,7 +9,9 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/facts"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Relation is what a run has in common with another one.
@@ -35,11 +37,11 @@ type RelatedRuns struct {
 
 // RelatedRun is a run and what it has in common with the other one.
 type RelatedRun struct {
-	verification.Summary
+	rules.Summary
 	Same []Relation
 	// Rejection is why a reviewer rejected the run. It is zero if its verdict is no
 	// rejection or has no reason, and has only a Code if the workflow does not know the reason.
-	Rejection verification.RejectReason
+	Rejection workflow.RejectReason
 }
 
 // The bounds of RelatedRuns.
@@ -91,7 +93,7 @@ func (d *Desk) RelatedRuns(ctx context.Context, t verification.TenantID, r RunRe
 	// so nothing that it has in common is missing.
 	found.Runs = found.Runs[:min(len(found.Runs), maxRelated)]
 	for i, run := range found.Runs {
-		if run.Verdict != verification.DecisionReject {
+		if run.Verdict != rules.DecisionReject {
 			continue
 		}
 		if found.Runs[i].Rejection, err = d.engine.Rejection(ctx, t, run.ID); err != nil {
@@ -102,7 +104,7 @@ func (d *Desk) RelatedRuns(ctx context.Context, t verification.TenantID, r RunRe
 }
 
 // add adds a run, unless it is the run itself.
-func (r *RelatedRuns) add(self verification.RunID, s verification.Summary, same Relation) {
+func (r *RelatedRuns) add(self verification.RunID, s rules.Summary, same Relation) {
 	if s.ID == self {
 		return
 	}

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // StepNumbers are the numbers of one step of a workflow, over all its versions. Without
@@ -20,7 +22,7 @@ type StepNumbers struct {
 	Node verification.NodeID
 	// Type and Label are those of the current version or, if it does not have the step, of
 	// the latest version that has it. Type is empty if that is not one of the latest 200.
-	Type  verification.NodeType
+	Type  workflow.NodeType
 	Label string
 	// Reached counts the visits of the step that began, Left those after which the run
 	// went on, and Stopped those at which the run expired, was cancelled or failed.
@@ -29,7 +31,7 @@ type StepNumbers struct {
 
 // stepNumbers returns the numbers of the steps of a workflow.
 func (d *Desk) stepNumbers(
-	ctx context.Context, t verification.TenantID, id verification.WorkflowID, current verification.Definition,
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID, current workflow.Definition,
 	found measured,
 ) ([]StepNumbers, error) {
 	steps, counted := map[verification.NodeID]*StepNumbers{}, map[int]bool{}
@@ -61,13 +63,13 @@ func (d *Desk) stepNumbers(
 		return nil, err
 	}
 	maps.DeleteFunc(steps, func(_ verification.NodeID, s *StepNumbers) bool {
-		return s.Type == verification.NodeBranch || s.Type == verification.NodeEnd
+		return s.Type == workflow.NodeBranch || s.Type == workflow.NodeEnd
 	})
 	return sortedSteps(steps, order), nil
 }
 
 // describe sets the type and the label of a step, if the definition has it.
-func (s *StepNumbers) describe(d verification.Definition) {
+func (s *StepNumbers) describe(d workflow.Definition) {
 	n := d.Nodes[s.Node]
 	s.Type, s.Label = n.Type, cmp.Or(n.Label, s.Label)
 }
@@ -130,7 +132,7 @@ type TransitionQuery struct {
 // TransitionCounts says how often the runs of a version moved from node to node.
 type TransitionCounts struct {
 	// Transitions counts by transition. A run that takes one twice counts twice.
-	Transitions map[verification.Transition]int
+	Transitions map[rules.Transition]int
 	// Stopped counts the runs that expired, were cancelled or failed at a node.
 	Stopped map[verification.NodeID]int
 }
@@ -147,7 +149,7 @@ func (d *Desk) TransitionCounts(ctx context.Context, t verification.TenantID, q 
 	if err != nil {
 		return TransitionCounts{}, err
 	}
-	c := TransitionCounts{Transitions: map[verification.Transition]int{}, Stopped: map[verification.NodeID]int{}}
+	c := TransitionCounts{Transitions: map[rules.Transition]int{}, Stopped: map[verification.NodeID]int{}}
 	for _, m := range found {
 		if m.Name == store.MeasureTransition {
 			c.Transitions[store.ParseTransition(m.Key)] += sum(m.Counts)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // TimelineEntry is one line of a timeline. Kind says what happened; the other fields
@@ -34,10 +36,10 @@ type TimelineEntry struct {
 	// notes, an error, or the names of hits. It may be empty.
 	Text string
 	// Cleared are the hits that a screening left out, with the decisions that cleared them.
-	Cleared []verification.Clearance
+	Cleared []rules.Clearance
 	// Sentences are fixed ones: what flags an answer or a result of a step that was visited
 	// more than once, and why the run expired.
-	Sentences []verification.Sentence
+	Sentences []rules.Sentence
 	By        string              // the reviewer; may be empty
 	Assignee  string              // of an assignment: the name of the person or team
 	Reason    string              // of a verdict or a returned proposal: the code of the reject reason; may be empty
@@ -102,11 +104,11 @@ const (
 )
 
 // Timeline returns the lines of a history, oldest first.
-func Timeline(history []verification.Event) []TimelineEntry {
+func Timeline(history []rules.Event) []TimelineEntry {
 	t := timeline{
-		steps: map[verification.NodeID]verification.Step{}, visits: map[verification.NodeID]int{}, hits: map[verification.ClearedHit]string{},
+		steps: map[verification.NodeID]rules.Step{}, visits: map[verification.NodeID]int{}, hits: map[verification.ClearedHit]string{},
 	}
-	for _, s := range verification.Fold("", history).Steps {
+	for _, s := range rules.Fold("", history).Steps {
 		t.steps[s.Node] = s
 	}
 	for _, e := range history {
@@ -116,14 +118,14 @@ func Timeline(history []verification.Event) []TimelineEntry {
 }
 
 type timeline struct {
-	steps   map[verification.NodeID]verification.Step
+	steps   map[verification.NodeID]rules.Step
 	visits  map[verification.NodeID]int        // so far
 	hits    map[verification.ClearedHit]string // the names of the entries found so far
 	entries []TimelineEntry
 }
 
 // add adds the line of an event, or counts the event in the line before it.
-func (t *timeline) add(e verification.Event) {
+func (t *timeline) add(e rules.Event) {
 	entry := t.entry(e.Fact)
 	entry.Label = t.label(entry.Node)
 	entry.At, entry.Until, entry.Count = e.At, e.At, 1
@@ -154,79 +156,79 @@ func (t *timeline) label(id verification.NodeID) string {
 }
 
 // entry returns the line of a fact without its label and times.
-func (t *timeline) entry(f verification.Fact) TimelineEntry {
+func (t *timeline) entry(f rules.Fact) TimelineEntry {
 	switch f := f.(type) {
-	case verification.Started:
+	case rules.Started:
 		return TimelineEntry{Kind: TimelineStarted, Workflow: f.WorkflowName, Version: f.Version}
-	case verification.Dispatched:
+	case rules.Dispatched:
 		if f.Visit > t.visits[f.Node] {
 			return TimelineEntry{Kind: TimelineDispatched, Node: f.Node, Provider: f.Provider, Number: f.Dispatch, Visit: t.arrive(f.Node)}
 		}
 		return TimelineEntry{Kind: TimelineRetried, Node: f.Node, Provider: f.Provider, Number: f.Dispatch}
-	case verification.ResultPending:
+	case rules.ResultPending:
 		return TimelineEntry{Kind: TimelinePending, Node: f.Node, Next: f.PollAt}
-	case verification.CallbackReceived:
+	case rules.CallbackReceived:
 		return TimelineEntry{Kind: TimelineCalledBack, Node: f.Node}
-	case verification.PollFailed:
+	case rules.PollFailed:
 		return TimelineEntry{Kind: TimelinePollFailed, Node: f.Node, Text: f.Cause, Next: f.PollAt}
-	case verification.ResultRecorded:
+	case rules.ResultRecorded:
 		return t.result(f)
-	case verification.DispatchFailed:
+	case rules.DispatchFailed:
 		return TimelineEntry{Kind: TimelineNoResult, Node: f.Node, Text: f.Cause, Next: f.RetryAt}
-	case verification.ResultUnavailable:
+	case rules.ResultUnavailable:
 		return TimelineEntry{Kind: TimelineUnavailable, Node: f.Node, Sentences: t.flags(f.Node, f.Data, nil)}
-	case verification.CustomerAwaited:
+	case rules.CustomerAwaited:
 		return TimelineEntry{Kind: TimelineAwaited, Node: f.Node, Visit: t.arrive(f.Node)}
-	case verification.JourneyOpened:
+	case rules.JourneyOpened:
 		return TimelineEntry{Kind: TimelineOpened, Node: f.Node}
-	case verification.DocumentUploaded:
+	case rules.DocumentUploaded:
 		return TimelineEntry{Kind: TimelineUploaded, Node: f.Node, Field: f.Field}
-	case verification.CustomerSubmitted:
+	case rules.CustomerSubmitted:
 		return TimelineEntry{Kind: t.submission(f), Node: f.Node, Sentences: t.flags(f.Node, f.Data, nil)}
-	case verification.BranchTaken:
+	case rules.BranchTaken:
 		kind := TimelineBranched
 		if f.When == "" {
 			kind = TimelineElse
 		}
 		return TimelineEntry{Kind: kind, Node: f.Node, When: f.When, To: f.Next, ToLabel: t.label(f.Next), Values: f.Values}
-	case verification.ReviewAsked:
+	case rules.ReviewAsked:
 		return TimelineEntry{Kind: TimelineReview, Node: f.Node, Text: f.Reason, Visit: t.arrive(f.Node)}
-	case verification.VerdictRecorded:
+	case rules.VerdictRecorded:
 		kind := TimelineApproved
-		if f.Decision == verification.DecisionReject {
+		if f.Decision == rules.DecisionReject {
 			kind = TimelineRejected
 		}
 		return TimelineEntry{Kind: kind, Node: f.Node, Text: f.Notes, By: f.By, Reason: f.Reason}
-	case verification.VerdictProposed:
+	case rules.VerdictProposed:
 		kind := TimelineProposedApproval
-		if f.Decision == verification.DecisionReject {
+		if f.Decision == rules.DecisionReject {
 			kind = TimelineProposedRejection
 		}
 		return TimelineEntry{Kind: kind, Node: f.Node, Text: f.Notes, By: f.By, Reason: f.Reason}
-	case verification.ProposalReturned:
+	case rules.ProposalReturned:
 		return TimelineEntry{Kind: TimelineSentBack, Node: f.Node, Text: f.Notes, By: f.By, Reason: f.Reason}
-	case verification.HitsFound:
+	case rules.HitsFound:
 		kind := TimelineHitsFound
 		if f.Overruled {
 			kind = TimelineHitsOverruled
 		}
 		return TimelineEntry{Kind: kind, Node: f.Node, Field: f.List, Text: t.found(f.List, f.Hits)}
-	case verification.HitsCleared:
+	case rules.HitsCleared:
 		return TimelineEntry{Kind: TimelineHitsCleared, Node: f.Node, Cleared: f.Cleared}
-	case verification.HitDecided:
+	case rules.HitDecided:
 		kind := TimelineHitUnsure
 		switch f.Match {
-		case verification.MatchSame:
+		case rules.MatchSame:
 			kind = TimelineHitSame
-		case verification.MatchOther:
+		case rules.MatchOther:
 			kind = TimelineHitOther
-		case verification.MatchUnsure:
+		case rules.MatchUnsure:
 		}
 		entry := cmp.Or(t.hits[verification.ClearedHit{List: f.List, Entry: f.Entry, Digest: f.Digest}], f.Entry)
 		return TimelineEntry{Kind: kind, Node: f.Node, Field: f.List, Entry: entry, Text: f.Reason, By: f.By}
-	case verification.NoteAdded:
+	case rules.NoteAdded:
 		return TimelineEntry{Kind: TimelineNote, Text: f.Notes, By: f.By}
-	case verification.Assigned:
+	case rules.Assigned:
 		kind := TimelineAssigned
 		switch {
 		case f.Escalated:
@@ -235,22 +237,22 @@ func (t *timeline) entry(f verification.Fact) TimelineEntry {
 			kind = TimelineUnassigned
 		}
 		return TimelineEntry{Kind: kind, Text: f.Notes, By: f.By, Assignee: f.To.Name()}
-	case verification.ReviewDueSoon:
+	case rules.ReviewDueSoon:
 		return TimelineEntry{Kind: TimelineDueSoon}
-	case verification.Completed:
+	case rules.Completed:
 		return TimelineEntry{Kind: TimelineCompleted, Text: f.Outcome}
-	case verification.Failed:
+	case rules.Failed:
 		return TimelineEntry{Kind: TimelineFailed, Node: f.Node, Text: strings.TrimSuffix(f.Error.Message+" "+f.Cause, " ")}
-	case verification.Expired:
-		return TimelineEntry{Kind: TimelineExpired, Sentences: []verification.Sentence{f.Error.Sentence()}}
-	case verification.Cancelled:
+	case rules.Expired:
+		return TimelineEntry{Kind: TimelineExpired, Sentences: []rules.Sentence{f.Error.Sentence()}}
+	case rules.Cancelled:
 		return TimelineEntry{Kind: TimelineCancelled}
 	}
 	return TimelineEntry{}
 }
 
 // result returns the line of a result. A check that passed with hits has not cleared anybody.
-func (t *timeline) result(f verification.ResultRecorded) TimelineEntry {
+func (t *timeline) result(f rules.ResultRecorded) TimelineEntry {
 	e := TimelineEntry{Kind: TimelineNotPassed, Node: f.Node, Sentences: t.flags(f.Node, f.Data, f.Screening)}
 	if f.Passed {
 		e.Kind = TimelinePassed
@@ -288,32 +290,32 @@ func (t *timeline) arrive(node verification.NodeID) int {
 
 // flags returns what the data of a visit flags, if the step was visited more than once;
 // else its card says it.
-func (t *timeline) flags(node verification.NodeID, d verification.Data, s *verification.Screening) (all []verification.Sentence) {
+func (t *timeline) flags(node verification.NodeID, d verification.Data, s *rules.Screening) (all []rules.Sentence) {
 	if t.steps[node].Visits < 2 {
 		return nil
 	}
-	for _, c := range verification.CausesIn(d, s) {
+	for _, c := range rules.CausesIn(d, s) {
 		all = append(all, c.Sentence())
 	}
 	return all
 }
 
 // submission returns the kind of a customer's answer.
-func (t *timeline) submission(f verification.CustomerSubmitted) TimelineKind {
-	flags := verification.CausesIn(f.Data, nil)
+func (t *timeline) submission(f rules.CustomerSubmitted) TimelineKind {
+	flags := rules.CausesIn(f.Data, nil)
 	switch {
-	case t.steps[f.Node].Type == verification.NodeConsent && slices.Contains(flags, verification.CauseConsent):
+	case t.steps[f.Node].Type == workflow.NodeConsent && slices.Contains(flags, rules.CauseConsent):
 		return TimelineDeclined
-	case t.steps[f.Node].Type == verification.NodeConsent:
+	case t.steps[f.Node].Type == workflow.NodeConsent:
 		return TimelineConsented
-	case slices.Contains(flags, verification.CauseOptedOut):
+	case slices.Contains(flags, rules.CauseOptedOut):
 		return TimelineOptedOut
 	}
 	return TimelineSubmitted
 }
 
 // labelled gives entries the labels of a definition where their history has none.
-func labelled(entries []TimelineEntry, d verification.Definition) []TimelineEntry {
+func labelled(entries []TimelineEntry, d workflow.Definition) []TimelineEntry {
 	label := func(node verification.NodeID, to *string) {
 		if n := d.Nodes[node]; *to == string(node) && n.Label != "" {
 			*to = n.Label

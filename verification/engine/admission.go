@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 const (
@@ -45,7 +45,7 @@ func (e *Engine) acquireWork(ctx context.Context, j *job) (release func(), err e
 		if err != nil {
 			return nil, err
 		}
-		j.run = verification.Run{}
+		j.run = rules.Run{}
 	}
 	if release, err = e.heavy.Acquire(ctx, string(j.ref.Tenant)); err != nil {
 		return nil, err

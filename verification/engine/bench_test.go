@@ -13,6 +13,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // BenchmarkFiveChecks is a whole run in memory: start, five immediate checks with
@@ -37,7 +39,7 @@ func BenchmarkFiveChecks(b *testing.B) {
 	for b.Loop() {
 		v, err := e.Start(b.Context(), enginetest.Tenant, applied.Workflow.ID,
 			engine.StartRequest{ReferenceID: "person-1", Wait: &wait})
-		if err != nil || v.Status != verification.StatusCompleted {
+		if err != nil || v.Status != rules.StatusCompleted {
 			b.Fatalf("run = %+v, %v", v, err)
 		}
 	}
@@ -68,5 +70,5 @@ func (p instant) Check(context.Context, verification.CheckRequest) (verification
 
 // noCompiler is enough for workflows without texts to compile.
 type noCompiler struct {
-	verification.ExpressionCompiler
+	workflow.ExpressionCompiler
 }

@@ -10,12 +10,14 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine/internal/runner"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // call calls the provider of the check that the run waits for, and turns the result
 // into a command. A call that was interrupted before it began has no command. late and
 // here are as in runner.CallHere.
-func (s *session) call(ctx context.Context, kind verification.TaskKind, late func(callResult)) (o callResult, here bool) {
+func (s *session) call(ctx context.Context, kind rules.TaskKind, late func(callResult)) (o callResult, here bool) {
 	w := s.run.Wait
 	n, _ := s.program.Node(w.Node)
 	request, cleared, err := s.request(ctx)
@@ -23,11 +25,11 @@ func (s *session) call(ctx context.Context, kind verification.TaskKind, late fun
 		return callResult{}, true
 	}
 	if err != nil {
-		return callResult{command: verification.Abort{Node: w.Node, Cause: "with: " + err.Error()}}, true
+		return callResult{command: rules.Abort{Node: w.Node, Cause: "with: " + err.Error()}}, true
 	}
-	failed := func(err error) verification.RecordFailure {
+	failed := func(err error) rules.RecordFailure {
 		p, ok := errors.AsType[verification.PermanentError](err)
-		f := verification.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: ok && p.Permanent()}
+		f := rules.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: ok && p.Permanent()}
 		if retry, ok := errors.AsType[*verification.RetryError](err); ok {
 			f.RetryAt, err = retry.At, retry.Cause
 		}
@@ -56,9 +58,9 @@ func (s *session) call(ctx context.Context, kind verification.TaskKind, late fun
 		}
 		asked := ""
 		if r.Result.Screening != nil {
-			asked = verification.AskedDigest(request.With)
+			asked = rules.AskedDigest(request.With)
 		}
-		return callResult{command: verification.RecordResult{
+		return callResult{command: rules.RecordResult{
 			Node: w.Node, Dispatch: w.Dispatch, Outcome: r.Result.Outcome, Data: data, Screening: r.Result.Screening, Cleared: cleared, Asked: asked,
 			Handle: r.Result.Handle, PollAfter: r.Result.PollAfter,
 		}, entered: r.Entered}
@@ -84,7 +86,7 @@ func observedOutcome(o verification.CheckOutcome, err error) string {
 
 // request renders the request to the provider, and returns the decisions by which its hits are
 // cleared. Templates over a large run wait for a slot, as in decide.
-func (s *session) request(ctx context.Context) (r verification.CheckRequest, cleared []verification.Clearance, err error) {
+func (s *session) request(ctx context.Context) (r verification.CheckRequest, cleared []rules.Clearance, err error) {
 	release, err := s.admit(ctx, s.run.Size() > largeRun)
 	if err != nil {
 		return r, nil, err
@@ -101,10 +103,10 @@ func (s *session) request(ctx context.Context) (r verification.CheckRequest, cle
 // providerCall returns the call of a provider that a task needs. A provider that is polled
 // is a Poller: see lacks.
 func providerCall(
-	p verification.Provider, w verification.Wait, kind verification.TaskKind, r verification.CheckRequest,
+	p verification.Provider, w rules.Wait, kind rules.TaskKind, r verification.CheckRequest,
 ) func(context.Context) (verification.CheckResult, error) {
 	return func(ctx context.Context) (verification.CheckResult, error) {
-		if poller, ok := p.(verification.Poller); ok && kind == verification.TaskPoll {
+		if poller, ok := p.(verification.Poller); ok && kind == rules.TaskPoll {
 			return poller.Poll(ctx, verification.PollRequest{CheckRequest: r, Handle: w.Handle})
 		}
 		return p.Check(ctx, r)
@@ -112,6 +114,6 @@ func providerCall(
 }
 
 // timing limits a call of a provider to the timeout of its node.
-func (e *Engine) timing(n verification.Node) runner.Timing {
+func (e *Engine) timing(n workflow.Node) runner.Timing {
 	return runner.Timing{Clock: e.ports.Clock, Activity: e.activity, Timeout: n.Timeout()}
 }

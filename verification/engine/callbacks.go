@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine/internal/runner"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // CallbackPath is the path of callback URLs below Options.PublicURL; the token
@@ -79,12 +80,12 @@ func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verificati
 // result: what was asked, and the decisions by which hits are cleared.
 func (s *session) readCallback(
 	ctx context.Context, p verification.CallbackReceiver, c verification.Callback,
-) (_ verification.CheckResult, as verification.RecordResult, err error) {
+) (_ verification.CheckResult, as rules.RecordResult, err error) {
 	request, cleared, err := s.request(ctx)
 	if err != nil {
 		return verification.CheckResult{}, as, err
 	}
-	as.Cleared, as.Asked = cleared, verification.AskedDigest(request.With)
+	as.Cleared, as.Asked = cleared, rules.AskedDigest(request.With)
 	n, _ := s.program.Node(s.run.Wait.Node)
 	handle := s.run.Wait.Handle
 	r := runner.CallWithin(ctx, s.timing(n), func(ctx context.Context) (verification.CheckResult, error) {
@@ -108,11 +109,11 @@ func (s *session) refused(level slog.Level, reason string) {
 
 // callbackCommand returns the command for the result of a callback.
 func callbackCommand(
-	w verification.Wait, r verification.CheckResult, as verification.RecordResult, c verification.Callback,
-) (verification.Command, error) {
+	w rules.Wait, r verification.CheckResult, as rules.RecordResult, c verification.Callback,
+) (rules.Command, error) {
 	if r.Outcome == verification.OutcomePending {
 		sum := sha256.Sum256(c.Body)
-		return verification.RecordCallback{WaitNumber: w.Number, Digest: hex.EncodeToString(sum[:16])}, nil
+		return rules.RecordCallback{WaitNumber: w.Number, Digest: hex.EncodeToString(sum[:16])}, nil
 	}
 	data, err := verification.NewData(r.Data)
 	if err != nil {

@@ -18,6 +18,8 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // withCallbacks returns a kit whose scripted provider takes callbacks: the body
@@ -91,7 +93,7 @@ func TestACallbackHasTheResultPolledAtOnce(t *testing.T) {
 		t.Fatalf("calls before the callback = %d, want 1", got)
 	}
 	callBack(t, k, tokenOf(t, k, "a"), "ready")
-	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
+	wantStatus(t, k.Run(run.ID), rules.StatusCompleted)
 	if calls := k.Provider.Calls("a"); len(calls) != 2 || calls[1].Handle != "ticket" {
 		t.Errorf("calls = %+v, want one check and one poll", calls)
 	}
@@ -103,8 +105,8 @@ func TestACallbackMayCarryTheResult(t *testing.T) {
 	run := start(k, chain("a", "b"))
 	callBack(t, k, tokenOf(t, k, "a"), "passed")
 	got := k.Run(run.ID)
-	wantStatus(t, got, verification.StatusCompleted)
-	wantCheck(t, got, "a", verification.StepPassed)
+	wantStatus(t, got, rules.StatusCompleted)
+	wantCheck(t, got, "a", rules.StepPassed)
 	if n := len(k.Provider.Calls("a")); n != 1 {
 		t.Errorf("calls = %d, want 1: nothing is left to poll", n)
 	}
@@ -112,8 +114,8 @@ func TestACallbackMayCarryTheResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, _ := verification.Fold(run.ID, history).Step("a")
-	if diff := cmp.Diff(&verification.Screening{List: "sanctions", ListVersion: "v1"}, a.Screening); diff != "" {
+	a, _ := rules.Fold(run.ID, history).Step("a")
+	if diff := cmp.Diff(&rules.Screening{List: "sanctions", ListVersion: "v1"}, a.Screening); diff != "" {
 		t.Errorf("screening (-want +got):\n%s", diff)
 	}
 }
@@ -146,7 +148,7 @@ func TestForgedLateAndRepeatedCallbacksChangeNothing(t *testing.T) {
 	done := historyOf(t, k, run.ID)
 	callBack(t, k, url, "passed")
 	callBack(t, k, url, "ready")
-	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
+	wantStatus(t, k.Run(run.ID), rules.StatusCompleted)
 	if after := historyOf(t, k, run.ID); after != done {
 		t.Errorf("history after the end = %s, want %s", after, done)
 	}
@@ -162,7 +164,7 @@ func TestACallbackDuringTheCallIsNotLost(t *testing.T) {
 		run := start(k, chain("a"))
 		callBack(t, k, tokenOf(t, k, "a"), body)
 		k.Advance(5 * time.Second)
-		wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
+		wantStatus(t, k.Run(run.ID), rules.StatusCompleted)
 		if got := historyOf(t, k, run.ID); got != want {
 			t.Errorf("%s: history = %s, want %s", body, got, want)
 		}
@@ -186,7 +188,7 @@ func TestACallbackDuringAPollIsNotLost(t *testing.T) {
 	k.Advance(2 * time.Second) // the poll is in flight
 	callBack(t, k, tokenOf(t, k, "a"), "ready")
 	k.Advance(10 * time.Second)
-	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
+	wantStatus(t, k.Run(run.ID), rules.StatusCompleted)
 }
 
 func TestAProviderSetsTheTimeOfTheNextDispatch(t *testing.T) {
@@ -200,12 +202,12 @@ func TestAProviderSetsTheTimeOfTheNextDispatch(t *testing.T) {
 		t.Errorf("calls after 29 s = %d, want 1", got)
 	}
 	k.Advance(time.Second)
-	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
+	wantStatus(t, k.Run(run.ID), rules.StatusCompleted)
 	events, err := k.Store.Load(t.Context(), enginetest.Tenant, run.ID, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := verification.DispatchFailed{Node: "a", Cause: "answered 429", RetryAt: enginetest.Began().Add(30 * time.Second)}
+	want := rules.DispatchFailed{Node: "a", Cause: "answered 429", RetryAt: enginetest.Began().Add(30 * time.Second)}
 	if diff := cmp.Diff(want, events[0].Fact); diff != "" {
 		t.Errorf("the failure (-want +got):\n%s", diff)
 	}
@@ -220,7 +222,7 @@ func TestATenantsOwnProviderComesFirst(t *testing.T) {
 			enginetest.Tenant: {"script": own, "mine": own},
 		}
 	})
-	wantStatus(t, start(k, chain("a")), verification.StatusFailed)
+	wantStatus(t, start(k, chain("a")), rules.StatusFailed)
 	theirs := applyForBystander(t, k, chain("a"))
 	run := startFor(t, k, bystander, theirs, engine.StartRequest{ReferenceID: "x"})
 	k.Settle()
@@ -228,8 +230,8 @@ func TestATenantsOwnProviderComesFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantStatus(t, d, verification.StatusCompleted)
-	mine := with(chain("a"), "a", func(n *verification.Node) { n.Provider = "mine" })
+	wantStatus(t, d, rules.StatusCompleted)
+	mine := with(chain("a"), "a", func(n *workflow.Node) { n.Provider = "mine" })
 	k.Apply(mine)
 	if _, err := k.Engine.Apply(t.Context(), bystander, mine); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("apply for another tenant = %v, want an unknown provider", err)
@@ -257,10 +259,10 @@ func TestAHangingVendorAtItsLimitLeavesOthersAlone(t *testing.T) {
 		o.Workers = 4
 	})
 	k.Provider.On("a", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
-	d := with(chain("a"), "a", func(n *verification.Node) {
-		n.Provider, n.TimeoutSeconds, n.Retry = "hanging", 30, &verification.Retry{MaxDispatches: 1}
+	d := with(chain("a"), "a", func(n *workflow.Node) {
+		n.Provider, n.TimeoutSeconds, n.Retry = "hanging", 30, &workflow.Retry{MaxDispatches: 1}
 	})
-	hanging, quick := k.Apply(d), k.Apply(verification.Definition{
+	hanging, quick := k.Apply(d), k.Apply(workflow.Definition{
 		Workflow: "quick", Name: "Quick", Start: "b", Nodes: chain("b").Nodes,
 	})
 	var stuck []verification.RunID
@@ -270,11 +272,11 @@ func TestAHangingVendorAtItsLimitLeavesOthersAlone(t *testing.T) {
 	if got := peak.Load(); got != limit {
 		t.Errorf("calls in flight = %d, want %d", got, limit)
 	}
-	wantStatus(t, k.Start(quick.ID, engine.StartRequest{ReferenceID: "y"}), verification.StatusCompleted)
+	wantStatus(t, k.Start(quick.ID, engine.StartRequest{ReferenceID: "y"}), rules.StatusCompleted)
 	k.Advance(10 * time.Minute)
 	for _, id := range stuck {
 		got := k.Run(id)
-		wantStatus(t, got, verification.StatusFailed)
+		wantStatus(t, got, rules.StatusFailed)
 	}
 	if got := turns.Load(); got != 100 {
 		t.Errorf("turns = %d, want one a call", got)

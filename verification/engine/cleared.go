@@ -9,7 +9,9 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/facts"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 const (
@@ -29,13 +31,13 @@ const (
 
 // clear has a request leave out the hits that reviewers have cleared for its person or company,
 // and returns the decisions. If they cannot be read, it leaves out none.
-func (s *session) clear(ctx context.Context, r *verification.CheckRequest) []verification.Clearance {
+func (s *session) clear(ctx context.Context, r *verification.CheckRequest) []rules.Clearance {
 	n, _ := s.program.Node(r.Node)
 	p, _ := s.provider(s.ref.Tenant, n.Provider)
 	if _, screens := p.(verification.Rescreener); !screens {
 		return nil
 	}
-	all, err := s.clearances(ctx, verification.AskedDigest(r.With))
+	all, err := s.clearances(ctx, rules.AskedDigest(r.With))
 	if err != nil { // then the hits come back
 		s.log.Warn("the decisions on hits are not used", "run", s.ref.Run, "tenant", s.ref.Tenant, "error", err)
 		return nil
@@ -50,19 +52,19 @@ func (s *session) clear(ctx context.Context, r *verification.CheckRequest) []ver
 
 // clearances returns the decisions that clear hits of a check of a run that is asked the same:
 // in the run itself and, if the engine has Options.SearchKey, in other runs of the same person.
-func (s *session) clearances(ctx context.Context, asked string) ([]verification.Clearance, error) {
+func (s *session) clearances(ctx context.Context, asked string) ([]rules.Clearance, error) {
 	earlier, err := s.decidedBefore(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
-	return verification.Clearances(slices.Concat([]verification.Run{s.run}, earlier), asked, s.run.Started.FourEyes), nil
+	return rules.Clearances(slices.Concat([]rules.Run{s.run}, earlier), asked, s.run.Started.FourEyes), nil
 }
 
 var errTooManyDecided = errors.New("too many runs of the person have decisions on hits")
 
 // decidedBefore returns the other runs of the person of a run that have decisions on hits of
 // checks that were asked the same.
-func (s *session) decidedBefore(ctx context.Context, asked string) (runs []verification.Run, err error) {
+func (s *session) decidedBefore(ctx context.Context, asked string) (runs []rules.Run, err error) {
 	if !s.Searches() || asked == "" {
 		return nil, nil
 	}
@@ -73,7 +75,7 @@ func (s *session) decidedBefore(ctx context.Context, asked string) (runs []verif
 			return nil, err
 		}
 		others := found.Total
-		if slices.ContainsFunc(found.Data, func(one verification.Summary) bool { return one.ID == s.ref.Run }) {
+		if slices.ContainsFunc(found.Data, func(one rules.Summary) bool { return one.ID == s.ref.Run }) {
 			others--
 		}
 		if others > maxEarlier {
@@ -88,7 +90,7 @@ func (s *session) decidedBefore(ctx context.Context, asked string) (runs []verif
 			if err != nil {
 				return nil, err // the others may clear a hit that this one keeps
 			}
-			runs = append(runs, verification.Fold(other.ID, events))
+			runs = append(runs, rules.Fold(other.ID, events))
 		}
 	}
 	return runs, nil
@@ -96,8 +98,8 @@ func (s *session) decidedBefore(ctx context.Context, asked string) (runs []verif
 
 // withWord returns a page of the runs that have a word, the newest first.
 func (e *Engine) withWord(
-	ctx context.Context, t verification.TenantID, w facts.SearchWord, p store.PageQuery, status verification.Status,
-) (store.Page[verification.Summary], error) {
+	ctx context.Context, t verification.TenantID, w facts.SearchWord, p store.PageQuery, status rules.Status,
+) (store.Page[rules.Summary], error) {
 	return e.ports.Store.List(ctx, t, store.RunQuery{
 		PageQuery: p, Status: status, Now: e.now(), Keys: []store.SearchKey{e.searchKey(t, w.Kind, w.Text)},
 	})
@@ -107,7 +109,7 @@ func (e *Engine) withWord(
 // person is the same with the same reference id, or with the same number of the subject, if the
 // tenant's system sends it. Two customers may have one name and one birth date, and a customer
 // may type the number of another one.
-func personWords(k facts.SearchKind, p verification.Program, r verification.Run, asked []string) (words []facts.SearchWord) {
+func personWords(k facts.SearchKind, p workflow.Program, r rules.Run, asked []string) (words []facts.SearchWord) {
 	if len(asked) == 0 {
 		return nil
 	}
@@ -125,7 +127,7 @@ func personWords(k facts.SearchKind, p verification.Program, r verification.Run,
 
 // askedOf returns what the checks of a run were asked whose hits are decided, and whose hits
 // were cleared.
-func askedOf(r verification.Run) (decided, cleared []string) {
+func askedOf(r rules.Run) (decided, cleared []string) {
 	for _, s := range r.Steps {
 		for _, d := range s.HitDecisions {
 			if d.Asked != "" && !slices.Contains(decided, d.Asked) {

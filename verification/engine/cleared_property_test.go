@@ -15,6 +15,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // spoken is what the test itself knows of a run: whom the tenant's system names, and what reviewers
@@ -24,10 +26,10 @@ type spoken struct {
 	reference, number string
 	fourEyes          bool
 
-	match   verification.HitMatch // of the hit; empty for no decision
+	match   rules.HitMatch // of the hit; empty for no decision
 	decider string
 	said    []string // since that decision: the people who have proposed or given the verdict that holds
-	verdict verification.Decision
+	verdict rules.Decision
 	offer   []string // who has proposed to approve, since the decision
 }
 
@@ -39,7 +41,7 @@ func (r spoken) persona(other spoken) bool {
 // vouchers returns the people who say that the hit of the run is another person: none unless the
 // run is approved.
 func (r spoken) vouchers() []string {
-	if r.match != verification.MatchOther || r.verdict != verification.DecisionApprove || len(r.said) == 0 {
+	if r.match != rules.MatchOther || r.verdict != rules.DecisionApprove || len(r.said) == 0 {
 		return nil
 	}
 	all := append([]string{r.decider}, r.said...)
@@ -54,7 +56,7 @@ func (r spoken) cleared(all []*spoken) bool {
 		if other.id == r.id || !other.persona(r) {
 			continue
 		}
-		if other.match == verification.MatchSame || other.match == verification.MatchUnsure {
+		if other.match == rules.MatchSame || other.match == rules.MatchUnsure {
 			return false
 		}
 		need := 1
@@ -76,7 +78,7 @@ func (echoing) Check(_ context.Context, r verification.CheckRequest) (verificati
 // clearingDesk is what a random history is made on.
 type clearingDesk struct {
 	k         *enginetest.Kit
-	workflows []verification.Workflow
+	workflows []workflow.Workflow
 	history   int // the customers of each history are others
 	runs      []*spoken
 }
@@ -90,7 +92,7 @@ func (d *clearingDesk) begin(t *rapid.T) {
 	r.id = run.ID
 	cleared := r.cleared(d.runs)
 	got := d.k.Submit(run.ID, "form_submitted", map[string]any{"pan": fmt.Sprintf("F-%d", d.history)})
-	if flagged := got.Decision == verification.DecisionReview; got.Status != verification.StatusCompleted || flagged == cleared {
+	if flagged := got.Decision == rules.DecisionReview; got.Status != rules.StatusCompleted || flagged == cleared {
 		t.Fatalf("run %d of %s is %s, flagged: %t; want cleared: %t", len(d.runs), r.reference, got.Status, flagged, cleared)
 	}
 	d.runs = append(d.runs, r)
@@ -110,7 +112,7 @@ func reviewer(t *rapid.T) string {
 // decide has a reviewer decide the hit of a run, which a run that was cleared does not have.
 func (d *clearingDesk) decide(t *rapid.T) {
 	r, who := d.some(t), reviewer(t)
-	m := rapid.SampledFrom([]verification.HitMatch{verification.MatchOther, verification.MatchOther, verification.MatchSame, verification.MatchUnsure}).Draw(t, "match")
+	m := rapid.SampledFrom([]rules.HitMatch{rules.MatchOther, rules.MatchOther, rules.MatchSame, rules.MatchUnsure}).Draw(t, "match")
 	if r.match == m && r.decider == who {
 		return
 	}
@@ -122,8 +124,8 @@ func (d *clearingDesk) decide(t *rapid.T) {
 // judge has a reviewer give a verdict.
 func (d *clearingDesk) judge(t *rapid.T) {
 	r, who := d.some(t), reviewer(t)
-	v := rapid.SampledFrom([]verification.Decision{verification.DecisionApprove, verification.DecisionApprove, verification.DecisionReject}).Draw(t, "verdict")
-	got, err := d.k.Engine.GiveVerdict(context.Background(), enginetest.Tenant, r.id, verification.GiveVerdict{Decision: v, By: who, Identity: who}, "")
+	v := rapid.SampledFrom([]rules.Decision{rules.DecisionApprove, rules.DecisionApprove, rules.DecisionReject}).Draw(t, "verdict")
+	got, err := d.k.Engine.GiveVerdict(context.Background(), enginetest.Tenant, r.id, rules.GiveVerdict{Decision: v, By: who, Identity: who}, "")
 	switch {
 	case err != nil:
 	case got.Result == engine.SignalVerdictProposed:
@@ -140,11 +142,11 @@ func (d *clearingDesk) check(t *rapid.T) {
 	d.k.Settle()
 	for _, r := range d.runs {
 		if now := d.k.Run(r.id).Decision; !now.Verdict() {
-			r.verdict = verification.DecisionNone // a hit was found since
+			r.verdict = rules.DecisionNone // a hit was found since
 		}
 	}
 	for i, r := range d.runs {
-		if d.k.Run(r.id).Decision == verification.DecisionNone && !r.cleared(d.runs) {
+		if d.k.Run(r.id).Decision == rules.DecisionNone && !r.cleared(d.runs) {
 			t.Fatalf("run %d of %s completed unflagged, and nobody vouches for it", i, r.reference)
 		}
 	}
@@ -162,10 +164,10 @@ func TestNobodyIsClearedByTooFewWords(t *testing.T) {
 				def.Name = "four eyes"
 			}
 			if strings.HasPrefix(number, "steps.registry") {
-				def.Nodes["registry"] = verification.Node{
-					Type: verification.NodeCheck, Label: "Registry", Provider: "echo", With: verification.Data(`{"pan":"${steps.form.data.pan}"}`), Next: "a",
+				def.Nodes["registry"] = workflow.Node{
+					Type: workflow.NodeCheck, Label: "Registry", Provider: "echo", With: verification.Data(`{"pan":"${steps.form.data.pan}"}`), Next: "a",
 				}
-				def = with(def, "form", func(n *verification.Node) { n.Next = "registry" })
+				def = with(def, "form", func(n *workflow.Node) { n.Next = "registry" })
 			}
 			d.workflows = append(d.workflows, d.k.Apply(def))
 		}

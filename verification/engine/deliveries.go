@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -19,10 +20,10 @@ const ledgerTimeout = 3 * time.Second
 // Deliveries returns one page of the deliveries in a state, or in any state if it is
 // empty, the newest attempt first.
 func (e *Engine) Deliveries(
-	ctx context.Context, t verification.TenantID, state verification.DeliveryState, p store.PageQuery,
-) (store.Page[verification.Delivery], error) {
+	ctx context.Context, t verification.TenantID, state rules.DeliveryState, p store.PageQuery,
+) (store.Page[rules.Delivery], error) {
 	if err := p.Validate(); err != nil {
-		return store.Page[verification.Delivery]{}, err
+		return store.Page[rules.Delivery]{}, err
 	}
 	return e.ports.Store.Deliveries(ctx, t, state, p)
 }
@@ -31,7 +32,7 @@ func (e *Engine) Deliveries(
 // attempts, whether or not it was delivered before. ErrNotFound is returned when
 // there is no such run, ErrConflict when it is not over, its workflow has no webhook, or
 // its version does not ask for a notice of the event, and ErrUnavailable without a Notifier.
-func (e *Engine) Redeliver(ctx context.Context, t verification.TenantID, n verification.NoticeRef) error {
+func (e *Engine) Redeliver(ctx context.Context, t verification.TenantID, n rules.NoticeRef) error {
 	ref := verification.RunRef{Tenant: t, Run: n.Run}
 	run, err := e.load(ctx, ref)
 	if err != nil {
@@ -51,7 +52,7 @@ func (e *Engine) Redeliver(ctx context.Context, t verification.TenantID, n verif
 	return nil
 }
 
-func (e *Engine) redeliverable(ctx context.Context, t verification.TenantID, run verification.Run, n verification.NoticeRef) error {
+func (e *Engine) redeliverable(ctx context.Context, t verification.TenantID, run rules.Run, n rules.NoticeRef) error {
 	if n.Seq != 0 {
 		if err := e.asksFor(ctx, t, run, n); err != nil {
 			return err
@@ -73,7 +74,7 @@ func (e *Engine) redeliverable(ctx context.Context, t verification.TenantID, run
 }
 
 // asksFor returns ErrConflict unless the version of the run asks for a notice of the event.
-func (e *Engine) asksFor(ctx context.Context, t verification.TenantID, run verification.Run, n verification.NoticeRef) error {
+func (e *Engine) asksFor(ctx context.Context, t verification.TenantID, run rules.Run, n rules.NoticeRef) error {
 	notice, err := e.noticeAt(ctx, t, n)
 	if err != nil {
 		return err
@@ -87,7 +88,7 @@ func (e *Engine) asksFor(ctx context.Context, t verification.TenantID, run verif
 
 // queueNotice queues a notice of a run, in place of one that is
 // queued already. It repeats the append when a verdict is given at the same time.
-func (e *Engine) queueNotice(ctx context.Context, ref verification.RunRef, run verification.Run, n verification.NoticeRef) error {
+func (e *Engine) queueNotice(ctx context.Context, ref verification.RunRef, run rules.Run, n rules.NoticeRef) error {
 	for attempt := 1; ; attempt++ { // at most maxAttempts
 		now := e.now()
 		c := store.Commit{
@@ -105,33 +106,33 @@ func (e *Engine) queueNotice(ctx context.Context, ref verification.RunRef, run v
 
 // recordAttempt adds an attempt to the ledger. next is the time of the next attempt,
 // zero for none.
-func (e *Engine) recordAttempt(ctx context.Context, n verification.Notice, result error, next time.Time) {
-	ref := verification.NoticeRef{Run: n.Run.ID, Seq: n.Seq}
-	e.rewrite(ctx, n.Tenant, ref, func(old verification.Delivery, _ bool) (verification.Delivery, bool) {
+func (e *Engine) recordAttempt(ctx context.Context, n rules.Notice, result error, next time.Time) {
+	ref := rules.NoticeRef{Run: n.Run.ID, Seq: n.Seq}
+	e.rewrite(ctx, n.Tenant, ref, func(old rules.Delivery, _ bool) (rules.Delivery, bool) {
 		return old.Attempted(n, result, next), true
 	})
 }
 
 // dropObsolete records that a notice that was attempted before is not attempted again.
-func (e *Engine) dropObsolete(ctx context.Context, n verification.Notice) {
-	ref := verification.NoticeRef{Run: n.Run.ID, Seq: n.Seq}
-	e.rewrite(ctx, n.Tenant, ref, func(old verification.Delivery, found bool) (verification.Delivery, bool) {
-		old.State, old.NextAt = verification.DeliveryFailed, time.Time{}
-		return old, found && old.State != verification.DeliveryDelivered
+func (e *Engine) dropObsolete(ctx context.Context, n rules.Notice) {
+	ref := rules.NoticeRef{Run: n.Run.ID, Seq: n.Seq}
+	e.rewrite(ctx, n.Tenant, ref, func(old rules.Delivery, found bool) (rules.Delivery, bool) {
+		old.State, old.NextAt = rules.DeliveryFailed, time.Time{}
+		return old, found && old.State != rules.DeliveryDelivered
 	})
 }
 
 // markPending records that a notice was queued again, and returns a function that
 // undoes that. A notice without an attempt is not in the ledger.
-func (e *Engine) markPending(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (unmark func()) {
-	var before verification.Delivery
-	marked := e.rewrite(ctx, t, n, func(old verification.Delivery, found bool) (verification.Delivery, bool) {
+func (e *Engine) markPending(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (unmark func()) {
+	var before rules.Delivery
+	marked := e.rewrite(ctx, t, n, func(old rules.Delivery, found bool) (rules.Delivery, bool) {
 		before = old
 		return old.Requeued(e.now()), found
 	})
 	return func() {
 		if marked {
-			e.rewrite(context.WithoutCancel(ctx), t, n, func(verification.Delivery, bool) (verification.Delivery, bool) {
+			e.rewrite(context.WithoutCancel(ctx), t, n, func(rules.Delivery, bool) (rules.Delivery, bool) {
 				return before, true
 			})
 		}
@@ -142,8 +143,8 @@ func (e *Engine) markPending(ctx context.Context, t verification.TenantID, n ver
 // It reports whether it did. A failure of the ledger is logged and delays nothing
 // else.
 func (e *Engine) rewrite(
-	ctx context.Context, t verification.TenantID, n verification.NoticeRef,
-	change func(old verification.Delivery, found bool) (next verification.Delivery, ok bool),
+	ctx context.Context, t verification.TenantID, n rules.NoticeRef,
+	change func(old rules.Delivery, found bool) (next rules.Delivery, ok bool),
 ) bool {
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()

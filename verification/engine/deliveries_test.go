@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -30,17 +31,17 @@ func (timedOut) Error() string { return "no whole answer within 15s" }
 func (timedOut) Class() string { return "timeout" }
 
 // notified starts a run that ends at once and has a webhook.
-func notified(k *enginetest.Kit) verification.RunDetail {
+func notified(k *enginetest.Kit) rules.RunDetail {
 	d := chain("a")
 	d.LifecycleWebhookURL = hooks
 	return start(k, d)
 }
 
 // delivery returns the delivery of a run.
-func delivery(t *testing.T, k *enginetest.Kit, run verification.RunID) verification.Delivery {
+func delivery(t *testing.T, k *enginetest.Kit, run verification.RunID) rules.Delivery {
 	t.Helper()
 	k.Settle()
-	d, err := k.Store.Delivery(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run})
+	d, err := k.Store.Delivery(t.Context(), enginetest.Tenant, rules.NoticeRef{Run: run})
 	if err != nil {
 		t.Fatalf("read the delivery: %v", err)
 	}
@@ -52,8 +53,8 @@ func TestTheLedgerRecordsEveryAttempt(t *testing.T) {
 	k.Notices.FailWith(timedOut{}, errors.New("down"))
 	run := notified(k)
 	began := enginetest.Began()
-	want := verification.Delivery{
-		Run: run.ID, Event: "run.completed", URL: hooks, State: verification.DeliveryPending, Attempts: 1, FirstAt: began, LastAt: began, Class: "timeout",
+	want := rules.Delivery{
+		Run: run.ID, Event: "run.completed", URL: hooks, State: rules.DeliveryPending, Attempts: 1, FirstAt: began, LastAt: began, Class: "timeout",
 	}
 	got := delivery(t, k, run.ID)
 	if wait := got.NextAt.Sub(began); wait > 5*time.Second || wait < 4500*time.Millisecond {
@@ -71,7 +72,7 @@ func TestTheLedgerRecordsEveryAttempt(t *testing.T) {
 		t.Errorf("after the second attempt (-want +got):\n%s", diff)
 	}
 	k.Advance(time.Hour)
-	want.State, want.Attempts, want.LastAt = verification.DeliveryDelivered, 3, want.NextAt
+	want.State, want.Attempts, want.LastAt = rules.DeliveryDelivered, 3, want.NextAt
 	want.NextAt, want.Class = time.Time{}, "delivered"
 	if diff := cmp.Diff(want, delivery(t, k, run.ID)); diff != "" {
 		t.Errorf("after the third attempt (-want +got):\n%s", diff)
@@ -84,8 +85,8 @@ func TestANoticeHasFailedAfterItsLastAttempt(t *testing.T) {
 	run := notified(k)
 	k.Advance(30 * 24 * time.Hour)
 	attempts := k.Notices.All()
-	want := verification.Delivery{
-		Run: run.ID, Event: "run.completed", URL: hooks, State: verification.DeliveryFailed, Attempts: 10,
+	want := rules.Delivery{
+		Run: run.ID, Event: "run.completed", URL: hooks, State: rules.DeliveryFailed, Attempts: 10,
 		FirstAt: enginetest.Began(), LastAt: attempts[len(attempts)-1].At, Class: "timeout",
 	}
 	if diff := cmp.Diff(want, delivery(t, k, run.ID)); diff != "" {
@@ -98,7 +99,7 @@ func TestANoticeWithoutARetryHasFailed(t *testing.T) {
 	k.Notices.FailWith(&verification.RetryError{Cause: timedOut{}})
 	run := notified(k)
 	d := delivery(t, k, run.ID)
-	if d.State != verification.DeliveryFailed || d.Attempts != 1 || !d.NextAt.IsZero() || d.Class != "timeout" {
+	if d.State != rules.DeliveryFailed || d.Attempts != 1 || !d.NextAt.IsZero() || d.Class != "timeout" {
 		t.Errorf("delivery = %+v, want failed by a timeout after one attempt", d)
 	}
 }
@@ -106,13 +107,13 @@ func TestANoticeWithoutARetryHasFailed(t *testing.T) {
 func TestDeliveriesAreListedByState(t *testing.T) {
 	k := enginetest.New(t)
 	k.Notices.FailWith(timedOut{}, &verification.RetryError{Cause: errors.New("410")})
-	want := map[verification.DeliveryState]verification.RunID{}
-	for _, state := range []verification.DeliveryState{
-		verification.DeliveryPending, verification.DeliveryFailed, verification.DeliveryDelivered,
+	want := map[rules.DeliveryState]verification.RunID{}
+	for _, state := range []rules.DeliveryState{
+		rules.DeliveryPending, rules.DeliveryFailed, rules.DeliveryDelivered,
 	} {
 		want[state] = notified(k).ID
 	}
-	got := map[verification.DeliveryState]verification.RunID{}
+	got := map[rules.DeliveryState]verification.RunID{}
 	for state := range want {
 		p, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, state, store.PageQuery{Limit: 10})
 		if err != nil || p.Total != 1 || len(p.Data) != 1 {
@@ -133,14 +134,14 @@ func TestDeliveriesAreListedByState(t *testing.T) {
 
 func TestALedgerThatFailsDelaysNoNotice(t *testing.T) {
 	for name, broken := range map[string]*mock.DeliveryStoreMock{
-		"reading": {DeliveryFunc: func(context.Context, verification.TenantID, verification.NoticeRef) (verification.Delivery, error) {
-			return verification.Delivery{}, errDisk
+		"reading": {DeliveryFunc: func(context.Context, verification.TenantID, rules.NoticeRef) (rules.Delivery, error) {
+			return rules.Delivery{}, errDisk
 		}},
 		"writing": {
-			DeliveryFunc: func(context.Context, verification.TenantID, verification.NoticeRef) (verification.Delivery, error) {
-				return verification.Delivery{}, &verification.Error{Kind: verification.ErrNotFound}
+			DeliveryFunc: func(context.Context, verification.TenantID, rules.NoticeRef) (rules.Delivery, error) {
+				return rules.Delivery{}, &verification.Error{Kind: verification.ErrNotFound}
 			},
-			SaveDeliveryFunc: func(context.Context, verification.TenantID, verification.Delivery) error { return errDisk },
+			SaveDeliveryFunc: func(context.Context, verification.TenantID, rules.Delivery) error { return errDisk },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +153,7 @@ func TestALedgerThatFailsDelaysNoNotice(t *testing.T) {
 			k.Notices.FailWith(timedOut{})
 			run := notified(k)
 			k.Advance(time.Hour)
-			if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID}); err != nil {
+			if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, rules.NoticeRef{Run: run.ID}); err != nil {
 				t.Errorf("redeliver = %v, want it queued", err)
 			}
 			k.Settle()

@@ -6,12 +6,13 @@ import (
 	"context"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // AddNote adds a note to a run in any state. ErrInvalid is returned for notes that are
 // empty or too long, ErrNotFound for an unknown run, and ErrConflict if the run has too
 // many notes and assignments.
-func (e *Engine) AddNote(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.AddNote) error {
+func (e *Engine) AddNote(ctx context.Context, t verification.TenantID, id verification.RunID, c rules.AddNote) error {
 	_, err := (&session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}).command(ctx, c)
 	return err
 }
@@ -19,7 +20,7 @@ func (e *Engine) AddNote(ctx context.Context, t verification.TenantID, id verifi
 // Assign assigns a run that needs a verdict to a person or a team, or to nobody. The claim
 // of the reviewer who gives it to somebody else ends. ErrNoReview, an ErrConflict, is
 // returned for a run that needs no verdict, and otherwise the errors of AddNote.
-func (e *Engine) Assign(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Assign) error {
+func (e *Engine) Assign(ctx context.Context, t verification.TenantID, id verification.RunID, c rules.Assign) error {
 	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
 	if _, err := s.command(ctx, c); err != nil {
 		return err

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // removeTimeout bounds the removal of documents that a run no longer needs.
@@ -42,7 +44,7 @@ func (e *Engine) UploadForSignal(
 		return verification.Document{}, err
 	}
 	n, _ := s.program.Node(s.run.Wait.Node)
-	if f, ok := n.Fields.ByName(field); !ok || !f.Upload() || s.run.Wait.Kind != verification.WaitCustomer {
+	if f, ok := n.Fields.ByName(field); !ok || !f.Upload() || s.run.Wait.Kind != rules.WaitCustomer {
 		return verification.Document{}, errNoFileAwaited
 	}
 	d, err := s.upload(ctx, s.run.Wait.Number, field, content)
@@ -61,7 +63,7 @@ func (s *session) upload(ctx context.Context, wait int, field string, content io
 		return verification.Document{}, verification.Unavailable("document", "uploads are not accepted here")
 	}
 	d := verification.Document{ID: s.ports.NewID(), Field: field, CreatedAt: s.now()}
-	accept, err := s.accepts(ctx, verification.Upload{WaitNumber: wait, Document: d})
+	accept, err := s.accepts(ctx, rules.Upload{WaitNumber: wait, Document: d})
 	if err != nil {
 		return verification.Document{}, err
 	}
@@ -81,7 +83,7 @@ func (s *session) upload(ctx context.Context, wait int, field string, content io
 		return verification.Document{}, refusedUpload(field, err)
 	}
 	s.fresh = false // the content may have taken long to arrive
-	return s.recordUpload(ctx, verification.Upload{WaitNumber: wait, Document: saved})
+	return s.recordUpload(ctx, rules.Upload{WaitNumber: wait, Document: saved})
 }
 
 // OpenDocument returns a document that an accepted answer of the run names, and its
@@ -104,16 +106,16 @@ func (e *Engine) OpenDocument(
 
 // accepts returns the media types that the field of an upload accepts, or the
 // error that recording the upload would return now.
-func (s *session) accepts(ctx context.Context, u verification.Upload) ([]string, error) {
+func (s *session) accepts(ctx context.Context, u rules.Upload) ([]string, error) {
 	if err := s.expireIfOverdue(ctx); err != nil {
 		return nil, err
 	}
-	if _, _, err := verification.Decide(s.program, s.run, u, s.at.In(s.location(s.run.Started.Zone))); err != nil {
+	if _, _, err := rules.Decide(s.program, s.run, u, s.at.In(s.location(s.run.Started.Zone))); err != nil {
 		return nil, err
 	}
 	n, _ := s.program.Node(s.run.Wait.Node)
 	f, _ := n.Fields.ByName(u.Document.Field)
-	if len(f.Accept) == 0 && f.Type == verification.FieldImage {
+	if len(f.Accept) == 0 && f.Type == workflow.FieldImage {
 		return []string{"image/*"}, nil
 	}
 	return f.Accept, nil
@@ -121,7 +123,7 @@ func (s *session) accepts(ctx context.Context, u verification.Upload) ([]string,
 
 // recordUpload adds a saved document to the history, and removes the document that
 // it replaces. If the upload is refused, the saved document itself is removed.
-func (s *session) recordUpload(ctx context.Context, u verification.Upload) (verification.Document, error) {
+func (s *session) recordUpload(ctx context.Context, u rules.Upload) (verification.Document, error) {
 	before, err := s.command(context.WithoutCancel(ctx), u)
 	switch {
 	case err == nil:
@@ -143,7 +145,7 @@ func (s *session) recordUpload(ctx context.Context, u verification.Upload) (veri
 
 // removeDropped removes the documents that no answer can refer to after a change.
 // Inside a transaction of the caller they stay, since it may be rolled back.
-func (s *session) removeDropped(ctx context.Context, before verification.Run) {
+func (s *session) removeDropped(ctx context.Context, before rules.Run) {
 	if s.ports.Documents == nil || s.external {
 		return
 	}

@@ -20,7 +20,9 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // newDocuments returns a mock that keeps the metadata of uploads.
@@ -59,15 +61,15 @@ func unchanged(_ context.Context, content io.Reader, _ []string) (string, io.Rea
 	return "image/png", io.NopCloser(content), nil
 }
 
-func portrait() verification.Definition {
-	return verification.Definition{
+func portrait() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "portrait", Name: "Portrait", Start: "photo",
-		Nodes: map[verification.NodeID]verification.Node{
-			"photo": {Type: verification.NodeCustomerInput, Next: "done", Fields: verification.InputFields{
-				{Name: "face", Type: verification.FieldImage, Required: true},
-				{Name: "name", Type: verification.FieldText},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"photo": {Type: workflow.NodeCustomerInput, Next: "done", Fields: workflow.InputFields{
+				{Name: "face", Type: workflow.FieldImage, Required: true},
+				{Name: "name", Type: workflow.FieldText},
 			}},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	}
 }
@@ -75,7 +77,7 @@ func portrait() verification.Definition {
 func TestAnUploadBelongsToItsRunAndField(t *testing.T) {
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Documents, p.Sanitize = newDocuments(), unchanged })
 	w := k.Apply(portrait())
-	begin := func() (verification.RunDetail, engine.Journey) {
+	begin := func() (rules.RunDetail, engine.Journey) {
 		run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
 		return run, openJourney(t, k, run)
 	}
@@ -136,12 +138,12 @@ func TestAnUploadIsRefusedUnlessAFieldAcceptsIt(t *testing.T) {
 type customer struct {
 	*enginetest.Kit
 	t         *testing.T
-	run       verification.RunDetail
+	run       rules.RunDetail
 	documents *mock.DocumentStoreMock
 	runs      *mock.RunStoreMock
 }
 
-func openForm(t *testing.T, d verification.Definition, changes ...enginetest.Change) *customer {
+func openForm(t *testing.T, d workflow.Definition, changes ...enginetest.Change) *customer {
 	t.Helper()
 	s := &customer{t: t, documents: newDocuments()}
 	s.Kit, s.runs = withRuns(t, append([]enginetest.Change{func(p *engine.Ports, _ *engine.Options) {
@@ -191,9 +193,9 @@ func (s *customer) kept(ids ...string) (kept []string) {
 }
 
 // portraits asks for two files.
-func portraits() verification.Definition {
-	return with(portrait(), "photo", func(n *verification.Node) {
-		n.Fields = append(n.Fields, verification.InputField{Name: "back", Type: verification.FieldFile})
+func portraits() workflow.Definition {
+	return with(portrait(), "photo", func(n *workflow.Node) {
+		n.Fields = append(n.Fields, workflow.InputField{Name: "back", Type: workflow.FieldFile})
 	})
 }
 
@@ -287,12 +289,12 @@ func TestADocumentThatMayBePartlySavedIsRemoved(t *testing.T) {
 func TestAMadeUpDocumentIsRefusedWhileACheckRuns(t *testing.T) {
 	checked := portrait()
 	checked.Start = "check"
-	checked.Nodes["check"] = verification.Node{Type: verification.NodeCheck, Provider: "script", Next: "photo"}
+	checked.Nodes["check"] = workflow.Node{Type: workflow.NodeCheck, Provider: "script", Next: "photo"}
 	k, runs := withRuns(t, func(p *engine.Ports, _ *engine.Options) { p.Documents, p.Sanitize = newDocuments(), unchanged })
 	k.Provider.On("check", enginetest.Slow(time.Second, enginetest.Pass(nil)))
 	run := k.Start(k.Apply(checked).ID, engine.StartRequest{ReferenceID: "x"})
 	load, advance := runs.LoadFunc, sync.OnceFunc(func() { k.Advance(time.Second) })
-	runs.LoadFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+	runs.LoadFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]rules.Event, error) {
 		events, err := load(ctx, t, id, after)
 		advance()
 		return events, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine/internal/runner"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -25,18 +26,18 @@ type job struct {
 
 // callResult is the result of a provider call.
 type callResult struct {
-	command verification.Command // nil before the first call
-	entered bool                 // Enter was called: Leave follows once the command is saved
-	lacking error                // what this host lacks for the call, which another host may make
-	err     error                // ends the driving
-	unsaved time.Time            // when the command could not be saved first; zero if it could
+	command rules.Command // nil before the first call
+	entered bool          // Enter was called: Leave follows once the command is saved
+	lacking error         // what this host lacks for the call, which another host may make
+	err     error         // ends the driving
+	unsaved time.Time     // when the command could not be saved first; zero if it could
 }
 
 // drive drives a run until no further pass is needed. o is the result of a call that
 // another goroutine has made.
 func (e *Engine) drive(j *job, o callResult) {
 	for e.drivePass(j, o) && e.runner.Driven(j.Job, j.released) {
-		j.run, o = verification.Run{}, callResult{}
+		j.run, o = rules.Run{}, callResult{}
 	}
 }
 
@@ -48,7 +49,7 @@ func (e *Engine) drivePass(j *job, o callResult) (done bool) {
 	for { // until the run waits or ends, or its context does
 		kind, err := e.workOn(j, o)
 		switch {
-		case err == nil && kind == verification.TaskNone:
+		case err == nil && kind == rules.TaskNone:
 			return true
 		case err == nil:
 			if o, done = e.callWithSlots(j, kind); !done {
@@ -71,7 +72,7 @@ func (e *Engine) drivePass(j *job, o callResult) (done bool) {
 
 // workOn drives the run to its next provider call, and returns the kind of the call,
 // or TaskNone when there is nothing more to do now.
-func (e *Engine) workOn(j *job, o callResult) (verification.TaskKind, error) {
+func (e *Engine) workOn(j *job, o callResult) (rules.TaskKind, error) {
 	if o.entered {
 		defer e.activity.Leave()
 	}
@@ -79,26 +80,26 @@ func (e *Engine) workOn(j *job, o callResult) (verification.TaskKind, error) {
 		o.err = o.lacking
 	}
 	if o.err != nil {
-		return verification.TaskNone, o.err
+		return rules.TaskNone, o.err
 	}
 	ctx := e.runner.Context()
 	j.waitless = true // it waits for no slot beside the one for the run
 	defer func() { j.waitless = e.runner.Tries(j.Job) }()
 	release, err := e.acquireWork(ctx, j)
 	if err != nil {
-		return verification.TaskNone, err
+		return rules.TaskNone, err
 	}
 	defer release()
 	c := o.command
 	for range maxAttempts {
 		if c == nil && e.runner.Closing() {
-			return verification.TaskNone, runner.ErrHandOver
+			return rules.TaskNone, runner.ErrHandOver
 		}
 		wait := j.run.Wait.Number
 		kind, err := e.step(ctx, j, c)
 		if errors.Is(err, verification.ErrConflict) {
 			if err := e.reread(ctx, j); err != nil {
-				return verification.TaskNone, err
+				return rules.TaskNone, err
 			}
 			if !stillWanted(c, wait, j.run) {
 				c = nil
@@ -106,80 +107,80 @@ func (e *Engine) workOn(j *job, o callResult) (verification.TaskKind, error) {
 			continue
 		}
 		c = nil
-		if err != nil || kind != verification.TaskRedispatch {
+		if err != nil || kind != rules.TaskRedispatch {
 			return kind, err
 		}
 	}
-	return verification.TaskNone, errNoProgress
+	return rules.TaskNone, errNoProgress
 }
 
 // stillWanted reports whether c, the result of a call for the wait with this number, is
 // still decided on a run that another request has changed. If a callback came during a
 // poll, a poll without a result does not count: the run is polled again.
-func stillWanted(c verification.Command, wait int, run verification.Run) bool {
-	if run.Wait.Number != wait || run.Wait.Kind == verification.WaitResult {
+func stillWanted(c rules.Command, wait int, run rules.Run) bool {
+	if run.Wait.Number != wait || run.Wait.Kind == rules.WaitResult {
 		return run.Wait.Number == wait
 	}
-	result, ok := c.(verification.RecordResult)
+	result, ok := c.(rules.RecordResult)
 	return ok && result.Outcome != verification.OutcomePending
 }
 
 // step decides c on the run, or the command that the run needs next when c is nil.
 // It returns TaskRedispatch when another step follows, and otherwise what workOn
 // returns.
-func (e *Engine) step(ctx context.Context, j *job, c verification.Command) (verification.TaskKind, error) {
+func (e *Engine) step(ctx context.Context, j *job, c rules.Command) (rules.TaskKind, error) {
 	if j.run.Seq == 0 {
 		if err := e.reread(ctx, j); err != nil {
-			return verification.TaskNone, err
+			return rules.TaskNone, err
 		}
 	}
 	poisoned := false
 	if c == nil {
 		switch task := j.run.Task(e.now()); task.Kind {
-		case verification.TaskNone:
-			return verification.TaskNone, e.finishWork(j)
-		case verification.TaskWait:
-			return verification.TaskNone, e.waitUntil(j, task.At)
-		case verification.TaskCheck, verification.TaskPoll:
+		case rules.TaskNone:
+			return rules.TaskNone, e.finishWork(j)
+		case rules.TaskWait:
+			return rules.TaskNone, e.waitUntil(j, task.At)
+		case rules.TaskCheck, rules.TaskPoll:
 			lacking := e.lacks(j.ref.Tenant, j.run.Wait)
 			switch w := j.run.Wait; {
 			case j.isPoison():
 				poisoned = true
-				c = verification.Abort{Node: w.Node, Cause: "the hosts that drove the run, and nothing else, stopped before they saved anything"}
+				c = rules.Abort{Node: w.Node, Cause: "the hosts that drove the run, and nothing else, stopped before they saved anything"}
 			case lacking == nil:
 				return task.Kind, nil
 			case e.waitsForOthers(j):
-				return verification.TaskNone, lacking
+				return rules.TaskNone, lacking
 			default:
-				c = verification.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: true, Cause: lacking.Error()}
+				c = rules.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: true, Cause: lacking.Error()}
 			}
-		case verification.TaskRedispatch:
-			c = verification.Redispatch{}
+		case rules.TaskRedispatch:
+			c = rules.Redispatch{}
 		}
 	}
 	now := e.now()
 	events, after, err := j.session.decide(ctx, c, now)
 	if err != nil {
-		return verification.TaskNone, err
+		return rules.TaskNone, err
 	}
 	if len(events) == 0 {
-		if result, ok := c.(verification.RecordResult); ok && result.Outcome == verification.OutcomePending {
+		if result, ok := c.(rules.RecordResult); ok && result.Outcome == verification.OutcomePending {
 			n, _ := j.program.Node(result.Node)
-			return verification.TaskNone, e.waitUntil(j, verification.PollAt(n, result.PollAfter, now))
+			return rules.TaskNone, e.waitUntil(j, rules.PollAt(n, result.PollAfter, now))
 		}
-		return verification.TaskNone, errNoProgress
+		return rules.TaskNone, errNoProgress
 	}
 	if err := e.saveStep(j, after, events); err != nil {
-		return verification.TaskNone, err
+		return rules.TaskNone, err
 	}
 	if poisoned {
 		e.opt.Observer.RunPoisoned()
 		e.log.Error("run ended: the hosts that drove it, and nothing else, stopped", "run", j.ref.Run, "tenant", j.ref.Tenant)
 	}
 	if drivable(after.Task(e.now())) {
-		return verification.TaskRedispatch, nil
+		return rules.TaskRedispatch, nil
 	}
-	return verification.TaskNone, nil
+	return rules.TaskNone, nil
 }
 
 // isPoison reports whether so many hosts stopped while they drove the run alone that it is
@@ -195,7 +196,7 @@ func (e *Engine) reread(ctx context.Context, j *job) error {
 
 // saveStep appends events. The first append of a run that was taken from the queue
 // always renews its lease, so that the queue counts no lost leases.
-func (e *Engine) saveStep(j *job, after verification.Run, events []verification.Event) error {
+func (e *Engine) saveStep(j *job, after rules.Run, events []rules.Event) error {
 	err := j.Save(func() error {
 		now := e.ports.Clock.Now()
 		young := j.LeaseIsYoung(now)
@@ -250,13 +251,13 @@ const slotBytes = 128 << 10
 // callWithSlots waits for slots, calls the provider of the run, and turns the result into a
 // command. A large run is not kept in memory while it waits. here is false if another
 // goroutine continues with the result, see runner.CallHere.
-func (e *Engine) callWithSlots(j *job, kind verification.TaskKind) (o callResult, here bool) {
+func (e *Engine) callWithSlots(j *job, kind rules.TaskKind) (o callResult, here bool) {
 	size, provider := j.run.Size(), j.run.Wait.Provider
 	slots := 1 + size/slotBytes
 	release, ok := e.runner.TryCall(j.ref.Tenant, provider, slots)
 	if !ok {
 		if size > largeRun {
-			j.run = verification.Run{}
+			j.run = rules.Run{}
 		}
 		var err error
 		if release, err = e.runner.AcquireCall(j.Job, provider, slots); err != nil {
@@ -267,7 +268,7 @@ func (e *Engine) callWithSlots(j *job, kind verification.TaskKind) (o callResult
 		err := e.reread(e.runner.Context(), j)
 		if task := j.run.Task(e.now()); err != nil || task.Kind != kind || j.run.Wait.Provider != provider {
 			release()
-			j.run = verification.Run{}
+			j.run = rules.Run{}
 			return callResult{err: err}, true // if the run has changed, workOn decides what it needs
 		}
 	}

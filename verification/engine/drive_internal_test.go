@@ -8,6 +8,7 @@ import (
 	"github.com/verifyd/verifyd/internal/fair"
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -33,7 +34,7 @@ func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
 	}
 	e.loads, e.runs = fair.NewLimiter(2, 1), newRunCache(1<<20)
 	ref := verification.RunRef{Tenant: "t", Run: "r"}
-	run := verification.Run{ID: ref.Run, Started: verification.Started{Input: make(verification.Data, largeRun)}}
+	run := rules.Run{ID: ref.Run, Started: rules.Started{Input: make(verification.Data, largeRun)}}
 	for _, large := range []bool{false, true} {
 		release, err := (&session{Engine: e, ref: ref}).admitRead(t.Context())
 		if err != nil {
@@ -77,12 +78,12 @@ func TestALargeRunIsWorkedOnWithoutAWorkerSlot(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ref := verification.RunRef{Tenant: "t", Run: "r"}
-	started := verification.Started{VersionHash: "v", Input: make(verification.Data, largeRun)}
+	started := rules.Started{VersionHash: "v", Input: make(verification.Data, largeRun)}
 	e := idleEngine()
 	e.runs = newRunCache(1 << 20)
 	runs := &mock.RunStoreMock{
-		LoadFunc: func(context.Context, verification.TenantID, verification.RunID, int) ([]verification.Event, error) {
-			return []verification.Event{{Fact: started}}, nil
+		LoadFunc: func(context.Context, verification.TenantID, verification.RunID, int) ([]rules.Event, error) {
+			return []rules.Event{{Fact: started}}, nil
 		},
 	}
 	e.store = struct {

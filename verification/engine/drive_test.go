@@ -15,13 +15,15 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestARunOfChecksIsDrivenToItsEnd(t *testing.T) {
 	k := enginetest.New(t)
 	run := start(k, chain("a", "b", "c", "d", "e"))
-	wantStatus(t, run, verification.StatusCompleted)
+	wantStatus(t, run, rules.StatusCompleted)
 	var keys []string
 	for _, c := range run.Checks {
 		keys = append(keys, c.Key)
@@ -34,19 +36,19 @@ func TestARunOfChecksIsDrivenToItsEnd(t *testing.T) {
 func TestARetryComesInTheSecondHalfOfTheBackoff(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Flake(), enginetest.Pass(nil))
-	run := start(k, with(chain("a"), "a", func(n *verification.Node) {
-		n.Retry = &verification.Retry{MaxDispatches: 2, BackoffSeconds: 10}
+	run := start(k, with(chain("a"), "a", func(n *workflow.Node) {
+		n.Retry = &workflow.Retry{MaxDispatches: 2, BackoffSeconds: 10}
 	}))
-	wantStatus(t, run, verification.StatusInProgress)
-	wantCheck(t, run, "a", verification.StepPending)
+	wantStatus(t, run, rules.StatusInProgress)
+	wantCheck(t, run, "a", rules.StepPending)
 	k.Advance(4999 * time.Millisecond)
 	if got := len(k.Provider.Calls("a")); got != 1 {
 		t.Fatalf("calls before half the backoff = %d, want 1", got)
 	}
 	k.Advance(5001 * time.Millisecond)
 	run = k.Run(run.ID)
-	wantStatus(t, run, verification.StatusCompleted)
-	if run.Decision != verification.DecisionReview {
+	wantStatus(t, run, rules.StatusCompleted)
+	if run.Decision != rules.DecisionReview {
 		t.Errorf("decision = %q, want review: a failure was recovered from", run.Decision)
 	}
 	calls := k.Provider.Calls("a")
@@ -58,8 +60,8 @@ func TestARetryComesInTheSecondHalfOfTheBackoff(t *testing.T) {
 func TestBackoffDoublesUpToItsBound(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Flake())
-	run := start(k, with(chain("a"), "a", func(n *verification.Node) {
-		n.Retry = &verification.Retry{MaxDispatches: 6, BackoffSeconds: 1, MaxBackoffSeconds: 4}
+	run := start(k, with(chain("a"), "a", func(n *workflow.Node) {
+		n.Retry = &workflow.Retry{MaxDispatches: 6, BackoffSeconds: 1, MaxBackoffSeconds: 4}
 	}))
 	for i, seconds := range []int{1, 2, 4, 4, 4} {
 		before := len(k.Provider.Calls("a"))
@@ -69,8 +71,8 @@ func TestBackoffDoublesUpToItsBound(t *testing.T) {
 		}
 	}
 	run = k.Run(run.ID)
-	wantStatus(t, run, verification.StatusFailed)
-	if run.Error.Code != verification.CodeCheckUnavailable || run.Error.Check != "a" {
+	wantStatus(t, run, rules.StatusFailed)
+	if run.Error.Code != rules.CodeCheckUnavailable || run.Error.Check != "a" {
 		t.Errorf("error = %+v, want CHECK_UNAVAILABLE of a", run.Error)
 	}
 }
@@ -79,7 +81,7 @@ func TestAPermanentErrorIsNotRetried(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Refuse())
 	run := start(k, chain("a"))
-	wantStatus(t, run, verification.StatusFailed)
+	wantStatus(t, run, rules.StatusFailed)
 	if got := len(k.Provider.Calls("a")); got != 1 {
 		t.Errorf("calls = %d, want 1", got)
 	}
@@ -89,13 +91,13 @@ func TestTheFallbackIsCalledAfterTheLastRetry(t *testing.T) {
 	other := enginetest.NewScript(nil)
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Providers["other"] = other })
 	k.Provider.On("a", enginetest.Flake())
-	run := start(k, with(chain("a"), "a", func(n *verification.Node) {
+	run := start(k, with(chain("a"), "a", func(n *workflow.Node) {
 		n.Fallback = "other"
-		n.Retry = &verification.Retry{MaxDispatches: 2, BackoffSeconds: 1}
+		n.Retry = &workflow.Retry{MaxDispatches: 2, BackoffSeconds: 1}
 	}))
 	k.Advance(time.Second)
 	run = k.Run(run.ID)
-	wantStatus(t, run, verification.StatusCompleted)
+	wantStatus(t, run, rules.StatusCompleted)
 	if first, then := len(k.Provider.Calls("a")), len(other.Calls("a")); first != 2 || then != 1 {
 		t.Errorf("calls = %d and %d, want 2 of the provider and 1 of the fallback", first, then)
 	}
@@ -104,9 +106,9 @@ func TestTheFallbackIsCalledAfterTheLastRetry(t *testing.T) {
 func TestARunContinuesWithoutAResultIfTheNodeAllowsIt(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Refuse())
-	run := start(k, with(chain("a", "b"), "a", func(n *verification.Node) { n.OnUnavailable = verification.TargetNext }))
-	wantStatus(t, run, verification.StatusCompleted)
-	wantCheck(t, run, "a", verification.StepFailed)
+	run := start(k, with(chain("a", "b"), "a", func(n *workflow.Node) { n.OnUnavailable = workflow.TargetNext }))
+	wantStatus(t, run, rules.StatusCompleted)
+	wantCheck(t, run, "a", rules.StepFailed)
 	if got := string(run.Checks[0].Data); got != `{"source_ok":false}` {
 		t.Errorf("data = %s, want source_ok false", got)
 	}
@@ -116,7 +118,7 @@ func TestAPendingResultIsPolledWhenDue(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Pend("h1", 0), enginetest.Pend("h1", 0), enginetest.Pend("h2", 3*time.Second), enginetest.Pass(map[string]any{"score": 1}))
 	run := start(k, chain("a"))
-	wantCheck(t, run, "a", verification.StepRunning)
+	wantCheck(t, run, "a", rules.StepRunning)
 	for i, wait := range []time.Duration{200 * time.Millisecond, 200 * time.Millisecond, 3 * time.Second} {
 		k.Advance(wait - time.Millisecond)
 		if got := len(k.Provider.Calls("a")); got != i+1 {
@@ -128,11 +130,11 @@ func TestAPendingResultIsPolledWhenDue(t *testing.T) {
 		}
 	}
 	run = k.Run(run.ID)
-	wantStatus(t, run, verification.StatusCompleted)
+	wantStatus(t, run, rules.StatusCompleted)
 	if len(run.Checks) != 1 || string(run.Checks[0].Data) != `{"score":1}` {
 		t.Errorf("checks = %+v, want one entry with the data of the poll", run.Checks)
 	}
-	if run.Decision != verification.DecisionNone {
+	if run.Decision != rules.DecisionNone {
 		t.Errorf("decision = %q, want none: polls are not dispatches", run.Decision)
 	}
 	var handles []string
@@ -151,15 +153,15 @@ func TestADispatchThatTakesTooLongFails(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Slow(40*time.Second, enginetest.Pass(nil)), enginetest.Slow(29*time.Second, enginetest.Pass(nil)))
 	run := start(k, chain("a"))
-	wantCheck(t, run, "a", verification.StepRunning)
+	wantCheck(t, run, "a", rules.StepRunning)
 	k.Advance(30*time.Second - time.Millisecond)
-	wantCheck(t, k.Run(run.ID), "a", verification.StepRunning)
+	wantCheck(t, k.Run(run.ID), "a", rules.StepRunning)
 	k.Advance(time.Millisecond)
-	wantCheck(t, k.Run(run.ID), "a", verification.StepPending)
+	wantCheck(t, k.Run(run.ID), "a", rules.StepPending)
 	k.Advance(time.Second)
-	wantCheck(t, k.Run(run.ID), "a", verification.StepRunning)
+	wantCheck(t, k.Run(run.ID), "a", rules.StepRunning)
 	k.Advance(29 * time.Second)
-	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
+	wantStatus(t, k.Run(run.ID), rules.StatusCompleted)
 }
 
 func TestAProviderThatIgnoresItsContextDelaysNoRun(t *testing.T) {
@@ -172,12 +174,12 @@ func TestAProviderThatIgnoresItsContextDelaysNoRun(t *testing.T) {
 			return verification.CheckResult{Outcome: verification.OutcomePassed}, nil
 		}}
 	})
-	w := k.Apply(with(chain("a"), "a", func(n *verification.Node) {
-		n.Provider, n.TimeoutSeconds, n.Retry = "stuck", 0.01, &verification.Retry{MaxDispatches: 1}
+	w := k.Apply(with(chain("a"), "a", func(n *workflow.Node) {
+		n.Provider, n.TimeoutSeconds, n.Retry = "stuck", 0.01, &workflow.Retry{MaxDispatches: 1}
 	}))
 	wait := time.Minute
 	v, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Wait: &wait})
-	if err != nil || v.Status != verification.StatusFailed {
+	if err != nil || v.Status != rules.StatusFailed {
 		t.Errorf("run = %+v, %v; want failed although the provider never returned", v, err)
 	}
 }
@@ -186,9 +188,9 @@ func TestAPanicOfAProviderIsAnErrorOfThatDispatch(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Reply{Panic: "boom"}, enginetest.Pass(nil))
 	run := start(k, chain("a"))
-	wantCheck(t, run, "a", verification.StepPending)
+	wantCheck(t, run, "a", rules.StepPending)
 	k.Advance(time.Second)
-	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
+	wantStatus(t, k.Run(run.ID), rules.StatusCompleted)
 }
 
 func TestCancelEndsTheProviderCall(t *testing.T) {
@@ -198,18 +200,18 @@ func TestCancelEndsTheProviderCall(t *testing.T) {
 	if _, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
-	wantStatus(t, k.Run(run.ID), verification.StatusCancelled)
+	wantStatus(t, k.Run(run.ID), rules.StatusCancelled)
 	k.Advance(2 * time.Hour)
-	wantStatus(t, k.Run(run.ID), verification.StatusCancelled)
+	wantStatus(t, k.Run(run.ID), rules.StatusCancelled)
 }
 
 func TestATemplateThatCannotBeFilledInFailsTheRun(t *testing.T) {
 	k := enginetest.New(t)
-	run := start(k, with(chain("a"), "a", func(n *verification.Node) {
+	run := start(k, with(chain("a"), "a", func(n *workflow.Node) {
 		n.With = verification.Data(`{"pan":"${input.pan}"}`)
 	}))
-	wantStatus(t, run, verification.StatusFailed)
-	if run.Error.Code != verification.CodeInternalError || run.Error.Check != "a" {
+	wantStatus(t, run, rules.StatusFailed)
+	if run.Error.Code != rules.CodeInternalError || run.Error.Check != "a" {
 		t.Errorf("error = %+v, want INTERNAL_ERROR at a", run.Error)
 	}
 }
@@ -226,7 +228,7 @@ func TestManyRunsShareFewWorkers(t *testing.T) {
 	}
 	k.Advance(runs / 2 * time.Second)
 	page, err := k.Engine.Runs(t.Context(), enginetest.Tenant, store.RunQuery{
-		PageQuery: store.PageQuery{Limit: 1}, Status: verification.StatusCompleted,
+		PageQuery: store.PageQuery{Limit: 1}, Status: rules.StatusCompleted,
 	})
 	if err != nil || page.Total != runs {
 		t.Errorf("completed after %d s = %d, %v; want all %d", runs/2, page.Total, err, runs)

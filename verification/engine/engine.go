@@ -20,7 +20,9 @@ import (
 	"github.com/verifyd/verifyd/internal/uploadrate"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine/internal/runner"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Ports are what the engine needs from outside. Store, Expressions, Links, Clock and NewID
@@ -33,7 +35,7 @@ type Ports struct {
 	// TenantProviders are providers that belong to one tenant each. They come before those
 	// of Providers with the same name; other tenants do not see them.
 	TenantProviders map[verification.TenantID]map[string]verification.Provider
-	Expressions     verification.ExpressionCompiler
+	Expressions     workflow.ExpressionCompiler
 	Links           verification.LinkSigner
 	// Callbacks signs the callback URLs of dispatches; without it, they are empty, and
 	// ReceiveCallback returns ErrNotFound.
@@ -42,9 +44,9 @@ type Ports struct {
 	Clock verification.Clock
 	NewID verification.NewID
 	// Printer prints reports; without one, PrintReport returns ErrUnavailable.
-	Printer verification.ReportPrinter
+	Printer rules.ReportPrinter
 	// Notifier notifies clients that runs are over; without one, no notice is sent.
-	Notifier verification.Notifier
+	Notifier rules.Notifier
 	// Documents stores what customers upload; without it, uploads fail with ErrUnavailable.
 	// It requires Sanitize.
 	Documents verification.DocumentStore
@@ -136,9 +138,9 @@ type Engine struct {
 	log      *slog.Logger
 	activity verification.ActivityTracker
 
-	programs    *lru.Cache[programKey, verification.Program]
-	workflows   *lru.Cache[workflowKey, verification.Workflow]
-	runs        *lru.Cache[verification.RunRef, verification.Run]
+	programs    *lru.Cache[programKey, workflow.Program]
+	workflows   *lru.Cache[workflowKey, workflow.Workflow]
+	runs        *lru.Cache[verification.RunRef, rules.Run]
 	credentials *fair.Gate[credential, knownAccount]
 	watch       *watchers
 	lines       *limitedLog
@@ -190,7 +192,7 @@ func New(p Ports, o Options) (*Engine, error) {
 	e := &Engine{
 		ports: p, opt: o, log: o.Log, activity: activity,
 		store:       p.Store,
-		programs:    lru.New[programKey](maxPrograms, maxProgram, verification.Program.Size),
+		programs:    lru.New[programKey](maxPrograms, maxProgram, workflow.Program.Size),
 		workflows:   newWorkflowCache(),
 		runs:        newRunCache(o.CacheBytes),
 		credentials: newCredentialGate(),
@@ -214,8 +216,8 @@ func New(p Ports, o Options) (*Engine, error) {
 	return e, nil
 }
 
-func newRunCache(bytes int) *lru.Cache[verification.RunRef, verification.Run] {
-	return lru.New[verification.RunRef](bytes, largeRun, verification.Run.Size)
+func newRunCache(bytes int) *lru.Cache[verification.RunRef, rules.Run] {
+	return lru.New[verification.RunRef](bytes, largeRun, rules.Run.Size)
 }
 
 // Serve carries out queued work until ctx ends: it drives runs that are due, records

@@ -24,6 +24,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -166,15 +167,15 @@ func ExampleEngine_GiveVerdict() {
 
 	parked := must(s.Run(ctx, acme, run))
 	fmt.Println(parked.Status, parked.Decision, parked.Action.SignalName)
-	delivery := must(s.GiveVerdict(ctx, acme, run, verification.GiveVerdict{
-		Decision: verification.DecisionApprove, Notes: "Seen on the phone.", By: "ravi",
+	delivery := must(s.GiveVerdict(ctx, acme, run, rules.GiveVerdict{
+		Decision: rules.DecisionApprove, Notes: "Seen on the phone.", By: "ravi",
 	}, ""))
 	s.settle()
 	settled := must(s.Run(ctx, acme, run))
 	fmt.Println(delivery.Result, settled.Status, settled.Decision, settled.Notes)
 
 	// The newest verdict counts. The status of a run that is over does not change.
-	delivery = must(s.GiveVerdict(ctx, acme, run, verification.GiveVerdict{Decision: verification.DecisionReject}, ""))
+	delivery = must(s.GiveVerdict(ctx, acme, run, rules.GiveVerdict{Decision: rules.DecisionReject}, ""))
 	settled = must(s.Run(ctx, acme, run))
 	fmt.Printf("%s %s %s %q\n", delivery.Result, settled.Status, settled.Decision, settled.Notes)
 	// Output:
@@ -189,8 +190,8 @@ func ExampleEngine_GiveVerdict_fourEyes() {
 	defer s.close()
 	run := s.start(s.apply(strings.Replace(journey, "start:", "four_eyes: true\nstart:", 1)), `{"sandbox":{"pan_verification":"fail"}}`)
 	s.consent(run)
-	give := func(decision verification.Decision, identity string) {
-		delivery, err := s.GiveVerdict(ctx, acme, run, verification.GiveVerdict{Decision: decision, By: identity, Identity: identity}, "")
+	give := func(decision rules.Decision, identity string) {
+		delivery, err := s.GiveVerdict(ctx, acme, run, rules.GiveVerdict{Decision: decision, By: identity, Identity: identity}, "")
 		var refused *verification.Error
 		if errors.As(err, &refused) {
 			fmt.Println(refused.Message)
@@ -200,12 +201,12 @@ func ExampleEngine_GiveVerdict_fourEyes() {
 		read := must(s.Run(ctx, acme, run))
 		fmt.Printf("%s: %s %s, proposed %q\n", delivery.Result, read.Status, read.Decision, read.Proposal.Decision)
 	}
-	give(verification.DecisionApprove, "") // a program
-	give(verification.DecisionApprove, "asha")
-	give(verification.DecisionApprove, "asha")
-	give(verification.DecisionReject, "ravi")
-	give(verification.DecisionReject, "asha")
-	give(verification.DecisionReject, "ravi")
+	give(rules.DecisionApprove, "") // a program
+	give(rules.DecisionApprove, "asha")
+	give(rules.DecisionApprove, "asha")
+	give(rules.DecisionReject, "ravi")
+	give(rules.DecisionReject, "asha")
+	give(rules.DecisionReject, "ravi")
 	// Output:
 	// the verdict needs two reviewers; each of them must send the access token of a person
 	// verdict_proposed: in_progress review, proposed "approve"
@@ -223,7 +224,7 @@ func ExampleEngine_RecordHits() {
 	s.consent(run)
 	fmt.Printf("%q\n", must(s.Run(ctx, acme, run)).Decision)
 
-	hits := verification.RecordHits{
+	hits := rules.RecordHits{
 		Node: "pan", List: "sanctions", ListVersion: "2026-11-22",
 		Hits: []verification.Hit{{ID: "e-1", Name: "Ivan Testov", Score: 0.93}},
 	}
@@ -244,12 +245,12 @@ func ExampleEngine_DecideHit() {
 	defer s.close()
 	run := s.start(s.apply(journey), "")
 	s.consent(run)
-	must(s.RecordHits(ctx, acme, run, verification.RecordHits{
+	must(s.RecordHits(ctx, acme, run, rules.RecordHits{
 		Node: "pan", List: "sanctions", ListVersion: "2026-11-22",
 		Hits: []verification.Hit{{ID: "e-1", Name: "Ivan Testov", Score: 0.93}},
 	}))
-	decision := verification.DecideHit{
-		Node: "pan", List: "sanctions", Entry: "e-1", Match: verification.MatchOther, Reason: "Born in 1961.", By: "asha", Identity: "asha",
+	decision := rules.DecideHit{
+		Node: "pan", List: "sanctions", Entry: "e-1", Match: rules.MatchOther, Reason: "Born in 1961.", By: "asha", Identity: "asha",
 	}
 	if err := s.DecideHit(ctx, acme, run, decision); err != nil {
 		panic(err)
@@ -265,10 +266,10 @@ func ExampleEngine_ReturnProposal() {
 	defer s.close()
 	run := s.start(s.apply(strings.Replace(journey, "start:", "four_eyes: true\nstart:", 1)), `{"sandbox":{"pan_verification":"fail"}}`)
 	s.consent(run)
-	proposal := verification.GiveVerdict{Decision: verification.DecisionApprove, By: "asha", Identity: "asha"}
+	proposal := rules.GiveVerdict{Decision: rules.DecisionApprove, By: "asha", Identity: "asha"}
 	fmt.Println(must(s.GiveVerdict(ctx, acme, run, proposal, "")).Result)
 
-	back := verification.ReturnProposal{Notes: "Which document did you see?", By: "ravi", Identity: "ravi"}
+	back := rules.ReturnProposal{Notes: "Which document did you see?", By: "ravi", Identity: "ravi"}
 	if err := s.ReturnProposal(ctx, acme, run, back); err != nil {
 		panic(err)
 	}
@@ -291,7 +292,7 @@ func ExampleEngine_Runs() {
 	// The filter finds the runs whose decision is review: the review queue.
 	queue := must(s.Runs(ctx, acme, store.RunQuery{
 		PageQuery: store.PageQuery{Limit: store.DefaultLimit},
-		Decision:  verification.DecisionReview,
+		Decision:  rules.DecisionReview,
 	}))
 	all := must(s.Runs(ctx, acme, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}}))
 	fmt.Println(queue.Total, queue.Data[0].Status, queue.Data[0].Action.Type)
@@ -350,17 +351,17 @@ func ExampleEngine_History() {
 		fmt.Printf("%T\n", e.Fact)
 	}
 	// The verdict is refused if the run has changed since its history was read.
-	approval := verification.GiveVerdict{Decision: verification.DecisionApprove, By: "asha", Seq: history.Run.Seq}
+	approval := rules.GiveVerdict{Decision: rules.DecisionApprove, By: "asha", Seq: history.Run.Seq}
 	fmt.Println(must(s.GiveVerdict(ctx, acme, run, approval, "")).Result)
 	_, err := s.GiveVerdict(ctx, acme, run, approval, "")
 	fmt.Println(errors.Is(err, verification.ErrConflict))
 	// Output:
-	// verification.Started
-	// verification.CustomerAwaited
-	// verification.CustomerSubmitted
-	// verification.Dispatched
-	// verification.ResultRecorded
-	// verification.Completed
+	// rules.Started
+	// rules.CustomerAwaited
+	// rules.CustomerSubmitted
+	// rules.Dispatched
+	// rules.ResultRecorded
+	// rules.Completed
 	// review_recorded
 	// true
 }
@@ -454,7 +455,7 @@ nodes:
 // text is a printer of your own; adapters/pdf is one that prints PDF files.
 type text struct{}
 
-func (text) PrintReport(_ context.Context, _ verification.TenantID, r verification.Print) ([]byte, error) {
+func (text) PrintReport(_ context.Context, _ verification.TenantID, r rules.Print) ([]byte, error) {
 	return fmt.Appendf(nil, "%s: %s", r.Run.ReferenceID, r.Run.Status), nil
 }
 
@@ -490,7 +491,7 @@ func ExampleEngine_Redeliver() {
 		}
 	}
 	show()
-	if err := s.Redeliver(ctx, acme, verification.NoticeRef{Run: run}); err != nil {
+	if err := s.Redeliver(ctx, acme, rules.NoticeRef{Run: run}); err != nil {
 		fmt.Println(err)
 	}
 	s.settle()
@@ -761,7 +762,7 @@ func ExampleEngine_Review() {
 	s.consent(run)
 
 	fmt.Println(must(s.Review(ctx, acme, run)).Concerns[0].NodeID)
-	must(s.GiveVerdict(ctx, acme, run, verification.GiveVerdict{Decision: verification.DecisionApprove}, ""))
+	must(s.GiveVerdict(ctx, acme, run, rules.GiveVerdict{Decision: rules.DecisionApprove}, ""))
 	_, err := s.Review(ctx, acme, run)
 	fmt.Println(errors.Is(err, verification.ErrNotFound))
 	// Output:

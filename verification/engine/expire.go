@@ -6,7 +6,7 @@ package engine
 import (
 	"context"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -16,7 +16,7 @@ func (e *Engine) expireRun(ctx context.Context, w store.Work) error {
 	// A large run does not wait for a slot of its tenant, whose other decisions may take longer
 	// than the lease: to record this takes no expression.
 	s := &session{Engine: e, ref: w.RunRef, waitless: true}
-	before, err := s.command(ctx, verification.Remind{}) // which records an expiry first
+	before, err := s.command(ctx, rules.Remind{}) // which records an expiry first
 	if err != nil || s.run.Seq > before.Seq {
 		return err
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // vendorLimit is the limit of calls at once that vendors have by default.
@@ -55,8 +57,8 @@ func latencies(t *testing.T, hanging int) (sorted []time.Duration, hung int64) {
 		})
 	})
 	clock, sleep = k.Clock, k.Clock.Sleep
-	of := func(provider string) verification.Definition {
-		d := with(chain("a"), "a", func(n *verification.Node) { n.Provider, n.TimeoutSeconds = provider, 600 })
+	of := func(provider string) workflow.Definition {
+		d := with(chain("a"), "a", func(n *workflow.Node) { n.Provider, n.TimeoutSeconds = provider, 600 })
 		d.Workflow = provider
 		return d
 	}
@@ -106,8 +108,8 @@ func TestOneTenantLeavesACallOfASmallHost(t *testing.T) {
 		p.Providers["quick"] = provider(time.Second)
 	})
 	sleep = k.Clock.Sleep
-	of := func(provider string) verification.Definition {
-		d := with(chain("a"), "a", func(n *verification.Node) { n.Provider, n.TimeoutSeconds = provider, 600 })
+	of := func(provider string) workflow.Definition {
+		d := with(chain("a"), "a", func(n *workflow.Node) { n.Provider, n.TimeoutSeconds = provider, 600 })
 		d.Workflow = provider
 		return d
 	}
@@ -117,7 +119,7 @@ func TestOneTenantLeavesACallOfASmallHost(t *testing.T) {
 	k.Settle()
 	run := startFor(t, k, bystander, applyForBystander(t, k, of("quick")), engine.StartRequest{ReferenceID: "y"})
 	k.Advance(time.Minute)
-	if got := statusOf(t, k, bystander, run); got != verification.StatusCompleted {
+	if got := statusOf(t, k, bystander, run); got != rules.StatusCompleted {
 		t.Errorf("the run of another tenant is %s after a minute, want completed", got)
 	}
 }
@@ -127,7 +129,7 @@ func TestATenantTakesAQuarterOfTheWorkersForNotices(t *testing.T) {
 	var sending, saving atomic.Int64
 	k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
 		o.Workers = 16
-		p.Notifier = &mock.NotifierMock{NotifyFunc: func(ctx context.Context, n verification.Notice) error {
+		p.Notifier = &mock.NotifierMock{NotifyFunc: func(ctx context.Context, n rules.Notice) error {
 			if n.Tenant == bystander {
 				return nil
 			}
@@ -138,7 +140,7 @@ func TestATenantTakesAQuarterOfTheWorkersForNotices(t *testing.T) {
 		p.Store = replace(p.Store, func(s *ports) {
 			s.DeliveryStore = &mock.DeliveryStoreMock{
 				DeliveryFunc: ledger.Delivery,
-				SaveDeliveryFunc: func(ctx context.Context, of verification.TenantID, d verification.Delivery) error {
+				SaveDeliveryFunc: func(ctx context.Context, of verification.TenantID, d rules.Delivery) error {
 					if of != bystander {
 						saving.Add(1)
 						_ = sleep(ctx, time.Second)
@@ -166,7 +168,7 @@ func TestATenantTakesAQuarterOfTheWorkersForNotices(t *testing.T) {
 	}
 	run := startFor(t, k, bystander, theirs, engine.StartRequest{ReferenceID: "y"})
 	k.Settle()
-	if _, err := k.Store.Delivery(t.Context(), bystander, verification.NoticeRef{Run: run}); err != nil {
+	if _, err := k.Store.Delivery(t.Context(), bystander, rules.NoticeRef{Run: run}); err != nil {
 		t.Errorf("the delivery of the other tenant: %v, want it saved beside them", err)
 	}
 	k.Advance(time.Minute)

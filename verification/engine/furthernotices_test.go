@@ -13,19 +13,21 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // told is what a notice says.
 type told struct {
 	ID       string
-	Event    verification.NoticeEvent
-	Status   verification.Status
-	Decision verification.Decision
+	Event    workflow.NoticeEvent
+	Status   rules.Status
+	Decision rules.Decision
 }
 
 // toldOf returns what the notices say, in the order of their ids, without repetitions.
-func toldOf(run verification.RunID, notices []verification.Notice) (all []told) {
+func toldOf(run verification.RunID, notices []rules.Notice) (all []told) {
 	for _, n := range notices {
 		all = append(all, told{strings.TrimPrefix(n.ID, "run_"+string(run)), n.Event, n.Run.Status, n.Decision})
 	}
@@ -34,7 +36,7 @@ func toldOf(run verification.RunID, notices []verification.Notice) (all []told) 
 }
 
 // asking starts a run that waits for a review, and asks for notices of events.
-func asking(k *enginetest.Kit, events ...verification.NoticeEvent) verification.RunDetail {
+func asking(k *enginetest.Kit, events ...workflow.NoticeEvent) rules.RunDetail {
 	d := onboarding()
 	d.LifecycleWebhookURL, d.Notify = hooks, events
 	run := start(k, d)
@@ -42,9 +44,9 @@ func asking(k *enginetest.Kit, events ...verification.NoticeEvent) verification.
 	return k.Run(run.ID)
 }
 
-func judge(t *testing.T, k *enginetest.Kit, run verification.RunID, d verification.Decision) {
+func judge(t *testing.T, k *enginetest.Kit, run verification.RunID, d rules.Decision) {
 	t.Helper()
-	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, verification.GiveVerdict{Decision: d, By: "acme"}, ""); err != nil {
+	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, rules.GiveVerdict{Decision: d, By: "acme"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()
@@ -52,27 +54,27 @@ func judge(t *testing.T, k *enginetest.Kit, run verification.RunID, d verificati
 
 func TestVerdictsAreAnnouncedWhereAWorkflowAsks(t *testing.T) {
 	k := enginetest.New(t)
-	run := asking(k, verification.NoticeReviewed)
-	judge(t, k, run.ID, verification.DecisionApprove)
+	run := asking(k, workflow.NoticeReviewed)
+	judge(t, k, run.ID, rules.DecisionApprove)
 	k.Advance(time.Minute)
-	judge(t, k, run.ID, verification.DecisionReject)
+	judge(t, k, run.ID, rules.DecisionReject)
 	got := toldOf(run.ID, k.Notices.All())
 	if len(got) != 3 {
 		t.Fatalf("notices = %+v, want that of the end and of two verdicts", got)
 	}
 	want := []told{
-		{"", "run.completed", verification.StatusCompleted, verification.DecisionApprove},
-		{got[1].ID, verification.NoticeReviewed, got[1].Status, verification.DecisionReject},
-		{got[2].ID, verification.NoticeReviewed, got[2].Status, verification.DecisionApprove},
+		{"", "run.completed", rules.StatusCompleted, rules.DecisionApprove},
+		{got[1].ID, workflow.NoticeReviewed, got[1].Status, rules.DecisionReject},
+		{got[2].ID, workflow.NoticeReviewed, got[2].Status, rules.DecisionApprove},
 	}
 	slices.SortFunc(want[1:], func(a, b told) int { return strings.Compare(string(b.Status), string(a.Status)) })
-	if got[1].Decision == verification.DecisionApprove {
+	if got[1].Decision == rules.DecisionApprove {
 		want[1].Decision, want[2].Decision = want[2].Decision, want[1].Decision
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
-	page, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, verification.DeliveryDelivered, store.PageQuery{Limit: 10})
+	page, err := k.Engine.Deliveries(t.Context(), enginetest.Tenant, rules.DeliveryDelivered, store.PageQuery{Limit: 10})
 	if err != nil || page.Total != 3 {
 		t.Errorf("deliveries = %+v, %v, want all three", page, err)
 	}
@@ -81,9 +83,9 @@ func TestVerdictsAreAnnouncedWhereAWorkflowAsks(t *testing.T) {
 func TestWithoutNotifyOnlyTheEndIsAnnounced(t *testing.T) {
 	k := enginetest.New(t)
 	run := asking(k)
-	judge(t, k, run.ID, verification.DecisionApprove)
-	judge(t, k, run.ID, verification.DecisionReject)
-	want := []told{{"", "run.completed", verification.StatusCompleted, verification.DecisionApprove}}
+	judge(t, k, run.ID, rules.DecisionApprove)
+	judge(t, k, run.ID, rules.DecisionReject)
+	want := []told{{"", "run.completed", rules.StatusCompleted, rules.DecisionApprove}}
 	if diff := cmp.Diff(want, toldOf(run.ID, k.Notices.All())); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
@@ -92,14 +94,14 @@ func TestWithoutNotifyOnlyTheEndIsAnnounced(t *testing.T) {
 // A notice that is sent again is the same, whatever happened since.
 func TestANoticeOfAVerdictSentAgainIsTheSame(t *testing.T) {
 	k := enginetest.New(t)
-	run := asking(k, verification.NoticeReviewed)
+	run := asking(k, workflow.NoticeReviewed)
 	k.Notices.FailWith(errors.New("down"), errors.New("down"))
-	judge(t, k, run.ID, verification.DecisionApprove)
-	judge(t, k, run.ID, verification.DecisionReject)
+	judge(t, k, run.ID, rules.DecisionApprove)
+	judge(t, k, run.ID, rules.DecisionReject)
 	k.Advance(time.Hour)
-	byID := map[string]verification.Notice{}
+	byID := map[string]rules.Notice{}
 	for _, n := range k.Notices.All() {
-		if n.Event != verification.NoticeReviewed {
+		if n.Event != workflow.NoticeReviewed {
 			continue
 		}
 		n.Attempt, n.At = 0, time.Time{}
@@ -117,15 +119,15 @@ func TestANoticeOfAVerdictSentAgainIsTheSame(t *testing.T) {
 
 func TestANoticeOfAnEventIsRedelivered(t *testing.T) {
 	k := enginetest.New(t)
-	run := asking(k, verification.NoticeReviewed)
-	judge(t, k, run.ID, verification.DecisionApprove)
-	var ref verification.NoticeRef
+	run := asking(k, workflow.NoticeReviewed)
+	judge(t, k, run.ID, rules.DecisionApprove)
+	var ref rules.NoticeRef
 	for _, n := range k.Notices.All() {
-		if n.Event == verification.NoticeReviewed {
-			ref = verification.NoticeRef{Run: run.ID, Seq: n.Seq}
+		if n.Event == workflow.NoticeReviewed {
+			ref = rules.NoticeRef{Run: run.ID, Seq: n.Seq}
 		}
 	}
-	if parsed, err := verification.ParseNoticeRef(ref.ID()); err != nil || parsed != ref || ref.Seq == 0 {
+	if parsed, err := rules.ParseNoticeRef(ref.ID()); err != nil || parsed != ref || ref.Seq == 0 {
 		t.Fatalf("the notice is %+v; its ID is parsed to %+v, %v", ref, parsed, err)
 	}
 	before := len(k.Notices.All())
@@ -146,10 +148,10 @@ func TestANoticeOfAnEventIsRedelivered(t *testing.T) {
 
 func TestAnEventThatIsNotAskedForIsNotRedelivered(t *testing.T) {
 	k := enginetest.New(t)
-	run := asking(k, verification.NoticeFlagged)
-	judge(t, k, run.ID, verification.DecisionApprove)
+	run := asking(k, workflow.NoticeFlagged)
+	judge(t, k, run.ID, rules.DecisionApprove)
 	for seq := 1; seq <= k.Run(run.ID).Seq; seq++ {
-		err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID, Seq: seq})
+		err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, rules.NoticeRef{Run: run.ID, Seq: seq})
 		if !errors.Is(err, verification.ErrConflict) {
 			t.Errorf("redeliver event %d = %v, want a conflict", seq, err)
 		}
@@ -161,19 +163,19 @@ func TestHitsAfterTheEndAreAnnouncedWhereAWorkflowAsks(t *testing.T) {
 		k := enginetest.New(t)
 		d := chain("a")
 		if d.LifecycleWebhookURL = hooks; asked {
-			d.Notify = []verification.NoticeEvent{verification.NoticeFlagged}
+			d.Notify = []workflow.NoticeEvent{workflow.NoticeFlagged}
 		}
 		run := start(k, d)
-		recorded, err := k.Engine.RecordHits(t.Context(), enginetest.Tenant, run.ID, verification.RecordHits{
+		recorded, err := k.Engine.RecordHits(t.Context(), enginetest.Tenant, run.ID, rules.RecordHits{
 			Node: "a", List: "sanctions", ListVersion: "2", Hits: []verification.Hit{{ID: "1", Name: "N"}},
 		})
 		if err != nil || !recorded {
 			t.Fatalf("RecordHits = %t, %v", recorded, err)
 		}
 		k.Settle()
-		want := []told{{"", "run.completed", verification.StatusCompleted, ""}}
+		want := []told{{"", "run.completed", rules.StatusCompleted, ""}}
 		if asked {
-			want = append(want, told{"_" + lastSeq(k, run.ID), verification.NoticeFlagged, verification.StatusCompleted, verification.DecisionReview})
+			want = append(want, told{"_" + lastSeq(k, run.ID), workflow.NoticeFlagged, rules.StatusCompleted, rules.DecisionReview})
 		}
 		if diff := cmp.Diff(want, toldOf(run.ID, k.Notices.All())); diff != "" {
 			t.Errorf("asked %t: notices (-want +got):\n%s", asked, diff)
@@ -183,5 +185,5 @@ func TestHitsAfterTheEndAreAnnouncedWhereAWorkflowAsks(t *testing.T) {
 
 // lastSeq returns the number of the newest event of a run.
 func lastSeq(k *enginetest.Kit, run verification.RunID) string {
-	return strings.TrimPrefix(verification.NoticeRef{Run: run, Seq: k.Run(run).Seq}.ID(), "run_"+string(run)+"_")
+	return strings.TrimPrefix(rules.NoticeRef{Run: run, Seq: k.Run(run).Seq}.ID(), "run_"+string(run)+"_")
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -77,7 +79,7 @@ func nextAppend(runs *mock.RunStoreMock, f func()) {
 }
 
 // openJourney opens the journey of a run.
-func openJourney(t *testing.T, k *enginetest.Kit, run verification.RunDetail) engine.Journey {
+func openJourney(t *testing.T, k *enginetest.Kit, run rules.RunDetail) engine.Journey {
 	t.Helper()
 	j, err := k.Engine.OpenJourney(t.Context(), linkToken(run))
 	if err != nil {
@@ -87,28 +89,28 @@ func openJourney(t *testing.T, k *enginetest.Kit, run verification.RunDetail) en
 }
 
 // linkToken returns the token of the link of a run.
-func linkToken(run verification.RunDetail) string {
+func linkToken(run rules.RunDetail) string {
 	return strings.TrimPrefix(run.Action.URL, "http://journey.example/journey/")
 }
 
 // chain is a workflow of checks, one after the other.
-func chain(keys ...verification.NodeID) verification.Definition {
-	d := verification.Definition{
+func chain(keys ...verification.NodeID) workflow.Definition {
+	d := workflow.Definition{
 		Workflow: "chain", Name: "Chain", Start: keys[0],
-		Nodes: map[verification.NodeID]verification.Node{"done": {Type: verification.NodeEnd}},
+		Nodes: map[verification.NodeID]workflow.Node{"done": {Type: workflow.NodeEnd}},
 	}
 	for i, key := range keys {
 		next := verification.NodeID("done")
 		if i+1 < len(keys) {
 			next = keys[i+1]
 		}
-		d.Nodes[key] = verification.Node{Type: verification.NodeCheck, Provider: "script", Next: next}
+		d.Nodes[key] = workflow.Node{Type: workflow.NodeCheck, Provider: "script", Next: next}
 	}
 	return d
 }
 
 // with changes one node of a definition.
-func with(d verification.Definition, id verification.NodeID, change func(*verification.Node)) verification.Definition {
+func with(d workflow.Definition, id verification.NodeID, change func(*workflow.Node)) workflow.Definition {
 	n := d.Nodes[id]
 	change(&n)
 	d.Nodes[id] = n
@@ -116,32 +118,32 @@ func with(d verification.Definition, id verification.NodeID, change func(*verifi
 }
 
 // onboarding asks for consent, runs a check, and asks for a review.
-func onboarding() verification.Definition {
-	return verification.Definition{
+func onboarding() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "onboarding", Name: "Onboarding", Start: "consent",
 		RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
-		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Text: "We will check your PAN.", OnDeclined: "next", Next: "pan"},
-			"pan":     {Type: verification.NodeCheck, Provider: "script", Next: "review"},
-			"review":  {Type: verification.NodeReview, Label: "Review", Next: "done"},
-			"done":    {Type: verification.NodeEnd},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"consent": {Type: workflow.NodeConsent, Text: "We will check your PAN.", OnDeclined: "next", Next: "pan"},
+			"pan":     {Type: workflow.NodeCheck, Provider: "script", Next: "review"},
+			"review":  {Type: workflow.NodeReview, Label: "Review", Next: "done"},
+			"done":    {Type: workflow.NodeEnd},
 		},
 	}
 }
 
-func start(k *enginetest.Kit, d verification.Definition) verification.RunDetail {
+func start(k *enginetest.Kit, d workflow.Definition) rules.RunDetail {
 	w := k.Apply(d)
 	return k.Start(w.ID, engine.StartRequest{ReferenceID: "person-1"})
 }
 
-func wantStatus(t *testing.T, got verification.RunDetail, want verification.Status) {
+func wantStatus(t *testing.T, got rules.RunDetail, want rules.Status) {
 	t.Helper()
 	if got.Status != want {
 		t.Fatalf("status = %s, want %s (error %+v, checks %+v)", got.Status, want, got.Error, got.Checks)
 	}
 }
 
-func wantCheck(t *testing.T, got verification.RunDetail, key string, want verification.StepStatus) {
+func wantCheck(t *testing.T, got rules.RunDetail, key string, want rules.StepStatus) {
 	t.Helper()
 	for _, c := range got.Checks {
 		if c.Key == key {

@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // obedient is a screener that leaves out cleared hits, and keeps those of its last call.
@@ -59,8 +60,8 @@ func (o *obedient) screens(p *engine.Ports, opt *engine.Options) {
 }
 
 // settle decides the hit of an entry of "sanctions" at the node a.
-func settle(k *enginetest.Kit, run verification.RunID, entry, identity string, m verification.HitMatch) error {
-	return k.Engine.DecideHit(context.Background(), enginetest.Tenant, run, verification.DecideHit{
+func settle(k *enginetest.Kit, run verification.RunID, entry, identity string, m rules.HitMatch) error {
+	return k.Engine.DecideHit(context.Background(), enginetest.Tenant, run, rules.DecideHit{
 		Node: "a", List: "sanctions", Entry: entry, Match: m, By: identity, Identity: identity,
 	})
 }
@@ -71,10 +72,10 @@ func TestAClearedHitComesBackOnlyIfItsEntryHasChanged(t *testing.T) {
 	run := start(k, screened())
 	o.change("v2", "e-1")
 	k.Advance(2 * time.Minute)
-	if err := settle(k, run.ID, "e-1", "asha", verification.MatchOther); err != nil {
+	if err := settle(k, run.ID, "e-1", "asha", rules.MatchOther); err != nil {
 		t.Fatal(err)
 	}
-	k.GiveVerdict(run.ID, verification.DecisionApprove)
+	k.GiveVerdict(run.ID, rules.DecisionApprove)
 	for _, step := range []struct {
 		version, digest string
 		want            int
@@ -103,8 +104,8 @@ func TestTheClaimOfAnotherReviewerGuardsTheHits(t *testing.T) {
 	for _, c := range []struct {
 		identity string
 		want     error
-	}{{"ravi", verification.ErrClaimed}, {"asha", nil}, {"", nil}} {
-		if err := settle(k, run.ID, "e-1", c.identity, verification.MatchUnsure); !errors.Is(err, c.want) {
+	}{{"ravi", rules.ErrClaimed}, {"asha", nil}, {"", nil}} {
+		if err := settle(k, run.ID, "e-1", c.identity, rules.MatchUnsure); !errors.Is(err, c.want) {
 			t.Errorf("a decision of %q = %v, want %v", c.identity, err, c.want)
 		}
 	}
@@ -112,7 +113,7 @@ func TestTheClaimOfAnotherReviewerGuardsTheHits(t *testing.T) {
 	if err != nil || claim.Claim.Name != "asha" {
 		t.Errorf("after the decisions the claim is %+v, %v; want that of asha", claim.Claim, err)
 	}
-	if err := settle(k, "0191f3c0-0000-7000-8000-0000000000ff", "e-1", "asha", verification.MatchOther); !errors.Is(err, verification.ErrNotFound) {
+	if err := settle(k, "0191f3c0-0000-7000-8000-0000000000ff", "e-1", "asha", rules.MatchOther); !errors.Is(err, verification.ErrNotFound) {
 		t.Errorf("a hit of no run = %v, want ErrNotFound", err)
 	}
 }

@@ -16,7 +16,9 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // commits records what is appended.
@@ -80,7 +82,7 @@ func TestAStepThatChangesOnlyTheHistoryIsHistoryOnly(t *testing.T) {
 func TestALeaseIsRenewedByAStepOnceItIsNoLongerYoung(t *testing.T) {
 	k, s := watched(t, func(_ *engine.Ports, o *engine.Options) { o.Lease = 30 * time.Second })
 	k.Provider.On("b", enginetest.Slow(20*time.Second, enginetest.Pass(nil)))
-	w := k.Apply(with(chain("a", "b", "c"), "b", func(n *verification.Node) { n.TimeoutSeconds = 60 }))
+	w := k.Apply(with(chain("a", "b", "c"), "b", func(n *workflow.Node) { n.TimeoutSeconds = 60 }))
 	k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
 	k.Advance(20 * time.Second)
 	got := s.take()
@@ -106,8 +108,8 @@ func TestOnlyLongWaitsWakeOtherHosts(t *testing.T) {
 	}{{3, "no wake-up"}, {60, "wake-up"}} {
 		k, s := watched(t)
 		k.Provider.On("a", enginetest.Flake())
-		start(k, with(chain("a"), "a", func(n *verification.Node) {
-			n.Retry = &verification.Retry{MaxDispatches: 2, BackoffSeconds: tt.backoff, MaxBackoffSeconds: tt.backoff}
+		start(k, with(chain("a"), "a", func(n *workflow.Node) {
+			n.Retry = &workflow.Retry{MaxDispatches: 2, BackoffSeconds: tt.backoff, MaxBackoffSeconds: tt.backoff}
 		}))
 		s.want(t, "the appends of a check that is retried", "no wake-up", tt.want)
 	}
@@ -132,13 +134,13 @@ func TestAHostInAFleetPollsTheQueueAndCanBeWoken(t *testing.T) {
 	}
 	polled := leave()
 	k.Advance(2 * time.Second)
-	wantStatus(t, k.Run(polled), verification.StatusCompleted)
+	wantStatus(t, k.Run(polled), rules.StatusCompleted)
 	woken := leave()
 	if !k.Engine.Wake() {
 		t.Error("Wake of a host with capacity = false")
 	}
 	k.Settle()
-	wantStatus(t, k.Run(woken), verification.StatusCompleted)
+	wantStatus(t, k.Run(woken), rules.StatusCompleted)
 	if front.Wake() {
 		t.Error("Wake of a passive host = true")
 	}
@@ -157,7 +159,7 @@ func TestAFleetSavesDeadlinesThatNobodyReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return slices.ContainsFunc(events, func(e verification.Event) bool { return e.Kind() == "expired" })
+		return slices.ContainsFunc(events, func(e rules.Event) bool { return e.Kind() == "expired" })
 	}
 	k.Advance(time.Minute)
 	if written() {
@@ -170,7 +172,7 @@ func TestAFleetSavesDeadlinesThatNobodyReads(t *testing.T) {
 }
 
 // brief expires after a minute.
-func brief() verification.Definition {
+func brief() workflow.Definition {
 	d := onboarding()
 	d.RunTTLSeconds = 60
 	return d
@@ -180,7 +182,7 @@ func TestADeadlineIsSavedBeforeItIsShown(t *testing.T) {
 	show := map[string]func(*enginetest.Kit, verification.RunID) error{
 		"reading": func(k *enginetest.Kit, id verification.RunID) error {
 			d, err := k.Engine.Run(t.Context(), enginetest.Tenant, id)
-			if d.Status != verification.StatusExpired {
+			if d.Status != rules.StatusExpired {
 				t.Errorf("the run reads %s, want expired", d.Status)
 			}
 			return err
@@ -202,7 +204,7 @@ func TestADeadlineIsSavedBeforeItIsShown(t *testing.T) {
 	show["starting"] = func(k *enginetest.Kit, _ verification.RunID) error {
 		v, err := k.Engine.Start(t.Context(), enginetest.Tenant, k.Apply(brief()).ID, engine.StartRequest{ReferenceID: "late"})
 		started = v.ID
-		if v.Status != verification.StatusExpired {
+		if v.Status != rules.StatusExpired {
 			t.Errorf("the start returned %s, want expired", v.Status)
 		}
 		return err
@@ -244,18 +246,18 @@ func TestATransactionDrivesNoRunsAndRefusesKeys(t *testing.T) {
 		store.TenantStore
 	}{runs, k.Store, k.Store})
 	v, err := in.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
-	if err != nil || v.Status != verification.StatusInProgress {
+	if err != nil || v.Status != rules.StatusInProgress {
 		t.Fatalf("Start = %+v, %v", v, err)
 	}
 	s.want(t, "the appends inside a transaction", "wake-up")
-	if c, err := in.Cancel(t.Context(), enginetest.Tenant, v.ID); err != nil || c.Status != verification.StatusCancelled {
+	if c, err := in.Cancel(t.Context(), enginetest.Tenant, v.ID); err != nil || c.Status != rules.StatusCancelled {
 		t.Errorf("Cancel = %+v, %v", c, err)
 	}
 	_, err = in.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", IdempotencyKey: "k"})
 	if !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("Start with an idempotency key = %v, want it refused", err)
 	}
-	if _, err := in.GiveVerdict(t.Context(), enginetest.Tenant, v.ID, verification.GiveVerdict{Decision: verification.DecisionApprove}); err != nil {
+	if _, err := in.GiveVerdict(t.Context(), enginetest.Tenant, v.ID, rules.GiveVerdict{Decision: rules.DecisionApprove}); err != nil {
 		t.Errorf("GiveVerdict = %v", err)
 	}
 	if _, err := in.Submit(t.Context(), enginetest.Tenant, v.ID, engine.SubmitRequest{Signal: "a_submitted"}); !errors.Is(err, verification.ErrNotOpen) {
@@ -279,7 +281,7 @@ func TestATransactionWaitsForNoSlot(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	started := make(chan error, 2)
-	begin := func(start func(context.Context, verification.TenantID, verification.WorkflowID, engine.StartRequest) (verification.RunView, error)) {
+	begin := func(start func(context.Context, verification.TenantID, verification.WorkflowID, engine.StartRequest) (rules.RunView, error)) {
 		_, err := start(ctx, enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Input: verification.Data(`{"a":1}`)})
 		started <- err
 	}
@@ -311,8 +313,8 @@ func TestTheEndIsAnnouncedUnlessThereIsNoWebhook(t *testing.T) {
 					s.RunStore = runs
 					s.WorkflowStore = &mock.WorkflowStoreMock{
 						VersionFunc: k.Store.Version,
-						WorkflowFunc: func(context.Context, verification.TenantID, verification.WorkflowID) (verification.Workflow, error) {
-							return verification.Workflow{}, errDisk
+						WorkflowFunc: func(context.Context, verification.TenantID, verification.WorkflowID) (workflow.Workflow, error) {
+							return workflow.Workflow{}, errDisk
 						},
 					}
 				})
@@ -359,7 +361,7 @@ func TestAnAttemptThatOurStorePreventedDoesNotCount(t *testing.T) {
 	if len(attempts) != 2 || attempts[1].Attempt != 0 {
 		t.Fatalf("attempts = %+v, want a second one that counts as the first", attempts)
 	}
-	if d := delivery(t, k, run.ID); d.State != verification.DeliveryDelivered || d.Attempts != 1 {
+	if d := delivery(t, k, run.ID); d.State != rules.DeliveryDelivered || d.Attempts != 1 {
 		t.Errorf("delivery = %+v, want it delivered with one attempt", d)
 	}
 }

@@ -12,22 +12,24 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // twoReviews asks for two reviews, one after the other.
-func twoReviews() verification.Definition {
-	return verification.Definition{
+func twoReviews() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "two-reviews", Name: "Two reviews", Start: "first",
-		Nodes: map[verification.NodeID]verification.Node{
-			"first":  {Type: verification.NodeReview, Label: "First", Next: "second"},
-			"second": {Type: verification.NodeReview, Label: "Second", Next: "done"},
-			"done":   {Type: verification.NodeEnd},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"first":  {Type: workflow.NodeReview, Label: "First", Next: "second"},
+			"second": {Type: workflow.NodeReview, Label: "Second", Next: "done"},
+			"done":   {Type: workflow.NodeEnd},
 		},
 	}
 }
 
-func decide(e *engine.Engine, run verification.RunID, v verification.GiveVerdict) (engine.SignalResult, error) {
+func decide(e *engine.Engine, run verification.RunID, v rules.GiveVerdict) (engine.SignalResult, error) {
 	return e.GiveVerdict(context.Background(), enginetest.Tenant, run, v, "key")
 }
 
@@ -56,23 +58,23 @@ func count(all []string, kind string) (n int) {
 func TestAVerdictThatIsSentAgainDecidesNoOtherReview(t *testing.T) {
 	k := enginetest.New(t)
 	run := start(k, twoReviews())
-	v := verification.GiveVerdict{Decision: verification.DecisionApprove, Notes: "seen"}
+	v := rules.GiveVerdict{Decision: rules.DecisionApprove, Notes: "seen"}
 	for range 3 {
 		got, err := decide(k.Engine, run.ID, v)
-		if err != nil || got != (engine.SignalResult{Result: engine.SignalDelivered, Decision: verification.DecisionApprove}) {
+		if err != nil || got != (engine.SignalResult{Result: engine.SignalDelivered, Decision: rules.DecisionApprove}) {
 			t.Fatalf("verdict = %+v, %v; want it delivered", got, err)
 		}
 	}
 	run = k.Run(run.ID)
-	if got := count(kinds(t, k, run.ID), "verdict_recorded"); got != 1 || run.Decision != verification.DecisionReview {
+	if got := count(kinds(t, k, run.ID), "verdict_recorded"); got != 1 || run.Decision != rules.DecisionReview {
 		t.Errorf("%d verdicts are recorded and the run reads %q, want one and review", got, run.Decision)
 	}
-	k.GiveVerdict(run.ID, verification.DecisionReject) // without a key: the second review
+	k.GiveVerdict(run.ID, rules.DecisionReject) // without a key: the second review
 	again, err := decide(k.Engine, run.ID, v)
-	if err != nil || again.Result != engine.SignalDelivered || again.Decision != verification.DecisionApprove {
+	if err != nil || again.Result != engine.SignalDelivered || again.Decision != rules.DecisionApprove {
 		t.Errorf("the first verdict again = %+v, %v; want its first answer", again, err)
 	}
-	if d := k.Run(run.ID); d.Decision != verification.DecisionReject {
+	if d := k.Run(run.ID); d.Decision != rules.DecisionReject {
 		t.Errorf("the decision is %q, want the later one", d.Decision)
 	}
 }
@@ -80,12 +82,12 @@ func TestAVerdictThatIsSentAgainDecidesNoOtherReview(t *testing.T) {
 func TestASignalKeyStandsForOneRequest(t *testing.T) {
 	k := enginetest.New(t)
 	run, other := start(k, twoReviews()), start(k, twoReviews())
-	v := verification.GiveVerdict{Decision: verification.DecisionApprove}
+	v := rules.GiveVerdict{Decision: rules.DecisionApprove}
 	if _, err := decide(k.Engine, run.ID, v); err != nil {
 		t.Fatal(err)
 	}
 	noted, rejected := v, v
-	noted.Notes, rejected.Decision = "x", verification.DecisionReject
+	noted.Notes, rejected.Decision = "x", rules.DecisionReject
 	for name, err := range map[string]error{
 		"other notes":    second(decide(k.Engine, run.ID, noted)),
 		"other decision": second(decide(k.Engine, run.ID, rejected)),
@@ -101,7 +103,7 @@ func TestASignalKeyStandsForOneRequest(t *testing.T) {
 		t.Errorf("a start under the key of a signal = %s, %v; want a run of its own", v.ID, err)
 	}
 	k.Advance(store.IdempotencyKeyTTL)
-	if got, err := decide(k.Engine, run.ID, rejected); err != nil || got.Decision != verification.DecisionReject {
+	if got, err := decide(k.Engine, run.ID, rejected); err != nil || got.Decision != rules.DecisionReject {
 		t.Errorf("another verdict after a day = %+v, %v; want it delivered", got, err)
 	}
 }
@@ -118,7 +120,7 @@ func TestARefusedSignalLeavesItsKeyFree(t *testing.T) {
 	if err := submit(`{"consent_status":"perhaps"}`); !errors.Is(err, verification.ErrInvalid) {
 		t.Fatalf("a wrong answer = %v, want ErrInvalid", err)
 	}
-	v := verification.GiveVerdict{Decision: verification.DecisionApprove}
+	v := rules.GiveVerdict{Decision: rules.DecisionApprove}
 	if _, err := decide(k.Engine, run.ID, v); !errors.Is(err, verification.ErrNotOpen) {
 		t.Fatalf("a verdict that is not open = %v, want ErrNotOpen", err)
 	}
@@ -170,7 +172,7 @@ func TestASignalWhoseHostDiedIsDeliveredOnce(t *testing.T) {
 			k := enginetest.New(t)
 			run := start(k, twoReviews())
 			host := dying(t, k, c.before, c.after)
-			v := verification.GiveVerdict{Decision: verification.DecisionApprove}
+			v := rules.GiveVerdict{Decision: rules.DecisionApprove}
 			if _, err := decide(host, run.ID, v); (err == nil) != (name == "between the append and its settlement") {
 				t.Fatalf("the verdict of the host that dies = %v", err)
 			}
@@ -182,7 +184,7 @@ func TestASignalWhoseHostDiedIsDeliveredOnce(t *testing.T) {
 			for range 4 {
 				attempts.Go(func() {
 					got, err := decide(k.Engine, run.ID, v)
-					if err != nil || got != (engine.SignalResult{Result: engine.SignalDelivered, Decision: verification.DecisionApprove}) {
+					if err != nil || got != (engine.SignalResult{Result: engine.SignalDelivered, Decision: rules.DecisionApprove}) {
 						t.Errorf("after a minute = %+v, %v; want it delivered", got, err)
 					}
 				})

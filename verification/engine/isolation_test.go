@@ -19,14 +19,16 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // bystander is the tenant beside that of the kit.
 const bystander verification.TenantID = "00000000-0000-7000-8000-0000000000bb"
 
 // applyForBystander applies a definition for the bystander.
-func applyForBystander(t *testing.T, k *enginetest.Kit, d verification.Definition) verification.Workflow {
+func applyForBystander(t *testing.T, k *enginetest.Kit, d workflow.Definition) workflow.Workflow {
 	t.Helper()
 	if err := k.Store.SaveTenant(t.Context(), verification.Tenant{ID: bystander, Name: "Bystander"}); err != nil {
 		t.Fatal(err)
@@ -39,7 +41,7 @@ func applyForBystander(t *testing.T, k *enginetest.Kit, d verification.Definitio
 }
 
 // startFor starts a run of a tenant without waiting for it.
-func startFor(t *testing.T, k *enginetest.Kit, tenant verification.TenantID, w verification.Workflow, r engine.StartRequest) verification.RunID {
+func startFor(t *testing.T, k *enginetest.Kit, tenant verification.TenantID, w workflow.Workflow, r engine.StartRequest) verification.RunID {
 	t.Helper()
 	v, err := k.Engine.Start(t.Context(), tenant, w.ID, r)
 	if err != nil {
@@ -48,7 +50,7 @@ func startFor(t *testing.T, k *enginetest.Kit, tenant verification.TenantID, w v
 	return v.ID
 }
 
-func statusOf(t *testing.T, k *enginetest.Kit, tenant verification.TenantID, id verification.RunID) verification.Status {
+func statusOf(t *testing.T, k *enginetest.Kit, tenant verification.TenantID, id verification.RunID) rules.Status {
 	t.Helper()
 	k.Settle()
 	d, err := k.Engine.Run(t.Context(), tenant, id)
@@ -68,14 +70,14 @@ func TestASlowProviderOfOneTenantDelaysNoOther(t *testing.T) {
 		last = startFor(t, k, enginetest.Tenant, slow, engine.StartRequest{ReferenceID: "x"})
 	}
 	run := startFor(t, k, bystander, theirs, engine.StartRequest{ReferenceID: "y"})
-	if got := statusOf(t, k, bystander, run); got != verification.StatusCompleted {
+	if got := statusOf(t, k, bystander, run); got != rules.StatusCompleted {
 		t.Errorf("beside 400 runs that wait for a slow provider, a run is %s, want it completed at once", got)
 	}
 	if got := len(k.Provider.Calls("slow")); got != 1 {
 		t.Errorf("calls of the slow provider at once = %d, want 1: a quarter of half of 8", got)
 	}
 	k.Advance(400 * 25 * time.Second)
-	if got := statusOf(t, k, enginetest.Tenant, last); got != verification.StatusCompleted {
+	if got := statusOf(t, k, enginetest.Tenant, last); got != rules.StatusCompleted {
 		t.Errorf("the last run of the slow provider is %s, want completed in the end", got)
 	}
 }
@@ -83,7 +85,7 @@ func TestASlowProviderOfOneTenantDelaysNoOther(t *testing.T) {
 func TestTheTimeoutOfADispatchStartsWithTheCall(t *testing.T) {
 	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Calls = 4 }) // one at a time for a tenant
 	k.Provider.On("a", enginetest.Slow(20*time.Second, enginetest.Pass(nil)))
-	w := k.Apply(with(chain("a"), "a", func(n *verification.Node) { n.TimeoutSeconds = 30 }))
+	w := k.Apply(with(chain("a"), "a", func(n *workflow.Node) { n.TimeoutSeconds = 30 }))
 	var runs []verification.RunID
 	for range 3 {
 		runs = append(runs, startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: "x"}))
@@ -91,7 +93,7 @@ func TestTheTimeoutOfADispatchStartsWithTheCall(t *testing.T) {
 	k.Advance(time.Minute)
 	for n, id := range runs {
 		d := k.Run(id)
-		wantStatus(t, d, verification.StatusCompleted)
+		wantStatus(t, d, rules.StatusCompleted)
 		if len(k.Provider.Calls("a")) != 3 {
 			t.Errorf("run %d: %d calls in all, want one a run: none timed out while it waited", n, len(k.Provider.Calls("a")))
 		}
@@ -125,7 +127,7 @@ func TestALargeRunNeedsSeveralCallSlots(t *testing.T) {
 			last = startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: "x", Input: input})
 		}
 		k.Advance(time.Minute)
-		wantStatus(t, k.Run(last), verification.StatusCompleted)
+		wantStatus(t, k.Run(last), rules.StatusCompleted)
 		if got := maxCalls.Load(); got != want {
 			t.Errorf("calls in flight with %d bytes of input = %d, want %d", size, got, want)
 		}
@@ -169,7 +171,7 @@ func TestALargeRunThatWaitsForItsTurnHoldsNoWorker(t *testing.T) {
 	wait := time.Hour
 	for range 20 {
 		v, err := k.Engine.Start(ctx, bystander, theirs.ID, engine.StartRequest{ReferenceID: "y", Wait: &wait})
-		if err != nil || v.Status != verification.StatusCompleted {
+		if err != nil || v.Status != rules.StatusCompleted {
 			t.Fatalf("a run of another tenant = %s, %v, want completed", v.Status, err)
 		}
 	}
@@ -194,7 +196,7 @@ func TestATenantReadsFewRunsOfUnknownSizeAtOnce(t *testing.T) {
 		e := operator(t, k, func(p *engine.Ports) { // its cache is empty
 			store := mockRuns(p.Store)
 			p.Store = replace(p.Store, func(s *ports) { s.RunStore = store })
-			store.LoadFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+			store.LoadFunc = func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]rules.Event, error) {
 				if t == enginetest.Tenant {
 					reads.Add(1)
 					<-proceed
@@ -253,7 +255,7 @@ func TestLargeRunsThatAreRetriedOnAnotherHostComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range runs {
-		if d, err := other.Run(ctx, enginetest.Tenant, id); err != nil || d.Status != verification.StatusCompleted {
+		if d, err := other.Run(ctx, enginetest.Tenant, id); err != nil || d.Status != rules.StatusCompleted {
 			t.Errorf("run %s = %s, %v; want completed", id, d.Status, err)
 		}
 	}
@@ -262,7 +264,7 @@ func TestLargeRunsThatAreRetriedOnAnotherHostComplete(t *testing.T) {
 func TestCallsThatWaitForASlotAreHandedOver(t *testing.T) {
 	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Calls = 4 })
 	k.Provider.On("a", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
-	w := k.Apply(with(chain("a"), "a", func(n *verification.Node) { n.TimeoutSeconds = 600 }))
+	w := k.Apply(with(chain("a"), "a", func(n *workflow.Node) { n.TimeoutSeconds = 600 }))
 	for range 3 {
 		startFor(t, k, enginetest.Tenant, w, engine.StartRequest{ReferenceID: "x"})
 	}
@@ -291,7 +293,7 @@ func TestOneTenantLeavesRoomAtAReceiver(t *testing.T) {
 	sent := map[verification.RunID]time.Time{}
 	var sleep func(context.Context, time.Duration) error
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
-		p.Notifier = &mock.NotifierMock{NotifyFunc: func(ctx context.Context, n verification.Notice) error {
+		p.Notifier = &mock.NotifierMock{NotifyFunc: func(ctx context.Context, n rules.Notice) error {
 			mu.Lock()
 			sent[n.Run.ID] = n.At
 			mu.Unlock()
@@ -323,7 +325,7 @@ func TestADeadReceiverIsPausedAndDelaysNoOther(t *testing.T) {
 	var revived atomic.Bool
 	var sleep func(context.Context, time.Duration) error
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
-		p.Notifier = &mock.NotifierMock{NotifyFunc: func(ctx context.Context, n verification.Notice) error {
+		p.Notifier = &mock.NotifierMock{NotifyFunc: func(ctx context.Context, n rules.Notice) error {
 			dead := strings.Contains(n.URL, "dead.example") && !revived.Load()
 			mu.Lock()
 			if dead {
@@ -339,7 +341,7 @@ func TestADeadReceiverIsPausedAndDelaysNoOther(t *testing.T) {
 		}}
 	})
 	sleep = k.Clock.Sleep
-	hook := func(name, url string) verification.Definition {
+	hook := func(name, url string) workflow.Definition {
 		def := chain("a")
 		def.Workflow, def.LifecycleWebhookURL = name, url
 		return def
@@ -452,11 +454,11 @@ func TestABacklogOfDeadlinesDelaysNoOtherTenant(t *testing.T) {
 
 // timedSchema is a compiler whose schemas call check.
 type timedSchema struct {
-	verification.ExpressionCompiler
+	workflow.ExpressionCompiler
 	check func()
 }
 
-func (s timedSchema) Schema(verification.Data) (verification.Schema, error) { return s, nil }
+func (s timedSchema) Schema(verification.Data) (workflow.Schema, error) { return s, nil }
 
 func (s timedSchema) Check(verification.Data) []verification.FieldError {
 	s.check()
@@ -541,7 +543,7 @@ func TestARunThatEndsBeforeItsNextCallIsNotCalled(t *testing.T) {
 		}
 		return err
 	}
-	wantStatus(t, start(k, chain("a", "b", "c")), verification.StatusCancelled)
+	wantStatus(t, start(k, chain("a", "b", "c")), rules.StatusCancelled)
 	if n := len(k.Provider.Calls("b")); n != 0 {
 		t.Errorf("the provider was called %d times for a run that was over, want never", n)
 	}

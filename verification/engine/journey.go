@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Journey is what a link leads to. UploadDocument and AnswerJourney take it, so that they
@@ -15,13 +17,13 @@ import (
 type Journey struct {
 	Tenant   verification.Tenant
 	Workflow string // its name
-	Run      verification.RunView
+	Run      rules.RunView
 	// Step is the step that waits for the customer; nil when there is none.
 	Step *JourneyStep
 	// Intro is what the workflow says before the first step, and Needed are the fields of the
 	// files that the customer may have to send; nil once a step is over, or without one.
-	Intro  *verification.Intro
-	Needed verification.InputFields
+	Intro  *workflow.Intro
+	Needed workflow.InputFields
 	// Total counts the customer's steps, and Done those that are over.
 	Done, Total int
 	// Declined reports whether the run completed on a declined consent, and
@@ -30,11 +32,11 @@ type Journey struct {
 	// EndText is what the workflow says to the customer at the end of a completed run;
 	// empty for nothing. EndTextIn is EndText by language.
 	EndText   string
-	EndTextIn verification.Translations
+	EndTextIn workflow.Translations
 	// RejectText is what the workflow says to the customer about the rejection of the run;
 	// empty for nothing. RejectTextIn is RejectText by language.
 	RejectText   string
-	RejectTextIn verification.Translations
+	RejectTextIn workflow.Translations
 	// ReviewDue is when the verdict that the run waits for is due; zero without
 	// review_due_minutes. ReviewLate reports whether that time has passed.
 	ReviewDue  time.Time
@@ -57,22 +59,22 @@ type JourneyStep struct {
 	// answer another step.
 	WaitNumber int
 	Node       verification.NodeID
-	Type       verification.NodeType // consent or customer_input
+	Type       workflow.NodeType // consent or customer_input
 	Label      string
 	Text       string
-	LabelIn    verification.Translations
-	TextIn     verification.Translations
+	LabelIn    workflow.Translations
+	TextIn     workflow.Translations
 	Optional   bool
-	Fields     verification.InputFields
-	Groups     []verification.FieldGroup // the screens of the fields; none means one screen
+	Fields     workflow.InputFields
+	Groups     []workflow.FieldGroup // the screens of the fields; none means one screen
 }
 
 // JourneyConsent is a consent that the customer has given.
 type JourneyConsent struct {
 	Label   string
 	Text    string
-	LabelIn verification.Translations
-	TextIn  verification.Translations
+	LabelIn workflow.Translations
+	TextIn  workflow.Translations
 	At      time.Time
 }
 
@@ -91,7 +93,7 @@ func (e *Engine) ReadJourney(ctx context.Context, token string) (Journey, error)
 func (e *Engine) ReadStep(ctx context.Context, t verification.TenantID, id verification.RunID) (Journey, error) {
 	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
 	err := s.readJourney(ctx)
-	if err == nil && s.run.Wait.Kind != verification.WaitCustomer {
+	if err == nil && s.run.Wait.Kind != rules.WaitCustomer {
 		err = &verification.Error{Kind: verification.ErrNotOpen, Subject: "step"}
 	}
 	if err != nil {
@@ -120,7 +122,7 @@ func (s *session) readJourney(ctx context.Context) error {
 // something shows that a person is there, such as a form or a script of the page.
 func (e *Engine) OpenJourney(ctx context.Context, token string) (Journey, error) {
 	return e.journeyOf(ctx, token, func(s *session) error {
-		_, err := s.command(ctx, verification.OpenJourney{})
+		_, err := s.command(ctx, rules.OpenJourney{})
 		if errors.Is(err, verification.ErrNotOpen) {
 			return nil
 		}
@@ -149,7 +151,7 @@ func (e *Engine) journeyOf(ctx context.Context, token string, read func(*session
 		tenant, _ = e.store.Tenant(ctx, link.Tenant)
 	}
 	if err != nil {
-		return Journey{Run: verification.RunView{ID: link.Run}, Tenant: tenant}, err
+		return Journey{Run: rules.RunView{ID: link.Run}, Tenant: tenant}, err
 	}
 	return j, nil
 }
@@ -176,7 +178,7 @@ func (e *Engine) AnswerJourney(ctx context.Context, j Journey, wait int, payload
 	woken, unwatch := e.watch.add(s.ref)
 	defer unwatch()
 	ctx = context.WithoutCancel(ctx)
-	if err := s.submit(ctx, verification.Submit{Payload: payload, WaitNumber: wait, Language: j.Language}); err != nil {
+	if err := s.submit(ctx, rules.Submit{Payload: payload, WaitNumber: wait, Language: j.Language}); err != nil {
 		return Journey{}, err
 	}
 	// As long as a start waits, so that the customer seldom sees the page in between.
@@ -192,7 +194,7 @@ func (e *Engine) CheckAnswer(ctx context.Context, j Journey, wait int, payload v
 	if wait <= 0 {
 		return &verification.Error{Kind: verification.ErrNotOpen, Subject: "signal"}
 	}
-	c := verification.Submit{Payload: payload, WaitNumber: wait, CheckDocuments: e.ports.Documents != nil}
+	c := rules.Submit{Payload: payload, WaitNumber: wait, CheckDocuments: e.ports.Documents != nil}
 	s := j.of(e)
 	_, _, err := s.decide(ctx, c, s.at)
 	return err
@@ -217,7 +219,7 @@ func (s *session) journey(tenant verification.Tenant) (Journey, error) {
 		return Journey{}, err
 	}
 	if j.Run.Status.Terminal() {
-		j.Redirect = verification.RedirectTarget(run.Started.RedirectURI, run.ID, j.Run.Status)
+		j.Redirect = rules.RedirectTarget(run.Started.RedirectURI, run.ID, j.Run.Status)
 	}
 	if run.EndNode != "" {
 		n, _ := s.program.Node(run.EndNode)
@@ -229,21 +231,21 @@ func (s *session) journey(tenant verification.Tenant) (Journey, error) {
 			j.EndText, j.EndTextIn = "", nil
 		}
 	}
-	if review, ok := run.Review(); ok && run.Wait.Kind == verification.WaitReview {
+	if review, ok := run.Review(); ok && run.Wait.Kind == rules.WaitReview {
 		j.ReviewDue, j.ReviewLate = review.DueAt, review.Overdue(s.at)
 	}
 	for _, step := range run.Steps {
-		if step.Type == verification.NodeConsent && step.Status == verification.StepPassed {
+		if step.Type == workflow.NodeConsent && step.Status == rules.StepPassed {
 			n, _ := s.program.Node(step.Node)
 			j.Consents = append(j.Consents, JourneyConsent{
 				Label: step.Label, Text: n.Text, LabelIn: n.LabelIn, TextIn: n.TextIn, At: step.CompletedAt,
 			})
 		}
 	}
-	if def := s.program.Version.Definition; run.Wait.Kind == verification.WaitCustomer && j.Done == 0 && def.Intro != nil {
+	if def := s.program.Version.Definition; run.Wait.Kind == rules.WaitCustomer && j.Done == 0 && def.Intro != nil {
 		j.Intro, j.Needed = def.Intro, def.Needed()
 	}
-	if run.Wait.Kind == verification.WaitCustomer {
+	if run.Wait.Kind == rules.WaitCustomer {
 		n, _ := s.program.Node(run.Wait.Node)
 		step, _ := run.Step(run.Wait.Node)
 		j.Step = &JourneyStep{

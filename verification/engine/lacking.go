@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -21,15 +22,15 @@ const (
 
 // lacks returns what this host lacks for the call of the provider of a wait, marked with
 // verification.Lacking; nil if it has the provider.
-func (e *Engine) lacks(t verification.TenantID, w verification.Wait) error {
-	if w.Kind != verification.WaitResult && w.Kind != verification.WaitPoll {
+func (e *Engine) lacks(t verification.TenantID, w rules.Wait) error {
+	if w.Kind != rules.WaitResult && w.Kind != rules.WaitPoll {
 		return nil
 	}
 	p, _ := e.provider(t, w.Provider)
 	if p == nil {
 		return verification.Lacking(fmt.Errorf("there is no provider %q", w.Provider))
 	}
-	if _, ok := p.(verification.Poller); !ok && w.Kind == verification.WaitPoll {
+	if _, ok := p.(verification.Poller); !ok && w.Kind == rules.WaitPoll {
 		return verification.Lacking(fmt.Errorf("the provider %q cannot be polled", w.Provider))
 	}
 	return nil
@@ -54,7 +55,7 @@ func (e *Engine) waitsForOthers(j *job) bool {
 // leaveNext reports whether this host lacks what the next step of a run needs. The run
 // is about to be saved without a lease: this host does not take it before other hosts
 // could.
-func (e *Engine) leaveNext(ref verification.RunRef, after verification.Run) bool {
+func (e *Engine) leaveNext(ref verification.RunRef, after rules.Run) bool {
 	if e.runner == nil {
 		return false
 	}
@@ -98,7 +99,7 @@ func (e *Engine) leave(j *job, lacking error) {
 }
 
 // reportLeft counts and logs that this host leaves a run to other hosts.
-func (e *Engine) reportLeft(ref verification.RunRef, w verification.Wait, lacking error, since time.Time) {
+func (e *Engine) reportLeft(ref verification.RunRef, w rules.Wait, lacking error, since time.Time) {
 	e.opt.Observer.RunLeft()
 	e.lines.write(slog.LevelError, "run left to other hosts: this host lacks what its next step needs", "", lacking.Error(),
 		"run", ref.Run, "tenant", ref.Tenant, "node", w.Node, "cause", lacking, "since", since, "at_most", e.opt.ProviderWait)

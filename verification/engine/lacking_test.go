@@ -18,7 +18,9 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // lines is a log.
@@ -68,8 +70,8 @@ func beside(t *testing.T, k *enginetest.Kit, changes ...enginetest.Change) *engi
 }
 
 // bureau is a chain whose node b calls the provider bureau.
-func bureau() verification.Definition {
-	return with(chain("a", "b", "c"), "b", func(n *verification.Node) { n.Provider = "bureau" })
+func bureau() workflow.Definition {
+	return with(chain("a", "b", "c"), "b", func(n *workflow.Node) { n.Provider = "bureau" })
 }
 
 // having adds a scripted provider bureau.
@@ -102,7 +104,7 @@ func TestAHostLeavesARunWhoseProviderItLacksToOthers(t *testing.T) {
 			}
 			old.Advance(2 * time.Second) // the new host looks at the queue
 			run := current.Run(v.ID)
-			wantStatus(t, run, verification.StatusCompleted)
+			wantStatus(t, run, rules.StatusCompleted)
 		}
 		if calls := len(vendor.Calls("b")); calls != 20 {
 			t.Errorf("with the %s host first, 20 runs made %d calls of the provider", first, calls)
@@ -153,14 +155,14 @@ func TestACheckThatNoHostCanMakeIsUnavailableInTime(t *testing.T) {
 			t.Errorf("%s: the log has %q, want one line at once", hosts, got)
 		}
 		k.Advance(time.Hour - time.Second)
-		wantStatus(t, k.Run(run.ID), verification.StatusInProgress)
+		wantStatus(t, k.Run(run.ID), rules.StatusInProgress)
 		if taken > 100 {
 			t.Errorf("%s: the run was taken %d times in an hour, want growing waits", hosts, taken)
 		}
 		k.Advance(time.Second + 2*time.Second) // it was left for two seconds when it was saved
 		run = k.Run(run.ID)
-		wantStatus(t, run, verification.StatusFailed)
-		if run.Error.Code != verification.CodeCheckUnavailable {
+		wantStatus(t, run, rules.StatusFailed)
+		if run.Error.Code != rules.CodeCheckUnavailable {
 			t.Errorf("%s: the error is %+v", hosts, run.Error)
 		}
 		if got := log.with("level=WARN", `msg="dispatch failed"`, "provider=bureau", "node=b", string(run.ID)); len(got) != 1 {
@@ -173,7 +175,7 @@ func TestTheWaitForAProviderSurvivesARestart(t *testing.T) {
 	var vendor *enginetest.Script
 	k := enginetest.New(t, inFleet)
 	applied, err := operator(t, k, func(p *engine.Ports) { having(&vendor)(p, nil) }).Apply(t.Context(), enginetest.Tenant,
-		with(bureau(), "b", func(n *verification.Node) { n.Fallback = "script" }))
+		with(bureau(), "b", func(n *workflow.Node) { n.Fallback = "script" }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,9 +186,9 @@ func TestTheWaitForAProviderSurvivesARestart(t *testing.T) {
 	}
 	beside(t, k)
 	k.Advance(time.Minute)
-	wantStatus(t, k.Run(run.ID), verification.StatusInProgress)
+	wantStatus(t, k.Run(run.ID), rules.StatusInProgress)
 	k.Advance(2 * time.Minute)
-	wantStatus(t, k.Run(run.ID), verification.StatusCompleted) // by the fallback
+	wantStatus(t, k.Run(run.ID), rules.StatusCompleted) // by the fallback
 }
 
 func TestAPollIsLeftToAHostThatHasTheProvider(t *testing.T) {
@@ -202,7 +204,7 @@ func TestAPollIsLeftToAHostThatHasTheProvider(t *testing.T) {
 	for range 3 * 60 * 30 { // the poll at two hours is later than the wait for a provider
 		old.Advance(2 * time.Second)
 	}
-	wantStatus(t, current.Run(v.ID), verification.StatusCompleted)
+	wantStatus(t, current.Run(v.ID), rules.StatusCompleted)
 	if calls := len(vendor.Calls("b")); calls != 3 {
 		t.Errorf("the provider was called %d times, want a dispatch and two polls", calls)
 	}
@@ -218,11 +220,11 @@ func TestAProviderMaySayThatThisHostLacksSomething(t *testing.T) {
 	w := old.Apply(bureau())
 	run := old.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
 	alone := old.Start(w.ID, engine.StartRequest{ReferenceID: "y"})
-	wantStatus(t, run, verification.StatusInProgress)
+	wantStatus(t, run, rules.StatusInProgress)
 	beside(t, old, having(&vendor))
 	old.Advance(2 * time.Second)
 	for _, id := range []verification.RunID{run.ID, alone.ID} {
-		wantStatus(t, old.Run(id), verification.StatusCompleted)
+		wantStatus(t, old.Run(id), rules.StatusCompleted)
 	}
 	if calls := vendor.Calls("b"); len(calls) != 2 || calls[0].Dispatch != 1 {
 		t.Errorf("the calls are %+v, want the first dispatch of each run", calls)
@@ -235,7 +237,7 @@ func TestAHostLeavesRunsOfDefinitionsItDoesNotKnow(t *testing.T) {
 		own := p.Store
 		p.Store = replace(own, func(s *ports) {
 			versions := mock.WorkflowStoreMock{WorkflowFunc: own.Workflow}
-			versions.VersionFunc = func(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+			versions.VersionFunc = func(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (workflow.Version, error) {
 				v, err := own.Version(ctx, t, id, hash)
 				v.Definition.Name = "" // as if this build did not know names
 				return v, err
@@ -256,13 +258,13 @@ func TestAHostLeavesRunsOfDefinitionsItDoesNotKnow(t *testing.T) {
 		t.Errorf("Start = %v, want it unavailable on this host", err)
 	}
 	old.Advance(3 * time.Hour) // many leases long
-	wantStatus(t, old.Run(v.ID), verification.StatusInProgress)
+	wantStatus(t, old.Run(v.ID), rules.StatusInProgress)
 	if got := log.with("level=ERROR", "this build does not know a part of version"); len(got) == 0 || len(got) > 200 {
 		t.Errorf("the log has %d lines", len(got))
 	}
 	beside(t, old)
 	old.Advance(2 * time.Second)
-	wantStatus(t, old.Run(v.ID), verification.StatusCompleted)
+	wantStatus(t, old.Run(v.ID), rules.StatusCompleted)
 }
 
 func TestACallbackForAProviderThatTheHostLacksIsNotLost(t *testing.T) {
@@ -285,7 +287,7 @@ func TestACallbackForAProviderThatTheHostLacksIsNotLost(t *testing.T) {
 	if err := current.Engine.ReceiveCallback(t.Context(), callback, c); err != nil {
 		t.Fatal(err)
 	}
-	wantStatus(t, current.Run(run.ID), verification.StatusCompleted)
+	wantStatus(t, current.Run(run.ID), rules.StatusCompleted)
 }
 
 func TestARefusedCallbackLeavesALine(t *testing.T) {
@@ -355,7 +357,7 @@ func TestATakeoverLeavesALine(t *testing.T) {
 		t.Fatalf("Take = %v, %v", taken, err)
 	}
 	k.Advance(time.Minute)
-	wantStatus(t, k.Run(v.ID), verification.StatusCompleted)
+	wantStatus(t, k.Run(v.ID), rules.StatusCompleted)
 	if got := log.with("level=WARN", "run taken over", string(v.ID)); len(got) != 1 {
 		t.Errorf("the log has %q", got)
 	}

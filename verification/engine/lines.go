@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 const (
@@ -88,15 +89,15 @@ func (l *limitedLog) count(key lineKey, now time.Time) *lineCount {
 
 // reportFailures logs the failed dispatches and polls among the events that were appended
 // to a run, whose wait was w before.
-func (l *limitedLog) reportFailures(ref verification.RunRef, w verification.Wait, events []verification.Event) {
+func (l *limitedLog) reportFailures(ref verification.RunRef, w rules.Wait, events []rules.Event) {
 	for _, event := range events {
 		var message, cause string
 		switch f := event.Fact.(type) {
-		case verification.DispatchFailed:
+		case rules.DispatchFailed:
 			message, cause = "dispatch failed", f.Cause
-		case verification.PollFailed:
+		case rules.PollFailed:
 			message, cause = "poll failed", f.Cause
-		case verification.Failed:
+		case rules.Failed:
 			message, cause = "run failed", f.Cause
 		}
 		if cause == "" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine/internal/runner"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -76,7 +77,7 @@ func (e *Engine) attempt(ctx context.Context, w store.Work, url string) (result,
 
 // openNotice returns the notice of a piece of work, without its URL. The work of an obsolete
 // notice is finished.
-func (e *Engine) openNotice(ctx context.Context, w store.Work) (n verification.Notice, err error) {
+func (e *Engine) openNotice(ctx context.Context, w store.Work) (n rules.Notice, err error) {
 	release, err := e.runner.AcquireNotice(ctx, w.Tenant)
 	if err != nil {
 		return n, err
@@ -90,42 +91,42 @@ func (e *Engine) openNotice(ctx context.Context, w store.Work) (n verification.N
 }
 
 // newNotice returns the notice of a piece of work, without its URL.
-func (e *Engine) newNotice(ctx context.Context, w store.Work) (n verification.Notice, err error) {
+func (e *Engine) newNotice(ctx context.Context, w store.Work) (n rules.Notice, err error) {
 	if w.Seq == 0 {
 		run, err := e.load(ctx, w.RunRef)
 		if err != nil {
 			return n, err
 		}
-		n = verification.EndNotice(run)
-	} else if n, err = e.noticeAt(ctx, w.Tenant, verification.NoticeRef{Run: w.Run, Seq: w.Seq}); err != nil {
+		n = rules.EndNotice(run)
+	} else if n, err = e.noticeAt(ctx, w.Tenant, rules.NoticeRef{Run: w.Run, Seq: w.Seq}); err != nil {
 		return n, err
 	}
 	n.Tenant, n.Attempt, n.At = w.Tenant, w.Attempt, e.now()
 	return n, nil
 }
 
-// noticeAt returns the notice of an event: see verification.NewNotice.
-func (e *Engine) noticeAt(ctx context.Context, t verification.TenantID, ref verification.NoticeRef) (verification.Notice, error) {
+// noticeAt returns the notice of an event: see rules.NewNotice.
+func (e *Engine) noticeAt(ctx context.Context, t verification.TenantID, ref rules.NoticeRef) (rules.Notice, error) {
 	release, err := (&session{Engine: e, ref: verification.RunRef{Tenant: t, Run: ref.Run}}).admitRead(ctx)
 	if err != nil {
-		return verification.Notice{}, err
+		return rules.Notice{}, err
 	}
 	defer release()
 	history, err := e.store.Load(ctx, t, ref.Run, 0)
 	if err != nil {
-		return verification.Notice{}, err
+		return rules.Notice{}, err
 	}
-	n, err := verification.NewNotice(ref, history)
+	n, err := rules.NewNotice(ref, history)
 	if err != nil {
 		return n, err
 	}
-	if f, ok := history[ref.Seq-1].Fact.(verification.VerdictRecorded); ok && f.Reason != "" {
-		started, _ := history[0].Fact.(verification.Started)
+	if f, ok := history[ref.Seq-1].Fact.(rules.VerdictRecorded); ok && f.Reason != "" {
+		started, _ := history[0].Fact.(rules.Started)
 		program, err := e.program(ctx, programKey{t, started.Workflow, started.VersionHash})
 		if err != nil {
 			return n, err
 		}
-		n.CustomerText = verification.RejectionText(program.Version.Definition, history[:ref.Seq])
+		n.CustomerText = rules.RejectionText(program.Version.Definition, history[:ref.Seq])
 	}
 	return n, nil
 }
@@ -133,7 +134,7 @@ func (e *Engine) noticeAt(ctx context.Context, t verification.TenantID, ref veri
 // nextAttempt returns the time of the attempt after one that failed with err. more is
 // false when there is none.
 func nextAttempt(err error, w store.Work, now time.Time) (at time.Time, more bool) {
-	wait, more := verification.NoticeRetry(w.Attempt)
+	wait, more := rules.NoticeRetry(w.Attempt)
 	if !more {
 		return time.Time{}, false
 	}

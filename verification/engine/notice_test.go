@@ -10,6 +10,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func TestADeadlineIsSavedOnceItHasPassed(t *testing.T) {
@@ -18,17 +19,17 @@ func TestADeadlineIsSavedOnceItHasPassed(t *testing.T) {
 	d.LifecycleWebhookURL = "https://client.example/hooks"
 	run := start(k, d)
 	k.Advance(time.Hour)
-	wantStatus(t, k.Run(run.ID), verification.StatusAbandoned)
+	wantStatus(t, k.Run(run.ID), rules.StatusAbandoned)
 	k.Advance(time.Microsecond)
 	history, err := k.Store.Load(t.Context(), enginetest.Tenant, run.ID, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := history[len(history)-1]
-	if _, ok := last.Fact.(verification.Expired); !ok || !last.At.Equal(enginetest.Began().Add(time.Hour)) {
+	if _, ok := last.Fact.(rules.Expired); !ok || !last.At.Equal(enginetest.Began().Add(time.Hour)) {
 		t.Errorf("last event = %s at %s, want expired at the deadline", last.Kind(), last.At)
 	}
-	if notices := k.Notices.All(); len(notices) != 1 || notices[0].Run.Status != verification.StatusExpired {
+	if notices := k.Notices.All(); len(notices) != 1 || notices[0].Run.Status != rules.StatusExpired {
 		t.Errorf("notices = %+v, want one notice of the expiry", notices)
 	}
 }
@@ -38,16 +39,16 @@ func TestClientsAreNotifiedOnceOfEveryEnd(t *testing.T) {
 	d.LifecycleWebhookURL = "https://client.example/hooks"
 	for name, c := range map[string]struct {
 		reply enginetest.Reply
-		want  verification.Status
+		want  rules.Status
 	}{
-		"completed": {enginetest.Pass(nil), verification.StatusCompleted},
-		"failed":    {enginetest.Fail(nil), verification.StatusFailed},
+		"completed": {enginetest.Pass(nil), rules.StatusCompleted},
+		"failed":    {enginetest.Fail(nil), rules.StatusFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := enginetest.New(t)
 			k.Provider.On("a", c.reply)
 			run := start(k, d)
-			k.GiveVerdict(run.ID, verification.DecisionApprove)
+			k.GiveVerdict(run.ID, rules.DecisionApprove)
 			k.Advance(48 * time.Hour)
 			notices := k.Notices.All()
 			if len(notices) != 1 || notices[0].Run.Status != c.want || notices[0].Run.ID != run.ID {

@@ -23,6 +23,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -213,7 +214,7 @@ func TestReportsAreUnavailableWithoutAPrinter(t *testing.T) {
 
 func TestAReportIsPrintedOnceTheRunIsOver(t *testing.T) {
 	printer := &mock.ReportPrinterMock{
-		PrintReportFunc: func(_ context.Context, _ verification.TenantID, r verification.Print) ([]byte, error) {
+		PrintReportFunc: func(_ context.Context, _ verification.TenantID, r rules.Print) ([]byte, error) {
 			return []byte(r.Run.Status), nil
 		},
 	}
@@ -224,7 +225,7 @@ func TestAReportIsPrintedOnceTheRunIsOver(t *testing.T) {
 		t.Errorf("print of a live run = %v, want ErrConflict naming in_progress", err)
 	}
 	k.Submit(run.ID, "consent_submitted", consent())
-	k.GiveVerdict(run.ID, verification.DecisionApprove)
+	k.GiveVerdict(run.ID, rules.DecisionApprove)
 	if raw, err := k.Engine.PrintReport(t.Context(), enginetest.Tenant, run.ID); err != nil || string(raw) != "completed" {
 		t.Errorf("print = %s, %v; want the printer's bytes", raw, err)
 	}
@@ -232,14 +233,14 @@ func TestAReportIsPrintedOnceTheRunIsOver(t *testing.T) {
 	if len(calls) != 1 {
 		t.Fatalf("the printer was called %d times, want 1", len(calls))
 	}
-	if r := calls[0].P; r.Decision != verification.DecisionNone || r.Flags != nil || r.Summary.NeedsReview == 0 || !r.ResolvedAt.IsZero() {
+	if r := calls[0].P; r.Decision != rules.DecisionNone || r.Flags != nil || r.Summary.NeedsReview == 0 || !r.ResolvedAt.IsZero() {
 		t.Errorf("the printer gets the verdict %q, %+v, %+v", r.Decision, r.Flags, r.Summary)
 	}
 }
 
 func TestAPrintHasTheLetterheadAndTheDocuments(t *testing.T) {
 	printer := &mock.ReportPrinterMock{
-		PrintReportFunc: func(context.Context, verification.TenantID, verification.Print) ([]byte, error) { return nil, nil },
+		PrintReportFunc: func(context.Context, verification.TenantID, rules.Print) ([]byte, error) { return nil, nil },
 	}
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
 		p.Printer, p.Documents, p.Sanitize = printer, newDocuments(), unchanged
@@ -318,14 +319,14 @@ func TestAnObserverReceivesEachThingOnce(t *testing.T) {
 	d.LifecycleWebhookURL = hooks
 	run := start(k, d)
 	k.Advance(time.Minute)
-	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID}); err != nil {
+	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, rules.NoticeRef{Run: run.ID}); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()
 	s.change("v2", "e-1")
 	k.Advance(2 * time.Minute)
 	k.Advance(time.Hour)
-	k.GiveVerdict(run.ID, verification.DecisionApprove)
+	k.GiveVerdict(run.ID, rules.DecisionApprove)
 	s.before = func(verification.RunID) error { return down }
 	s.change("v3")
 	k.Advance(2 * time.Minute)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/facts"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // PrintReport prints the report of a terminal run, with nothing of a verdict. ErrConflict is
@@ -43,7 +45,7 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 	}
 	describe := func(name string) verification.ProviderDescription {
 		p, _ := e.provider(t, name)
-		return verification.Describe(p)
+		return workflow.Describe(p)
 	}
 	run := h.run
 	if !forFile {
@@ -67,7 +69,7 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 }
 
 // letterhead returns the name and the logo of a tenant; nothing of one that is not stored.
-func (e *Engine) letterhead(ctx context.Context, t verification.TenantID) (l verification.Letterhead, err error) {
+func (e *Engine) letterhead(ctx context.Context, t verification.TenantID) (l rules.Letterhead, err error) {
 	tenant, err := e.store.Tenant(ctx, t)
 	if err == nil && tenant.Logo.Name != "" {
 		l.Logo, err = e.ports.Store.Logo(ctx, t)

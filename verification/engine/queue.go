@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Queue returns one page of the runs that need a verdict now and match the query, and
 // the number of all matches. q.Now is set by the engine, q.ClaimedBy is an identity, and an
 // empty order is OldestFirst.
-func (e *Engine) Queue(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
+func (e *Engine) Queue(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error) {
 	if err := q.PageQuery.Validate(); err != nil {
-		return store.Page[verification.Summary]{}, err
+		return store.Page[rules.Summary]{}, err
 	}
 	q.Now, q.ClaimedBy, q.Order = e.now(), keyOf(q.ClaimedBy), cmp.Or(q.Order, store.OldestFirst)
 	return e.ports.Store.List(ctx, t, q)
@@ -25,13 +26,13 @@ func (e *Engine) Queue(ctx context.Context, t verification.TenantID, q store.Run
 
 // Review returns the review of one run with its claim, or ErrNotFound if the run needs no
 // verdict now.
-func (e *Engine) Review(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.Review, error) {
+func (e *Engine) Review(ctx context.Context, t verification.TenantID, id verification.RunID) (rules.Review, error) {
 	p, err := e.Queue(ctx, t, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Run: id})
 	if err != nil {
-		return verification.Review{}, err
+		return rules.Review{}, err
 	}
 	if len(p.Data) == 0 {
-		return verification.Review{}, verification.NotFound("review")
+		return rules.Review{}, verification.NotFound("review")
 	}
 	return *p.Data[0].Review, nil
 }
@@ -71,13 +72,13 @@ type ClaimRequest struct {
 // Claim claims a run in the review queue for a person until ClaimTTL from now, or
 // renews the claim of that person. If another person holds the claim, it returns that
 // claim and ErrConflict. ErrNotFound is returned when the run needs no verdict.
-func (e *Engine) Claim(ctx context.Context, t verification.TenantID, id verification.RunID, r ClaimRequest) (verification.Claim, error) {
+func (e *Engine) Claim(ctx context.Context, t verification.TenantID, id verification.RunID, r ClaimRequest) (rules.Claim, error) {
 	by := keyOf(r.By)
 	if by == "" {
-		return verification.Claim{}, verification.InvalidField("review", "by", "is required")
+		return rules.Claim{}, verification.InvalidField("review", "by", "is required")
 	}
 	now := e.now()
-	c := verification.Claim{By: by, Name: r.Name, At: now, Until: now.Add(verification.ClaimTTL)}
+	c := rules.Claim{By: by, Name: r.Name, At: now, Until: now.Add(rules.ClaimTTL)}
 	held, err := e.ports.Store.Claim(ctx, t, id, c)
 	for range maxTakeOver {
 		if !r.TakeOver || !errors.Is(err, verification.ErrConflict) {
@@ -106,7 +107,7 @@ func (e *Engine) ReleaseClaim(ctx context.Context, t verification.TenantID, id v
 // release ends the claim of the person with a Key, if the run has it.
 func (e *Engine) release(ctx context.Context, t verification.TenantID, id verification.RunID, by string) error {
 	now := e.now()
-	_, err := e.ports.Store.Claim(ctx, t, id, verification.Claim{By: by, At: now, Until: now})
+	_, err := e.ports.Store.Claim(ctx, t, id, rules.Claim{By: by, At: now, Until: now})
 	if errors.Is(err, verification.ErrConflict) || errors.Is(err, verification.ErrNotFound) {
 		return nil
 	}
@@ -114,9 +115,9 @@ func (e *Engine) release(ctx context.Context, t verification.TenantID, id verifi
 }
 
 // claimBeside returns the claim of the run on which a person acts; zero for none.
-func (s *session) claimBeside(ctx context.Context, identity string) (verification.Claim, error) {
+func (s *session) claimBeside(ctx context.Context, identity string) (rules.Claim, error) {
 	if keyOf(identity) == "" || s.external {
-		return verification.Claim{}, nil
+		return rules.Claim{}, nil
 	}
 	review, err := s.Review(ctx, s.ref.Tenant, s.ref.Run)
 	if errors.Is(err, verification.ErrNotFound) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine/internal/runner"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -24,12 +25,12 @@ const (
 // less than before, or the run is completed and has come to rest on decisions in other runs.
 // Such a decision may be overruled while the run that rests on it completes. Whichever is saved
 // last finds the other one, since a recheck follows both.
-func needsRecheck(before, after verification.Run) bool {
+func needsRecheck(before, after rules.Run) bool {
 	if before.Overruled(after) {
 		return true
 	}
 	rests := after.ClearedByOthers()
-	return after.Ended == verification.StatusCompleted && rests > 0 && (before.Ended == "" || before.ClearedByOthers() < rests)
+	return after.Ended == rules.StatusCompleted && rests > 0 && (before.Ended == "" || before.ClearedByOthers() < rests)
 }
 
 // recheckRuns checks a run again and, a page for each attempt, the runs that may rest on its
@@ -84,7 +85,7 @@ func (r *rescreening) recheckPage(ctx context.Context, ref verification.RunRef, 
 	seen := []verification.RunID{ref.Run}
 	for _, word := range personWords(searchCleared, s.program, s.run, decided) {
 		q := store.PageQuery{Limit: recheckPage, Offset: page * recheckPage}
-		found, err := r.withWord(ctx, ref.Tenant, word, q, verification.StatusCompleted)
+		found, err := r.withWord(ctx, ref.Tenant, word, q, rules.StatusCompleted)
 		if err != nil {
 			return false, err
 		}
@@ -114,7 +115,7 @@ func (r *rescreening) readAgain(ctx context.Context, ref verification.RunRef) (*
 	if err != nil {
 		return nil, err
 	}
-	s := &session{Engine: r.Engine, ref: ref, run: verification.Fold(ref.Run, events), waitless: true}
+	s := &session{Engine: r.Engine, ref: ref, run: rules.Fold(ref.Run, events), waitless: true}
 	return s, s.loadProgram(ctx)
 }
 
@@ -132,10 +133,10 @@ func (r *rescreening) recheckFailed(ctx context.Context, ref verification.RunRef
 // recheck records the hits of a completed run that decisions in other runs had cleared, and clear
 // no longer. Its own decisions are judged by its own verdict.
 func (r *rescreening) recheck(ctx context.Context, s *session) error {
-	if s.run.Ended != verification.StatusCompleted || s.run.ClearedByOthers() == 0 {
+	if s.run.Ended != rules.StatusCompleted || s.run.ClearedByOthers() == 0 {
 		return nil
 	}
-	counting := map[string][]verification.Clearance{} // by what was asked
+	counting := map[string][]rules.Clearance{} // by what was asked
 	flagged := false
 	for _, step := range s.run.Steps {
 		for _, c := range step.Cleared {
@@ -150,10 +151,10 @@ func (r *rescreening) recheck(ctx context.Context, s *session) error {
 				}
 				counting[c.Asked] = now
 			}
-			if slices.ContainsFunc(now, func(d verification.Clearance) bool { return d.Run == c.Run && d.Clears() == c.Clears() }) {
+			if slices.ContainsFunc(now, func(d rules.Clearance) bool { return d.Run == c.Run && d.Clears() == c.Clears() }) {
 				continue
 			}
-			recorded, err := (&session{Engine: r.Engine, ref: s.ref, waitless: true}).recordHits(ctx, verification.RecordHits{
+			recorded, err := (&session{Engine: r.Engine, ref: s.ref, waitless: true}).recordHits(ctx, rules.RecordHits{
 				Node: step.Node, Visit: c.For, List: c.List, ListVersion: c.ListVersion, Hits: []verification.Hit{c.Hit}, Overruled: true, Asked: c.Asked,
 			})
 			if err != nil {

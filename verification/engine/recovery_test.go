@@ -15,7 +15,9 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestARetryIsNotDelayedByALease(t *testing.T) {
@@ -64,7 +66,7 @@ func TestARetryIsNotDelayedByALease(t *testing.T) {
 	k.Engine.Wake()
 	k.Settle()
 	k.Advance(3 * time.Second)
-	wantStatus(t, k.Run(id), verification.StatusCompleted)
+	wantStatus(t, k.Run(id), rules.StatusCompleted)
 }
 
 func TestARunOfAHostThatDiedIsTakenWhenItsLeaseEnds(t *testing.T) {
@@ -75,17 +77,17 @@ func TestARunOfAHostThatDiedIsTakenWhenItsLeaseEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := verification.Restore(w.ID, version, nil)
+	program, err := workflow.Restore(w.ID, version, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := verification.Run{ID: "00000000-0000-7000-8000-00000000dead"}
-	events, _, err := verification.Decide(program, run, verification.Start{ReferenceID: "x"}, k.Clock.Now())
+	run := rules.Run{ID: "00000000-0000-7000-8000-00000000dead"}
+	events, _, err := rules.Decide(program, run, rules.Start{ReferenceID: "x"}, k.Clock.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	left := store.Commit{
-		Events: events, Summary: verification.Fold(run.ID, events).Summary(),
+		Events: events, Summary: rules.Fold(run.ID, events).Summary(),
 		Work: store.AdvanceAt(k.Clock.Now().Add(10 * time.Second)),
 	}
 	if err := k.Store.Append(t.Context(), enginetest.Tenant, run.ID, 0, left); err != nil {
@@ -98,7 +100,7 @@ func TestARunOfAHostThatDiedIsTakenWhenItsLeaseEnds(t *testing.T) {
 		t.Fatalf("calls while the lease holds = %d, want 1: that of the other run", got)
 	}
 	k.Advance(10 * time.Second)
-	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
+	wantStatus(t, k.Run(run.ID), rules.StatusCompleted)
 	calls := k.Provider.Calls("a")
 	if want := string(run.ID) + "/a/1"; calls[1].IdempotencyKey != want {
 		t.Errorf("idempotency key = %s, want %s: that of the recorded dispatch", calls[1].IdempotencyKey, want)
@@ -132,7 +134,7 @@ func TestALongCallKeepsItsLease(t *testing.T) {
 		}
 	}
 	k.Advance(time.Second)
-	wantStatus(t, k.Run(run.ID), verification.StatusCompleted)
+	wantStatus(t, k.Run(run.ID), rules.StatusCompleted)
 	if got := len(k.Provider.Calls("a")); got != 1 {
 		t.Errorf("calls = %d, want 1", got)
 	}
@@ -141,7 +143,7 @@ func TestALongCallKeepsItsLease(t *testing.T) {
 func TestCloseHandsOverWhatItCannotFinish(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
-	run := start(k, with(chain("a"), "a", func(n *verification.Node) { n.TimeoutSeconds = 600 }))
+	run := start(k, with(chain("a"), "a", func(n *workflow.Node) { n.TimeoutSeconds = 600 }))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // do not wait
 	if err := k.Engine.Close(ctx); err != nil {
@@ -177,7 +179,7 @@ func TestACommandThatLosesARaceIsDecidedAgain(t *testing.T) {
 			t.Errorf("the race ended in %v", err)
 		}
 	}
-	wantStatus(t, k.Run(run.ID), verification.StatusCancelled)
+	wantStatus(t, k.Run(run.ID), rules.StatusCancelled)
 }
 
 // beginClose begins to close the engine, and returns a channel for the error of Close.
@@ -217,7 +219,7 @@ func TestARunThatCannotBeReadIsNotDecided(t *testing.T) {
 	e := operator(t, k, func(p *engine.Ports) {
 		p.Store = replace(p.Store, func(s *ports) {
 			s.RunStore = &mock.RunStoreMock{
-				LoadFunc: func(context.Context, verification.TenantID, verification.RunID, int) ([]verification.Event, error) {
+				LoadFunc: func(context.Context, verification.TenantID, verification.RunID, int) ([]rules.Event, error) {
 					return nil, errDisk
 				},
 			}
@@ -234,8 +236,8 @@ func TestARunIsNotDecidedWithoutItsVersion(t *testing.T) {
 	e := operator(t, k, func(p *engine.Ports) {
 		p.Store = replace(p.Store, func(s *ports) {
 			s.WorkflowStore = &mock.WorkflowStoreMock{
-				VersionFunc: func(context.Context, verification.TenantID, verification.WorkflowID, string) (verification.Version, error) {
-					return verification.Version{}, errDisk
+				VersionFunc: func(context.Context, verification.TenantID, verification.WorkflowID, string) (workflow.Version, error) {
+					return workflow.Version{}, errDisk
 				},
 			}
 		})
@@ -258,7 +260,7 @@ func TestWorkOfARunThatNeedsNothingIsFinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := store.Commit{Summary: verification.Fold(run.ID, stored).Summary(), Work: store.AdvanceAt(k.Clock.Now())}
+	c := store.Commit{Summary: rules.Fold(run.ID, stored).Summary(), Work: store.AdvanceAt(k.Clock.Now())}
 	if err := k.Store.Append(t.Context(), enginetest.Tenant, run.ID, len(stored), c); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -24,10 +25,10 @@ func TestAFailedNoticeIsSentAgainUnderItsID(t *testing.T) {
 	k.Notices.FailWith(timedOut{}, &verification.RetryError{Cause: timedOut{}}, timedOut{})
 	run := notified(k)
 	k.Advance(24 * time.Hour)
-	if d := delivery(t, k, run.ID); d.State != verification.DeliveryFailed {
+	if d := delivery(t, k, run.ID); d.State != rules.DeliveryFailed {
 		t.Fatalf("delivery = %+v, want failed", d)
 	}
-	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID}); err != nil {
+	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, rules.NoticeRef{Run: run.ID}); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()
@@ -44,7 +45,7 @@ func TestAFailedNoticeIsSentAgainUnderItsID(t *testing.T) {
 		t.Errorf("ids = %v, want one", got)
 	}
 	d := delivery(t, k, run.ID)
-	if d.State != verification.DeliveryDelivered || d.Attempts != 4 || !d.FirstAt.Equal(enginetest.Began()) {
+	if d.State != rules.DeliveryDelivered || d.Attempts != 4 || !d.FirstAt.Equal(enginetest.Began()) {
 		t.Errorf("delivery = %+v, want delivered with the fourth attempt", d)
 	}
 }
@@ -56,12 +57,12 @@ func TestANoticeIsPendingAfterItsRedelivery(t *testing.T) {
 	k.Settle()
 	other := operator(t, k, nil)
 	k.Advance(time.Hour)
-	if err := other.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID}); err != nil {
+	if err := other.Redeliver(t.Context(), enginetest.Tenant, rules.NoticeRef{Run: run.ID}); err != nil {
 		t.Fatal(err)
 	}
 	// The operator's engine does not serve, and the kit's is idle until its timer fires.
-	d, err := k.Store.Delivery(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID})
-	if err != nil || d.State != verification.DeliveryPending || !d.NextAt.Equal(k.Clock.Now()) || d.Attempts != 1 {
+	d, err := k.Store.Delivery(t.Context(), enginetest.Tenant, rules.NoticeRef{Run: run.ID})
+	if err != nil || d.State != rules.DeliveryPending || !d.NextAt.Equal(k.Clock.Now()) || d.Attempts != 1 {
 		t.Errorf("delivery = %+v, %v; want it pending now", d, err)
 	}
 }
@@ -94,7 +95,7 @@ func TestAFailedRedeliveryLeavesTheLedger(t *testing.T) {
 		},
 	}
 	e := operator(t, k, func(p *engine.Ports) { p.Store = replace(p.Store, func(s *ports) { s.RunStore = runs }) })
-	if err := e.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID}); !errors.Is(err, errDisk) {
+	if err := e.Redeliver(t.Context(), enginetest.Tenant, rules.NoticeRef{Run: run.ID}); !errors.Is(err, errDisk) {
 		t.Errorf("redeliver = %v, want the store's error", err)
 	}
 	if diff := cmp.Diff(before, delivery(t, k, run.ID)); diff != "" {
@@ -111,16 +112,16 @@ func TestARedeliveryIsRepeatedAfterAVerdict(t *testing.T) {
 		LoadFunc: k.Store.Load,
 		AppendFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a store.Commit) error {
 			if attempts++; attempts == 1 {
-				k.GiveVerdict(run.ID, verification.DecisionReject)
+				k.GiveVerdict(run.ID, rules.DecisionReject)
 			}
 			return k.Store.Append(ctx, t, id, seq, a)
 		},
 	}
 	e := operator(t, k, func(p *engine.Ports) { p.Store = replace(p.Store, func(s *ports) { s.RunStore = runs }) })
-	if err := e.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID}); err != nil || attempts != 2 {
+	if err := e.Redeliver(t.Context(), enginetest.Tenant, rules.NoticeRef{Run: run.ID}); err != nil || attempts != 2 {
 		t.Errorf("redeliver = %v after %d attempts, want it queued with the second", err, attempts)
 	}
-	if d := k.Run(run.ID).Decision; d != verification.DecisionReject {
+	if d := k.Run(run.ID).Decision; d != rules.DecisionReject {
 		t.Errorf("decision = %q, want the verdict kept", d)
 	}
 }
@@ -141,7 +142,7 @@ func TestRedeliverNeedsARunThatIsOverAndAWebhook(t *testing.T) {
 		"a run that is missing":   {enginetest.Tenant, "00000000-0000-7000-8000-00000000ffff", verification.ErrNotFound, ""},
 		"a run of another tenant": {"00000000-0000-7000-8000-0000000000bb", silent.ID, verification.ErrNotFound, ""},
 	} {
-		err := k.Engine.Redeliver(t.Context(), c.tenant, verification.NoticeRef{Run: c.run})
+		err := k.Engine.Redeliver(t.Context(), c.tenant, rules.NoticeRef{Run: c.run})
 		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("redeliver %s = %v, want %v with %q", name, err, c.want, c.words)
 		}
@@ -161,7 +162,7 @@ func TestRedeliverNeedsANotifier(t *testing.T) {
 	run := notified(k)
 	k.Settle()
 	e := operator(t, k, func(p *engine.Ports) { p.Notifier = nil })
-	if err := e.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: run.ID}); !errors.Is(err, verification.ErrUnavailable) {
+	if err := e.Redeliver(t.Context(), enginetest.Tenant, rules.NoticeRef{Run: run.ID}); !errors.Is(err, verification.ErrUnavailable) {
 		t.Errorf("redeliver without a notifier = %v, want ErrUnavailable", err)
 	}
 }

@@ -12,15 +12,17 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // dueSoon starts a run whose verdict is due after an hour, and returns it once it waits for
 // one.
-func dueSoon(k *enginetest.Kit) verification.RunDetail {
+func dueSoon(k *enginetest.Kit) rules.RunDetail {
 	d := onboarding()
 	d.LifecycleWebhookURL, d.ReviewDueMinutes = hooks, 60
-	d.Notify = []verification.NoticeEvent{verification.NoticeReviewDueSoon}
+	d.Notify = []workflow.NoticeEvent{workflow.NoticeReviewDueSoon}
 	d.RunTTLSeconds = 0
 	run := start(k, d)
 	k.Submit(run.ID, "consent_submitted", consent())
@@ -28,9 +30,9 @@ func dueSoon(k *enginetest.Kit) verification.RunDetail {
 }
 
 // reminders returns the notices that a verdict falls due soon.
-func reminders(k *enginetest.Kit) (all []verification.Notice) {
+func reminders(k *enginetest.Kit) (all []rules.Notice) {
 	for _, n := range k.Notices.All() {
-		if n.Event == verification.NoticeReviewDueSoon {
+		if n.Event == workflow.NoticeReviewDueSoon {
 			all = append(all, n)
 		}
 	}
@@ -47,14 +49,14 @@ func TestAReminderIsSentBeforeAVerdictFallsDue(t *testing.T) {
 	}
 	k.Advance(time.Second)
 	sent := reminders(k)
-	if len(sent) != 1 || sent[0].Run.ID != run.ID || !sent[0].DueAt.Equal(began.Add(time.Hour)) || sent[0].Decision != verification.DecisionReview {
+	if len(sent) != 1 || sent[0].Run.ID != run.ID || !sent[0].DueAt.Equal(began.Add(time.Hour)) || sent[0].Decision != rules.DecisionReview {
 		t.Fatalf("sent %+v, want one notice that the verdict is due at %s", sent, began.Add(time.Hour))
 	}
 	k.Advance(24 * time.Hour)
 	if again := reminders(k); len(again) != 1 {
 		t.Errorf("sent %d notices in a day, want one", len(again))
 	}
-	_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, verification.GiveVerdict{Decision: verification.DecisionApprove, Seq: run.Seq}, "")
+	_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, rules.GiveVerdict{Decision: rules.DecisionApprove, Seq: run.Seq}, "")
 	if err != nil {
 		t.Errorf("a verdict on the run as it was before the reminder = %v", err)
 	}
@@ -64,7 +66,7 @@ func TestNoReminderFollowsAVerdict(t *testing.T) {
 	k := enginetest.New(t)
 	run := dueSoon(k)
 	k.Advance(30 * time.Minute)
-	judge(t, k, run.ID, verification.DecisionApprove)
+	judge(t, k, run.ID, rules.DecisionApprove)
 	k.Advance(24 * time.Hour)
 	if sent := reminders(k); len(sent) != 0 {
 		t.Errorf("sent %+v after the verdict", sent)
@@ -80,21 +82,21 @@ func TestAFailedReminderIsNotRepeatedAfterAVerdict(t *testing.T) {
 	if sent := reminders(k); len(sent) != 2 || sent[0].ID != sent[1].ID {
 		t.Fatalf("attempts = %+v, want two of one notice", sent)
 	}
-	judge(t, k, run.ID, verification.DecisionApprove)
+	judge(t, k, run.ID, rules.DecisionApprove)
 	k.Advance(24 * time.Hour)
 	if sent := reminders(k); len(sent) != 2 {
 		t.Errorf("%d attempts, want none after the verdict", len(sent))
 	}
-	ref := verification.NoticeRef{Run: run.ID, Seq: reminders(k)[0].Seq}
+	ref := rules.NoticeRef{Run: run.ID, Seq: reminders(k)[0].Seq}
 	d, err := k.Store.Delivery(t.Context(), enginetest.Tenant, ref)
-	if err != nil || d.State != verification.DeliveryFailed || !d.NextAt.IsZero() || d.Attempts != 2 {
+	if err != nil || d.State != rules.DeliveryFailed || !d.NextAt.IsZero() || d.Attempts != 2 {
 		t.Errorf("delivery = %+v, %v, want it failed after two attempts", d, err)
 	}
 	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, ref); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()
-	if d, err = k.Store.Delivery(t.Context(), enginetest.Tenant, ref); err != nil || d.State != verification.DeliveryFailed || len(reminders(k)) != 2 {
+	if d, err = k.Store.Delivery(t.Context(), enginetest.Tenant, ref); err != nil || d.State != rules.DeliveryFailed || len(reminders(k)) != 2 {
 		t.Errorf("after a redelivery: %d attempts, %+v, %v", len(reminders(k)), d, err)
 	}
 }
@@ -129,16 +131,16 @@ func TestAnAssignmentSelectsRunsAndEndsAClaim(t *testing.T) {
 	}
 	asha := verification.Person{Identity: "Asha", Name: "Asha"}
 	for _, c := range []struct {
-		to     verification.Assignee
+		to     rules.Assignee
 		key    string
 		claims bool // of asha stays
 	}{
-		{verification.Assignee{Person: asha}, "person:asha", true},
-		{verification.Assignee{}, "", true},
-		{verification.Assignee{Team: "Seniors"}, "team:seniors", false},
+		{rules.Assignee{Person: asha}, "person:asha", true},
+		{rules.Assignee{}, "", true},
+		{rules.Assignee{Team: "Seniors"}, "team:seniors", false},
 	} {
 		claim("asha")
-		if err := k.Engine.Assign(t.Context(), enginetest.Tenant, run.ID, verification.Assign{To: c.to, By: "Asha", Identity: "asha"}); err != nil {
+		if err := k.Engine.Assign(t.Context(), enginetest.Tenant, run.ID, rules.Assign{To: c.to, By: "Asha", Identity: "asha"}); err != nil {
 			t.Fatal(err)
 		}
 		for _, key := range []string{"person:asha", "team:seniors", ""} {
@@ -152,12 +154,12 @@ func TestAnAssignmentSelectsRunsAndEndsAClaim(t *testing.T) {
 		}
 	}
 	other := verification.TenantID("00000000-0000-7000-8000-0000000000bb")
-	if err := k.Engine.AddNote(t.Context(), other, run.ID, verification.AddNote{Notes: "x", Identity: "eve"}); !errors.Is(err, verification.ErrNotFound) {
+	if err := k.Engine.AddNote(t.Context(), other, run.ID, rules.AddNote{Notes: "x", Identity: "eve"}); !errors.Is(err, verification.ErrNotFound) {
 		t.Errorf("a note of another tenant = %v, want %v", err, verification.ErrNotFound)
 	}
-	judge(t, k, run.ID, verification.DecisionApprove)
-	err := k.Engine.Assign(t.Context(), enginetest.Tenant, run.ID, verification.Assign{To: verification.Assignee{Person: asha}, Identity: "asha"})
-	if !errors.Is(err, verification.ErrNoReview) {
-		t.Errorf("Assign after the verdict = %v, want %v", err, verification.ErrNoReview)
+	judge(t, k, run.ID, rules.DecisionApprove)
+	err := k.Engine.Assign(t.Context(), enginetest.Tenant, run.ID, rules.Assign{To: rules.Assignee{Person: asha}, Identity: "asha"})
+	if !errors.Is(err, rules.ErrNoReview) {
+		t.Errorf("Assign after the verdict = %v, want %v", err, rules.ErrNoReview)
 	}
 }

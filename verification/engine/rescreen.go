@@ -13,6 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine/internal/runner"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -71,11 +72,11 @@ func newRescreening(e *Engine, providers map[string]verification.Provider) *resc
 // of its end do not change. Of notices, only run.flagged can be sent. It reports whether there was a hit
 // that the run did not know. ErrConflict is returned unless the run is completed, and
 // ErrInvalid if it has made no check at the node.
-func (e *Engine) RecordHits(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.RecordHits) (recorded bool, err error) {
+func (e *Engine) RecordHits(ctx context.Context, t verification.TenantID, id verification.RunID, c rules.RecordHits) (recorded bool, err error) {
 	return (&session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}).recordHits(ctx, c)
 }
 
-func (s *session) recordHits(ctx context.Context, c verification.RecordHits) (recorded bool, err error) {
+func (s *session) recordHits(ctx context.Context, c rules.RecordHits) (recorded bool, err error) {
 	before, err := s.command(ctx, c)
 	old, _ := before.Step(c.Node)
 	step, _ := s.run.Step(c.Node)
@@ -267,7 +268,7 @@ func (r *rescreening) rescreenRun(ctx context.Context, pass store.RescreenPass, 
 	}
 	// Since runs are screened one at a time, a large one does not wait for a slot of its
 	// tenant, which would delay the runs of other tenants.
-	s := &session{Engine: r.Engine, ref: ref, run: verification.Fold(ref.Run, events), waitless: true}
+	s := &session{Engine: r.Engine, ref: ref, run: rules.Fold(ref.Run, events), waitless: true}
 	if err := s.loadProgram(ctx); err != nil {
 		return false, err
 	}
@@ -283,7 +284,7 @@ func (r *rescreening) rescreenRun(ctx context.Context, pass store.RescreenPass, 
 		for visit := oldest; visit <= step.Visits; visit++ {
 			asked := s.run
 			if visit < step.Visits {
-				asked, _ = verification.VisitAsked(ref.Run, events, step.Node, visit)
+				asked, _ = rules.VisitAsked(ref.Run, events, step.Node, visit)
 			} else if step.ListVersion() == pass.Version {
 				continue
 			}
@@ -306,7 +307,7 @@ var errNotAllCompared = errors.New("not everything was compared with the list")
 // rescreenVisit screens whom a visit of a check screened, and records new hits. asked is the run as
 // it was when the check was asked on that visit. It reports whether there were any.
 func (r *rescreening) rescreenVisit(
-	ctx context.Context, s *session, pass store.RescreenPass, step verification.Step, asked verification.Run, visit int,
+	ctx context.Context, s *session, pass store.RescreenPass, step rules.Step, asked rules.Run, visit int,
 ) (flagged bool, err error) {
 	found, err := r.rescreenStep(ctx, s, step, asked)
 	switch {
@@ -316,7 +317,7 @@ func (r *rescreening) rescreenVisit(
 		return false, fmt.Errorf("node %s: the provider searched version %s of %s", step.Node, found.ListVersion, found.List)
 	}
 	if len(found.Hits)+len(found.Cleared) > 0 {
-		flagged, err = (&session{Engine: r.Engine, ref: s.ref, waitless: true}).recordHits(ctx, verification.RecordHits{
+		flagged, err = (&session{Engine: r.Engine, ref: s.ref, waitless: true}).recordHits(ctx, rules.RecordHits{
 			Node: step.Node, Visit: visit, List: pass.List, ListVersion: found.ListVersion, Hits: found.Hits, Asked: found.asked, LeftOut: found.Cleared, Cleared: found.cleared,
 		})
 	}
@@ -331,11 +332,11 @@ func (r *rescreening) rescreenVisit(
 type screenedAgain struct {
 	verification.ScreeningResult
 	asked   string
-	cleared []verification.Clearance
+	cleared []rules.Clearance
 }
 
 // rescreenStep calls the provider of a check as it was asked in a run.
-func (r *rescreening) rescreenStep(ctx context.Context, s *session, step verification.Step, asked verification.Run) (screenedAgain, error) {
+func (r *rescreening) rescreenStep(ctx context.Context, s *session, step rules.Step, asked rules.Run) (screenedAgain, error) {
 	n, _ := s.program.Node(step.Node)
 	p, _ := r.provider(s.ref.Tenant, n.Provider)
 	provider, ok := p.(verification.Rescreener)
@@ -349,7 +350,7 @@ func (r *rescreening) rescreenStep(ctx context.Context, s *session, step verific
 		}
 		cleared := s.clear(ctx, &again)
 		result, err := provider.Rescreen(ctx, step.Rescreen, again)
-		return screenedAgain{result, verification.AskedDigest(again.With), cleared}, err
+		return screenedAgain{result, rules.AskedDigest(again.With), cleared}, err
 	})
 	if found.Entered {
 		r.activity.Leave()

@@ -20,7 +20,9 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // screener is a provider that screens against the list "sanctions".
@@ -89,15 +91,15 @@ func (s *screener) screens(p *engine.Ports, _ *engine.Options) {
 }
 
 // screened is a workflow of a check that asks for re-screening.
-func screened() verification.Definition {
+func screened() workflow.Definition {
 	d := chain("a")
-	return with(d, "a", func(n *verification.Node) {
-		n.Provider, n.Rescreen = "screen", &verification.Rescreen{List: "sanctions", Every: verification.RescreenOnChange}
+	return with(d, "a", func(n *workflow.Node) {
+		n.Provider, n.Rescreen = "screen", &workflow.Rescreen{List: "sanctions", Every: workflow.RescreenOnChange}
 	})
 }
 
 // once returns a map that has 1 for each run.
-func once(runs ...verification.RunDetail) map[verification.RunID]int {
+func once(runs ...rules.RunDetail) map[verification.RunID]int {
 	all := map[verification.RunID]int{}
 	for _, r := range runs {
 		all[r.ID] = 1
@@ -120,7 +122,7 @@ func hitsOf(t *testing.T, s store.RunStore, id verification.RunID) (n int) {
 		t.Fatal(err)
 	}
 	for _, e := range history {
-		if _, ok := e.Fact.(verification.HitsFound); ok {
+		if _, ok := e.Fact.(rules.HitsFound); ok {
 			n++
 		}
 	}
@@ -168,26 +170,26 @@ func TestACompletedRunIsScreenedAgainWhenTheListChanges(t *testing.T) {
 	k.Advance(2 * time.Minute)
 	wantCalls(t, "after a change", s, once(before))
 	run := k.Run(before.ID)
-	if run.Status != verification.StatusCompleted || run.Decision != verification.DecisionReview || !run.CompletedAt.Equal(before.CompletedAt) {
+	if run.Status != rules.StatusCompleted || run.Decision != rules.DecisionReview || !run.CompletedAt.Equal(before.CompletedAt) {
 		t.Errorf("run = %s, %s, %v; want completed, review and the same end", run.Status, run.Decision, run.CompletedAt)
 	}
 	if n := len(k.Notices.All()); n != 1 {
 		t.Errorf("%d notices, want that of the end only", n)
 	}
 	queue, err := k.Store.List(t.Context(), enginetest.Tenant, store.RunQuery{
-		PageQuery: store.PageQuery{Limit: 10}, Now: k.Clock.Now(), Cause: verification.CauseRescreened,
+		PageQuery: store.PageQuery{Limit: 10}, Now: k.Clock.Now(), Cause: rules.CauseRescreened,
 	})
 	if err != nil || queue.Total != 1 {
 		t.Errorf("%d runs with a new hit in the queue, %v; want 1", queue.Total, err)
 	}
-	if run = k.GiveVerdict(run.ID, verification.DecisionApprove); run.Decision != verification.DecisionApprove {
+	if run = k.GiveVerdict(run.ID, rules.DecisionApprove); run.Decision != rules.DecisionApprove {
 		t.Errorf("decision = %s, want approve", run.Decision)
 	}
 
 	s.change("v3", "e-1")
 	k.Advance(2 * time.Minute)
 	wantCalls(t, "after another change", s, once(before))
-	if run = k.Run(run.ID); run.Decision != verification.DecisionApprove || hitsOf(t, k.Store, run.ID) != 1 {
+	if run = k.Run(run.ID); run.Decision != rules.DecisionApprove || hitsOf(t, k.Store, run.ID) != 1 {
 		t.Errorf("decision = %s with %d events of hits, want approve and 1: the run knows the hit", run.Decision, hitsOf(t, k.Store, run.ID))
 	}
 	s.change("v2", "e-1")
@@ -198,7 +200,7 @@ func TestACompletedRunIsScreenedAgainWhenTheListChanges(t *testing.T) {
 func TestARunWhoseWorkflowDoesNotAskIsNotScreenedAgain(t *testing.T) {
 	s := newScreener("v1")
 	k := enginetest.New(t, s.screens)
-	start(k, with(screened(), "a", func(n *verification.Node) { n.Rescreen = nil }))
+	start(k, with(screened(), "a", func(n *workflow.Node) { n.Rescreen = nil }))
 	s.change("v2", "e-1")
 	k.Advance(time.Hour)
 	wantCalls(t, "of a workflow that does not ask", s, once())
@@ -235,7 +237,7 @@ func TestOnlyChecksThatAskAreScreenedAgain(t *testing.T) {
 	k := enginetest.New(t, s.screens)
 	d := chain("a", "b")
 	d.Nodes["a"] = screened().Nodes["a"]
-	run := start(k, with(d, "a", func(n *verification.Node) { n.Next = "b" }))
+	run := start(k, with(d, "a", func(n *workflow.Node) { n.Next = "b" }))
 	s.change("v2")
 	k.Advance(2 * time.Minute)
 	wantCalls(t, "of a run with two checks", s, once(run))
@@ -255,19 +257,19 @@ func TestATenantsOwnProviderDoesNotRescreen(t *testing.T) {
 func TestARunThatCompletesAfterThePassIsScreenedAgain(t *testing.T) {
 	s := newScreener("v1")
 	k := enginetest.New(t, s.screens)
-	d := with(screened(), "a", func(n *verification.Node) { n.Next = "review" })
-	d.Nodes["review"] = verification.Node{Type: verification.NodeReview, Next: "done"}
+	d := with(screened(), "a", func(n *workflow.Node) { n.Next = "review" })
+	d.Nodes["review"] = workflow.Node{Type: workflow.NodeReview, Next: "done"}
 	run := start(k, d)
 	s.change("v2", "e-1")
 	k.Advance(time.Hour)
 	wantCalls(t, "before the run is completed", s, once())
-	k.GiveVerdict(run.ID, verification.DecisionApprove)
+	k.GiveVerdict(run.ID, rules.DecisionApprove)
 	k.Advance(2 * time.Minute)
 	wantCalls(t, "after the run is completed", s, once(run))
-	if run = k.Run(run.ID); run.Decision != verification.DecisionReview {
+	if run = k.Run(run.ID); run.Decision != rules.DecisionReview {
 		t.Errorf("decision = %s, want review", run.Decision)
 	}
-	k.GiveVerdict(start(k, d).ID, verification.DecisionApprove)
+	k.GiveVerdict(start(k, d).ID, rules.DecisionApprove)
 	k.Advance(2 * time.Minute)
 	wantCalls(t, "of a run that was checked against the version of the pass", s, once())
 }
@@ -276,7 +278,7 @@ func TestAListThatChangesDuringAPassBeginsAnother(t *testing.T) {
 	s := newScreener("v1")
 	k := enginetest.New(t, s.screens)
 	w := k.Apply(screened())
-	var runs []verification.RunDetail
+	var runs []rules.RunDetail
 	for range 120 { // more than a batch
 		runs = append(runs, k.Start(w.ID, engine.StartRequest{ReferenceID: "x"}))
 	}
@@ -348,7 +350,7 @@ func TestAFailedRescreeningIsRetriedAndDelaysNoOther(t *testing.T) {
 	var seen observed
 	k := enginetest.New(t, s.screens, seen.observe)
 	w := k.Apply(screened())
-	var runs []verification.RunDetail
+	var runs []rules.RunDetail
 	for range 3 {
 		runs = append(runs, k.Start(w.ID, engine.StartRequest{ReferenceID: "x"}))
 	}
@@ -531,7 +533,7 @@ func TestAnotherHostContinuesThePassOfADeadHost(t *testing.T) {
 	wantCalls(t, "while the leases of the dead host last", s, once())
 	k.Advance(2 * time.Minute)
 	wantCalls(t, "of the other host", s, once(a, b))
-	for _, r := range []verification.RunDetail{a, b} {
+	for _, r := range []rules.RunDetail{a, b} {
 		if n := hitsOf(t, k.Store, r.ID); n != 1 {
 			t.Errorf("run %s has %d events of hits, want 1", r.ID, n)
 		}

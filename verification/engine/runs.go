@@ -7,25 +7,27 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Runs returns one page of the runs that match the query now, newest first.
-func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.RunView], error) {
+func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.RunView], error) {
 	if err := q.PageQuery.Validate(); err != nil {
-		return store.Page[verification.RunView]{}, err
+		return store.Page[rules.RunView]{}, err
 	}
 	found, err := e.list(ctx, t, &q)
 	if err != nil {
-		return store.Page[verification.RunView]{}, err
+		return store.Page[rules.RunView]{}, err
 	}
-	page := store.Page[verification.RunView]{
-		Data: make([]verification.RunView, 0, len(found.Data)), Total: found.Total, PageQuery: q.PageQuery,
+	page := store.Page[rules.RunView]{
+		Data: make([]rules.RunView, 0, len(found.Data)), Total: found.Total, PageQuery: q.PageQuery,
 	}
 	for _, s := range found.Data {
 		v, err := e.linked(t, s, s.View(q.Now))
 		if err != nil {
-			return store.Page[verification.RunView]{}, err
+			return store.Page[rules.RunView]{}, err
 		}
 		page.Data = append(page.Data, v)
 	}
@@ -37,7 +39,7 @@ func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q store.RunQ
 // the decision at that time.
 func (e *Engine) RunSummaries(
 	ctx context.Context, t verification.TenantID, q store.RunQuery,
-) (page store.Page[verification.Summary], at time.Time, err error) {
+) (page store.Page[rules.Summary], at time.Time, err error) {
 	if err := q.PageQuery.Validate(); err != nil {
 		return page, at, err
 	}
@@ -54,7 +56,7 @@ const maxLists = 5
 // expireIfOverdue. If a summary disagrees with its history, the page is returned as it is.
 func (e *Engine) list(
 	ctx context.Context, t verification.TenantID, q *store.RunQuery,
-) (found store.Page[verification.Summary], err error) {
+) (found store.Page[rules.Summary], err error) {
 	for range maxLists {
 		q.Now = e.now()
 		if found, err = e.ports.Store.List(ctx, t, *q); err != nil {
@@ -62,7 +64,7 @@ func (e *Engine) list(
 		}
 		fresh := true
 		for _, s := range found.Data {
-			if s.Ended != "" || s.StatusAt(q.Now) != verification.StatusExpired {
+			if s.Ended != "" || s.StatusAt(q.Now) != rules.StatusExpired {
 				continue
 			}
 			fresh = false
@@ -78,10 +80,10 @@ func (e *Engine) list(
 }
 
 // Run returns one run, or ErrNotFound.
-func (e *Engine) Run(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.RunDetail, error) {
+func (e *Engine) Run(ctx context.Context, t verification.TenantID, id verification.RunID) (rules.RunDetail, error) {
 	s, err := e.open(ctx, verification.RunRef{Tenant: t, Run: id})
 	if err != nil {
-		return verification.RunDetail{}, err
+		return rules.RunDetail{}, err
 	}
 	d := s.run.Detail(s.at)
 	d.RunView, err = e.linked(t, s.run.Summary(), d.RunView)
@@ -89,19 +91,19 @@ func (e *Engine) Run(ctx context.Context, t verification.TenantID, id verificati
 }
 
 // Report returns the report of one run, live or terminal.
-func (e *Engine) Report(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.Report, error) {
+func (e *Engine) Report(ctx context.Context, t verification.TenantID, id verification.RunID) (rules.Report, error) {
 	h, err := e.history(ctx, verification.RunRef{Tenant: t, Run: id})
 	if err != nil {
-		return verification.Report{}, err
+		return rules.Report{}, err
 	}
 	return h.report, nil
 }
 
 // runHistory is the whole history of a run, and its report at a time.
 type runHistory struct {
-	run    verification.Run
-	events []verification.Event
-	report verification.Report
+	run    rules.Run
+	events []rules.Event
+	report rules.Report
 	at     time.Time
 }
 
@@ -131,17 +133,17 @@ func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef) (h ru
 	}
 	h.at = e.now()
 	h.run = e.fold(ref, run, h.events[min(run.Seq, len(h.events)):])
-	h.report = verification.MakeReport(ref.Run, h.events, h.at)
+	h.report = rules.MakeReport(ref.Run, h.events, h.at)
 	return h, nil
 }
 
 // History is the whole history of a run, and what it means.
 type History struct {
-	Run     verification.Run
-	Events  []verification.Event
-	Report  verification.Report  // with the schemas of the data of its cards
-	Program verification.Program // the version that the run executes
-	At      time.Time            // when it was read
+	Run     rules.Run
+	Events  []rules.Event
+	Report  rules.Report     // with the schemas of the data of its cards
+	Program workflow.Program // the version that the run executes
+	At      time.Time        // when it was read
 
 	// Provider describes a provider of the tenant; nothing of one that this host does not have.
 	Provider func(name string) verification.ProviderDescription
@@ -159,11 +161,11 @@ func (e *Engine) History(ctx context.Context, t verification.TenantID, id verifi
 	}
 	describe := func(name string) verification.ProviderDescription {
 		p, _ := e.provider(t, name)
-		return verification.Describe(p)
+		return workflow.Describe(p)
 	}
 	for i, c := range h.report.Cards {
 		n, _ := program.Node(c.NodeID)
-		h.report.Cards[i].DataSchema = verification.MergeSchemas(
+		h.report.Cards[i].DataSchema = workflow.MergeSchemas(
 			n.Fields.DataSchema(""), describe(n.Provider).Data.Map(), describe(n.Fallback).Data.Map())
 	}
 	return History{Run: h.run, Events: h.events, Report: h.report, Program: program, At: h.at, Provider: describe}, nil
@@ -171,7 +173,7 @@ func (e *Engine) History(ctx context.Context, t verification.TenantID, id verifi
 
 // Rejection returns the reason for which a run is rejected: nothing if its verdict has none, and
 // only a Code if the workflow does not know the reason. The version of the run is not read without need.
-func (e *Engine) Rejection(ctx context.Context, t verification.TenantID, id verification.RunID) (reason verification.RejectReason, err error) {
+func (e *Engine) Rejection(ctx context.Context, t verification.TenantID, id verification.RunID) (reason workflow.RejectReason, err error) {
 	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
 	if err := s.reload(ctx); err != nil || s.run.Verdict.Reason == "" {
 		return reason, err
@@ -186,24 +188,24 @@ func (e *Engine) Rejection(ctx context.Context, t verification.TenantID, id veri
 
 // Cancel ends a live run. Cancelling a cancelled run has no effect; ErrConflict is
 // returned for any other terminal run.
-func (e *Engine) Cancel(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.RunView, error) {
+func (e *Engine) Cancel(ctx context.Context, t verification.TenantID, id verification.RunID) (rules.RunView, error) {
 	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
-	if _, err := s.command(ctx, verification.Cancel{}); err != nil {
-		return verification.RunView{}, err
+	if _, err := s.command(ctx, rules.Cancel{}); err != nil {
+		return rules.RunView{}, err
 	}
 	return s.run.Summary().View(s.at), nil
 }
 
 // linked adds the journey link to a run that waits on its customer.
-func (e *Engine) linked(t verification.TenantID, s verification.Summary, v verification.RunView) (verification.RunView, error) {
-	if v.Action == nil || v.Action.Type != verification.ActionCustomerInput {
+func (e *Engine) linked(t verification.TenantID, s rules.Summary, v rules.RunView) (rules.RunView, error) {
+	if v.Action == nil || v.Action.Type != rules.ActionCustomerInput {
 		return v, nil
 	}
 	token, err := e.ports.Links.SignLink(verification.Link{
 		RunRef: verification.RunRef{Tenant: t, Run: s.ID}, WaitNumber: s.WaitNumber, ExpiresAt: s.ExpiresAt,
 	})
 	if err != nil {
-		return verification.RunView{}, err
+		return rules.RunView{}, err
 	}
 	a := *v.Action
 	a.URL = e.opt.PublicURL + "/journey/" + token
@@ -212,7 +214,7 @@ func (e *Engine) linked(t verification.TenantID, s verification.Summary, v verif
 }
 
 // view returns the run of s as lists show it, with its link.
-func (s *session) view() (verification.RunView, error) {
+func (s *session) view() (rules.RunView, error) {
 	summary := s.run.Summary()
 	return s.linked(s.ref.Tenant, summary, summary.View(s.at))
 }

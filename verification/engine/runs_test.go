@@ -10,13 +10,14 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestAListOfWrongSummariesEnds(t *testing.T) {
 	k, runs := withRuns(t)
 	list := runs.ListFunc
-	runs.ListFunc = func(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
+	runs.ListFunc = func(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error) {
 		page, err := list(ctx, t, q)
 		for i := range page.Data { // a deadline that is not in the history
 			page.Data[i].ExpiresAt = page.Data[i].StartedAt.Add(time.Second)
@@ -30,7 +31,7 @@ func TestAListOfWrongSummariesEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	page, err := k.Engine.Runs(ctx, enginetest.Tenant, store.RunQuery{PageQuery: store.PageQuery{Limit: 10}})
-	if err != nil || len(page.Data) != 1 || page.Data[0].ID != run.ID || page.Data[0].Status != verification.StatusExpired {
+	if err != nil || len(page.Data) != 1 || page.Data[0].ID != run.ID || page.Data[0].Status != rules.StatusExpired {
 		t.Errorf("Runs = %+v, %v; want the run as its summary has it", page, err)
 	}
 	if lists := len(runs.ListCalls()); lists < 2 || lists > 10 {

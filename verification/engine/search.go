@@ -9,6 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/facts"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -46,7 +47,7 @@ func (e *Engine) searchKey(t verification.TenantID, kind facts.SearchKind, word 
 
 // commitKeys returns the search keys of a run for a commit of events: nil if the events do not
 // change its words. Every source of words belongs here, because a commit replaces all keys.
-func (s *session) commitKeys(after verification.Run, events []verification.Event) []store.SearchKey {
+func (s *session) commitKeys(after rules.Run, events []rules.Event) []store.SearchKey {
 	if !s.Searches() || !slices.ContainsFunc(events, changesWords) {
 		return nil
 	}
@@ -64,11 +65,11 @@ func (s *session) commitKeys(after verification.Run, events []verification.Event
 }
 
 // changesWords reports whether an event may change the words of a run.
-func changesWords(e verification.Event) bool {
+func changesWords(e rules.Event) bool {
 	switch f := e.Fact.(type) {
-	case verification.Started, verification.CustomerSubmitted, verification.HitDecided, verification.HitsCleared:
+	case rules.Started, rules.CustomerSubmitted, rules.HitDecided, rules.HitsCleared:
 		return true
-	case verification.ResultRecorded:
+	case rules.ResultRecorded:
 		return f.Screening != nil && len(f.Screening.Cleared) > 0
 	}
 	return false

@@ -24,6 +24,7 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // searching gives an engine a search key.
@@ -37,21 +38,21 @@ func deskOf(k *enginetest.Kit) *desk.Desk {
 }
 
 // findable asks for everything by which a run is found, and has a name in its input.
-func findable() verification.Definition {
-	return verification.Definition{
+func findable() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "findable", Name: "Findable", Start: "form",
 		InputSchema: verification.Data(`{"properties":{"holder":{"type":"string","x-search":true},"account":{"type":"integer","x-search":true},"note":{"type":"string"}}}`),
-		Nodes: map[verification.NodeID]verification.Node{
-			"form": {Type: verification.NodeCustomerInput, Next: "done", Fields: verification.InputFields{
-				{Name: "given", Type: verification.FieldText, Search: true},
-				{Name: "family", Type: verification.FieldText, Search: true},
-				{Name: "born", Type: verification.FieldDate, Search: true},
-				{Name: "pan", Type: verification.FieldText, Search: true},
-				{Name: "mail", Type: verification.FieldEmail, Search: true},
-				{Name: "phone", Type: verification.FieldPhone, Search: true},
-				{Name: "city", Type: verification.FieldText},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"form": {Type: workflow.NodeCustomerInput, Next: "done", Fields: workflow.InputFields{
+				{Name: "given", Type: workflow.FieldText, Search: true},
+				{Name: "family", Type: workflow.FieldText, Search: true},
+				{Name: "born", Type: workflow.FieldDate, Search: true},
+				{Name: "pan", Type: workflow.FieldText, Search: true},
+				{Name: "mail", Type: workflow.FieldEmail, Search: true},
+				{Name: "phone", Type: workflow.FieldPhone, Search: true},
+				{Name: "city", Type: workflow.FieldText},
 			}},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	}
 }
@@ -195,7 +196,7 @@ func TestASearchFindsEveryWordOfARun(t *testing.T) {
 func TestOnlySearchedWorkflowsHaveKeys(t *testing.T) {
 	for name, tc := range map[string]struct {
 		changes    []enginetest.Change
-		definition verification.Definition
+		definition workflow.Definition
 		want       []int // the number of keys of each append; -1 if they stay
 	}{
 		"search":                    {[]enginetest.Change{searching}, findable(), []int{2, 15}},
@@ -317,7 +318,7 @@ func TestRelatedRunsSayWhatIsTheSame(t *testing.T) {
 	}
 }
 
-func wordless() verification.Definition {
+func wordless() workflow.Definition {
 	d := findable()
 	d.InputSchema = nil
 	form := d.Nodes["form"]

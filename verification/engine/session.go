@@ -12,7 +12,9 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine/internal/runner"
 	"github.com/verifyd/verifyd/verification/facts"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // session is a run that a use case has read, so that it reads each thing once. Its methods are what
@@ -21,13 +23,13 @@ type session struct {
 	*Engine
 
 	ref      verification.RunRef
-	run      verification.Run      // without history until it is read
-	program  verification.Program  // the version of the run, once it is needed
-	workflow verification.Workflow // of a run that is being started
-	at       time.Time             // the time at which run is shown or decided on
-	fresh    bool                  // run was read or changed by the present call
-	slot     bool                  // the caller has a slot for its work
-	waitless bool                  // the caller must not wait for a slot
+	run      rules.Run         // without history until it is read
+	program  workflow.Program  // the version of the run, once it is needed
+	workflow workflow.Workflow // of a run that is being started
+	at       time.Time         // the time at which run is shown or decided on
+	fresh    bool              // run was read or changed by the present call
+	slot     bool              // the caller has a slot for its work
+	waitless bool              // the caller must not wait for a slot
 }
 
 // maxAttempts bounds how often a command is decided again because another request
@@ -51,12 +53,12 @@ func (s *session) expireIfOverdue(ctx context.Context) error {
 	if !overdue(s.run, s.at) {
 		return nil
 	}
-	_, err := s.command(ctx, verification.Expire{})
+	_, err := s.command(ctx, rules.Expire{})
 	return err
 }
 
 // overdue reports whether a deadline has passed that is not in the history.
-func overdue(r verification.Run, now time.Time) bool {
+func overdue(r rules.Run, now time.Time) bool {
 	return r.Ended == "" && r.AsOf(now).Ended != ""
 }
 
@@ -77,7 +79,7 @@ func (s *session) reload(ctx context.Context) error {
 }
 
 // load returns a run as the store has it: see reload.
-func (e *Engine) load(ctx context.Context, ref verification.RunRef) (verification.Run, error) {
+func (e *Engine) load(ctx context.Context, ref verification.RunRef) (rules.Run, error) {
 	s := &session{Engine: e, ref: ref}
 	err := s.reload(ctx)
 	return s.run, err
@@ -85,7 +87,7 @@ func (e *Engine) load(ctx context.Context, ref verification.RunRef) (verificatio
 
 // cached returns a run as it was last read or changed, without history if it is not
 // in the cache.
-func (e *Engine) cached(ref verification.RunRef) verification.Run {
+func (e *Engine) cached(ref verification.RunRef) rules.Run {
 	run, ok := e.runs.Get(ref)
 	if !ok {
 		run.ID = ref.Run
@@ -94,7 +96,7 @@ func (e *Engine) cached(ref verification.RunRef) verification.Run {
 }
 
 // fold returns run after events, and caches it.
-func (e *Engine) fold(ref verification.RunRef, run verification.Run, events []verification.Event) verification.Run {
+func (e *Engine) fold(ref verification.RunRef, run rules.Run, events []rules.Event) rules.Run {
 	if len(events) > 0 {
 		run = run.EvolveAll(events)
 		e.remember(ref, run)
@@ -103,9 +105,9 @@ func (e *Engine) fold(ref verification.RunRef, run verification.Run, events []ve
 }
 
 // remember caches a run. Of a large run, the cache has only the ID: see knownLarge.
-func (e *Engine) remember(ref verification.RunRef, run verification.Run) {
+func (e *Engine) remember(ref verification.RunRef, run rules.Run) {
 	if run.Size() > largeRun {
-		run = verification.Run{ID: run.ID}
+		run = rules.Run{ID: run.ID}
 	}
 	e.runs.Put(ref, run)
 }
@@ -133,7 +135,7 @@ func (s *session) loadProgram(ctx context.Context) (err error) {
 // returns the run as it was before; s has the run as it is after. When another
 // request changes the run first, c is decided again; ErrUnavailable when that
 // happens too often.
-func (s *session) command(ctx context.Context, c verification.Command) (before verification.Run, err error) {
+func (s *session) command(ctx context.Context, c rules.Command) (before rules.Run, err error) {
 	if s.run.Seq == 0 && s.runner != nil { // without a runner, cached runs are often old
 		s.run = s.cached(s.ref)
 	}
@@ -145,7 +147,7 @@ func (s *session) command(ctx context.Context, c verification.Command) (before v
 			}
 		}
 		stale = true
-		if _, expire := c.(verification.Expire); expire {
+		if _, expire := c.(rules.Expire); expire {
 			s.at = s.now()
 		} else if err := s.expireIfOverdue(ctx); err != nil {
 			return before, err
@@ -170,20 +172,20 @@ func (s *session) command(ctx context.Context, c verification.Command) (before v
 }
 
 // decide decides c on the run of s. If that is expensive, it waits for a slot, until ctx ends.
-func (s *session) decide(ctx context.Context, c verification.Command, now time.Time) ([]verification.Event, verification.Run, error) {
-	_, starts := c.(verification.Start)
+func (s *session) decide(ctx context.Context, c rules.Command, now time.Time) ([]rules.Event, rules.Run, error) {
+	_, starts := c.(rules.Start)
 	release, err := s.admit(ctx, s.run.Size() > largeRun || starts && s.program.Version.Definition.InputSchema != nil)
 	if err != nil {
 		return nil, s.run, err
 	}
 	defer release()
-	return verification.Decide(s.program, s.run, c, now.In(s.location(s.run.Started.Zone)))
+	return rules.Decide(s.program, s.run, c, now.In(s.location(s.run.Started.Zone)))
 }
 
 // append saves the events of a use case. A run that can be driven is driven on this
 // host if it has capacity, and is left to the queue otherwise. The provider call of a
 // run that has ended is interrupted.
-func (s *session) append(ctx context.Context, after verification.Run, events []verification.Event) error {
+func (s *session) append(ctx context.Context, after rules.Run, events []rules.Event) error {
 	if callInFlight(s.run, after) {
 		_, err := s.save(ctx, after, events, lease{held: true, young: true})
 		return err
@@ -215,8 +217,8 @@ func (s *session) append(ctx context.Context, after verification.Run, events []v
 
 // callInFlight reports whether a change leaves the run waiting for the call of the
 // same dispatch. The host that makes the call drives the run.
-func callInFlight(before, after verification.Run) bool {
-	return before.Wait.Kind == verification.WaitResult && after.Wait.Kind == verification.WaitResult &&
+func callInFlight(before, after rules.Run) bool {
+	return before.Wait.Kind == rules.WaitResult && after.Wait.Kind == rules.WaitResult &&
 		before.Wait.Number == after.Wait.Number
 }
 
@@ -230,7 +232,7 @@ type lease struct {
 // the run after them. A run that is driven here keeps its lease while it continues.
 // historyOnly reports that the append changed neither the summary nor the queue.
 func (s *session) save(
-	ctx context.Context, after verification.Run, events []verification.Event, l lease,
+	ctx context.Context, after rules.Run, events []rules.Event, l lease,
 ) (historyOnly bool, err error) {
 	now, before := s.now(), s.run
 	c := store.NewCommit(before, after, events, s.location(after.Started.Zone))
@@ -240,7 +242,7 @@ func (s *session) save(
 	}
 	c.Keys = s.commitKeys(after, events)
 	ends := after.Ended != "" && before.Ended == ""
-	further := verification.NoticesOf(s.program.Version.Definition, before.Seq, events)
+	further := rules.NoticesOf(s.program.Version.Definition, before.Seq, events)
 	announce := false
 	announced := 0
 	if announce, c.WorkflowRevision = s.announces(ctx, ends || len(further) > 0); announce {
@@ -261,7 +263,7 @@ func (s *session) save(
 	}
 	advance := store.WorkKey{Kind: store.WorkAdvance}
 	switch task := after.Task(now); {
-	case task.Kind == verification.TaskWait:
+	case task.Kind == rules.TaskWait:
 		c.Work[advance], c.Hold = task.At, s.runner.Keeps(task.At, now)
 	case drivable(task) && l.held && s.lacks(s.ref.Tenant, after.Wait) == nil:
 		c.Work[advance], c.Hold = now.Add(s.opt.Lease), store.Leased
@@ -303,7 +305,7 @@ func (s *session) save(
 // workflow that the commit depends on, or 0.
 func (s *session) announces(ctx context.Context, asked bool) (yes bool, revision int) {
 	asked = asked && s.ports.Notifier != nil
-	w, err := verification.Workflow{}, error(nil)
+	w, err := workflow.Workflow{}, error(nil)
 	switch {
 	case s.run.Seq == 0:
 		w = s.workflow
@@ -314,11 +316,11 @@ func (s *session) announces(ctx context.Context, asked bool) (yes bool, revision
 }
 
 // drivable reports whether there is something to do now.
-func drivable(t verification.Task) bool {
+func drivable(t rules.Task) bool {
 	switch t.Kind {
-	case verification.TaskCheck, verification.TaskPoll, verification.TaskRedispatch:
+	case rules.TaskCheck, rules.TaskPoll, rules.TaskRedispatch:
 		return true
-	case verification.TaskNone, verification.TaskWait:
+	case rules.TaskNone, rules.TaskWait:
 	}
 	return false
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func TestAUseCaseReadsEachThingOnce(t *testing.T) {
 	payload := verification.Data(`{"consent_status":"success"}`)
-	approve := verification.GiveVerdict{Decision: verification.DecisionApprove}
+	approve := rules.GiveVerdict{Decision: rules.DecisionApprove}
 	// One run waits for a consent, one for a file, and one is over.
-	type runs struct{ consent, photo, over verification.RunDetail }
+	type runs struct{ consent, photo, over rules.RunDetail }
 	for name, c := range map[string]struct {
 		do                                 func(e *engine.Engine, r runs) error
 		loads, workflows, versions, tenant int
@@ -37,7 +38,7 @@ func TestAUseCaseReadsEachThingOnce(t *testing.T) {
 			return second(e.GiveVerdict(t.Context(), enginetest.Tenant, r.over.ID, approve, ""))
 		}, 1, 0, 1, 0},
 		"Redeliver": {func(e *engine.Engine, r runs) error {
-			return e.Redeliver(t.Context(), enginetest.Tenant, verification.NoticeRef{Run: r.over.ID})
+			return e.Redeliver(t.Context(), enginetest.Tenant, rules.NoticeRef{Run: r.over.ID})
 		}, 1, 1, 0, 0},
 		"Start": {func(e *engine.Engine, r runs) error {
 			return second(e.Start(t.Context(), enginetest.Tenant, r.consent.WorkflowID, engine.StartRequest{ReferenceID: "y"}))

@@ -6,6 +6,8 @@ import (
 	"context"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // The results of a signal.
@@ -24,7 +26,7 @@ const (
 // SignalResult is the result of a signal.
 type SignalResult struct {
 	Result   string
-	Decision verification.Decision // of a verdict
+	Decision rules.Decision // of a verdict
 }
 
 // GiveVerdict records a verdict on a run that is parked on review, which then
@@ -41,10 +43,10 @@ type SignalResult struct {
 // a confirmation by a reviewer who may be that person. These and ErrRunChanged, for another
 // Seq, are ErrConflict.
 func (e *Engine) GiveVerdict(
-	ctx context.Context, t verification.TenantID, id verification.RunID, c verification.GiveVerdict, idempotencyKey string,
+	ctx context.Context, t verification.TenantID, id verification.RunID, c rules.GiveVerdict, idempotencyKey string,
 ) (SignalResult, error) {
 	fingerprint := signalFingerprint{
-		Run: id, Signal: verification.ReviewSignal, Decision: c.Decision, Reason: c.Reason, Notes: c.Notes, Identity: c.Identity,
+		Run: id, Signal: workflow.ReviewSignal, Decision: c.Decision, Reason: c.Reason, Notes: c.Notes, Identity: c.Identity,
 	}
 	return e.once(ctx, t, idempotencyKey, fingerprint, func(request string) (SignalResult, error) {
 		s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
@@ -61,7 +63,7 @@ func (e *Engine) GiveVerdict(
 		if !repeated {
 			s.endClaim(ctx, c.Identity)
 			first, second := before.Proposal.Decision, s.run.Proposal.Decision
-			receipt = verification.SignalReceipt{
+			receipt = rules.SignalReceipt{
 				Node: s.run.Verdict.Node, Proposed: second.Verdict(), Returned: first.Verdict() && first != c.Decision,
 			}
 		}
@@ -69,7 +71,7 @@ func (e *Engine) GiveVerdict(
 	})
 }
 
-func verdictResult(r verification.SignalReceipt) string {
+func verdictResult(r rules.SignalReceipt) string {
 	switch {
 	case r.Proposed:
 		return SignalVerdictProposed
@@ -85,7 +87,7 @@ func verdictResult(r verification.SignalReceipt) string {
 // propose one again. The reviewer who proposed it may send it back, too. ErrNoProposal is
 // returned if no verdict is proposed, ErrNoPerson without an identity, ErrRunChanged for
 // another Seq, and ErrClaimed as by GiveVerdict. Each is an ErrConflict.
-func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.ReturnProposal) error {
+func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id verification.RunID, c rules.ReturnProposal) error {
 	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
 	var err error
 	if c.Claim, err = s.claimBeside(ctx, c.Identity); err != nil {
@@ -101,7 +103,7 @@ func (e *Engine) ReturnProposal(ctx context.Context, t verification.TenantID, id
 // these is an ErrConflict: the run needs no verdict now, its check does not have the hit, or
 // another person has claimed the run, see ErrClaimed. ErrInvalid is returned with the fields
 // that break a rule.
-func (e *Engine) DecideHit(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.DecideHit) error {
+func (e *Engine) DecideHit(ctx context.Context, t verification.TenantID, id verification.RunID, c rules.DecideHit) error {
 	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
 	var err error
 	if c.Claim, err = s.claimBeside(ctx, c.Identity); err != nil {
@@ -115,11 +117,11 @@ func (e *Engine) DecideHit(ctx context.Context, t verification.TenantID, id veri
 type signalFingerprint struct {
 	Run      verification.RunID
 	Signal   string
-	Decision verification.Decision `json:",omitempty"`
-	Reason   string                `json:",omitempty"`
-	Notes    string                `json:",omitempty"`
-	Identity string                `json:",omitempty"` // of the reviewer
-	Payload  verification.Data     `json:",omitempty"`
+	Decision rules.Decision    `json:",omitempty"`
+	Reason   string            `json:",omitempty"`
+	Notes    string            `json:",omitempty"`
+	Identity string            `json:",omitempty"` // of the reviewer
+	Payload  verification.Data `json:",omitempty"`
 }
 
 // SubmitRequest is a customer's answer to the step that a run is parked on.
@@ -139,7 +141,7 @@ func (e *Engine) Submit(ctx context.Context, t verification.TenantID, id verific
 	fingerprint := signalFingerprint{Run: id, Signal: r.Signal, Payload: r.Payload}
 	return e.once(ctx, t, r.IdempotencyKey, fingerprint, func(request string) (SignalResult, error) {
 		s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
-		if err := s.submit(ctx, verification.Submit{Signal: r.Signal, Payload: r.Payload, Request: request}); err != nil {
+		if err := s.submit(ctx, rules.Submit{Signal: r.Signal, Payload: r.Payload, Request: request}); err != nil {
 			return SignalResult{}, err
 		}
 		return SignalResult{Result: SignalDelivered}, nil
@@ -147,7 +149,7 @@ func (e *Engine) Submit(ctx context.Context, t verification.TenantID, id verific
 }
 
 // submit delivers an answer and removes the documents that it does not name.
-func (s *session) submit(ctx context.Context, c verification.Submit) error {
+func (s *session) submit(ctx context.Context, c rules.Submit) error {
 	c.CheckDocuments = s.ports.Documents != nil
 	before, err := s.command(ctx, c)
 	if err == nil {

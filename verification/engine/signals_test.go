@@ -11,28 +11,30 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestAVerdictAtAReviewStepContinuesTheRun(t *testing.T) {
 	k := enginetest.New(t)
 	run := start(k, onboarding())
 	run = k.Submit(run.ID, "consent_submitted", consent())
-	if run.Decision != verification.DecisionReview || run.Action == nil || run.Action.SignalName != verification.ReviewSignal {
+	if run.Decision != rules.DecisionReview || run.Action == nil || run.Action.SignalName != workflow.ReviewSignal {
 		t.Fatalf("run = %+v, want it parked on review", run)
 	}
-	d, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, verification.GiveVerdict{Decision: verification.DecisionReject}, "")
-	if err != nil || d.Result != engine.SignalDelivered || d.Decision != verification.DecisionReject {
+	d, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, rules.GiveVerdict{Decision: rules.DecisionReject}, "")
+	if err != nil || d.Result != engine.SignalDelivered || d.Decision != rules.DecisionReject {
 		t.Errorf("verdict = %+v, %v; want it delivered", d, err)
 	}
 	run = k.Run(run.ID)
-	wantStatus(t, run, verification.StatusCompleted)
-	again, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, verification.GiveVerdict{Decision: verification.DecisionApprove}, "")
+	wantStatus(t, run, rules.StatusCompleted)
+	again, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, rules.GiveVerdict{Decision: rules.DecisionApprove}, "")
 	if err != nil || again.Result != engine.SignalReviewRecorded {
 		t.Errorf("verdict on the finished run = %+v, %v; want it recorded", again, err)
 	}
 	after := k.Run(run.ID)
-	if after.Decision != verification.DecisionApprove || !after.CompletedAt.Equal(run.CompletedAt) {
+	if after.Decision != rules.DecisionApprove || !after.CompletedAt.Equal(run.CompletedAt) {
 		t.Errorf("run = %+v, want the new verdict and the old end", after)
 	}
 }
@@ -40,7 +42,7 @@ func TestAVerdictAtAReviewStepContinuesTheRun(t *testing.T) {
 func TestAVerdictIsRefusedWhileTheCustomerIsAwaited(t *testing.T) {
 	k := enginetest.New(t)
 	run := start(k, onboarding())
-	_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, verification.GiveVerdict{Decision: verification.DecisionApprove}, "")
+	_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, rules.GiveVerdict{Decision: rules.DecisionApprove}, "")
 	if !errors.Is(err, verification.ErrNotOpen) {
 		t.Errorf("verdict while the customer is awaited = %v, want ErrNotOpen", err)
 	}
@@ -55,7 +57,7 @@ func TestRunsOfOtherTenantsAreNotFound(t *testing.T) {
 		"report": second(k.Engine.Report(t.Context(), other, run.ID)),
 		"cancel": second(k.Engine.Cancel(t.Context(), other, run.ID)),
 		"verdict": second(k.Engine.GiveVerdict(t.Context(), other, run.ID,
-			verification.GiveVerdict{Decision: verification.DecisionApprove}, "")),
+			rules.GiveVerdict{Decision: rules.DecisionApprove}, "")),
 		"submit": second(k.Engine.Submit(t.Context(), other, run.ID, engine.SubmitRequest{Signal: "consent_submitted"})),
 		"start":  second(k.Engine.Start(t.Context(), other, run.WorkflowID, engine.StartRequest{ReferenceID: "x"})),
 	} {
@@ -70,20 +72,20 @@ func second[T any](_ T, err error) error { return err }
 func TestALinkLeadsToTheStepThatIsOpenNow(t *testing.T) {
 	k := enginetest.New(t)
 	d := onboarding()
-	d.Nodes["consent"] = verification.Node{Type: verification.NodeConsent, Label: "Consent", Text: "We will check your PAN.", OnDeclined: "next", Next: "name"}
-	d.Nodes["name"] = verification.Node{
-		Type: verification.NodeCustomerInput, Next: "pan",
-		Fields: verification.InputFields{{Name: "name", Type: verification.FieldText, Required: true}},
+	d.Nodes["consent"] = workflow.Node{Type: workflow.NodeConsent, Label: "Consent", Text: "We will check your PAN.", OnDeclined: "next", Next: "name"}
+	d.Nodes["name"] = workflow.Node{
+		Type: workflow.NodeCustomerInput, Next: "pan",
+		Fields: workflow.InputFields{{Name: "name", Type: workflow.FieldText, Required: true}},
 	}
 	w := k.Apply(d)
 	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
 	token := linkToken(run)
 	k.Advance(11 * time.Minute)
-	if got := k.Run(run.ID); got.Status != verification.StatusAbandoned || got.Action.URL != run.Action.URL {
+	if got := k.Run(run.ID); got.Status != rules.StatusAbandoned || got.Action.URL != run.Action.URL {
 		t.Fatalf("after 11 idle minutes = %+v, want abandoned with the same link", got.RunView)
 	}
 	first, err := k.Engine.OpenJourney(t.Context(), token)
-	if err != nil || first.Step == nil || first.Step.Label != "Consent" || first.Run.Status != verification.StatusInProgress ||
+	if err != nil || first.Step == nil || first.Step.Label != "Consent" || first.Run.Status != rules.StatusInProgress ||
 		first.Done != 0 || first.Total != 2 {
 		t.Fatalf("open = %+v, %v; want the consent of a run in progress, the first of two steps", first, err)
 	}
@@ -168,7 +170,7 @@ func TestADefinitionIsRefusedWithAllItsProblems(t *testing.T) {
 	k := enginetest.New(t)
 	d := chain("a")
 	d.Name = ""
-	d = with(d, "a", func(n *verification.Node) { n.Provider = "nobody" })
+	d = with(d, "a", func(n *workflow.Node) { n.Provider = "nobody" })
 	_, err := k.Engine.Apply(t.Context(), enginetest.Tenant, d)
 	var refused *verification.Error
 	if !errors.As(err, &refused) || len(refused.Fields) != 2 {
@@ -207,27 +209,27 @@ func TestAReviewerObeysTheClaimOfAnother(t *testing.T) {
 		}
 	}
 	give := func(by string, key string) error {
-		_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, verification.GiveVerdict{
-			Decision: verification.DecisionApprove, By: by, Identity: by,
+		_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, rules.GiveVerdict{
+			Decision: rules.DecisionApprove, By: by, Identity: by,
 		}, key)
 		return err
 	}
 	claim("asha")
-	if err := give("ravi", ""); !errors.Is(err, verification.ErrClaimed) || !errors.Is(err, verification.ErrConflict) {
+	if err := give("ravi", ""); !errors.Is(err, rules.ErrClaimed) || !errors.Is(err, verification.ErrConflict) {
 		t.Errorf("a verdict beside the claim of another = %v, want ErrClaimed", err)
 	}
 	if err := give("asha", "first"); err != nil {
 		t.Errorf("a verdict of the one who has claimed the run = %v", err)
 	}
 	claim("ravi")
-	err := k.Engine.ReturnProposal(t.Context(), enginetest.Tenant, run.ID, verification.ReturnProposal{By: "asha", Identity: "asha"})
-	if !errors.Is(err, verification.ErrClaimed) {
+	err := k.Engine.ReturnProposal(t.Context(), enginetest.Tenant, run.ID, rules.ReturnProposal{By: "asha", Identity: "asha"})
+	if !errors.Is(err, rules.ErrClaimed) {
 		t.Errorf("sending a proposal back beside the claim of another = %v, want ErrClaimed", err)
 	}
 	if err := give("asha", "first"); err != nil {
 		t.Errorf("a repetition beside the claim of another = %v, want the first result", err)
 	}
-	k.Advance(verification.ClaimTTL)
+	k.Advance(rules.ClaimTTL)
 	if err := give("bela", ""); err != nil {
 		t.Errorf("a verdict after the claim has ended = %v", err)
 	}
@@ -240,7 +242,7 @@ func TestAProgramNeedsNoClaim(t *testing.T) {
 	if _, err := k.Engine.Claim(t.Context(), enginetest.Tenant, run.ID, engine.ClaimRequest{By: "asha", Name: "asha"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, verification.GiveVerdict{Decision: verification.DecisionApprove, By: "acme"}, "")
+	_, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run.ID, rules.GiveVerdict{Decision: rules.DecisionApprove, By: "acme"}, "")
 	if err != nil {
 		t.Errorf("a verdict by an API client = %v", err)
 	}
@@ -261,18 +263,18 @@ func TestAClaimNeedsAPerson(t *testing.T) {
 // lostVersions is a store without the versions of workflows.
 type lostVersions struct{ store.WorkflowStore }
 
-func (lostVersions) Version(context.Context, verification.TenantID, verification.WorkflowID, string) (verification.Version, error) {
-	return verification.Version{}, verification.Unavailable("workflow", "it cannot be read")
+func (lostVersions) Version(context.Context, verification.TenantID, verification.WorkflowID, string) (workflow.Version, error) {
+	return workflow.Version{}, verification.Unavailable("workflow", "it cannot be read")
 }
 
 func TestARejectionWithoutAReasonNeedsNoVersion(t *testing.T) {
 	k := enginetest.New(t)
 	d := chain("a", "review")
-	d.RejectReasons = []verification.RejectReason{{Code: "listed", Label: "Is on the list"}}
+	d.RejectReasons = []workflow.RejectReason{{Code: "listed", Label: "Is on the list"}}
 	w := k.Apply(d)
 	rejected := func(reason string) verification.RunID {
 		id := k.Start(w.ID, engine.StartRequest{ReferenceID: "x"}).ID
-		c := verification.GiveVerdict{Decision: verification.DecisionReject, Reason: reason}
+		c := rules.GiveVerdict{Decision: rules.DecisionReject, Reason: reason}
 		if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, id, c, ""); err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // StartRequest is a request to start a run.
@@ -33,19 +35,19 @@ type StartRequest struct {
 // Errors: ErrInvalid naming the fields, ErrNotFound for the workflow,
 // ErrConflict when it has no version, ErrRetired when it is retired, ErrKeyReused and ErrInFlight for the
 // idempotency key.
-func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (verification.RunView, error) {
+func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (rules.RunView, error) {
 	if err := verification.ValidateTenantID(t); err != nil {
-		return verification.RunView{}, err
+		return rules.RunView{}, err
 	}
 	w, fresh, err := e.workflow(ctx, workflowKey{t, id})
 	if err != nil {
-		return verification.RunView{}, err
+		return rules.RunView{}, err
 	}
 	run := verification.RunID(e.ports.NewID())
 	var mine store.IdempotencyRecord
 	if r.IdempotencyKey != "" {
 		if mine, err = e.newRecord(store.ScopeStart, r.IdempotencyKey, string(run), startFingerprint{id, r}); err != nil {
-			return verification.RunView{}, err
+			return rules.RunView{}, err
 		}
 		// A start that was accepted returns its run again, even if the present version
 		// would refuse it.
@@ -53,14 +55,14 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 		switch {
 		case err == nil:
 			if err := checkRepeat(kept, mine); err != nil {
-				return verification.RunView{}, err
+				return rules.RunView{}, err
 			}
 			if v, found, err := e.repeated(ctx, t, kept, r); found || err != nil {
 				return v, err
 			}
 			mine.ID = kept.ID // its host stopped before it saved the run
 		case !errors.Is(err, verification.ErrNotFound):
-			return verification.RunView{}, err
+			return rules.RunView{}, err
 		}
 		run = verification.RunID(mine.ID)
 	}
@@ -72,7 +74,7 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 		}
 		e.workflows.Delete(workflowKey{t, id}) // a refusal on an old workflow does not count
 		if w, fresh, err = e.workflow(ctx, workflowKey{t, id}); err != nil {
-			return verification.RunView{}, err
+			return rules.RunView{}, err
 		}
 	}
 }
@@ -91,37 +93,37 @@ type startFingerprint struct {
 
 // begin decides and saves the first events of a run, and waits as requested.
 func (e *Engine) begin(
-	ctx context.Context, t verification.TenantID, w verification.Workflow, run verification.RunID,
+	ctx context.Context, t verification.TenantID, w workflow.Workflow, run verification.RunID,
 	mine store.IdempotencyRecord, r StartRequest,
-) (verification.RunView, error) {
+) (rules.RunView, error) {
 	switch {
 	case w.Retired:
-		return verification.RunView{}, verification.ErrRetired
+		return rules.RunView{}, workflow.ErrRetired
 	case w.Current() == "":
-		return verification.RunView{}, verification.Conflict("workflow", "the workflow has no version to run")
+		return rules.RunView{}, verification.Conflict("workflow", "the workflow has no version to run")
 	}
 	program, err := e.program(ctx, programKey{t, w.ID, w.Current()})
 	if err != nil {
-		return verification.RunView{}, err
+		return rules.RunView{}, err
 	}
-	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: run}, run: verification.Run{ID: run}, program: program, workflow: w}
+	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: run}, run: rules.Run{ID: run}, program: program, workflow: w}
 	saved, err := s.admit(ctx, len(r.Input) > largeRun) // one large input of a tenant at a time, until it is saved
 	if err != nil {
-		return verification.RunView{}, err
+		return rules.RunView{}, err
 	}
 	defer saved()
 	events, after, err := s.decideStart(ctx, r)
 	if err != nil {
-		return verification.RunView{}, err
+		return rules.RunView{}, err
 	}
 	if r.IdempotencyKey != "" {
 		kept, err := e.ports.Store.ClaimIdempotencyKey(ctx, t, mine)
 		if err != nil {
-			return verification.RunView{}, err
+			return rules.RunView{}, err
 		}
 		if kept.ID != mine.ID { // another request claimed the key since it was looked up
 			if err := checkRepeat(kept, mine); err != nil {
-				return verification.RunView{}, err
+				return rules.RunView{}, err
 			}
 			saved()
 			v, found, err := e.repeated(ctx, t, kept, r)
@@ -141,7 +143,7 @@ func (e *Engine) begin(
 		}
 	}
 	if err != nil {
-		return verification.RunView{}, err
+		return rules.RunView{}, err
 	}
 	v, err := s.started(ctx, woken, r)
 	if r.IdempotencyKey != "" {
@@ -150,8 +152,8 @@ func (e *Engine) begin(
 	return v, err
 }
 
-func (s *session) decideStart(ctx context.Context, r StartRequest) ([]verification.Event, verification.Run, error) {
-	start := verification.Start{ReferenceID: r.ReferenceID, Input: r.Input, RedirectURI: r.RedirectURI}
+func (s *session) decideStart(ctx context.Context, r StartRequest) ([]rules.Event, rules.Run, error) {
+	start := rules.Start{ReferenceID: r.ReferenceID, Input: r.Input, RedirectURI: r.RedirectURI}
 	var err error
 	if r.RedirectURI == "" {
 		if start.Zone, err = s.zone(ctx, s.ref.Tenant); err != nil {
@@ -183,35 +185,35 @@ func joinFields(a, b error) error {
 // when that run was never saved.
 func (e *Engine) repeated(
 	ctx context.Context, t verification.TenantID, kept store.IdempotencyRecord, r StartRequest,
-) (v verification.RunView, found bool, err error) {
+) (v rules.RunView, found bool, err error) {
 	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: verification.RunID(kept.ID)}}
 	woken, unwatch := e.watch.add(s.ref)
 	defer unwatch()
 	err = s.reload(ctx)
 	if errors.Is(err, verification.ErrNotFound) {
-		return verification.RunView{}, false, nil
+		return rules.RunView{}, false, nil
 	}
 	if err == nil {
 		err = s.loadProgram(ctx)
 	}
 	if err != nil {
-		return verification.RunView{}, true, err
+		return rules.RunView{}, true, err
 	}
 	v, err = s.started(ctx, woken, r)
 	return v, true, err
 }
 
 // started waits as requested until the run comes to rest, and returns it.
-func (s *session) started(ctx context.Context, woken <-chan struct{}, r StartRequest) (verification.RunView, error) {
+func (s *session) started(ctx context.Context, woken <-chan struct{}, r StartRequest) (rules.RunView, error) {
 	s.run = s.awaitRest(ctx, s.ref, woken, s.run, r.waitFor(s.program, s.opt.StartWait))
 	if err := s.expireIfOverdue(context.WithoutCancel(ctx)); err != nil {
-		return verification.RunView{}, err
+		return rules.RunView{}, err
 	}
 	return s.view()
 }
 
 // waitFor returns how long a start waits for its run.
-func (r StartRequest) waitFor(p verification.Program, byDefault time.Duration) time.Duration {
+func (r StartRequest) waitFor(p workflow.Program, byDefault time.Duration) time.Duration {
 	switch {
 	case r.Wait != nil:
 		return *r.Wait

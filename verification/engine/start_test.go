@@ -13,15 +13,17 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestAStartOfAnInteractiveWorkflowCarriesItsLink(t *testing.T) {
 	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.StartWait = time.Minute })
 	d := onboarding()
 	d.Start = "pan"
-	d = with(d, "pan", func(n *verification.Node) { n.Next = "consent" })
-	d = with(d, "consent", func(n *verification.Node) { n.Next = "review" })
+	d = with(d, "pan", func(n *workflow.Node) { n.Next = "consent" })
+	d = with(d, "consent", func(n *workflow.Node) { n.Next = "review" })
 	w := k.Apply(d)
 	v, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
 	if err != nil {
@@ -35,10 +37,10 @@ func TestAStartOfAnInteractiveWorkflowCarriesItsLink(t *testing.T) {
 func TestAStartReturnsWhenItsWaitIsOver(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("pan", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
-	w := k.Apply(with(chain("pan"), "pan", func(n *verification.Node) { n.TimeoutSeconds = 600 }))
+	w := k.Apply(with(chain("pan"), "pan", func(n *workflow.Node) { n.TimeoutSeconds = 600 }))
 	wait := time.Millisecond
 	v, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x", Wait: &wait})
-	if err != nil || v.Status != verification.StatusInProgress || v.Action != nil {
+	if err != nil || v.Status != rules.StatusInProgress || v.Action != nil {
 		t.Errorf("start = %+v, %v; want in progress without an action", v, err)
 	}
 }
@@ -61,7 +63,7 @@ func TestAStartWhoseCallerGoesAwayIsCarriedOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Advance(time.Second)
-	wantStatus(t, k.Run(v.ID), verification.StatusCompleted)
+	wantStatus(t, k.Run(v.ID), rules.StatusCompleted)
 }
 
 func TestAnIdempotencyKeyStartsOneRun(t *testing.T) {
@@ -91,11 +93,11 @@ func TestAnIdempotencyKeyStartsOneRun(t *testing.T) {
 func TestAKeyWhoseFirstRequestIsInFlightIsRefused(t *testing.T) {
 	k := enginetest.New(t)
 	k.Provider.On("a", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
-	w := k.Apply(with(chain("a"), "a", func(n *verification.Node) { n.TimeoutSeconds = 600 }))
+	w := k.Apply(with(chain("a"), "a", func(n *workflow.Node) { n.TimeoutSeconds = 600 }))
 	wait := time.Hour
 	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key", Wait: &wait}
 	ctx, cancel := context.WithCancel(t.Context())
-	answered := make(chan verification.RunView, 1)
+	answered := make(chan rules.RunView, 1)
 	go func() {
 		v, _ := k.Engine.Start(ctx, enginetest.Tenant, w.ID, r)
 		answered <- v
@@ -133,7 +135,7 @@ func TestAKeyOfAHostThatDiedIsTakenOver(t *testing.T) {
 	if err != nil {
 		t.Fatalf("after a minute: %v", err)
 	}
-	wantStatus(t, k.Run(v.ID), verification.StatusCompleted)
+	wantStatus(t, k.Run(v.ID), rules.StatusCompleted)
 }
 
 func TestAnAcceptedStartAnswersUnderStricterRules(t *testing.T) {
@@ -195,7 +197,7 @@ func TestARepeatedStartWaitsAsRequested(t *testing.T) {
 	}
 	wait := time.Minute
 	r.Wait = &wait
-	answered := make(chan verification.RunView, 1)
+	answered := make(chan rules.RunView, 1)
 	go func() {
 		v, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r)
 		if err != nil {
@@ -208,7 +210,7 @@ func TestARepeatedStartWaitsAsRequested(t *testing.T) {
 		t.Errorf("the repeated start returned %s at once, want it to wait for the check", v.Status)
 	case <-time.After(50 * time.Millisecond):
 		k.Advance(time.Second)
-		if v := <-answered; v.Status != verification.StatusCompleted {
+		if v := <-answered; v.Status != rules.StatusCompleted {
 			t.Errorf("the repeated start returned %s, want completed", v.Status)
 		}
 	}
@@ -216,13 +218,13 @@ func TestARepeatedStartWaitsAsRequested(t *testing.T) {
 
 // slowCompiler compiles schemas whose checks end when the test allows it.
 type slowCompiler struct {
-	verification.ExpressionCompiler
+	workflow.ExpressionCompiler
 	began, end chan struct{}
 }
 
 type slowSchema slowCompiler
 
-func (l slowCompiler) Schema(verification.Data) (verification.Schema, error) {
+func (l slowCompiler) Schema(verification.Data) (workflow.Schema, error) {
 	return slowSchema(l), nil
 }
 
@@ -286,10 +288,10 @@ func TestAHostNoticesThatAnotherHostChangedTheWorkflow(t *testing.T) {
 	k := enginetest.New(t)
 	other := operator(t, k, func(p *engine.Ports) { p.NewID = enginetest.SeededIDs(3) })
 	d := chain("a")
-	d.Nodes["a"] = verification.Node{Type: verification.NodeReview, Label: "Review", Reason: "Always.", Next: "done"}
+	d.Nodes["a"] = workflow.Node{Type: workflow.NodeReview, Label: "Review", Reason: "Always.", Next: "done"}
 	d.InputSchema = verification.Data(`{"type":"object","required":["age"]}`)
 	w := k.Apply(d)
-	startOnOther := func(input string) (verification.RunView, error) {
+	startOnOther := func(input string) (rules.RunView, error) {
 		return other.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{
 			ReferenceID: "x", Input: verification.Data(input), Wait: new(time.Duration),
 		})
@@ -341,7 +343,7 @@ func TestAStartThatWasTakenOverReturnsItsFirstRun(t *testing.T) {
 	w := k.Apply(chain("a"))
 	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}
 	other := operator(t, k, func(p *engine.Ports) { p.NewID = enginetest.SeededIDs(3) })
-	var taken verification.RunView
+	var taken rules.RunView
 	nextAppend(runs, func() { // the first host stands still for longer than its key is locked
 		k.Advance(store.IdempotencyLockTTL)
 		var err error

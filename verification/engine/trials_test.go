@@ -12,12 +12,14 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // suspect returns a run of a workflow that has lost two leases, and an engine with leases of 20 s: its
 // window is 0.1 s, and it begins trials when it has run for 6 to 12 s.
-func suspect(t *testing.T, o engine.Observer, replies ...enginetest.Reply) (*enginetest.Kit, verification.Workflow, verification.RunID) {
+func suspect(t *testing.T, o engine.Observer, replies ...enginetest.Reply) (*enginetest.Kit, workflow.Workflow, verification.RunID) {
 	t.Helper()
 	k := enginetest.New(t, func(_ *engine.Ports, opt *engine.Options) {
 		opt.Observer, opt.Log = o, slog.New(slog.NewTextHandler(t.Output(), nil))
@@ -40,7 +42,7 @@ func TestASuspectWaitsForAQuietHost(t *testing.T) {
 	if n := len(k.Provider.Calls("a")); n != 0 || seen.tried != 0 {
 		t.Fatalf("%d calls and %d trials on a host that has just started, want none", n, seen.tried)
 	}
-	wantStatus(t, k.Start(w.ID, engine.StartRequest{ReferenceID: "y"}), verification.StatusCompleted)
+	wantStatus(t, k.Start(w.ID, engine.StartRequest{ReferenceID: "y"}), rules.StatusCompleted)
 	work, _, err := k.Store.Take(t.Context(), store.TakeRequest{Kind: store.WorkAdvance, Now: k.Clock.Now().Add(time.Minute), Max: 1, MaxPerTenant: 1})
 	if err != nil || len(work) != 1 || work[0].Lost != 2 { // it is not leased
 		t.Fatalf("the work of the suspect = %+v, %v; want 2 lost leases: it lost none while it waited", work, err)
@@ -50,7 +52,7 @@ func TestASuspectWaitsForAQuietHost(t *testing.T) {
 	}
 	k.Engine.Wake()
 	k.Advance(32 * time.Second)
-	wantStatus(t, k.Run(id), verification.StatusCompleted)
+	wantStatus(t, k.Run(id), rules.StatusCompleted)
 	if seen.tried != 1 || seen.runs != 0 {
 		t.Errorf("%d trials and %d runs ended, want one trial", seen.tried, seen.runs)
 	}
@@ -72,7 +74,7 @@ func TestASecondTrialWaitsForAQuieterHost(t *testing.T) {
 		t.Errorf("%d second trials on a host that has run for 93 s, want none within 96 s", seen.tried)
 	}
 	k.Advance(2 * time.Minute)
-	wantStatus(t, k.Run(v.ID), verification.StatusCompleted)
+	wantStatus(t, k.Run(v.ID), rules.StatusCompleted)
 	if seen.tried != 1 || seen.runs != 0 {
 		t.Errorf("%d trials and %d runs ended, want one trial", seen.tried, seen.runs)
 	}
@@ -93,14 +95,14 @@ func TestNothingElseIsDrivenDuringATrial(t *testing.T) {
 		t.Errorf("%d calls during the trial, want the one of the suspect", n)
 	}
 	k.Advance(600 * time.Millisecond) // the window has passed
-	wantStatus(t, k.Run(other), verification.StatusCompleted)
-	wantStatus(t, k.Run(id), verification.StatusInProgress)
+	wantStatus(t, k.Run(other), rules.StatusCompleted)
+	wantStatus(t, k.Run(id), rules.StatusInProgress)
 	work, _, err := k.Store.Take(t.Context(), store.TakeRequest{Kind: store.WorkAdvance, Now: k.Clock.Now().Add(21 * time.Second), Max: 1, MaxPerTenant: 1})
 	if err != nil || len(work) != 1 || work[0].Alone != 0 {
 		t.Errorf("the work of the suspect = %+v, %v; want no trial: its host survived", work, err)
 	}
 	k.Advance(8 * time.Second)
-	wantStatus(t, k.Run(id), verification.StatusCompleted)
+	wantStatus(t, k.Run(id), rules.StatusCompleted)
 }
 
 func TestSuspectsAreTriedOneAfterTheOther(t *testing.T) {
@@ -130,7 +132,7 @@ func TestSuspectsAreTriedOneAfterTheOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range page.Data {
-		wantStatus(t, k.Run(r.ID), verification.StatusCompleted)
+		wantStatus(t, k.Run(r.ID), rules.StatusCompleted)
 	}
 }
 
@@ -152,13 +154,13 @@ func TestARunThatOnlyFailsIsNotEnded(t *testing.T) {
 	})
 	k.Engine.Wake()
 	k.Advance(20 * time.Minute)
-	wantStatus(t, k.Run(v.ID), verification.StatusInProgress)
+	wantStatus(t, k.Run(v.ID), rules.StatusInProgress)
 	if seen.tried < 3 || seen.runs != 0 {
 		t.Errorf("%d trials, %d runs ended; want some trials and no end: no host stopped", seen.tried, seen.runs)
 	}
 	fails.Store(false)
 	k.Advance(10 * time.Minute)
-	wantStatus(t, k.Run(v.ID), verification.StatusCompleted)
+	wantStatus(t, k.Run(v.ID), rules.StatusCompleted)
 }
 
 func TestARunThatStopsItsHostsAloneIsEnded(t *testing.T) {
@@ -173,8 +175,8 @@ func TestARunThatStopsItsHostsAloneIsEnded(t *testing.T) {
 	loseLeases(t, k, 3, 2)
 	k.Engine.Wake()
 	run := k.Run(v.ID)
-	wantStatus(t, run, verification.StatusFailed)
-	if run.Error.Code != verification.CodeInternalError {
+	wantStatus(t, run, rules.StatusFailed)
+	if run.Error.Code != rules.CodeInternalError {
 		t.Errorf("error = %+v, want an internal error", run.Error)
 	}
 	if n := len(k.Provider.Calls("a")); n != 0 {
@@ -229,7 +231,7 @@ func TestAPoisonedRunIsEndedOnceAnHourAtMost(t *testing.T) {
 		}
 		return nil
 	})
-	for n, want := range []verification.Status{verification.StatusInProgress, verification.StatusInProgress, verification.StatusFailed} {
+	for n, want := range []rules.Status{rules.StatusInProgress, rules.StatusInProgress, rules.StatusFailed} {
 		k.Engine.Wake()
 		k.Advance(59 * time.Minute)
 		if got := attempts.Load(); got != int32(n)+1 {

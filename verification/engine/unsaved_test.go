@@ -13,6 +13,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -42,7 +43,7 @@ func TestAnAnswerWaitsForARowThatIsHeld(t *testing.T) {
 		k.Advance(tt.held)
 		held.Store(false)
 		k.Advance(time.Minute)
-		wantStatus(t, k.Run(id), verification.StatusCompleted)
+		wantStatus(t, k.Run(id), rules.StatusCompleted)
 		if n := len(k.Provider.Calls("a")); n != tt.calls {
 			t.Errorf("held for %s: the provider was called %d times, want %d", tt.held, n, tt.calls)
 		}

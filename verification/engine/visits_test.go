@@ -13,6 +13,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // byName is a screener whose list has names.
@@ -44,27 +46,27 @@ func (b *byName) Rescreen(ctx context.Context, list string, r verification.Check
 }
 
 // looping returns a desk and a workflow that screens one owner after another.
-func looping(t *testing.T, listed ...string) (*enginetest.Kit, *byName, verification.Workflow) {
+func looping(t *testing.T, listed ...string) (*enginetest.Kit, *byName, workflow.Workflow) {
 	t.Helper()
 	b := &byName{&obedient{screener: newScreener("v1")}, listed}
 	b.change("v1", "e-1")
 	k := enginetest.New(t, b.screens, searching, func(p *engine.Ports, _ *engine.Options) { p.Providers["screen"] = b })
 	d := screened()
 	d.Start = "owner"
-	d.Nodes["owner"] = verification.Node{Type: verification.NodeCustomerInput, Label: "Owner", Next: "a", Fields: verification.InputFields{
-		{Name: "name", Type: verification.FieldText, Label: "Name"}, {Name: "more", Type: verification.FieldCheckbox, Label: "More"},
+	d.Nodes["owner"] = workflow.Node{Type: workflow.NodeCustomerInput, Label: "Owner", Next: "a", Fields: workflow.InputFields{
+		{Name: "name", Type: workflow.FieldText, Label: "Name"}, {Name: "more", Type: workflow.FieldCheckbox, Label: "More"},
 	}}
-	d.Nodes["more"] = verification.Node{
-		Type: verification.NodeBranch, Rules: []verification.Rule{{When: "steps.owner.data.?more.orValue(false)", Next: "owner"}}, Else: "done",
+	d.Nodes["more"] = workflow.Node{
+		Type: workflow.NodeBranch, Rules: []workflow.Rule{{When: "steps.owner.data.?more.orValue(false)", Next: "owner"}}, Else: "done",
 	}
-	d = with(d, "a", func(n *verification.Node) {
+	d = with(d, "a", func(n *workflow.Node) {
 		n.With, n.Next = verification.Data(`{"name":"${steps.owner.data.name}"}`), "more"
 	})
 	return k, b, k.Apply(d)
 }
 
 // owned runs the workflow for owners, one after another.
-func owned(k *enginetest.Kit, w verification.Workflow, owners ...string) verification.RunDetail {
+func owned(k *enginetest.Kit, w workflow.Workflow, owners ...string) rules.RunDetail {
 	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "company-1"})
 	for i, name := range owners {
 		run = k.Submit(run.ID, "owner_submitted", map[string]any{"name": name, "more": i+1 < len(owners)})
@@ -75,31 +77,31 @@ func owned(k *enginetest.Kit, w verification.Workflow, owners ...string) verific
 func TestEarlierVisitsAreScreenedAgain(t *testing.T) {
 	k, b, w := looping(t)
 	run := owned(k, w, "Asha", "Ravi", "Meena")
-	wantDecision(t, k, "before", run.ID, verification.DecisionReview) // three dispatches
-	ruled(t, k, run.ID, "asha", verification.DecisionApprove)
+	wantDecision(t, k, "before", run.ID, rules.DecisionReview) // three dispatches
+	ruled(t, k, run.ID, "asha", rules.DecisionApprove)
 	b.names = []string{"Asha", "Meena"}
 	for _, version := range []string{"v2", "v3"} {
 		b.change(version, "e-1")
 		k.Advance(2 * time.Minute)
 	}
-	wantDecision(t, k, "after", run.ID, verification.DecisionReview)
+	wantDecision(t, k, "after", run.ID, rules.DecisionReview)
 	for _, visit := range []int{1, 3} { // the third is the last one
-		if err := k.Engine.DecideHit(t.Context(), enginetest.Tenant, run.ID, verification.DecideHit{
-			Node: "a", Visit: visit, List: "sanctions", Entry: "e-1", Match: verification.MatchOther, By: "asha", Identity: "asha",
+		if err := k.Engine.DecideHit(t.Context(), enginetest.Tenant, run.ID, rules.DecideHit{
+			Node: "a", Visit: visit, List: "sanctions", Entry: "e-1", Match: rules.MatchOther, By: "asha", Identity: "asha",
 		}); err != nil {
 			t.Errorf("the hit of visit %d: %v", visit, err)
 		}
 	}
-	ruled(t, k, run.ID, "asha", verification.DecisionApprove)
-	wantDecision(t, k, "the first owner alone", owned(k, w, "Asha").ID, verification.DecisionNone)
-	wantDecision(t, k, "the last owner alone", owned(k, w, "Meena").ID, verification.DecisionNone)
+	ruled(t, k, run.ID, "asha", rules.DecisionApprove)
+	wantDecision(t, k, "the first owner alone", owned(k, w, "Asha").ID, rules.DecisionNone)
+	wantDecision(t, k, "the last owner alone", owned(k, w, "Meena").ID, rules.DecisionNone)
 	var got []int
 	events, err := k.Store.Load(t.Context(), enginetest.Tenant, run.ID, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range events {
-		if f, ok := e.Fact.(verification.HitsFound); ok {
+		if f, ok := e.Fact.(rules.HitsFound); ok {
 			got = append(got, f.Visit)
 		}
 	}
@@ -117,13 +119,13 @@ func TestARunWhoseVisitsSawTwoVersionsIsScreenedAgain(t *testing.T) {
 	k.Advance(2 * time.Minute)
 	k.Submit(run.ID, "owner_submitted", map[string]any{"name": "Ravi"})
 	k.Advance(2 * time.Minute)
-	wantDecision(t, k, "the first owner is on the list by now", run.ID, verification.DecisionReview)
+	wantDecision(t, k, "the first owner is on the list by now", run.ID, rules.DecisionReview)
 }
 
 func TestHitsOfEarlierVisitsAreDecidedOneByOne(t *testing.T) {
 	k, _, w := looping(t, "Asha", "Ravi")
-	decide := func(run verification.RunID, visit int, m verification.HitMatch) error {
-		return k.Engine.DecideHit(t.Context(), enginetest.Tenant, run, verification.DecideHit{
+	decide := func(run verification.RunID, visit int, m rules.HitMatch) error {
+		return k.Engine.DecideHit(t.Context(), enginetest.Tenant, run, rules.DecideHit{
 			Node: "a", Visit: visit, List: "sanctions", Entry: "e-1", Match: m, By: "asha", Identity: "asha",
 		})
 	}
@@ -138,25 +140,25 @@ func TestHitsOfEarlierVisitsAreDecidedOneByOne(t *testing.T) {
 	if n := open(); n != 2 {
 		t.Errorf("%d hits are left to decide, want those of both visits", n)
 	}
-	if decide(run.ID, 3, verification.MatchOther) == nil {
+	if decide(run.ID, 3, rules.MatchOther) == nil {
 		t.Error("a hit of a visit that was not made is decided")
 	}
-	if err := decide(run.ID, 1, verification.MatchOther); err != nil {
+	if err := decide(run.ID, 1, rules.MatchOther); err != nil {
 		t.Fatal(err)
 	}
 	if n := open(); n != 1 {
 		t.Errorf("%d hits are left to decide, want that of the last visit", n)
 	}
-	if err := decide(run.ID, 2, verification.MatchUnsure); err != nil {
+	if err := decide(run.ID, 2, rules.MatchUnsure); err != nil {
 		t.Fatal(err)
 	}
-	ruled(t, k, run.ID, "asha", verification.DecisionApprove)
-	wantDecision(t, k, "the owner of the first visit", owned(k, w, "Asha").ID, verification.DecisionNone)
-	wantDecision(t, k, "the owner of the last visit", owned(k, w, "Ravi").ID, verification.DecisionReview)
+	ruled(t, k, run.ID, "asha", rules.DecisionApprove)
+	wantDecision(t, k, "the owner of the first visit", owned(k, w, "Asha").ID, rules.DecisionNone)
+	wantDecision(t, k, "the owner of the last visit", owned(k, w, "Ravi").ID, rules.DecisionReview)
 	cleared := owned(k, w, "Asha", "Meena")
-	wantDecision(t, k, "the owner among others", cleared.ID, verification.DecisionNone)
-	ruled(t, k, run.ID, "ravi", verification.DecisionReject)
-	wantDecision(t, k, "the owner among others, after the rejection", cleared.ID, verification.DecisionReview)
+	wantDecision(t, k, "the owner among others", cleared.ID, rules.DecisionNone)
+	ruled(t, k, run.ID, "ravi", rules.DecisionReject)
+	wantDecision(t, k, "the owner among others, after the rejection", cleared.ID, rules.DecisionReview)
 	history, err := k.Engine.History(t.Context(), enginetest.Tenant, cleared.ID)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // pollInterval is how often a waiting request reads the run, in case another host
@@ -17,8 +18,8 @@ const pollInterval = 100 * time.Millisecond
 // awaitRest waits until the run comes to rest, but for at most timeout, and returns
 // the run as it was last read. woken is the channel of a watch of the run.
 func (e *Engine) awaitRest(
-	ctx context.Context, ref verification.RunRef, woken <-chan struct{}, run verification.Run, timeout time.Duration,
-) verification.Run {
+	ctx context.Context, ref verification.RunRef, woken <-chan struct{}, run rules.Run, timeout time.Duration,
+) rules.Run {
 	if timeout <= 0 {
 		return run
 	}
@@ -44,8 +45,8 @@ func (e *Engine) awaitRest(
 	return run
 }
 
-func atRest(r verification.Run) bool {
-	return r.Ended != "" || r.Wait.Kind == verification.WaitCustomer || r.Wait.Kind == verification.WaitReview
+func atRest(r rules.Run) bool {
+	return r.Ended != "" || r.Wait.Kind == rules.WaitCustomer || r.Wait.Kind == rules.WaitReview
 }
 
 // watchers are the requests that wait for a run to come to rest on this host.

@@ -7,19 +7,21 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // TxStore is a store inside a transaction, such as a *postgres.Tx.
 type TxStore interface {
 	// Load is as in store.RunStore.
-	Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error)
+	Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]rules.Event, error)
 	// Append is as in store.RunStore.
 	Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error
 	// Workflow is as in store.WorkflowStore.
-	Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error)
+	Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error)
 	// Version is as in store.WorkflowStore.
-	Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error)
+	Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (workflow.Version, error)
 	// Tenant is as in store.TenantStore.
 	Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error)
 }
@@ -47,9 +49,9 @@ const withinBytes = 1 << 20
 // Start begins a run as Engine.Start does, and does not wait for it. It
 // returns ErrInvalid if the request has an idempotency key: the caller must make its
 // transaction idempotent.
-func (w *TxEngine) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (verification.RunView, error) {
+func (w *TxEngine) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (rules.RunView, error) {
 	if err := refuseKey(r.IdempotencyKey); err != nil {
-		return verification.RunView{}, err
+		return rules.RunView{}, err
 	}
 	r.Wait = new(time.Duration) // the run is not driven before the commit
 	return w.inner.Start(ctx, t, id, r)
@@ -63,7 +65,7 @@ func refuseKey(key string) error {
 }
 
 // GiveVerdict records a verdict as Engine.GiveVerdict does, without an idempotency key.
-func (w *TxEngine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.GiveVerdict) (SignalResult, error) {
+func (w *TxEngine) GiveVerdict(ctx context.Context, t verification.TenantID, id verification.RunID, c rules.GiveVerdict) (SignalResult, error) {
 	return w.inner.GiveVerdict(ctx, t, id, c, "")
 }
 
@@ -77,6 +79,6 @@ func (w *TxEngine) Submit(ctx context.Context, t verification.TenantID, id verif
 }
 
 // Cancel ends a live run as Engine.Cancel does.
-func (w *TxEngine) Cancel(ctx context.Context, t verification.TenantID, id verification.RunID) (verification.RunView, error) {
+func (w *TxEngine) Cancel(ctx context.Context, t verification.TenantID, id verification.RunID) (rules.RunView, error) {
 	return w.inner.Cancel(ctx, t, id)
 }

@@ -12,20 +12,21 @@ import (
 	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // WorkflowDetail is a workflow with the checks of its runs.
 type WorkflowDetail struct {
-	verification.Workflow
+	workflow.Workflow
 	// Checks are the checks of the version that a new run would execute; never nil.
-	Checks []verification.CheckInfo
+	Checks []workflow.CheckInfo
 }
 
 // Applied is the result of applying a definition.
 type Applied struct {
-	Workflow verification.Workflow
+	Workflow workflow.Workflow
 	Changed  bool // the workflow or its versions changed
-	// Warnings say what may be wrong in the definition: see verification.Program.Warnings.
+	// Warnings say what may be wrong in the definition: see workflow.Program.Warnings.
 	Warnings []verification.FieldError
 }
 
@@ -33,9 +34,9 @@ type Applied struct {
 const maxSaves = 10
 
 // Workflows returns one page of the workflows, newest first.
-func (e *Engine) Workflows(ctx context.Context, t verification.TenantID, p store.PageQuery) (store.Page[verification.Workflow], error) {
+func (e *Engine) Workflows(ctx context.Context, t verification.TenantID, p store.PageQuery) (store.Page[workflow.Workflow], error) {
 	if err := p.Validate(); err != nil {
-		return store.Page[verification.Workflow]{}, err
+		return store.Page[workflow.Workflow]{}, err
 	}
 	return e.ports.Store.Workflows(ctx, t, p)
 }
@@ -46,7 +47,7 @@ func (e *Engine) Workflow(ctx context.Context, t verification.TenantID, id verif
 	if err != nil {
 		return WorkflowDetail{}, err
 	}
-	d := WorkflowDetail{Workflow: w, Checks: []verification.CheckInfo{}}
+	d := WorkflowDetail{Workflow: w, Checks: []workflow.CheckInfo{}}
 	if w.Current() == "" {
 		return d, nil
 	}
@@ -62,9 +63,9 @@ func (e *Engine) Workflow(ctx context.Context, t verification.TenantID, id verif
 // returned if there is no such workflow.
 func (e *Engine) Versions(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID, p store.PageQuery,
-) (store.Page[verification.VersionInfo], error) {
+) (store.Page[workflow.VersionInfo], error) {
 	if err := p.Validate(); err != nil {
-		return store.Page[verification.VersionInfo]{}, err
+		return store.Page[workflow.VersionInfo]{}, err
 	}
 	page, err := e.ports.Store.Versions(ctx, t, id, p)
 	if err == nil && page.Total == 0 {
@@ -74,7 +75,7 @@ func (e *Engine) Versions(
 }
 
 // Version returns a version of a workflow with its definition, or ErrNotFound.
-func (e *Engine) Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+func (e *Engine) Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (workflow.Version, error) {
 	p, err := e.program(ctx, programKey{t, id, hash})
 	return p.Version, err
 }
@@ -82,10 +83,10 @@ func (e *Engine) Version(ctx context.Context, t verification.TenantID, id verifi
 // SetWebhook sets the lifecycle webhook of a workflow. ErrHasWebhook is returned when
 // it has one, ErrInvalid when ValidateWebhookURL refuses url, even if there is no such
 // workflow.
-func (e *Engine) SetWebhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID, url string) (verification.Workflow, error) {
-	w, err := e.rewriteWorkflow(ctx, t, id, func(w verification.Workflow) (verification.Workflow, error) { return w.WithWebhook(url) })
+func (e *Engine) SetWebhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID, url string) (workflow.Workflow, error) {
+	w, err := e.rewriteWorkflow(ctx, t, id, func(w workflow.Workflow) (workflow.Workflow, error) { return w.WithWebhook(url) })
 	if errors.Is(err, verification.ErrNotFound) {
-		err = cmp.Or(verification.ValidateWebhookURL(url), err)
+		err = cmp.Or(workflow.ValidateWebhookURL(url), err)
 	}
 	return w, err
 }
@@ -93,19 +94,19 @@ func (e *Engine) SetWebhook(ctx context.Context, t verification.TenantID, id ver
 // ClearWebhook removes the lifecycle webhook of a workflow, so that the client can
 // set another. ErrConflict is returned when it has none. ClearWebhook is for operators:
 // the API can only add a webhook.
-func (e *Engine) ClearWebhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
-	return e.rewriteWorkflow(ctx, t, id, verification.Workflow.WithoutWebhook)
+func (e *Engine) ClearWebhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error) {
+	return e.rewriteWorkflow(ctx, t, id, workflow.Workflow.WithoutWebhook)
 }
 
 // rewriteWorkflow changes a workflow that other requests may change, too.
 func (e *Engine) rewriteWorkflow(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID,
-	change func(verification.Workflow) (verification.Workflow, error),
-) (verification.Workflow, error) {
+	change func(workflow.Workflow) (workflow.Workflow, error),
+) (workflow.Workflow, error) {
 	for attempt := 1; ; attempt++ { // at most maxSaves
 		w, err := e.store.Workflow(ctx, t, id)
 		if err != nil {
-			return verification.Workflow{}, err
+			return workflow.Workflow{}, err
 		}
 		next, err := change(w)
 		if err != nil || next == w {
@@ -122,27 +123,27 @@ func (e *Engine) rewriteWorkflow(
 // workflow if necessary. A definition equal to the latest one changes nothing.
 // ErrInvalid lists every problem of the definition with its path. ErrConflict is returned
 // when the workflow takes no more versions, or the tenant no more workflows.
-func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verification.Definition) (Applied, error) {
+func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d workflow.Definition) (Applied, error) {
 	if err := verification.ValidateTenantID(t); err != nil {
 		return Applied{}, err
 	}
 	if d.ID == "" {
-		d.ID = verification.DeriveWorkflowID(t, d.Workflow)
+		d.ID = workflow.DeriveWorkflowID(t, d.Workflow)
 	}
 	if id, err := verification.ParseWorkflowID(string(d.ID)); err == nil {
 		d.ID = id
 	}
-	version := verification.Version{Definition: d}
+	version := workflow.Version{Definition: d}
 	providers := e.providers(t)
 	names := slices.AppendSeq([]string{}, maps.Keys(providers)) // nil would allow any provider
 	slices.Sort(names)
-	described := verification.Descriptions(providers)
+	described := workflow.Descriptions(providers)
 	for name := range e.ports.TenantProviders[t] { // only providers of all tenants screen completed runs again
 		own := described[name]
 		own.Rescreens = false
 		described[name] = own
 	}
-	program, err := verification.Compile(ctx, d.ID, version, e.ports.Expressions, names, described)
+	program, err := workflow.Compile(ctx, d.ID, version, e.ports.Expressions, names, described)
 	if err != nil {
 		return Applied{Warnings: program.Warnings()}, err
 	}
@@ -181,7 +182,7 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d verificat
 
 // roomFor returns ErrConflict if a workflow takes no more versions, or, if there is no such
 // workflow yet, its tenant takes no more workflows.
-func (e *Engine) roomFor(ctx context.Context, t verification.TenantID, w verification.Workflow) error {
+func (e *Engine) roomFor(ctx context.Context, t verification.TenantID, w workflow.Workflow) error {
 	if w.Revision > 0 {
 		return w.RoomForVersion()
 	}
@@ -189,13 +190,13 @@ func (e *Engine) roomFor(ctx context.Context, t verification.TenantID, w verific
 	if err != nil {
 		return err
 	}
-	return verification.RoomForWorkflow(page.Total)
+	return workflow.RoomForWorkflow(page.Total)
 }
 
 // Publish makes the version with a hash the one that new runs execute. ErrNotFound is
 // returned if there is no such workflow or version.
-func (e *Engine) Publish(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Workflow, error) {
-	return e.rewriteWorkflow(ctx, t, id, func(w verification.Workflow) (verification.Workflow, error) {
+func (e *Engine) Publish(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (workflow.Workflow, error) {
+	return e.rewriteWorkflow(ctx, t, id, func(w workflow.Workflow) (workflow.Workflow, error) {
 		v, err := e.store.Version(ctx, t, id, hash)
 		if err != nil {
 			return w, err
@@ -207,8 +208,8 @@ func (e *Engine) Publish(ctx context.Context, t verification.TenantID, id verifi
 
 // Retire makes a workflow retired, so that it takes no new runs, or, if retired is false,
 // makes it take runs again. Runs that have started go on.
-func (e *Engine) Retire(ctx context.Context, t verification.TenantID, id verification.WorkflowID, retired bool) (verification.Workflow, error) {
-	return e.rewriteWorkflow(ctx, t, id, func(w verification.Workflow) (verification.Workflow, error) { return w.Retire(retired), nil })
+func (e *Engine) Retire(ctx context.Context, t verification.TenantID, id verification.WorkflowID, retired bool) (workflow.Workflow, error) {
+	return e.rewriteWorkflow(ctx, t, id, func(w workflow.Workflow) (workflow.Workflow, error) { return w.Retire(retired), nil })
 }
 
 // provider returns a provider of a tenant by its name, nil if there is none. own
@@ -237,13 +238,13 @@ type workflowKey struct {
 // maxWorkflows bounds the workflows in memory.
 const maxWorkflows = 10_000
 
-func newWorkflowCache() *lru.Cache[workflowKey, verification.Workflow] {
-	return lru.New[workflowKey](maxWorkflows, 1, func(verification.Workflow) int { return 1 })
+func newWorkflowCache() *lru.Cache[workflowKey, workflow.Workflow] {
+	return lru.New[workflowKey](maxWorkflows, 1, func(workflow.Workflow) int { return 1 })
 }
 
 // workflow returns a workflow as it was last read, for a commit that names its
 // revision. fresh reports that it was read now.
-func (e *Engine) workflow(ctx context.Context, key workflowKey) (w verification.Workflow, fresh bool, err error) {
+func (e *Engine) workflow(ctx context.Context, key workflowKey) (w workflow.Workflow, fresh bool, err error) {
 	if w, ok := e.workflows.Get(key); ok {
 		return w, false, nil
 	}
@@ -260,23 +261,23 @@ type programKey struct {
 }
 
 // program returns a compiled version.
-func (e *Engine) program(ctx context.Context, key programKey) (verification.Program, error) {
+func (e *Engine) program(ctx context.Context, key programKey) (workflow.Program, error) {
 	if p, ok := e.programs.Get(key); ok {
 		return p, nil
 	}
 	v, err := e.store.Version(ctx, key.tenant, key.workflow, key.hash)
 	if err != nil {
-		return verification.Program{}, err
+		return workflow.Program{}, err
 	}
 	if v.Definition.VersionHash() != key.hash { // decoding has dropped what this build does not know
-		return verification.Program{}, &verification.Error{
+		return workflow.Program{}, &verification.Error{
 			Kind: verification.ErrUnavailable, Subject: "workflow", Message: "this host does not know a part of the version; another host may",
 			Cause: verification.Lacking(errors.New("this build does not know a part of version " + key.hash + " of workflow " + string(key.workflow))),
 		}
 	}
-	p, err := verification.Restore(key.workflow, v, e.ports.Expressions)
+	p, err := workflow.Restore(key.workflow, v, e.ports.Expressions)
 	if err != nil {
-		return verification.Program{}, err
+		return workflow.Program{}, err
 	}
 	e.programs.Put(key, p)
 	return p, nil

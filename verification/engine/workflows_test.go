@@ -14,7 +14,9 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // described is a provider with a description.
@@ -37,15 +39,15 @@ func describe(p verification.Provider) *described {
 }
 
 // scored returns a definition with a check of a number and a branch on its score.
-func scored(when, with string) verification.Definition {
+func scored(when, with string) workflow.Definition {
 	d := chain("pan")
-	d.Nodes["pan"] = verification.Node{
-		Type: verification.NodeCheck, Provider: "registry", With: verification.Data(with), Next: "risk",
+	d.Nodes["pan"] = workflow.Node{
+		Type: workflow.NodeCheck, Provider: "registry", With: verification.Data(with), Next: "risk",
 	}
-	d.Nodes["risk"] = verification.Node{
-		Type: verification.NodeBranch, Rules: []verification.Rule{{When: when, Next: "review"}}, Else: "done",
+	d.Nodes["risk"] = workflow.Node{
+		Type: workflow.NodeBranch, Rules: []workflow.Rule{{When: when, Next: "review"}}, Else: "done",
 	}
-	d.Nodes["review"] = verification.Node{Type: verification.NodeReview, Label: "Review", Next: "done"}
+	d.Nodes["review"] = workflow.Node{Type: workflow.NodeReview, Label: "Review", Next: "done"}
 	return d
 }
 
@@ -84,7 +86,7 @@ func TestADefinitionMustMatchItsProviders(t *testing.T) {
 		}}},
 	} {
 		d := scored(row.when, row.with)
-		d = with(d, "pan", func(n *verification.Node) { n.Fallback = row.fallback })
+		d = with(d, "pan", func(n *workflow.Node) { n.Fallback = row.fallback })
 		_, err := k.Engine.Apply(t.Context(), enginetest.Tenant, d)
 		var refused *verification.Error
 		if errors.As(err, &refused) != (row.want != nil) {
@@ -101,7 +103,7 @@ func TestADefinitionMustMatchItsProviders(t *testing.T) {
 
 func TestAStoredVersionRunsWhateverItsProviderDescribes(t *testing.T) {
 	printer := &mock.ReportPrinterMock{
-		PrintReportFunc: func(context.Context, verification.TenantID, verification.Print) ([]byte, error) { return nil, nil },
+		PrintReportFunc: func(context.Context, verification.TenantID, rules.Print) ([]byte, error) { return nil, nil },
 	}
 	var provider *described
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
@@ -115,15 +117,15 @@ func TestAStoredVersionRunsWhateverItsProviderDescribes(t *testing.T) {
 	other := verification.Data(`{"type":"object","properties":{"points":{"type":"number"}},"additionalProperties":false}`)
 	provider.description = verification.ProviderDescription{With: other, Data: other}
 	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "person-1", Input: verification.Data(`{"pan":"ABCDE1234F"}`)})
-	if run.Status != verification.StatusInProgress || run.Decision != verification.DecisionReview {
+	if run.Status != rules.StatusInProgress || run.Decision != rules.DecisionReview {
 		t.Fatalf("run = %s, %s, %+v; want a review", run.Status, run.Decision, run.Error)
 	}
-	k.GiveVerdict(run.ID, verification.DecisionApprove)
+	k.GiveVerdict(run.ID, rules.DecisionApprove)
 	if _, err := k.Engine.PrintReport(t.Context(), enginetest.Tenant, run.ID); err != nil {
 		t.Fatal(err)
 	}
 	cards := printer.PrintReportCalls()[0].P.Cards
-	if diff := cmp.Diff(verification.MergeSchemas(other.Map()), cards[0].DataSchema); diff != "" {
+	if diff := cmp.Diff(workflow.MergeSchemas(other.Map()), cards[0].DataSchema); diff != "" {
 		t.Errorf("the schema of the printed card (-want +got):\n%s", diff)
 	}
 	if cards[1].DataSchema != nil {
@@ -133,15 +135,15 @@ func TestAStoredVersionRunsWhateverItsProviderDescribes(t *testing.T) {
 
 func TestAPrintedFormHasItsLabels(t *testing.T) {
 	printer := &mock.ReportPrinterMock{
-		PrintReportFunc: func(context.Context, verification.TenantID, verification.Print) ([]byte, error) { return nil, nil },
+		PrintReportFunc: func(context.Context, verification.TenantID, rules.Print) ([]byte, error) { return nil, nil },
 	}
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Printer = printer })
-	w := k.Apply(verification.Definition{Workflow: "form", Name: "Form", Start: "details", Nodes: map[verification.NodeID]verification.Node{
-		"details": {Type: verification.NodeCustomerInput, Next: "done", Fields: verification.InputFields{
-			{Name: "dob", Type: verification.FieldDate, Label: "Date of birth"},
-			{Name: "town", Type: verification.FieldText, Label: "Town"},
+	w := k.Apply(workflow.Definition{Workflow: "form", Name: "Form", Start: "details", Nodes: map[verification.NodeID]workflow.Node{
+		"details": {Type: workflow.NodeCustomerInput, Next: "done", Fields: workflow.InputFields{
+			{Name: "dob", Type: workflow.FieldDate, Label: "Date of birth"},
+			{Name: "town", Type: workflow.FieldText, Label: "Town"},
 		}},
-		"done": {Type: verification.NodeEnd},
+		"done": {Type: workflow.NodeEnd},
 	}})
 	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "person-1"})
 	k.Submit(run.ID, "details_submitted", map[string]any{"dob": "1990-02-01", "town": "Pune"})
@@ -178,10 +180,10 @@ func TestARetiredWorkflowTakesNoRunsAndItsRunsGoOn(t *testing.T) {
 	if _, err := k.Engine.Retire(t.Context(), enginetest.Tenant, w.ID, true); err != nil {
 		t.Fatal(err)
 	}
-	if err := start(); !errors.Is(err, verification.ErrRetired) || !errors.Is(err, verification.ErrConflict) {
+	if err := start(); !errors.Is(err, workflow.ErrRetired) || !errors.Is(err, verification.ErrConflict) {
 		t.Errorf("a start = %v, want ErrRetired, which is an ErrConflict", err)
 	}
-	if v, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, run.ID); err != nil || v.Status != verification.StatusCancelled {
+	if v, err := k.Engine.Cancel(t.Context(), enginetest.Tenant, run.ID); err != nil || v.Status != rules.StatusCancelled {
 		t.Errorf("cancel of its run = %+v, %v", v, err)
 	}
 	if _, err := k.Engine.Retire(t.Context(), enginetest.Tenant, w.ID, false); err != nil {
@@ -200,12 +202,12 @@ func TestATenantTakesSoManyWorkflowsAndVersions(t *testing.T) {
 		p.Store = replace(own, func(s *ports) {
 			s.WorkflowStore = &mock.WorkflowStoreMock{
 				VersionFunc: own.Version, SaveWorkflowFunc: own.SaveWorkflow,
-				WorkflowFunc: func(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
+				WorkflowFunc: func(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error) {
 					w, err := own.Workflow(ctx, t, id)
 					w.Versions += versions
 					return w, err
 				},
-				WorkflowsFunc: func(ctx context.Context, t verification.TenantID, q store.PageQuery) (store.Page[verification.Workflow], error) {
+				WorkflowsFunc: func(ctx context.Context, t verification.TenantID, q store.PageQuery) (store.Page[workflow.Workflow], error) {
 					page, err := own.Workflows(ctx, t, q)
 					page.Total += workflows
 					return page, err
@@ -215,7 +217,7 @@ func TestATenantTakesSoManyWorkflowsAndVersions(t *testing.T) {
 	})
 	first := chain("pan")
 	second := chain("pan", "gst")
-	apply := func(d verification.Definition, want string) {
+	apply := func(d workflow.Definition, want string) {
 		t.Helper()
 		_, err := k.Engine.Apply(t.Context(), enginetest.Tenant, d)
 		if want == "" && err != nil || want != "" && (!errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), want)) {
@@ -223,7 +225,7 @@ func TestATenantTakesSoManyWorkflowsAndVersions(t *testing.T) {
 		}
 	}
 	apply(first, "")
-	versions = verification.MaxVersions - 1
+	versions = workflow.MaxVersions - 1
 	apply(second, "the workflow has 10000 versions, and takes no more")
 	apply(first, "")
 	versions--
@@ -232,7 +234,7 @@ func TestATenantTakesSoManyWorkflowsAndVersions(t *testing.T) {
 	apply(first, "") // an earlier version is not another one
 	other := chain("gst")
 	other.Workflow = "other"
-	workflows = verification.MaxWorkflows - 1
+	workflows = workflow.MaxWorkflows - 1
 	apply(other, "the tenant has 10000 workflows, and takes no more")
 	workflows--
 	apply(other, "")

@@ -10,6 +10,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestACheckKnowsTheZoneOfItsRunsStart(t *testing.T) {
@@ -49,14 +50,14 @@ func TestAnAnswerIsJudgedByTheDayOfTheTenant(t *testing.T) {
 			t.Fatal(err)
 		}
 		k.Advance(11 * time.Hour)
-		run := k.Start(k.Apply(verification.Definition{
+		run := k.Start(k.Apply(workflow.Definition{
 			Workflow: "adults", Name: "Adults", Start: "form",
-			Nodes: map[verification.NodeID]verification.Node{
+			Nodes: map[verification.NodeID]workflow.Node{
 				"form": {
-					Type: verification.NodeCustomerInput, Label: "You", Next: "done",
-					Fields: verification.InputFields{{Name: "born", Label: "Born", Type: verification.FieldDate, Required: true, MaxDate: "-18y"}},
+					Type: workflow.NodeCustomerInput, Label: "You", Next: "done",
+					Fields: workflow.InputFields{{Name: "born", Label: "Born", Type: workflow.FieldDate, Required: true, MaxDate: "-18y"}},
 				},
-				"done": {Type: verification.NodeEnd},
+				"done": {Type: workflow.NodeEnd},
 			},
 		}).ID, engine.StartRequest{ReferenceID: "x"})
 		detail := k.Run(run.ID)

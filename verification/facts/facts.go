@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Facts are the facts of a run by source: a table whose rows are facts and whose columns
@@ -98,15 +100,15 @@ const (
 // key or title. schemas have the titles of the data of checks, and asked is what the checks
 // were asked. It never fails.
 func Of(
-	p verification.Program, r verification.Run, schemas map[verification.NodeID]verification.DataSchema, asked []Asked,
+	p workflow.Program, r rules.Run, schemas map[verification.NodeID]workflow.DataSchema, asked []Asked,
 ) Facts {
 	return factsOf(p, r, r.FactValues(p), schemas, asked)
 }
 
 // factsOf returns the facts with the values of the expressions of the run.
 func factsOf(
-	p verification.Program, r verification.Run, v verification.FactValues,
-	schemas map[verification.NodeID]verification.DataSchema, asked []Asked,
+	p workflow.Program, r rules.Run, v rules.FactValues,
+	schemas map[verification.NodeID]workflow.DataSchema, asked []Asked,
 ) Facts {
 	t := facts{p: p, r: r, documents: map[verification.NodeID][]string{}}
 	for _, a := range asked {
@@ -128,8 +130,8 @@ func factsOf(
 
 // facts collects the rows of a table.
 type facts struct {
-	p         verification.Program
-	r         verification.Run
+	p         workflow.Program
+	r         rules.Run
 	documents map[verification.NodeID][]string // of checks
 	sources   []factSource
 	rows      []Row
@@ -143,7 +145,7 @@ type factSource struct {
 }
 
 // compared adds the row of a comparison.
-func (t *facts) compared(c verification.Comparison, values []verification.FactValue) {
+func (t *facts) compared(c workflow.Comparison, values []rules.FactValue) {
 	row := rowOf(c.Fact)
 	for _, v := range values {
 		cell := Cell{}
@@ -161,7 +163,7 @@ func (t *facts) compared(c verification.Comparison, values []verification.FactVa
 }
 
 // common adds a row for each key or title that a claim has in common with another source.
-func (t *facts) common(schemas map[verification.NodeID]verification.DataSchema) {
+func (t *facts) common(schemas map[verification.NodeID]workflow.DataSchema) {
 	type group struct {
 		fieldRow
 		keys, titles map[string]bool
@@ -197,7 +199,7 @@ func (t *facts) common(schemas map[verification.NodeID]verification.DataSchema) 
 		}
 	}
 	for _, s := range t.r.Steps {
-		if s.Type != verification.NodeCheck {
+		if s.Type != workflow.NodeCheck {
 			continue
 		}
 		for _, f := range fieldsOf(s.Data, schemas[s.Node]) {
@@ -217,7 +219,7 @@ func (t *facts) place(row fieldRow, c Cell) Cell {
 	step, _ := t.r.Step(c.Node)
 	node := t.p.Version.Definition.Nodes[c.Node]
 	switch {
-	case c.Node != "" && node.Type == verification.NodeCheck:
+	case c.Node != "" && node.Type == workflow.NodeCheck:
 		s = Source{Kind: SourceCheck, Node: c.Node, Documents: t.documents[c.Node]}
 		if len(s.Documents) > 0 {
 			s.Kind = SourceDocument
@@ -259,7 +261,7 @@ func (t *facts) table() Facts {
 	rank := func(i int) (kind, step int) {
 		s := t.sources[i]
 		kind = min(slices.Index(sourceKinds(), s.Kind), slices.Index(sourceKinds(), SourceCheck)) // checks and documents in execution order
-		step = slices.IndexFunc(t.r.Steps, func(step verification.Step) bool { return step.Node == s.Node })
+		step = slices.IndexFunc(t.r.Steps, func(step rules.Step) bool { return step.Node == s.Node })
 		if step < 0 {
 			step = len(t.r.Steps)
 		}
@@ -325,16 +327,16 @@ type field struct {
 }
 
 // claimed returns the customer's answers in the order of the forms, and then the input.
-func claimed(p verification.Program, r verification.Run, schemas map[verification.NodeID]verification.DataSchema) (claims []claim) {
+func claimed(p workflow.Program, r rules.Run, schemas map[verification.NodeID]workflow.DataSchema) (claims []claim) {
 	def := p.Version.Definition
 	for _, s := range r.Steps {
-		if s.Type != verification.NodeCustomerInput {
+		if s.Type != workflow.NodeCustomerInput {
 			continue
 		}
 		c := claim{node: s.Node, path: "steps." + string(s.Node) + ".data."}
 		values := s.Data.Map()
 		for _, f := range def.Nodes[s.Node].Fields {
-			if text := textOf(values[f.Name]); text != "" && !f.Upload() && f.Type != verification.FieldLocation {
+			if text := textOf(values[f.Name]); text != "" && !f.Upload() && f.Type != workflow.FieldLocation {
 				schema := schemas[s.Node].Field(f.Name)
 				c.fields = append(c.fields, field{f.Name, cmp.Or(schema.Title(), f.Label), values[f.Name], schema.Choice(text)})
 			}
@@ -346,7 +348,7 @@ func claimed(p verification.Program, r verification.Run, schemas map[verificatio
 
 // fieldsOf returns the fields of an object, in the order of their keys. It leaves out those
 // that tell how a check went.
-func fieldsOf(d verification.Data, s verification.DataSchema) (all []field) {
+func fieldsOf(d verification.Data, s workflow.DataSchema) (all []field) {
 	values := d.Map()
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		switch key {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/verifyd/verifyd/internal/fold"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // SearchKind is the kind of a search word.
@@ -45,7 +47,7 @@ const (
 // SearchWords returns the words by which a run is found: those of the answers to fields with
 // `search`, and of the input marked with "x-search". If there are more than 64, the last words
 // of names are left out. A word is cut after 100 characters.
-func SearchWords(p verification.Program, r verification.Run) []SearchWord {
+func SearchWords(p workflow.Program, r rules.Run) []SearchWord {
 	var all searchWords
 	input := r.Started.Input.Map()
 	var values []searchValue
@@ -55,14 +57,14 @@ func SearchWords(p verification.Program, r verification.Run) []SearchWord {
 	all.add(values)
 	for _, s := range r.Steps {
 		n, ok := p.Node(s.Node)
-		if !ok || s.Type != verification.NodeCustomerInput {
+		if !ok || s.Type != workflow.NodeCustomerInput {
 			continue
 		}
 		answers := s.Data.Map()
 		values = nil
 		for _, f := range n.Fields {
 			if f.Search {
-				values = append(values, searchValue{answers[f.Name], f.Type == verification.FieldPhone})
+				values = append(values, searchValue{answers[f.Name], f.Type == workflow.FieldPhone})
 			}
 		}
 		all.add(values)

@@ -9,19 +9,21 @@ import (
 	"unicode/utf8"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // SubjectOf returns the subject of a run: as `subject` of the workflow says or, without it,
 // by well-known fields of the customer's answers and of the input. It never fails.
-func SubjectOf(p verification.Program, r verification.Run) verification.Subject {
+func SubjectOf(p workflow.Program, r rules.Run) rules.Subject {
 	return subjectOf(p, r, r.FactValues(p))
 }
 
 // subjectOf returns the subject with the values of the expressions of the run.
-func subjectOf(p verification.Program, r verification.Run, v verification.FactValues) verification.Subject {
+func subjectOf(p workflow.Program, r rules.Run, v rules.FactValues) rules.Subject {
 	def := p.Version.Definition
 	if def.Subject != nil {
-		return verification.Subject{
+		return rules.Subject{
 			Name: textOf(v.Name.Value), BirthDate: textOf(v.BirthDate.Value), Number: textOf(v.Number.Value),
 			Portrait: portrait(r, v.Portrait.Value),
 		}
@@ -37,7 +39,7 @@ func subjectOf(p verification.Program, r verification.Run, v verification.FactVa
 		}
 		return ""
 	}
-	return verification.Subject{
+	return rules.Subject{
 		Name: first("name", "full_name", "customer_name"), BirthDate: first("dob", "birth_date", "date_of_birth"),
 		Number: first(numberKeys()...), Portrait: anyPortrait(def, r),
 	}
@@ -47,7 +49,7 @@ func subjectOf(p verification.Program, r verification.Run, v verification.FactVa
 // system sends: empty if its expression reads anything else, such as an answer of the customer
 // or the data of a check, which may repeat the answer. Without `subject`, only the well-known
 // fields of the input count. It never fails.
-func InputNumber(p verification.Program, r verification.Run) string {
+func InputNumber(p workflow.Program, r rules.Run) string {
 	def := p.Version.Definition
 	var number any
 	if def.Subject != nil {
@@ -85,19 +87,19 @@ func ofInput(path string) bool {
 func numberKeys() []string { return []string{"pan", "number", "id_number"} }
 
 // anyPortrait returns the image of a well-known field, or else one of the front camera.
-func anyPortrait(def verification.Definition, r verification.Run) string {
+func anyPortrait(def workflow.Definition, r rules.Run) string {
 	front := ""
 	for _, s := range r.Steps {
 		values := s.Data.Map()
 		for _, name := range []string{"photo", "selfie", "portrait"} {
-			if f, ok := def.Nodes[s.Node].Fields.ByName(name); ok && f.Type == verification.FieldImage {
+			if f, ok := def.Nodes[s.Node].Fields.ByName(name); ok && f.Type == workflow.FieldImage {
 				if id := portrait(r, values[name]); id != "" {
 					return id
 				}
 			}
 		}
 		for _, f := range def.Nodes[s.Node].Fields {
-			if f.Type == verification.FieldImage && f.Camera == verification.CameraFront && front == "" {
+			if f.Type == workflow.FieldImage && f.Camera == workflow.CameraFront && front == "" {
 				front = portrait(r, values[f.Name])
 			}
 		}
@@ -106,7 +108,7 @@ func anyPortrait(def verification.Definition, r verification.Run) string {
 }
 
 // portrait returns the id of the image that an answer names; empty if it is no image of the run.
-func portrait(r verification.Run, answer any) string {
+func portrait(r rules.Run, answer any) string {
 	id, _ := answer.(string)
 	if object, ok := answer.(map[string]any); ok {
 		id, _ = object["document_id"].(string)
@@ -131,7 +133,7 @@ type Asked struct {
 	// TooLarge says that With is left out because of its size.
 	TooLarge bool
 	// Schema describes With; the caller fills it in.
-	Schema verification.DataSchema
+	Schema workflow.DataSchema
 }
 
 // The bounds of what checks were asked.
@@ -142,9 +144,9 @@ const (
 
 // AskedOf returns what the checks of a run were asked, in execution order: of the first 100
 // checks at most. It never fails.
-func AskedOf(p verification.Program, r verification.Run, t verification.TenantID) (all []Asked) {
+func AskedOf(p workflow.Program, r rules.Run, t verification.TenantID) (all []Asked) {
 	for _, s := range r.Steps {
-		if s.Type != verification.NodeCheck || s.Dispatches == 0 || len(all) == maxAsked {
+		if s.Type != workflow.NodeCheck || s.Dispatches == 0 || len(all) == maxAsked {
 			continue
 		}
 		a := Asked{Node: s.Node, Key: s.Key, Label: s.Label, With: r.Asked(p, t, s.Node)}

@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // Commit is what one append adds to a run: events, the summary they lead
 // to, and the effects to be carried out once all of it is saved.
 type Commit struct {
 	// Events may be empty: then only the effects change.
-	Events  []verification.Event
-	Summary verification.Summary
+	Events  []rules.Event
+	Summary rules.Summary
 	// Work has the due times of the run's pieces of work: a time replaces the piece, zero
 	// removes it, and a piece without a time stays as it is. If Work is nil, Summary is
 	// the summary of the last append: such an append adds only Events and Measures, and a store
@@ -31,7 +32,7 @@ type Commit struct {
 	WorkflowRevision int
 	// Screened are the lists whose changes lead to the re-screening of the run, see
 	// RescreenStore. They are set by the commit that completes the run.
-	Screened []verification.ScreenedList
+	Screened []rules.ScreenedList
 	// Measures are added to the sums of the workflow and the tenant.
 	Measures []Measure
 	// Keys replace the search keys of the run; nil leaves them as they are. A commit with Keys
@@ -81,12 +82,12 @@ const (
 // NewCommit returns the commit of the events that lead from one state of a run to
 // another, with measures by the days of a zone. Its work is the next time that
 // must be recorded, see Run.NextDue: the run need not be driven.
-func NewCommit(before, after verification.Run, events []verification.Event, zone *time.Location) Commit {
+func NewCommit(before, after rules.Run, events []rules.Event, zone *time.Location) Commit {
 	c := Commit{Events: events, Summary: after.Summary(), Measures: Measures(before, events, zone), Work: AdvanceAt(time.Time{})}
 	if at := after.NextDue(); !at.Equal(before.NextDue()) {
 		c.Work[WorkKey{Kind: WorkExpire}] = at
 	}
-	if after.Ended == verification.StatusCompleted && before.Ended == "" {
+	if after.Ended == rules.StatusCompleted && before.Ended == "" {
 		c.Screened = after.ScreenedLists()
 	}
 	return c

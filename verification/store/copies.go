@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // CopyStore reads and writes everything that a store keeps, without rules. A store that has
@@ -98,8 +100,8 @@ func (r AccountRecord) Key() string { return recordKey(r.Account.ClientID) }
 // WorkflowRecord is a workflow with all its versions in the order of their numbers.
 type WorkflowRecord struct {
 	Tenant   verification.TenantID
-	Workflow verification.Workflow
-	Versions []verification.Version
+	Workflow workflow.Workflow
+	Versions []workflow.Version
 }
 
 // Kind implements Record.
@@ -111,13 +113,13 @@ func (r WorkflowRecord) Key() string { return recordKey(r.Tenant, r.Workflow.ID)
 // RunRecord is a run with all that a store keeps of it, except deliveries.
 type RunRecord struct {
 	Run     verification.RunRef
-	Events  []verification.Event // at least one
-	Summary verification.Summary // without the claim of its Review
+	Events  []rules.Event // at least one
+	Summary rules.Summary // without the claim of its Review
 	// Claim is the last claim of Summary.Review, which may be over.
-	Claim    verification.Claim
-	Keys     []SearchKey                 // in the order of their bytes, each once
-	Screened []verification.ScreenedList // in the order of the lists
-	Work     []WorkRecord                // in the order of DueWork.Keys
+	Claim    rules.Claim
+	Keys     []SearchKey          // in the order of their bytes, each once
+	Screened []rules.ScreenedList // in the order of the lists
+	Work     []WorkRecord         // in the order of DueWork.Keys
 }
 
 // WorkRecord is a piece of work of a run.
@@ -171,7 +173,7 @@ func (r IdempotencyKeyRecord) Key() string {
 // DeliveryRecord is the delivery of a notice.
 type DeliveryRecord struct {
 	Tenant   verification.TenantID
-	Delivery verification.Delivery
+	Delivery rules.Delivery
 }
 
 // Kind implements Record.

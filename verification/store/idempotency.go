@@ -5,7 +5,7 @@ package store
 import (
 	"time"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 const (
@@ -45,5 +45,5 @@ type IdempotencyRecord struct {
 	Settled bool // the request has a result
 	// Result and Decision are the result of a settled signal.
 	Result   string
-	Decision verification.Decision
+	Decision rules.Decision
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // Day is a day of the calendar: the number of days since 1 January 1970.
@@ -102,7 +103,7 @@ type MeasureKey struct {
 }
 
 // transitionKey encodes a transition in the key of a MeasureTransition; node ids have no ":".
-func transitionKey(t verification.Transition) string {
+func transitionKey(t rules.Transition) string {
 	key := string(t.From) + ":" + string(t.To)
 	if t.On != "" && t.On != "next" {
 		key += ":" + t.On
@@ -111,18 +112,18 @@ func transitionKey(t verification.Transition) string {
 }
 
 // ParseTransition returns the transition of the key of a MeasureTransition.
-func ParseTransition(key string) verification.Transition {
+func ParseTransition(key string) rules.Transition {
 	from, rest, _ := strings.Cut(key, ":")
 	to, on, given := strings.Cut(rest, ":")
 	if !given && from != "" {
 		on = "next"
 	}
-	return verification.Transition{From: verification.NodeID(from), To: verification.NodeID(to), On: on}
+	return rules.Transition{From: verification.NodeID(from), To: verification.NodeID(to), On: on}
 }
 
 // decidedKey encodes a decision in the key of a MeasureDecided.
-func decidedKey(d verification.Decision, outcome string) string {
-	if d == verification.DecisionNone {
+func decidedKey(d rules.Decision, outcome string) string {
+	if d == rules.DecisionNone {
 		return ":" + outcome
 	}
 	return string(d)
@@ -130,15 +131,15 @@ func decidedKey(d verification.Decision, outcome string) string {
 
 // ParseDecided returns the verdict in the key of a MeasureDecided or, for DecisionNone, the
 // outcome of a run that was completed without a verdict; it is empty for none.
-func ParseDecided(key string) (d verification.Decision, outcome string) {
+func ParseDecided(key string) (d rules.Decision, outcome string) {
 	verdict, outcome, _ := strings.Cut(key, ":")
-	return verification.Decision(verdict), outcome
+	return rules.Decision(verdict), outcome
 }
 
 // ParseVerdictBy returns the decision and the name in the key of a MeasureVerdictBy.
-func ParseVerdictBy(key string) (d verification.Decision, name string) {
+func ParseVerdictBy(key string) (d rules.Decision, name string) {
 	verdict, name, _ := strings.Cut(key, ":")
-	return verification.Decision(verdict), name
+	return rules.Decision(verdict), name
 }
 
 // The ends of the keys of a MeasureChecked.
@@ -153,13 +154,13 @@ func ParseChecked(key string) (node verification.NodeID, passed bool) {
 // Measures returns the measures of an append whose events lead from the state before to
 // another, by the days of a zone. Each event is counted once, however the events of a run
 // were divided into appends, as long as the events of one decision are in one of them.
-func Measures(before verification.Run, events []verification.Event, zone *time.Location) []Measure {
+func Measures(before rules.Run, events []rules.Event, zone *time.Location) []Measure {
 	m := measuring{
 		before: before, events: events, zone: zone, version: before.Started.Version,
 		at: before.Wait.Node, provider: before.Wait.Provider, dispatchedAt: before.Wait.Since,
 	}
 	next := 0
-	verification.EachTransition(m.at, events, func(event int, t verification.Transition) {
+	rules.EachTransition(m.at, events, func(event int, t rules.Transition) {
 		for ; next < event; next++ {
 			m.measure(next)
 		}
@@ -173,8 +174,8 @@ func Measures(before verification.Run, events []verification.Event, zone *time.L
 
 // measuring is the state of Measures.
 type measuring struct {
-	before  verification.Run
-	events  []verification.Event
+	before  rules.Run
+	events  []rules.Event
 	zone    *time.Location
 	version int
 	at      verification.NodeID // the node that the run is at
@@ -191,39 +192,39 @@ func (m *measuring) measure(event int) {
 	e := m.events[event]
 	m.day = DayOf(e.At, m.zone)
 	switch f := e.Fact.(type) {
-	case verification.Started:
+	case rules.Started:
 		m.version = f.Version
 		m.count(MeasureStarted, "")
-	case verification.Dispatched:
+	case rules.Dispatched:
 		m.provider, m.dispatchedAt = f.Provider, e.At
-	case verification.ResultRecorded:
+	case rules.ResultRecorded:
 		m.count(MeasureDispatchTime, durationKey(e.At.Sub(m.dispatchedAt))+":"+m.provider)
 		m.check(event, f)
-	case verification.DispatchFailed:
+	case rules.DispatchFailed:
 		m.count(MeasureDispatchFailed, m.provider)
-	case verification.HitsFound:
+	case rules.HitsFound:
 		m.hits(event, f.Node)
-	case verification.VerdictRecorded:
+	case rules.VerdictRecorded:
 		m.verdict(event, f)
-	case verification.Completed:
-		m.end(verification.StatusCompleted, f.Outcome)
-		if d := m.runAt(event + 1).Decision(); d != verification.DecisionReview {
+	case rules.Completed:
+		m.end(rules.StatusCompleted, f.Outcome)
+		if d := m.runAt(event + 1).Decision(); d != rules.DecisionReview {
 			m.count(MeasureDecided, decidedKey(d, f.Outcome))
 		}
-	case verification.Failed:
-		m.stop(verification.StatusFailed)
-	case verification.Expired:
-		m.stop(verification.StatusExpired)
-	case verification.Cancelled:
-		m.stop(verification.StatusCancelled)
+	case rules.Failed:
+		m.stop(rules.StatusFailed)
+	case rules.Expired:
+		m.stop(rules.StatusExpired)
+	case rules.Cancelled:
+		m.stop(rules.StatusCancelled)
 	}
 }
 
 // runAt returns the run before an event.
-func (m *measuring) runAt(event int) verification.Run { return m.before.EvolveAll(m.events[:event]) }
+func (m *measuring) runAt(event int) rules.Run { return m.before.EvolveAll(m.events[:event]) }
 
 // check counts the result of a check.
-func (m *measuring) check(event int, f verification.ResultRecorded) {
+func (m *measuring) check(event int, f rules.ResultRecorded) {
 	suffix := failedSuffix
 	if f.Passed {
 		suffix = passedSuffix
@@ -242,7 +243,7 @@ func (m *measuring) hits(event int, node verification.NodeID) {
 	}
 }
 
-func (m *measuring) verdict(event int, f verification.VerdictRecorded) {
+func (m *measuring) verdict(event int, f rules.VerdictRecorded) {
 	m.count(MeasureVerdict, string(f.Decision))
 	m.count(MeasureVerdictBy, string(f.Decision)+":"+f.By)
 	if f.Reason != "" {
@@ -254,7 +255,7 @@ func (m *measuring) verdict(event int, f verification.VerdictRecorded) {
 		return
 	}
 	m.count(MeasureVerdictTime, durationKey(m.events[event].At.Sub(since)))
-	if run.Ended == verification.StatusCompleted { // else it is decided when it is completed
+	if run.Ended == rules.StatusCompleted { // else it is decided when it is completed
 		m.count(MeasureDecided, decidedKey(f.Decision, ""))
 	}
 }
@@ -268,20 +269,20 @@ func (m *measuring) count(name MeasureName, key string) {
 }
 
 // arrive counts a transition.
-func (m *measuring) arrive(t verification.Transition, at time.Time) {
+func (m *measuring) arrive(t rules.Transition, at time.Time) {
 	m.at, m.day = t.To, DayOf(at, m.zone)
 	m.count(MeasureTransition, transitionKey(t))
 }
 
 // stop counts a run that ended at a node which is not an end.
-func (m *measuring) stop(s verification.Status) {
+func (m *measuring) stop(s rules.Status) {
 	if m.at != "" {
 		m.count(MeasureStopped, string(m.at))
 	}
 	m.end(s, "")
 }
 
-func (m *measuring) end(s verification.Status, outcome string) {
+func (m *measuring) end(s rules.Status, outcome string) {
 	key := string(s)
 	if outcome != "" {
 		key += ":" + outcome

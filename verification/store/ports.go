@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Store is all store ports over one set of data.
@@ -27,7 +29,7 @@ type RunStore interface {
 	// Load returns the events after the first `after` ones, oldest first; none if
 	// the history ends there. It returns ErrNotFound if the tenant has no such
 	// run.
-	Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error)
+	Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]rules.Event, error)
 	// Append applies the commit c to a run whose history has seq events (0 creates the
 	// run), all or nothing. It returns ErrConflict if the history no longer ends
 	// at seq, or the workflow no longer has the commit's revision; the caller then
@@ -36,7 +38,7 @@ type RunStore interface {
 	// List returns one page of the runs that match the query, in its order, and the number
 	// of all matches. The summaries have a Review if q.OfQueue(), and no Claim that is over
 	// at q.Now.
-	List(ctx context.Context, t verification.TenantID, q RunQuery) (Page[verification.Summary], error)
+	List(ctx context.Context, t verification.TenantID, q RunQuery) (Page[rules.Summary], error)
 	// CountQueues returns how many runs of all tenants need a verdict at a time, and are due before
 	// dueBefore unless it is zero.
 	CountQueues(ctx context.Context, at, dueBefore time.Time) (int, error)
@@ -45,7 +47,7 @@ type RunStore interface {
 	// same person keeps its earlier At while it is held. A claim ends with the review, also
 	// when another review of the run begins. Claim returns ErrNotFound if the last append
 	// left the run without a Review.
-	Claim(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Claim) (verification.Claim, error)
+	Claim(ctx context.Context, t verification.TenantID, id verification.RunID, c rules.Claim) (rules.Claim, error)
 }
 
 // WorkQueue keeps the effects that must be carried out. A run has at most one piece of
@@ -102,21 +104,21 @@ type RescreenStore interface {
 // WorkflowStore keeps workflows and their immutable versions.
 type WorkflowStore interface {
 	// Workflow returns a workflow, or ErrNotFound.
-	Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error)
+	Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error)
 	// Workflows returns one page, newest first by creation, ties by id from
 	// the highest.
-	Workflows(ctx context.Context, t verification.TenantID, p PageQuery) (Page[verification.Workflow], error)
+	Workflows(ctx context.Context, t verification.TenantID, p PageQuery) (Page[workflow.Workflow], error)
 	// Version returns a version by its hash, or ErrNotFound.
-	Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error)
+	Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (workflow.Version, error)
 	// Versions returns one page of the versions of a workflow, without their
 	// definitions, highest number first; none if the tenant has no such workflow.
-	Versions(ctx context.Context, t verification.TenantID, id verification.WorkflowID, p PageQuery) (Page[verification.VersionInfo], error)
+	Versions(ctx context.Context, t verification.TenantID, id verification.WorkflowID, p PageQuery) (Page[workflow.VersionInfo], error)
 	// SaveWorkflow creates the workflow (Revision 1) or replaces it (the stored
 	// Revision is one less), together with a new version if there is one, all or
 	// nothing. It returns ErrConflict if the stored Revision differs. Once it has
 	// returned, no Append that names an earlier revision changes what is read: such an
 	// Append has been saved, or is refused.
-	SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error
+	SaveWorkflow(ctx context.Context, t verification.TenantID, w workflow.Workflow, added *workflow.Version) error
 }
 
 // TenantStore keeps tenants and the accounts that act for them.
@@ -164,10 +166,10 @@ type IdempotencyStore interface {
 // DeliveryStore is the delivery ledger: one delivery per notice.
 type DeliveryStore interface {
 	// SaveDelivery creates or replaces the delivery of a notice.
-	SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error
+	SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error
 	// Delivery returns the delivery of a notice, or ErrNotFound.
-	Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error)
+	Delivery(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error)
 	// Deliveries returns one page of the deliveries in a state (empty for every
 	// state), in the order of NewerDelivery, and the number of all matches.
-	Deliveries(ctx context.Context, t verification.TenantID, state verification.DeliveryState, p PageQuery) (Page[verification.Delivery], error)
+	Deliveries(ctx context.Context, t verification.TenantID, state rules.DeliveryState, p PageQuery) (Page[rules.Delivery], error)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // The bounds of a page.
@@ -70,8 +71,8 @@ func ParseQueueOrder(s string) (RunOrder, error) {
 type RunQuery struct {
 	PageQuery
 	Workflow verification.WorkflowID
-	Status   verification.Status
-	Decision verification.Decision
+	Status   rules.Status
+	Decision rules.Decision
 	// ReferenceID selects the runs with this reference id, and ReferencePrefix those
 	// whose reference id begins with it.
 	ReferenceID, ReferencePrefix string
@@ -92,7 +93,7 @@ type RunQuery struct {
 	// Run selects one run.
 	Run verification.RunID
 	// Cause selects reviews with a cause.
-	Cause verification.Cause
+	Cause rules.Cause
 	// SinceBefore selects reviews that began at this time or earlier, and DueBefore those
 	// that were due earlier.
 	SinceBefore, DueBefore time.Time
@@ -143,17 +144,17 @@ func (q RunQuery) OfQueue() bool {
 
 // Matches reports whether the query selects the run, whatever its search keys are. The claim
 // of its review may be over.
-func (q RunQuery) Matches(s verification.Summary) bool {
+func (q RunQuery) Matches(s rules.Summary) bool {
 	return (q.Workflow == "" || q.Workflow == s.Workflow) &&
 		(q.Status == "" || q.Status == s.StatusAt(q.Now)) &&
-		(q.Decision == verification.DecisionNone || q.Decision == s.DecisionAt(q.Now)) &&
+		(q.Decision == rules.DecisionNone || q.Decision == s.DecisionAt(q.Now)) &&
 		(q.ReferenceID == "" || q.ReferenceID == s.ReferenceID) && strings.HasPrefix(s.ReferenceID, q.ReferencePrefix) &&
 		(q.StartedAfter.IsZero() || s.StartedAt.After(q.StartedAfter)) &&
 		(q.StartedBefore.IsZero() || s.StartedAt.Before(q.StartedBefore)) &&
-		(!q.OfQueue() || s.Review != nil && s.DecisionAt(q.Now) == verification.DecisionReview && q.matchesReview(s.ID, *s.Review))
+		(!q.OfQueue() || s.Review != nil && s.DecisionAt(q.Now) == rules.DecisionReview && q.matchesReview(s.ID, *s.Review))
 }
 
-func (q RunQuery) matchesReview(run verification.RunID, v verification.Review) bool {
+func (q RunQuery) matchesReview(run verification.RunID, v rules.Review) bool {
 	held := v.Claim.HeldAt(q.Now)
 	return (q.Run == "" || q.Run == run) &&
 		(q.Cause == "" || slices.Contains(v.Causes, q.Cause)) &&
@@ -166,7 +167,7 @@ func (q RunQuery) matchesReview(run verification.RunID, v verification.Review) b
 
 // Newer reports whether a comes before b in a list of runs: by descending start
 // time, then by descending id.
-func Newer(a, b verification.Summary) bool {
+func Newer(a, b rules.Summary) bool {
 	if !a.StartedAt.Equal(b.StartedAt) {
 		return a.StartedAt.After(b.StartedAt)
 	}
@@ -181,7 +182,7 @@ type QueuePosition struct {
 }
 
 // PositionOf returns the position of a run with this review.
-func PositionOf(run verification.RunID, v verification.Review) QueuePosition {
+func PositionOf(run verification.RunID, v rules.Review) QueuePosition {
 	return QueuePosition{v.Since, v.DueAt, run}
 }
 

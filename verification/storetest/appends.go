@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func appends() []clause {
@@ -50,7 +52,7 @@ func wrongLength(t *trial) {
 	}
 	t.refusedAppend("to a run that is not there", ours, simple(2), 1)
 	t.holds(ours, s)
-	s = s.then(time.Second, verdict("review", verification.DecisionApprove), completed())
+	s = s.then(time.Second, verdict("review", rules.DecisionApprove), completed())
 	t.extend(ours, s, 3)
 	t.refusedAppend("to a history that has grown to 5", ours, s.then(time.Second, completed()), 3)
 	t.holds(ours, s)
@@ -67,7 +69,7 @@ func oldWorkflow(t *trial) {
 		t.refused("Append "+what, t.store.Append(t.ctx, ours, s.id, seq, c), verification.ErrConflict)
 	}
 	refused("to a workflow that is not there", at(s, 1), 0)
-	w := workflow(1)
+	w := aWorkflow(1)
 	w.ID = onboarding
 	t.ok("SaveWorkflow", t.store.SaveWorkflow(t.ctx, ours, w, nil))
 	t.ok("SaveWorkflow", t.store.SaveWorkflow(t.ctx, theirs, w, nil))
@@ -97,8 +99,8 @@ func concurrentAppends(t *trial) {
 			return begin(n, instant(0), s)
 		})
 		t.race(won, func(caller int) history {
-			return won.then(time.Second, verification.CustomerAwaited{
-				Node: "consent", Type: verification.NodeConsent, Signal: fmt.Sprintf("signal-%d", caller),
+			return won.then(time.Second, rules.CustomerAwaited{
+				Node: "consent", Type: workflow.NodeConsent, Signal: fmt.Sprintf("signal-%d", caller),
 			})
 		})
 	}
@@ -175,7 +177,7 @@ func wholeAppend(t *trial) {
 
 // cancelling returns a commit that changes everything of a run.
 func cancelling(s history) (before history, seq int, a store.Commit) {
-	over := s.then(time.Minute, verification.Cancelled{})
+	over := s.then(time.Minute, rules.Cancelled{})
 	a = over.announcing()
 	a.Events, a.Work[advanceKey()] = a.Events[len(s.events):], instant(2*time.Minute)
 	a.Work[expireKey()] = time.Time{}

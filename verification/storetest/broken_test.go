@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -19,8 +20,8 @@ type (
 	tenantID = verification.TenantID
 	runID    = verification.RunID
 	runRef   = verification.RunRef
-	summary  = verification.Summary
-	event    = verification.Event
+	summary  = rules.Summary
+	event    = rules.Event
 	record   = store.IdempotencyRecord
 	work     = store.Work
 )
@@ -146,6 +147,6 @@ func requeue(ctx context.Context, s store.Store, run runRef, at time.Time) error
 	if err != nil {
 		return err
 	}
-	a := store.Commit{Summary: verification.Fold(run.Run, history).Summary(), Work: store.AdvanceAt(at)}
+	a := store.Commit{Summary: rules.Fold(run.Run, history).Summary(), Work: store.AdvanceAt(at)}
 	return s.Append(ctx, run.Tenant, run.Run, len(history), a)
 }

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func copies() []clause {
@@ -50,7 +52,7 @@ func pieceOf(key store.WorkKey, due time.Duration) store.WorkRecord {
 func recordsOfCalls(t *trial) {
 	t.saveTenant(tenant(ours))
 	t.saveAccount(account("acme", ours))
-	w, v := workflow(1), version(1)
+	w, v := aWorkflow(1), version(1)
 	t.saveWorkflow(ours, w, &v)
 	s := simple(1).then(time.Second, asked("review"))
 	c := keyed(s.commit(), 2, 1)
@@ -67,7 +69,7 @@ func recordsOfCalls(t *trial) {
 	request := claim("key", 1, instant(0))
 	t.claims(ours, request, request)
 	t.settleKey(ours, settledAs(request))
-	sent := delivery(1, verification.DeliveryPending, instant(0))
+	sent := delivery(1, rules.DeliveryPending, instant(0))
 	t.deliver(ours, sent)
 	pass := t.hold(sanctions, "1", 0)
 
@@ -81,11 +83,11 @@ func recordsOfCalls(t *trial) {
 		}
 	}
 	run.Work = []store.WorkRecord{leased, pieceOf(store.WorkKey{Kind: store.WorkAnnounce, Seq: 2}, time.Hour)}
-	other.Screened = []verification.ScreenedList{{List: sanctions, Version: "1"}}
+	other.Screened = []rules.ScreenedList{{List: sanctions, Version: "1"}}
 	for kind, want := range map[store.RecordKind][]store.Record{
 		store.RecordTenant:         {store.TenantRecord{Tenant: tenant(ours)}},
 		store.RecordAccount:        {store.AccountRecord{Account: account("acme", ours)}},
-		store.RecordWorkflow:       {store.WorkflowRecord{Tenant: ours, Workflow: w, Versions: []verification.Version{v}}},
+		store.RecordWorkflow:       {store.WorkflowRecord{Tenant: ours, Workflow: w, Versions: []workflow.Version{v}}},
 		store.RecordRun:            {run, other},
 		store.RecordIdempotencyKey: {store.IdempotencyKeyRecord{Tenant: ours, Request: settledAs(request)}},
 		store.RecordDelivery:       {store.DeliveryRecord{Tenant: ours, Delivery: sent}},
@@ -121,12 +123,12 @@ func recordsInOrder(t *trial) {
 		t.saveTenant(tenant(tenantID))
 		for n := 3; n > 0; n-- {
 			t.saveAccount(account(fmt.Sprint("client ", n+3*i), tenantID))
-			t.saveWorkflow(tenantID, workflow(n), nil)
+			t.saveWorkflow(tenantID, aWorkflow(n), nil)
 			s := sampleRuns()[n+1]
 			t.save(tenantID, s)
 			t.claims(tenantID, claim(fmt.Sprint("key ", n), n, instant(0)), claim(fmt.Sprint("key ", n), n, instant(0)))
 			for _, seq := range []int{10, 0, 9} {
-				d := delivery(n, verification.DeliveryPending, instant(0))
+				d := delivery(n, rules.DeliveryPending, instant(0))
 				d.Seq = seq
 				t.deliver(tenantID, d)
 			}
@@ -173,9 +175,9 @@ func (t *trial) counts(w verification.WorkflowID, name store.MeasureName, want i
 }
 
 func savedRecordsAreRead(t *trial) {
-	w := workflow(1)
+	w := aWorkflow(1)
 	w.Revision = 7
-	versions := []verification.Version{version(1), version(2)}
+	versions := []workflow.Version{version(1), version(2)}
 	s := simple(1).then(time.Second, asked("review"))
 	run, claimed := recordOf(ours, s), claimOf("asha", instant(time.Minute))
 	run.Claim, run.Keys = claimed, []store.SearchKey{key(1), key(2)}
@@ -183,8 +185,8 @@ func savedRecordsAreRead(t *trial) {
 	piece.Attempt, piece.Lost, piece.Alone, piece.LeftAt, piece.Leased = 3, 2, 1, instant(time.Second), true
 	run.Work = []store.WorkRecord{piece, pieceOf(expireKey(), time.Hour)}
 	done := recordOf(ours, screened(2, "1"))
-	done.Screened = []verification.ScreenedList{{List: peps, Version: ""}, {List: sanctions, Version: "1"}}
-	request, sent := settledAs(claim("key", 1, instant(0))), delivery(1, verification.DeliveryFailed, instant(0))
+	done.Screened = []rules.ScreenedList{{List: peps, Version: ""}, {List: sanctions, Version: "1"}}
+	request, sent := settledAs(claim("key", 1, instant(0))), delivery(1, rules.DeliveryFailed, instant(0))
 	sent.Seq = 4
 	pass := store.RescreenPass{List: sanctions, Version: "1", Holder: host1, HeldUntil: instant(0), StartedAt: instant(-time.Hour), EndedAt: instant(-time.Minute), Runs: 3}
 	t.saveRecords(
@@ -226,7 +228,7 @@ func savedRecordsAreRead(t *trial) {
 func recordsSavedAgain(t *trial) {
 	for i, f := range everyFact() {
 		s := simple(100 + i)
-		if _, starts := f.(verification.Started); starts {
+		if _, starts := f.(rules.Started); starts {
 			s.events = nil
 		}
 		t.save(ours, s.at(instant(time.Second), f))
@@ -244,15 +246,15 @@ func recordReplaced(t *trial) {
 	s := simple(1).then(time.Second, asked("review"))
 	run := recordOf(ours, s)
 	run.Claim, run.Keys = claimOf("asha", instant(0)), []store.SearchKey{key(1)}
-	run.Screened = []verification.ScreenedList{{List: sanctions, Version: "1"}}
+	run.Screened = []rules.ScreenedList{{List: sanctions, Version: "1"}}
 	run.Work = []store.WorkRecord{pieceOf(advanceKey(), 0), pieceOf(store.WorkKey{Kind: store.WorkAnnounce, Seq: 1}, 0)}
-	w := workflow(1)
+	w := aWorkflow(1)
 	t.saveRecords(run, measureOn(onboarding, store.MeasureStarted, 0, 3), store.WorkflowRecord{Tenant: ours, Workflow: w})
 	ended := simple(1).then(time.Minute, completed())
 	next := recordOf(ours, ended)
 	next.Work = []store.WorkRecord{pieceOf(advanceKey(), time.Hour)}
 	w.Revision, w.Name = 5, "Another"
-	t.saveRecords(next, measureOn(onboarding, store.MeasureStarted, 0, 5), store.WorkflowRecord{Tenant: ours, Workflow: w, Versions: []verification.Version{version(1)}})
+	t.saveRecords(next, measureOn(onboarding, store.MeasureStarted, 0, 5), store.WorkflowRecord{Tenant: ours, Workflow: w, Versions: []workflow.Version{version(1)}})
 	t.holds(ours, ended)
 	same(t, "the record", t.records(store.RecordRun), []store.Record{next})
 	t.queues(nil, wholeQueue(instant(0)))
@@ -278,7 +280,7 @@ func savedRunWithoutLease(t *trial) {
 func savedRunQueuesNothing(t *trial) {
 	t.pass(sanctions, "2", 0, 0)
 	run := recordOf(ours, screened(1, "1"))
-	run.Screened = []verification.ScreenedList{{List: sanctions, Version: "1"}}
+	run.Screened = []rules.ScreenedList{{List: sanctions, Version: "1"}}
 	t.saveRecords(run)
 	t.rescreens(sanctions, time.Hour)
 }

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -67,7 +67,7 @@ func onlyNew(sound stores, r store.Record) store.Record {
 func copyBreaches() []breach {
 	const whole, read, again = "records have everything that was saved", "a store reads what saved records have", "saving the records of a store changes nothing"
 	return []breach{
-		{whole, "a claim is left out", reading(func(r *store.RunRecord) { r.Claim = verification.Claim{} })},
+		{whole, "a claim is left out", reading(func(r *store.RunRecord) { r.Claim = rules.Claim{} })},
 		{whole, "keys are left out", reading(func(r *store.RunRecord) { r.Keys = nil })},
 		{whole, "lists are left out", reading(func(r *store.RunRecord) { r.Screened = nil })},
 		{whole, "leases are left out", reading(func(r *store.RunRecord) {
@@ -101,7 +101,7 @@ func copyBreaches() []breach {
 			}
 		})},
 		{read, "keys are lost", savingRuns(func(r *store.RunRecord) { r.Keys = nil })},
-		{read, "claims are lost", savingRuns(func(r *store.RunRecord) { r.Claim = verification.Claim{} })},
+		{read, "claims are lost", savingRuns(func(r *store.RunRecord) { r.Claim = rules.Claim{} })},
 		{read, "runs are not screened again", savingRuns(func(r *store.RunRecord) { r.Screened = nil })},
 		{read, "measures are lost", savingRecords(func(_ stores, r store.Record) store.Record {
 			if r.Kind() == store.RecordMeasure {

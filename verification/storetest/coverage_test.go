@@ -23,7 +23,7 @@ import (
 func TestClausesSaveEveryKindOfEvent(t *testing.T) {
 	saved := savedByClauses(t)
 	for _, name := range factTypes(t) {
-		if !slices.Contains(saved.types(), "verification."+name) {
+		if !slices.Contains(saved.types(), "rules."+name) {
 			t.Errorf("no clause saves an event with %s", name)
 		}
 	}
@@ -31,12 +31,12 @@ func TestClausesSaveEveryKindOfEvent(t *testing.T) {
 
 func TestClausesFillInEveryField(t *testing.T) {
 	saved := savedByClauses(t)
-	for _, typ := range []string{"Started", "Failed", "Summary", "RunError", "Workflow", "Version", "Definition", "Node", "InputField", "Tenant", "Account", "Delivery", "Claim"} {
-		if !slices.Contains(saved.types(), "verification."+typ) {
-			t.Errorf("no clause saves a %s", typ)
-		}
-	}
-	for _, typ := range []string{"store.Commit", "store.IdempotencyRecord", "store.RescreenPass", "store.RunRecord", "store.WorkRecord", "store.Measure"} {
+	for _, typ := range []string{
+		"rules.Started", "rules.Failed", "rules.Summary", "rules.RunError", "rules.Delivery", "rules.Claim",
+		"workflow.Workflow", "workflow.Version", "workflow.Definition", "workflow.Node", "workflow.InputField",
+		"verification.Tenant", "verification.Account",
+		"store.Commit", "store.IdempotencyRecord", "store.RescreenPass", "store.RunRecord", "store.WorkRecord", "store.Measure",
+	} {
 		if !slices.Contains(saved.types(), typ) {
 			t.Errorf("no clause saves a %s", typ)
 		}
@@ -48,7 +48,7 @@ func TestClausesFillInEveryField(t *testing.T) {
 	}
 }
 
-// fields maps each field of the structs, such as verification.Started.Version, to whether it was
+// fields maps each field of the structs, such as rules.Started.Version, to whether it was
 // set in any value.
 type fields map[string]bool
 
@@ -76,7 +76,7 @@ func (f fields) see(v reflect.Value) {
 			f.see(v.MapIndex(k))
 		}
 	case reflect.Struct:
-		if !strings.HasPrefix(v.Type().PkgPath(), reflect.TypeFor[verification.Event]().PkgPath()) {
+		if !strings.HasPrefix(v.Type().PkgPath(), reflect.TypeFor[verification.Data]().PkgPath()) {
 			return
 		}
 		if v.NumField() == 0 {
@@ -144,7 +144,7 @@ func savedByClauses(t *testing.T) fields {
 // factTypes reads the types that implement Fact from event.go.
 func factTypes(t *testing.T) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../event.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../rules/event.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // deliveries returns the clauses. They save only deliveries of runs that exist.
@@ -31,8 +33,8 @@ func deliveries() []clause {
 }
 
 // delivery returns the delivery of run number n, with every field set.
-func delivery(n int, state verification.DeliveryState, last time.Time) verification.Delivery {
-	return verification.Delivery{
+func delivery(n int, state rules.DeliveryState, last time.Time) rules.Delivery {
+	return rules.Delivery{
 		Run: runID(n), URL: "https://app.example/hooks?a=1&b=2", State: state, Attempts: n,
 		FirstAt: last.Add(-time.Hour - tick), LastAt: last, NextAt: last.Add(time.Minute + tick), Class: "refused_4xx", Event: "run.completed",
 	}
@@ -40,9 +42,9 @@ func delivery(n int, state verification.DeliveryState, last time.Time) verificat
 
 // ledger returns deliveries in every state, three at each time, in another order
 // than that of the list.
-func ledger() []verification.Delivery {
+func ledger() []rules.Delivery {
 	const n = 25
-	var all []verification.Delivery
+	var all []rules.Delivery
 	states := deliveryStates()
 	for i := range n {
 		// 7 has no divisor in common with 25: every number comes once.
@@ -52,9 +54,9 @@ func ledger() []verification.Delivery {
 	return all
 }
 
-func deliveryStates() []verification.DeliveryState {
-	return []verification.DeliveryState{
-		verification.DeliveryPending, verification.DeliveryDelivered, verification.DeliveryFailed,
+func deliveryStates() []rules.DeliveryState {
+	return []rules.DeliveryState{
+		rules.DeliveryPending, rules.DeliveryDelivered, rules.DeliveryFailed,
 	}
 }
 
@@ -65,40 +67,40 @@ func (t *trial) runs(tenant verification.TenantID, count int) {
 	}
 }
 
-func (t *trial) deliver(tenant verification.TenantID, all ...verification.Delivery) {
+func (t *trial) deliver(tenant verification.TenantID, all ...rules.Delivery) {
 	for _, d := range all {
 		t.ok("SaveDelivery", t.store.SaveDelivery(t.ctx, tenant, d))
 	}
 }
 
 // hasDelivery ends the clause unless the store has a delivery.
-func (t *trial) hasDelivery(tenant verification.TenantID, want verification.Delivery) {
+func (t *trial) hasDelivery(tenant verification.TenantID, want rules.Delivery) {
 	got, err := t.store.Delivery(t.ctx, tenant, want.Ref())
 	t.ok("Delivery", err)
 	same(t, "the delivery", got, want)
 }
 
 func (t *trial) hasNoDelivery(tenant verification.TenantID, run verification.RunID) {
-	_, err := t.store.Delivery(t.ctx, tenant, verification.NoticeRef{Run: run})
+	_, err := t.store.Delivery(t.ctx, tenant, rules.NoticeRef{Run: run})
 	t.refused("Delivery(an unknown one)", err, verification.ErrNotFound)
 }
 
 // pagesOf returns the function that reads pages of the deliveries in a state.
-func (t *trial) pagesOf(tenant verification.TenantID, state verification.DeliveryState) func(store.PageQuery) (store.Page[verification.Delivery], error) {
-	return func(p store.PageQuery) (store.Page[verification.Delivery], error) {
+func (t *trial) pagesOf(tenant verification.TenantID, state rules.DeliveryState) func(store.PageQuery) (store.Page[rules.Delivery], error) {
+	return func(p store.PageQuery) (store.Page[rules.Delivery], error) {
 		return t.store.Deliveries(t.ctx, tenant, state, p)
 	}
 }
 
 // lists ends the clause unless these are all deliveries in a state.
-func (t *trial) lists(tenant verification.TenantID, state verification.DeliveryState, all ...verification.Delivery) {
+func (t *trial) lists(tenant verification.TenantID, state rules.DeliveryState, all ...rules.Delivery) {
 	page(t, fmt.Sprintf("Deliveries(%q)", state), firstPage(), all, t.pagesOf(tenant, state))
 }
 
 // newest returns deliveries in the order of the list.
-func newest(all []verification.Delivery) []verification.Delivery {
-	return slices.SortedFunc(slices.Values(all), func(a, b verification.Delivery) int {
-		if verification.NewerDelivery(a, b) {
+func newest(all []rules.Delivery) []rules.Delivery {
+	return slices.SortedFunc(slices.Values(all), func(a, b rules.Delivery) int {
+		if rules.NewerDelivery(a, b) {
 			return -1
 		}
 		return 1
@@ -106,15 +108,15 @@ func newest(all []verification.Delivery) []verification.Delivery {
 }
 
 // inState returns the deliveries in a state.
-func inState(s verification.DeliveryState, all ...verification.Delivery) []verification.Delivery {
-	return slices.DeleteFunc(slices.Clone(all), func(d verification.Delivery) bool { return d.State != s })
+func inState(s rules.DeliveryState, all ...rules.Delivery) []rules.Delivery {
+	return slices.DeleteFunc(slices.Clone(all), func(d rules.Delivery) bool { return d.State != s })
 }
 
 func deliveryIsReturned(t *trial) {
 	t.runs(ours, 2)
-	full := delivery(1, verification.DeliveryPending, instant(0))
+	full := delivery(1, rules.DeliveryPending, instant(0))
 	full.URL = "https://app.example/" + oddText
-	bare := verification.Delivery{Run: runID(2), State: verification.DeliveryFailed, LastAt: instant(-tick)}
+	bare := rules.Delivery{Run: runID(2), State: rules.DeliveryFailed, LastAt: instant(-tick)}
 	t.deliver(ours, full, bare)
 	t.hasDelivery(ours, full)
 	t.hasDelivery(ours, bare)
@@ -124,22 +126,22 @@ func deliveryIsReturned(t *trial) {
 // deliveryOfEachNotice delivers three notices of one run at the same time.
 func deliveryOfEachNotice(t *trial) {
 	t.runs(ours, 1)
-	end := delivery(1, verification.DeliveryDelivered, instant(0))
+	end := delivery(1, rules.DeliveryDelivered, instant(0))
 	reviewed, flagged := end, end
-	reviewed.Seq, reviewed.Event, reviewed.State = 7, verification.NoticeReviewed, verification.DeliveryFailed
-	flagged.Seq, flagged.Event = 11, verification.NoticeFlagged
+	reviewed.Seq, reviewed.Event, reviewed.State = 7, workflow.NoticeReviewed, rules.DeliveryFailed
+	flagged.Seq, flagged.Event = 11, workflow.NoticeFlagged
 	t.deliver(ours, reviewed, end, flagged)
-	for _, d := range []verification.Delivery{end, reviewed, flagged} {
+	for _, d := range []rules.Delivery{end, reviewed, flagged} {
 		t.hasDelivery(ours, d)
 	}
 	t.lists(ours, "", flagged, reviewed, end)
-	t.lists(ours, verification.DeliveryFailed, reviewed)
+	t.lists(ours, rules.DeliveryFailed, reviewed)
 }
 
 func unknownDelivery(t *trial) {
 	t.runs(ours, 2)
 	t.lists(ours, "")
-	t.deliver(ours, delivery(1, verification.DeliveryPending, instant(0)))
+	t.deliver(ours, delivery(1, rules.DeliveryPending, instant(0)))
 	t.hasNoDelivery(ours, runID(2))
 	t.hasNoDelivery(ours, runID(3))
 	t.hasNoDelivery(theirs, runID(1))
@@ -147,15 +149,15 @@ func unknownDelivery(t *trial) {
 
 func deliveryReplaced(t *trial) {
 	t.runs(ours, 2)
-	other := delivery(2, verification.DeliveryFailed, instant(time.Minute))
-	t.deliver(ours, delivery(1, verification.DeliveryPending, instant(0)), other)
+	other := delivery(2, rules.DeliveryFailed, instant(time.Minute))
+	t.deliver(ours, delivery(1, rules.DeliveryPending, instant(0)), other)
 	// Retried, given up, queued again with the time of its last attempt, delivered.
-	for i, state := range []verification.DeliveryState{
-		verification.DeliveryPending, verification.DeliveryFailed, verification.DeliveryPending, verification.DeliveryDelivered,
+	for i, state := range []rules.DeliveryState{
+		rules.DeliveryPending, rules.DeliveryFailed, rules.DeliveryPending, rules.DeliveryDelivered,
 	} {
 		d := delivery(1, state, instant(time.Duration(2+i/3)*time.Minute))
 		d.Attempts, d.Class = i+2, fmt.Sprintf("class_%d", i)
-		if state != verification.DeliveryPending {
+		if state != rules.DeliveryPending {
 			d.NextAt = time.Time{}
 		}
 		t.deliver(ours, d)
@@ -195,8 +197,8 @@ func deliveriesByState(t *trial) {
 
 func cancelledDelivery(t *trial) {
 	t.runs(ours, 1)
-	d := delivery(1, verification.DeliveryPending, instant(0))
-	late := delivery(1, verification.DeliveryDelivered, instant(time.Minute))
+	d := delivery(1, rules.DeliveryPending, instant(0))
+	late := delivery(1, rules.DeliveryDelivered, instant(time.Minute))
 	if err := t.store.SaveDelivery(cancelled(t.ctx), ours, d); err == nil {
 		t.failf("SaveDelivery with a cancelled context succeeded, want an error")
 	}
@@ -212,8 +214,8 @@ func cancelledDelivery(t *trial) {
 func deliveriesOfTwoTenants(t *trial) {
 	t.runs(ours, 2)
 	t.runs(theirs, 1)
-	mine, other := delivery(1, verification.DeliveryPending, instant(0)), delivery(2, verification.DeliveryFailed, instant(0))
-	yours := delivery(1, verification.DeliveryDelivered, instant(time.Hour))
+	mine, other := delivery(1, rules.DeliveryPending, instant(0)), delivery(2, rules.DeliveryFailed, instant(0))
+	yours := delivery(1, rules.DeliveryDelivered, instant(time.Hour))
 	t.deliver(ours, mine, other)
 	t.hasNoDelivery(theirs, mine.Run)
 	t.lists(theirs, "")
@@ -221,7 +223,7 @@ func deliveriesOfTwoTenants(t *trial) {
 	t.hasDelivery(ours, mine)
 	t.hasDelivery(theirs, yours)
 	t.lists(ours, "", other, mine)
-	t.lists(ours, verification.DeliveryDelivered)
+	t.lists(ours, rules.DeliveryDelivered)
 	t.lists(theirs, "", yours)
-	t.lists(theirs, verification.DeliveryFailed)
+	t.lists(theirs, rules.DeliveryFailed)
 }

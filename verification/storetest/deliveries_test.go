@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
 // ledgering breaks the results of Deliveries.
-func ledgering(change func(state verification.DeliveryState, q store.PageQuery, p *store.Page[verification.Delivery])) breakage {
+func ledgering(change func(state rules.DeliveryState, q store.PageQuery, p *store.Page[rules.Delivery])) breakage {
 	return func(b *broken, sound stores) {
-		b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q store.PageQuery) (store.Page[verification.Delivery], error) {
+		b.DeliveriesFunc = func(ctx context.Context, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
 			p, err := sound.Deliveries(ctx, t, state, q)
 			change(state, q, &p)
 			return p, err
@@ -22,21 +23,21 @@ func ledgering(change func(state verification.DeliveryState, q store.PageQuery, 
 }
 
 // recording breaks the arguments of SaveDelivery.
-func recording(save func(ctx context.Context, sound store.Store, t tenantID, d verification.Delivery) error) breakage {
+func recording(save func(ctx context.Context, sound store.Store, t tenantID, d rules.Delivery) error) breakage {
 	return func(b *broken, sound stores) {
-		b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d verification.Delivery) error { return save(ctx, sound, t, d) }
+		b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d rules.Delivery) error { return save(ctx, sound, t, d) }
 	}
 }
 
 func deliveryBreaches() []breach {
 	type (
-		state = verification.DeliveryState
+		state = rules.DeliveryState
 		query = store.PageQuery
-		page  = store.Page[verification.Delivery]
+		page  = store.Page[rules.Delivery]
 	)
 	return []breach{
 		{"a delivery is returned as it was saved", "SaveDelivery forgets the class", recording(
-			func(ctx context.Context, s store.Store, t tenantID, d verification.Delivery) error {
+			func(ctx context.Context, s store.Store, t tenantID, d rules.Delivery) error {
 				d.Class = ""
 				return s.SaveDelivery(ctx, t, d)
 			})},
@@ -46,21 +47,21 @@ func deliveryBreaches() []breach {
 			}
 		})},
 		{"each notice of a run has a delivery", "a run has one delivery", recording(
-			func(ctx context.Context, s store.Store, t tenantID, d verification.Delivery) error {
+			func(ctx context.Context, s store.Store, t tenantID, d rules.Delivery) error {
 				d.Seq = 0
 				return s.SaveDelivery(ctx, t, d)
 			})},
 		{"an unknown delivery is not found", "Delivery makes one up", func(b *broken, sound stores) {
-			b.DeliveryFunc = func(ctx context.Context, t tenantID, n verification.NoticeRef) (verification.Delivery, error) {
+			b.DeliveryFunc = func(ctx context.Context, t tenantID, n rules.NoticeRef) (rules.Delivery, error) {
 				d, err := sound.Delivery(ctx, t, n)
 				if errors.Is(err, verification.ErrNotFound) {
-					return verification.Delivery{Run: n.Run}, nil
+					return rules.Delivery{Run: n.Run}, nil
 				}
 				return d, err
 			}
 		}},
 		{"a notice has one delivery, which a later one replaces", "the first one stays", recording(
-			func(ctx context.Context, s store.Store, t tenantID, d verification.Delivery) error {
+			func(ctx context.Context, s store.Store, t tenantID, d rules.Delivery) error {
 				if _, err := s.Delivery(ctx, t, d.Ref()); err == nil {
 					return nil
 				}
@@ -68,32 +69,32 @@ func deliveryBreaches() []breach {
 			})},
 		{"a notice has one delivery, which a later one replaces", "each save adds one to the list", func(b *broken, sound stores) {
 			saves := memo[runID, int]{}
-			b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d verification.Delivery) error {
+			b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d rules.Delivery) error {
 				n, _ := saves.get(d.Run)
 				saves.set(d.Run, n+1)
 				return sound.SaveDelivery(ctx, t, d)
 			}
-			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q store.PageQuery) (store.Page[verification.Delivery], error) {
+			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
 				p, err := sound.Deliveries(ctx, t, state, q)
 				for _, d := range p.Data {
 					n, _ := saves.get(d.Run)
-					p.Data, p.Total = append(p.Data, slices.Repeat([]verification.Delivery{d}, n-1)...), p.Total+n-1
+					p.Data, p.Total = append(p.Data, slices.Repeat([]rules.Delivery{d}, n-1)...), p.Total+n-1
 				}
 				return p, err
 			}
 		}},
 		{"a notice has one delivery, which a later one replaces", "a delivery stays listed under the state it had", func(b *broken, sound stores) {
-			firsts := memo[runID, verification.Delivery]{}
-			b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d verification.Delivery) error {
+			firsts := memo[runID, rules.Delivery]{}
+			b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d rules.Delivery) error {
 				if _, ok := firsts.get(d.Run); !ok {
 					firsts.set(d.Run, d)
 				}
 				return sound.SaveDelivery(ctx, t, d)
 			}
-			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q store.PageQuery) (store.Page[verification.Delivery], error) {
+			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
 				p, err := sound.Deliveries(ctx, t, state, q)
 				for _, run := range firsts.keys() {
-					if d, _ := firsts.get(run); d.State == state && !slices.ContainsFunc(p.Data, func(l verification.Delivery) bool { return l.Run == run }) {
+					if d, _ := firsts.get(run); d.State == state && !slices.ContainsFunc(p.Data, func(l rules.Delivery) bool { return l.Run == run }) {
 						p.Data, p.Total = append(p.Data, d), p.Total+1
 					}
 				}
@@ -102,14 +103,14 @@ func deliveryBreaches() []breach {
 		}},
 		{"deliveries are listed by last attempt, newest first, then by run id from the highest", "at equal times the lowest id comes first", ledgering(
 			func(_ state, _ query, p *page) {
-				slices.SortFunc(p.Data, func(a, b verification.Delivery) int {
+				slices.SortFunc(p.Data, func(a, b rules.Delivery) int {
 					return cmp.Or(b.LastAt.Compare(a.LastAt), cmp.Compare(a.Run, b.Run))
 				})
 			})},
 		{"deliveries are listed by last attempt, newest first, then by run id from the highest", "the one tried first comes first", ledgering(
 			func(_ state, _ query, p *page) { slices.Reverse(p.Data) })},
 		{"the pages of deliveries add up to the whole list", "a page repeats the last of the one before", func(b *broken, sound stores) {
-			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q store.PageQuery) (store.Page[verification.Delivery], error) {
+			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
 				earlier := q
 				earlier.Offset = max(0, q.Offset-1)
 				p, err := sound.Deliveries(ctx, t, state, earlier)
@@ -120,12 +121,12 @@ func deliveryBreaches() []breach {
 		{"the pages of deliveries add up to the whole list", "the total is that of the page", ledgering(
 			func(_ state, _ query, p *page) { p.Total = len(p.Data) })},
 		{"the state filter selects the deliveries in a state", "every state is listed", func(b *broken, sound stores) {
-			b.DeliveriesFunc = func(ctx context.Context, t tenantID, _ verification.DeliveryState, q store.PageQuery) (store.Page[verification.Delivery], error) {
+			b.DeliveriesFunc = func(ctx context.Context, t tenantID, _ rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
 				return sound.Deliveries(ctx, t, "", q)
 			}
 		}},
 		{"the state filter selects the deliveries in a state", "the total is that of every state", func(b *broken, sound stores) {
-			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state verification.DeliveryState, q store.PageQuery) (store.Page[verification.Delivery], error) {
+			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
 				p, err := sound.Deliveries(ctx, t, state, q)
 				all, _ := sound.Deliveries(ctx, t, "", q)
 				p.Total = all.Total
@@ -133,16 +134,16 @@ func deliveryBreaches() []breach {
 			}
 		}},
 		{"a delivery with a cancelled context is not saved", "SaveDelivery looks at no context", recording(
-			func(ctx context.Context, s store.Store, t tenantID, d verification.Delivery) error {
+			func(ctx context.Context, s store.Store, t tenantID, d rules.Delivery) error {
 				return s.SaveDelivery(context.WithoutCancel(ctx), t, d)
 			})},
 		{"two tenants have separate deliveries", "deliveries are kept by their run alone", func(b *broken, sound stores) {
 			owners := memo[runID, tenantID]{}
-			b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d verification.Delivery) error {
+			b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d rules.Delivery) error {
 				owners.set(d.Run, t)
 				return sound.SaveDelivery(ctx, t, d)
 			}
-			b.DeliveryFunc = func(ctx context.Context, t tenantID, n verification.NoticeRef) (verification.Delivery, error) {
+			b.DeliveryFunc = func(ctx context.Context, t tenantID, n rules.NoticeRef) (rules.Delivery, error) {
 				if owner, ok := owners.get(n.Run); ok {
 					t = owner
 				}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/storetest"
 )
@@ -20,23 +21,23 @@ type ownStore struct {
 	store.Store
 
 	mu         sync.Mutex
-	deliveries map[verification.TenantID]map[verification.NoticeRef]verification.Delivery
+	deliveries map[verification.TenantID]map[rules.NoticeRef]rules.Delivery
 }
 
-func (s *ownStore) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
+func (s *ownStore) SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.deliveries[t] == nil {
-		s.deliveries[t] = map[verification.NoticeRef]verification.Delivery{}
+		s.deliveries[t] = map[rules.NoticeRef]rules.Delivery{}
 	}
-	s.deliveries[t][verification.NoticeRef{Run: d.Run, Seq: d.Seq}] = d
+	s.deliveries[t][rules.NoticeRef{Run: d.Run, Seq: d.Seq}] = d
 	return nil
 }
 
-func (s *ownStore) Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error) {
+func (s *ownStore) Delivery(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, ok := s.deliveries[t][n]
@@ -47,23 +48,23 @@ func (s *ownStore) Delivery(ctx context.Context, t verification.TenantID, n veri
 }
 
 func (s *ownStore) Deliveries(
-	ctx context.Context, t verification.TenantID, state verification.DeliveryState, p store.PageQuery,
-) (store.Page[verification.Delivery], error) {
+	ctx context.Context, t verification.TenantID, state rules.DeliveryState, p store.PageQuery,
+) (store.Page[rules.Delivery], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []verification.Delivery
+	var found []rules.Delivery
 	for _, d := range s.deliveries[t] {
 		if state == "" || d.State == state {
 			found = append(found, d)
 		}
 	}
-	slices.SortFunc(found, func(a, b verification.Delivery) int {
-		if verification.NewerDelivery(a, b) {
+	slices.SortFunc(found, func(a, b rules.Delivery) int {
+		if rules.NewerDelivery(a, b) {
 			return -1
 		}
 		return 1
 	})
-	page := store.Page[verification.Delivery]{Total: len(found), PageQuery: p}
+	page := store.Page[rules.Delivery]{Total: len(found), PageQuery: p}
 	if p.Offset < len(found) {
 		page.Data = found[p.Offset:min(p.Offset+p.Limit, len(found))]
 	}
@@ -72,6 +73,6 @@ func (s *ownStore) Deliveries(
 
 func TestAStoreIsWrittenPortByPort(t *testing.T) {
 	storetest.All(t, func(*testing.T) store.Store {
-		return &ownStore{Store: memory.New(), deliveries: map[verification.TenantID]map[verification.NoticeRef]verification.Delivery{}}
+		return &ownStore{Store: memory.New(), deliveries: map[verification.TenantID]map[rules.NoticeRef]rules.Delivery{}}
 	})
 }

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // The ids of two tenants and of workflows that both of them have.
@@ -44,7 +46,7 @@ func instant(after time.Duration) time.Time {
 // history is the history of a run.
 type history struct {
 	id     verification.RunID
-	events []verification.Event
+	events []rules.Event
 }
 
 func runID(n int) verification.RunID {
@@ -52,7 +54,7 @@ func runID(n int) verification.RunID {
 }
 
 // begin starts the history of run number n at a time.
-func begin(n int, at time.Time, s verification.Started) history {
+func begin(n int, at time.Time, s rules.Started) history {
 	return history{runID(n), nil}.at(at, s)
 }
 
@@ -60,28 +62,28 @@ func begin(n int, at time.Time, s verification.Started) history {
 func simple(n int) history { return begin(n, instant(0), started()) }
 
 // at adds events at a time.
-func (s history) at(now time.Time, facts ...verification.Fact) history {
+func (s history) at(now time.Time, facts ...rules.Fact) history {
 	s.events = slices.Clone(s.events)
 	for _, f := range facts {
-		s.events = append(s.events, verification.Event{At: now, Fact: f})
+		s.events = append(s.events, rules.Event{At: now, Fact: f})
 	}
 	return s
 }
 
 // then adds events some time after the newest one.
-func (s history) then(after time.Duration, facts ...verification.Fact) history {
+func (s history) then(after time.Duration, facts ...rules.Fact) history {
 	return s.at(s.events[len(s.events)-1].At.Add(after), facts...)
 }
 
 // summary returns the summary of the run as List returns it, without its review.
-func (s history) summary() verification.Summary {
+func (s history) summary() rules.Summary {
 	v := s.reviewed()
 	v.Review = nil
 	return v
 }
 
 // reviewed returns the summary of the run with its review.
-func (s history) reviewed() verification.Summary { return verification.Fold(s.id, s.events).Summary() }
+func (s history) reviewed() rules.Summary { return rules.Fold(s.id, s.events).Summary() }
 
 func (s history) ref(t verification.TenantID) verification.RunRef {
 	return verification.RunRef{Tenant: t, Run: s.id}
@@ -96,7 +98,7 @@ func (s history) commit() store.Commit {
 // commitAfter returns the events after the first seq as one append, with the
 // work of the deadline only.
 func (s history) commitAfter(seq int) store.Commit {
-	before := verification.Fold(s.id, s.events[:seq])
+	before := rules.Fold(s.id, s.events[:seq])
 	return store.NewCommit(before, before.EvolveAll(s.events[seq:]), s.events[seq:], time.UTC)
 }
 
@@ -120,74 +122,74 @@ func (s history) only(advanceAt time.Time) store.Commit {
 	return store.Commit{Summary: s.reviewed(), Work: store.AdvanceAt(advanceAt)}
 }
 
-func started() verification.Started {
-	return verification.Started{
+func started() rules.Started {
+	return rules.Started{
 		Workflow: onboarding, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: "customer-1",
 	}
 }
 
 // limited returns the start of a run with a deadline and an abandon timeout, in
 // seconds; 0 is none.
-func limited(deadline, abandon int64) verification.Started {
+func limited(deadline, abandon int64) rules.Started {
 	s := started()
 	s.RunTTLSeconds, s.AbandonTimeoutSeconds = deadline, abandon
 	return s
 }
 
-func consent() verification.Fact {
-	return verification.CustomerAwaited{
-		Node: "consent", Type: verification.NodeConsent, Label: "Consent", Signal: "consent_submitted",
+func consent() rules.Fact {
+	return rules.CustomerAwaited{
+		Node: "consent", Type: workflow.NodeConsent, Label: "Consent", Signal: "consent_submitted",
 	}
 }
 
-func came() verification.Fact { return verification.JourneyOpened{Node: "consent"} }
+func came() rules.Fact { return rules.JourneyOpened{Node: "consent"} }
 
-func dispatched(dispatch int) verification.Fact {
-	return verification.Dispatched{
+func dispatched(dispatch int) rules.Fact {
+	return rules.Dispatched{
 		Node: "pan", Key: "pan_verification", Label: "PAN", Provider: "sandbox", Dispatch: dispatch, Visit: 1,
 	}
 }
 
-func answered(data string) verification.Fact {
-	return verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(data)}
+func answered(data string) rules.Fact {
+	return rules.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(data)}
 }
 
-func asked(node verification.NodeID) verification.Fact {
-	return verification.ReviewAsked{Node: node, Label: "Manual review", Reason: "The names differ."}
+func asked(node verification.NodeID) rules.Fact {
+	return rules.ReviewAsked{Node: node, Label: "Manual review", Reason: "The names differ."}
 }
 
 // verdict decides a review step; without a node, a run that has ended.
-func verdict(node verification.NodeID, d verification.Decision) verification.Fact {
-	v := verification.VerdictRecorded{Node: node, Decision: d, Notes: "Seen.", By: "reviewer-7"}
-	if d == verification.DecisionReject {
+func verdict(node verification.NodeID, d rules.Decision) rules.Fact {
+	v := rules.VerdictRecorded{Node: node, Decision: d, Notes: "Seen.", By: "reviewer-7"}
+	if d == rules.DecisionReject {
 		v.Reason = "wrong_name"
 	}
 	return v
 }
 
-func proposed(node verification.NodeID) verification.Fact {
-	return verification.VerdictProposed{Node: node, Decision: verification.DecisionReject, Reason: "wrong_name", Notes: oddText, By: oddText, Identity: oddText}
+func proposed(node verification.NodeID) rules.Fact {
+	return rules.VerdictProposed{Node: node, Decision: rules.DecisionReject, Reason: "wrong_name", Notes: oddText, By: oddText, Identity: oddText}
 }
 
-func completed() verification.Fact { return verification.Completed{Node: "done", Outcome: "done"} }
+func completed() rules.Fact { return rules.Completed{Node: "done", Outcome: "done"} }
 
-func failed() verification.Fact {
-	return verification.Failed{Node: "pan", Cause: "status 502", Error: verification.RunError{
-		Code: verification.CodeCheckFailed, Check: "pan_verification", Message: "The check did not pass.",
+func failed() rules.Fact {
+	return rules.Failed{Node: "pan", Cause: "status 502", Error: rules.RunError{
+		Code: rules.CodeCheckFailed, Check: "pan_verification", Message: "The check did not pass.",
 	}}
 }
 
-func expired() verification.Fact {
-	return verification.Expired{Error: verification.RunError{
-		Code: verification.CodeLinkExpired, Message: "The customer did not complete the journey before it expired.",
+func expired() rules.Fact {
+	return rules.Expired{Error: rules.RunError{
+		Code: rules.CodeLinkExpired, Message: "The customer did not complete the journey before it expired.",
 	}}
 }
 
 // sampleRuns returns histories in every state, some with the same start time.
 func sampleRuns() []history {
-	const approve, reject = verification.DecisionApprove, verification.DecisionReject
+	const approve, reject = rules.DecisionApprove, rules.DecisionReject
 	n := 0
-	start := func(s verification.Started) history {
+	start := func(s rules.Started) history {
 		n++
 		s.ReferenceID = fmt.Sprintf("customer-%d", n)
 		if n%3 == 0 {
@@ -220,8 +222,8 @@ func sampleRuns() []history {
 		start(started()).then(0, dispatched(1)).then(time.Second, failed()).then(time.Hour, verdict("", reject)),
 		start(limited(600, 0)).then(0, consent()).then(10*time.Minute, expired()),
 		start(limited(600, 0)).then(0, consent()).then(10*time.Minute, expired()).then(time.Hour, verdict("", approve)),
-		start(limited(600, 0)).then(0, asked("review")).then(time.Minute, verification.Cancelled{}),
-		start(started()).then(0, consent()).then(time.Minute, verification.Cancelled{}),
+		start(limited(600, 0)).then(0, asked("review")).then(time.Minute, rules.Cancelled{}),
+		start(started()).then(0, consent()).then(time.Minute, rules.Cancelled{}),
 	}
 }
 
@@ -250,71 +252,71 @@ const oddText = "Zoë said: \"100% <ok>\" & 'fine'\n\t漢字 🙂 \\ %s"
 
 // everyFact returns a fact of each kind with every field set, and a second one
 // without the optional fields.
-func everyFact() []verification.Fact {
+func everyFact() []rules.Fact {
 	data := verification.Data(oddData)
-	cleared := []verification.Clearance{{
+	cleared := []rules.Clearance{{
 		List: oddText, ListVersion: "ab", Hit: verification.Hit{ID: oddText, Name: oddText, Score: 0.5, Digest: "ab"}, Asked: "cd",
 		Run: runID(7), Node: "screen", Visit: 2, At: instant(time.Hour), By: oddText, Identity: oddText,
 	}}
-	return []verification.Fact{
-		verification.Started{
+	return []rules.Fact{
+		rules.Started{
 			Workflow: onboarding, WorkflowName: oddText, Version: 7, VersionHash: "first", ReferenceID: oddText,
 			Input: data, RedirectURI: "https://app.example/done?a=1&b=2", Zone: "Asia/Kolkata", RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900,
 			ReviewDueMinutes: 240, FourEyes: true, ReviewDueSoon: true,
 		},
-		verification.Dispatched{Node: "pan", Key: "pan_verification", Label: oddText, Provider: "sandbox", Dispatch: 3, Visit: 2},
-		verification.ResultPending{Node: "pan", Handle: oddText, PollAt: instant(time.Minute)},
-		verification.CallbackReceived{Node: "pan", Digest: "0f"},
-		verification.PollFailed{Node: "pan", Cause: oddText, PollAt: instant(2 * time.Minute)},
-		verification.ResultRecorded{Node: "pan", Passed: true, Data: data, Screening: &verification.Screening{
+		rules.Dispatched{Node: "pan", Key: "pan_verification", Label: oddText, Provider: "sandbox", Dispatch: 3, Visit: 2},
+		rules.ResultPending{Node: "pan", Handle: oddText, PollAt: instant(time.Minute)},
+		rules.CallbackReceived{Node: "pan", Digest: "0f"},
+		rules.PollFailed{Node: "pan", Cause: oddText, PollAt: instant(2 * time.Minute)},
+		rules.ResultRecorded{Node: "pan", Passed: true, Data: data, Screening: &rules.Screening{
 			Total: 12,
 			List:  "sanctions", ListVersion: "ab", Hits: []verification.Hit{{ID: oddText}}, Asked: "cd", Cleared: cleared,
 		}},
-		verification.ResultRecorded{Node: "pan"},
-		verification.DispatchFailed{Node: "pan", Cause: oddText, RetryAt: instant(3 * time.Minute)},
-		verification.DispatchFailed{Node: "pan", Cause: oddText},
-		verification.ResultUnavailable{Node: "pan", Data: data},
-		verification.ResultUnavailable{Node: "pan"},
-		verification.CustomerAwaited{Node: "consent", Type: verification.NodeConsent, Label: oddText, Signal: "consent_submitted"},
-		verification.JourneyOpened{Node: "consent"},
-		verification.DocumentUploaded{
+		rules.ResultRecorded{Node: "pan"},
+		rules.DispatchFailed{Node: "pan", Cause: oddText, RetryAt: instant(3 * time.Minute)},
+		rules.DispatchFailed{Node: "pan", Cause: oddText},
+		rules.ResultUnavailable{Node: "pan", Data: data},
+		rules.ResultUnavailable{Node: "pan"},
+		rules.CustomerAwaited{Node: "consent", Type: workflow.NodeConsent, Label: oddText, Signal: "consent_submitted"},
+		rules.JourneyOpened{Node: "consent"},
+		rules.DocumentUploaded{
 			Node: "consent", Document: "e0000000-0000-7000-8000-000000000001", Field: oddText,
 			MediaType: "image/jpeg", Size: 1 << 40, SHA256: "ab",
 		},
-		verification.CustomerSubmitted{Node: "consent", Data: data, Language: "hi", Request: "a request"},
-		verification.CustomerSubmitted{Node: "consent"},
-		verification.BranchTaken{Node: "risk", When: "steps.pan.data.name_match < 0.8", Next: "review", Values: data},
-		verification.BranchTaken{Node: "risk", Next: "done"},
-		verification.ReviewAsked{Node: "review", Label: oddText, Reason: oddText},
-		verification.VerdictProposed{
-			Node: "review", Decision: verification.DecisionReject, Reason: "wrong_name", Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
+		rules.CustomerSubmitted{Node: "consent", Data: data, Language: "hi", Request: "a request"},
+		rules.CustomerSubmitted{Node: "consent"},
+		rules.BranchTaken{Node: "risk", When: "steps.pan.data.name_match < 0.8", Next: "review", Values: data},
+		rules.BranchTaken{Node: "risk", Next: "done"},
+		rules.ReviewAsked{Node: "review", Label: oddText, Reason: oddText},
+		rules.VerdictProposed{
+			Node: "review", Decision: rules.DecisionReject, Reason: "wrong_name", Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
 		},
-		verification.ProposalReturned{
-			Node: "review", Decision: verification.DecisionApprove, Reason: "wrong_name", Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
+		rules.ProposalReturned{
+			Node: "review", Decision: rules.DecisionApprove, Reason: "wrong_name", Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
 		},
-		verification.VerdictRecorded{
-			Node: "review", Decision: verification.DecisionReject, Reason: "wrong_name", Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
+		rules.VerdictRecorded{
+			Node: "review", Decision: rules.DecisionReject, Reason: "wrong_name", Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
 		},
-		verification.VerdictRecorded{Decision: verification.DecisionApprove},
-		verification.HitsFound{Node: "pan", List: "sanctions", ListVersion: "ab", Hits: []verification.Hit{
+		rules.VerdictRecorded{Decision: rules.DecisionApprove},
+		rules.HitsFound{Node: "pan", List: "sanctions", ListVersion: "ab", Hits: []verification.Hit{
 			{ID: oddText, Name: oddText, Score: 0.25, Reasons: []string{oddText}},
 		}, Overruled: true, Visit: 1, Asked: "cd"},
-		verification.HitsCleared{Node: "pan", Visit: 1, Cleared: cleared},
-		verification.HitDecided{
-			Node: "pan", Visit: 1, List: oddText, Entry: oddText, Digest: "ab", Match: verification.MatchOther, Reason: oddText, Asked: "cd", By: oddText, Identity: oddText,
+		rules.HitsCleared{Node: "pan", Visit: 1, Cleared: cleared},
+		rules.HitDecided{
+			Node: "pan", Visit: 1, List: oddText, Entry: oddText, Digest: "ab", Match: rules.MatchOther, Reason: oddText, Asked: "cd", By: oddText, Identity: oddText,
 		},
-		verification.NoteAdded{Notes: oddText, By: oddText, Identity: oddText},
-		verification.Assigned{To: verification.Assignee{Team: oddText}, Escalated: true, Notes: oddText, By: oddText, Identity: oddText},
-		verification.Assigned{To: verification.Assignee{Person: verification.Person{Identity: oddText, Name: oddText}}},
-		verification.Assigned{},
-		verification.ReviewDueSoon{DueAt: instant(4 * time.Hour)},
-		verification.Completed{Node: "done", Outcome: "refused"},
-		verification.Failed{Node: "pan", Cause: oddText, Error: verification.RunError{
-			Code: verification.CodeCheckUnavailable, Check: "pan_verification", Message: oddText,
+		rules.NoteAdded{Notes: oddText, By: oddText, Identity: oddText},
+		rules.Assigned{To: rules.Assignee{Team: oddText}, Escalated: true, Notes: oddText, By: oddText, Identity: oddText},
+		rules.Assigned{To: rules.Assignee{Person: verification.Person{Identity: oddText, Name: oddText}}},
+		rules.Assigned{},
+		rules.ReviewDueSoon{DueAt: instant(4 * time.Hour)},
+		rules.Completed{Node: "done", Outcome: "refused"},
+		rules.Failed{Node: "pan", Cause: oddText, Error: rules.RunError{
+			Code: rules.CodeCheckUnavailable, Check: "pan_verification", Message: oddText,
 		}},
-		verification.Expired{Error: verification.RunError{
-			Code: verification.CodeRunExpired, Check: "pan_verification", Message: oddText,
+		rules.Expired{Error: rules.RunError{
+			Code: rules.CodeRunExpired, Check: "pan_verification", Message: oddText,
 		}},
-		verification.Cancelled{},
+		rules.Cancelled{},
 	}
 }

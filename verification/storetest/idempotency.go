@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -56,7 +57,7 @@ func (t *trial) releaseKey(tenant verification.TenantID, r store.IdempotencyReco
 
 // settledAs returns a record settled as a verdict.
 func settledAs(r store.IdempotencyRecord) store.IdempotencyRecord {
-	r.Settled, r.Result, r.Decision = true, "signal_delivered", verification.DecisionApprove
+	r.Settled, r.Result, r.Decision = true, "signal_delivered", rules.DecisionApprove
 	return r
 }
 

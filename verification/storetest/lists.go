@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -28,7 +29,7 @@ func lists() []clause {
 		{"filters are combined with AND", list + "the runs that match the query; store.RunQuery: filters are AND-ed", filtersCombined},
 		{"every run has exactly one of the six statuses at any time", atTime, exactlyOneStatus},
 		{"the review filter selects exactly the runs whose decision is review", atTime, reviewFilter},
-		{"a run is abandoned or expired only after its deadline, not at it", "verification.Summary: a live run is reported as abandoned, or as expired, after it", strictlyAfter},
+		{"a run is abandoned or expired only after its deadline, not at it", "rules.Summary: a live run is reported as abandoned, or as expired, after it", strictlyAfter},
 		{"a query may have an earlier time than the one before it", atTime, earlierTime},
 		{"a tenant lists only its own runs", list + "the runs of the tenant", listsOfTwoTenants},
 	}
@@ -50,7 +51,7 @@ func summaryReplaced(t *trial) {
 	for _, next := range []history{
 		s.then(time.Second, consent()),
 		s.then(time.Second, consent()).then(time.Minute, came()),
-		s.then(time.Second, consent()).then(time.Minute, came(), verification.CustomerSubmitted{Node: "consent"}, asked("review")),
+		s.then(time.Second, consent()).then(time.Minute, came(), rules.CustomerSubmitted{Node: "consent"}, asked("review")),
 	} {
 		t.extend(ours, next, len(s.events))
 		s = next
@@ -66,7 +67,7 @@ func summaryReplaced(t *trial) {
 
 // matches fails unless List returns the summaries of all that RunQuery.Matches selects.
 // all is in the order of lists.
-func (t *trial) matches(all []verification.Summary, q store.RunQuery) {
+func (t *trial) matches(all []rules.Summary, q store.RunQuery) {
 	var want, got []verification.RunID
 	for _, s := range all {
 		if q.Matches(s) {
@@ -83,12 +84,12 @@ func (t *trial) matches(all []verification.Summary, q store.RunQuery) {
 }
 
 // listed returns the summaries of histories in the order of the list.
-func listed(histories ...history) []verification.Summary {
-	var all []verification.Summary
+func listed(histories ...history) []rules.Summary {
+	var all []rules.Summary
 	for _, s := range histories {
 		all = append(all, s.summary())
 	}
-	slices.SortFunc(all, func(a, b verification.Summary) int {
+	slices.SortFunc(all, func(a, b rules.Summary) int {
 		if store.Newer(a, b) {
 			return -1
 		}
@@ -105,14 +106,14 @@ func byWorkflow(now time.Time) (all []store.RunQuery) {
 }
 
 func byStatus(now time.Time) (all []store.RunQuery) {
-	for _, s := range verification.Statuses() {
+	for _, s := range rules.Statuses() {
 		all = append(all, store.RunQuery{PageQuery: firstPage(), Now: now, Status: s})
 	}
 	return all
 }
 
 func byDecision(now time.Time) (all []store.RunQuery) {
-	for _, d := range []verification.Decision{verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject} {
+	for _, d := range []rules.Decision{rules.DecisionReview, rules.DecisionApprove, rules.DecisionReject} {
 		all = append(all, store.RunQuery{PageQuery: firstPage(), Now: now, Decision: d})
 	}
 	return all
@@ -190,7 +191,7 @@ func exactlyOneStatus(t *trial) {
 	histories := sampleRuns()
 	t.save(ours, histories...)
 	for _, now := range instants(histories) {
-		seen, total := map[verification.RunID]verification.Status{}, 0
+		seen, total := map[verification.RunID]rules.Status{}, 0
 		for _, q := range byStatus(now) {
 			p := t.list(ours, q)
 			total += p.Total
@@ -209,19 +210,19 @@ func exactlyOneStatus(t *trial) {
 func reviewFilter(t *trial) {
 	histories := sampleRuns()
 	t.save(ours, histories...)
-	runs := map[verification.RunID]verification.Run{}
+	runs := map[verification.RunID]rules.Run{}
 	for _, s := range histories {
-		runs[s.id] = verification.Fold(s.id, t.load(ours, s.id, 0))
+		runs[s.id] = rules.Fold(s.id, t.load(ours, s.id, 0))
 	}
 	for _, now := range instants(histories) {
 		q := everything(now)
-		q.Decision = verification.DecisionReview
+		q.Decision = rules.DecisionReview
 		queue := map[verification.RunID]bool{}
 		for _, s := range t.list(ours, q).Data {
 			queue[s.ID] = true
 		}
 		for _, s := range histories {
-			inReview := runs[s.id].AsOf(now).Decision() == verification.DecisionReview
+			inReview := runs[s.id].AsOf(now).Decision() == rules.DecisionReview
 			if inReview != queue[s.id] {
 				t.failf("at start+%s the decision of run %s is review: %t, it is listed: %t", now.Sub(instant(0)), s.id, inReview, queue[s.id])
 			}
@@ -243,7 +244,7 @@ func crowd() []history {
 }
 
 // listPage lists the runs on a page.
-func (t *trial) listPage(p store.PageQuery) (store.Page[verification.Summary], error) {
+func (t *trial) listPage(p store.PageQuery) (store.Page[rules.Summary], error) {
 	return t.store.List(t.ctx, ours, store.RunQuery{PageQuery: p, Now: instant(time.Hour)})
 }
 
@@ -273,7 +274,7 @@ func strictlyAfter(t *trial) {
 	waiting := begin(1, instant(0), limited(3600, 900)).then(0, consent())
 	reviewed := begin(2, instant(0), limited(1800, 0)).then(0, asked("review"))
 	t.save(ours, waiting, reviewed)
-	listedAs := func(s history, now time.Time, status verification.Status, d verification.Decision) {
+	listedAs := func(s history, now time.Time, status rules.Status, d rules.Decision) {
 		for _, q := range append(byStatus(now), byDecision(now)...) {
 			found := false
 			for _, got := range t.list(ours, q).Data {
@@ -286,14 +287,14 @@ func strictlyAfter(t *trial) {
 			}
 		}
 	}
-	const none, review = verification.DecisionNone, verification.DecisionReview
-	listedAs(waiting, instant(0), verification.StatusInProgress, none)
-	listedAs(waiting, instant(15*time.Minute), verification.StatusInProgress, none)
-	listedAs(waiting, instant(15*time.Minute+tick), verification.StatusAbandoned, none)
-	listedAs(waiting, instant(time.Hour), verification.StatusAbandoned, none)
-	listedAs(waiting, instant(time.Hour+tick), verification.StatusExpired, none)
-	listedAs(reviewed, instant(30*time.Minute), verification.StatusInProgress, review)
-	listedAs(reviewed, instant(30*time.Minute+tick), verification.StatusExpired, none)
+	const none, review = rules.DecisionNone, rules.DecisionReview
+	listedAs(waiting, instant(0), rules.StatusInProgress, none)
+	listedAs(waiting, instant(15*time.Minute), rules.StatusInProgress, none)
+	listedAs(waiting, instant(15*time.Minute+tick), rules.StatusAbandoned, none)
+	listedAs(waiting, instant(time.Hour), rules.StatusAbandoned, none)
+	listedAs(waiting, instant(time.Hour+tick), rules.StatusExpired, none)
+	listedAs(reviewed, instant(30*time.Minute), rules.StatusInProgress, review)
+	listedAs(reviewed, instant(30*time.Minute+tick), rules.StatusExpired, none)
 }
 
 func earlierTime(t *trial) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -130,7 +130,7 @@ func listBreaches() []breach {
 		{
 			"the review filter selects exactly the runs whose decision is review", "the queue keeps runs past their deadline",
 			breakQuery(func(q *store.RunQuery) {
-				if q.Decision == verification.DecisionReview {
+				if q.Decision == rules.DecisionReview {
 					q.Now = time.Time{}
 				}
 			}),
@@ -185,8 +185,8 @@ func firstSummary(b *broken, sound stores) {
 func twice(b *broken, sound stores) {
 	b.ListFunc = func(ctx context.Context, t tenantID, q store.RunQuery) (store.Page[summary], error) {
 		p, err := sound.List(ctx, t, q)
-		if q.Status == verification.StatusInProgress {
-			q.Status = verification.StatusAbandoned
+		if q.Status == rules.StatusInProgress {
+			q.Status = rules.StatusAbandoned
 			more, also := sound.List(ctx, t, q)
 			p.Data, p.Total, err = append(p.Data, more.Data...), p.Total+more.Total, errors.Join(err, also)
 		}

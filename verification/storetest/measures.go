@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -44,7 +45,7 @@ func onDays(first, last int) store.MeasureQuery {
 // total adds up the measures of histories that a query selects.
 func total(q store.MeasureQuery, histories ...history) (all []store.MeasureCounts) {
 	for _, s := range histories {
-		for _, m := range store.Measures(verification.Run{}, s.events, time.UTC) {
+		for _, m := range store.Measures(rules.Run{}, s.events, time.UTC) {
 			w := s.summary().Workflow
 			at, sums := int(m.Day-q.First), int(q.Last-q.First)+1
 			if m.Day < q.First || m.Day > q.Last || q.Workflow != "" && q.Workflow != w || q.Workflow == "" && m.Version != 0 ||
@@ -80,7 +81,7 @@ func measuresAreAdded(t *trial) {
 	histories := sampleRuns()
 	histories = append(histories,
 		begin(100, instant(30*time.Hour), started()).then(time.Minute, consent()),
-		begin(101, instant(75*time.Hour), started()).then(time.Minute, dispatched(1), verification.DispatchFailed{Node: "pan"}))
+		begin(101, instant(75*time.Hour), started()).then(time.Minute, dispatched(1), rules.DispatchFailed{Node: "pan"}))
 	t.save(ours, histories...)
 	for _, q := range []store.MeasureQuery{onDays(0, 0), onDays(-1, 1), onDays(0, 9), onDays(-30, 30), onDays(5, 6), onDays(1, 0)} {
 		q.Names = measureNames()
@@ -118,7 +119,7 @@ func measuresOfDays(t *trial) {
 			at := first.Add(time.Duration(i) * (4*24*time.Hour + 37*time.Minute))
 			s := begin(100*n+i+1, at, started())
 			c := s.commit()
-			c.Measures = store.Measures(verification.Run{}, s.events, zone)
+			c.Measures = store.Measures(rules.Run{}, s.events, zone)
 			t.ok("Append", t.store.Append(t.ctx, ours, s.id, 0, c))
 			want[at.In(zone).Format(time.DateOnly)]++
 		}
@@ -145,7 +146,7 @@ func measuresOfDays(t *trial) {
 func measuresOfHistory(t *trial) {
 	s := simple(1).then(0, dispatched(1))
 	t.save(ours, s)
-	next := s.then(time.Minute, verification.DispatchFailed{Node: "pan"}, dispatched(2))
+	next := s.then(time.Minute, rules.DispatchFailed{Node: "pan"}, dispatched(2))
 	c := next.commitAfter(2)
 	c.Work = nil
 	t.ok("Append", t.store.Append(t.ctx, ours, s.id, 2, c))
@@ -176,8 +177,8 @@ func measuresSelected(t *trial) {
 	other := started()
 	other.Workflow = renewal
 	var histories []history
-	for n, s := range []verification.Started{started(), second, second, other} {
-		histories = append(histories, begin(n+1, instant(0), s).then(time.Second, consent()).then(time.Minute, verification.Cancelled{}))
+	for n, s := range []rules.Started{started(), second, second, other} {
+		histories = append(histories, begin(n+1, instant(0), s).then(time.Second, consent()).then(time.Minute, rules.Cancelled{}))
 	}
 	t.save(ours, histories...)
 	for _, q := range []store.MeasureQuery{
@@ -195,7 +196,7 @@ func measuresSelected(t *trial) {
 }
 
 func measuresOfTwoTenants(t *trial) {
-	mine, yours := simple(1), simple(2).then(0, verification.Cancelled{})
+	mine, yours := simple(1), simple(2).then(0, rules.Cancelled{})
 	t.save(ours, mine)
 	q := onDays(0, 0)
 	q.Names = measureNames()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -39,14 +40,14 @@ const (
 )
 
 // screens records a dispatch whose list leads to re-screening; empty for none.
-func screens(list string) verification.Fact {
-	f, _ := dispatched(1).(verification.Dispatched)
+func screens(list string) rules.Fact {
+	f, _ := dispatched(1).(rules.Dispatched)
 	f.Rescreen = list
 	return f
 }
 
-func versionOf(list, version string) verification.Fact {
-	return verification.ResultRecorded{Node: "pan", Passed: true, Screening: &verification.Screening{List: list, ListVersion: version}}
+func versionOf(list, version string) rules.Fact {
+	return rules.ResultRecorded{Node: "pan", Passed: true, Screening: &rules.Screening{List: list, ListVersion: version}}
 }
 
 // screened returns a history that was screened against a version of the list sanctions
@@ -219,20 +220,20 @@ func runsThatAsked(t *trial) {
 	answeredRun := simple(2).then(0, screens(sanctions)).then(time.Second, versionOf(sanctions, "v1"), asked("review"))
 	plain := simple(3).then(0, screens("")).then(time.Second, versionOf(sanctions, "v1"), completed())
 	t.save(ours, live, answeredRun, plain)
-	for i, end := range []verification.Fact{failed(), expired(), verification.Cancelled{}} {
+	for i, end := range []rules.Fact{failed(), expired(), rules.Cancelled{}} {
 		t.save(ours, simple(10+i).then(0, screens(sanctions)).then(time.Second, end))
 	}
 	t.pass(sanctions, "v2", 0, 0)
-	end := answeredRun.then(time.Hour, verdict("review", verification.DecisionApprove), completed())
+	end := answeredRun.then(time.Hour, verdict("review", rules.DecisionApprove), completed())
 	t.extend(ours, end, len(answeredRun.events))
 	t.rescreens(sanctions, 2*time.Hour, end.ref(ours))
 }
 
 func runOfTwoLists(t *trial) {
-	second, _ := screens(peps).(verification.Dispatched)
+	second, _ := screens(peps).(rules.Dispatched)
 	second.Node = "peps"
 	s := simple(1).then(0, screens(sanctions)).then(time.Second, versionOf(sanctions, "v1"), second,
-		verification.ResultRecorded{Node: "peps", Passed: true}, completed())
+		rules.ResultRecorded{Node: "peps", Passed: true}, completed())
 	t.save(ours, s)
 	t.pass(peps, "v1", 0, 1)
 	t.pass(sanctions, "v1", 0, 0)
@@ -247,9 +248,9 @@ func appendAfterPass(t *trial) {
 	t.save(ours, s)
 	t.pass(sanctions, "v1", 0, 1)
 	t.finish(t.rescreens(sanctions, 0, s.ref(ours))[0])
-	later := s.then(time.Hour, verification.HitsFound{
+	later := s.then(time.Hour, rules.HitsFound{
 		Node: "pan", List: sanctions, ListVersion: "v1", Hits: []verification.Hit{{ID: "e-1", Name: oddText, Score: 0.9}},
-	}).then(time.Hour, verdict("", verification.DecisionApprove))
+	}).then(time.Hour, verdict("", rules.DecisionApprove))
 	t.extend(ours, later, len(s.events))
 	t.rescreens(sanctions, 3*time.Hour)
 	t.pass(sanctions, "v2", 3*time.Hour, 1)
@@ -262,7 +263,7 @@ func refusedScreened(t *trial) {
 	t.refused("Append at a wrong length", t.store.Append(t.ctx, ours, end.id, 7, end.commitAfter(2)), verification.ErrConflict)
 	t.refused("Append of another start", t.store.Append(t.ctx, ours, end.id, 0, end.commit()), verification.ErrConflict)
 	t.pass(sanctions, "v2", 0, 0)
-	t.extend(ours, before.then(time.Second, verification.Cancelled{}), 2)
+	t.extend(ours, before.then(time.Second, rules.Cancelled{}), 2)
 	t.refused("Append after another", t.store.Append(t.ctx, ours, end.id, 2, end.commitAfter(2)), verification.ErrConflict)
 	t.rescreens(sanctions, time.Hour)
 	other := simple(2).then(0, screens(sanctions))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -28,7 +28,7 @@ func holdingPass(change func(p *pass, now *time.Time), then func(*pass)) breakag
 }
 
 // screening breaks the lists of a commit.
-func screening(change func(*store.Commit, *verification.ScreenedList)) breakage {
+func screening(change func(*store.Commit, *rules.ScreenedList)) breakage {
 	return committing(func(c *store.Commit) {
 		c.Screened = slices.Clone(c.Screened)
 		for i := range c.Screened {
@@ -65,8 +65,8 @@ func rescreenBreaches() []breach {
 				return all, err
 			}
 		}},
-		{"a pass queues the runs that were screened against another version", "every completed run is queued", screening(func(_ *store.Commit, l *verification.ScreenedList) { l.Version = "other" })},
-		{"a pass queues the runs that were screened against another version", "no completed run is queued", screening(func(_ *store.Commit, l *verification.ScreenedList) { l.Version = "v1" })},
+		{"a pass queues the runs that were screened against another version", "every completed run is queued", screening(func(_ *store.Commit, l *rules.ScreenedList) { l.Version = "other" })},
+		{"a pass queues the runs that were screened against another version", "no completed run is queued", screening(func(_ *store.Commit, l *rules.ScreenedList) { l.Version = "v1" })},
 		{"a pass queues the runs that were screened against another version", "the work is due before the pass", rescreening(func(r store.TakeRequest, all []work) []work {
 			for i := range all {
 				all[i].Attempt++
@@ -103,18 +103,18 @@ func rescreenBreaches() []breach {
 				return err
 			}
 		}},
-		{"a run that completes during a pass is queued unless it has its version", "every run is queued", screening(func(_ *store.Commit, l *verification.ScreenedList) { l.Version = "other" })},
-		{"a run that completes during a pass is queued unless it has its version", "the work is due at once", screening(func(c *store.Commit, _ *verification.ScreenedList) {
+		{"a run that completes during a pass is queued unless it has its version", "every run is queued", screening(func(_ *store.Commit, l *rules.ScreenedList) { l.Version = "other" })},
+		{"a run that completes during a pass is queued unless it has its version", "the work is due at once", screening(func(c *store.Commit, _ *rules.ScreenedList) {
 			c.Summary.CompletedAt = c.Summary.CompletedAt.Add(-time.Second)
 		})},
 		{"only completed runs of checks that ask for it are screened again", "a run is screened again before it is completed", committing(func(c *store.Commit) {
 			if c.Summary.Ended == "" {
-				c.Screened = []verification.ScreenedList{{List: "sanctions"}}
+				c.Screened = []rules.ScreenedList{{List: "sanctions"}}
 			}
 		})},
 		{"only completed runs of checks that ask for it are screened again", "every completed run is screened again", committing(func(c *store.Commit) {
-			if c.Summary.Ended == verification.StatusCompleted {
-				c.Screened = []verification.ScreenedList{{List: "sanctions"}}
+			if c.Summary.Ended == rules.StatusCompleted {
+				c.Screened = []rules.ScreenedList{{List: "sanctions"}}
 			}
 		})},
 		{"a run is screened against each of its lists alone", "a pass is of every list", func(b *broken, sound stores) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -27,7 +28,7 @@ func reviews() []clause {
 		{"a claim is shown until it ends", claim + "stores a claim", claimIsShown},
 		{"a claim of another person is refused", claim + "returns that claim and ErrConflict", claimIsHeld},
 		{"a renewed claim keeps the time at which it began", claim + "keeps its earlier At while it is held", claimRenewed},
-		{"a person releases only their own claim", claim + "unless another person holds one at c.At; verification.Claim: a claim that ends at once releases the run", claimReleased},
+		{"a person releases only their own claim", claim + "unless another person holds one at c.At; rules.Claim: a claim that ends at once releases the run", claimReleased},
 		{"an assignment is changed and ends with its review", queue + "the runs that match the query", assignmentChanges},
 		{"a claim stays when the run is flagged for another cause", claim + "ends with the review", claimStays},
 		{"a claim ends with its review", claim + "ends with the review, also when another review of the run begins", claimEnds},
@@ -57,27 +58,27 @@ func reviewHistories() []history {
 		done(start(4, 0, 0)),
 		done(start(5, 30, 1800)),
 		unsure(start(6, 5, 3600)).then(0, asked("review")),
-		start(7, 0, 0).then(0, asked("review")).then(time.Minute, verdict("review", verification.DecisionApprove), asked("second")),
-		start(8, 0, 0).then(0, asked("review")).then(time.Minute, verdict("review", verification.DecisionApprove), completed()),
-		done(start(9, 0, 0)).then(time.Minute, verdict("", verification.DecisionReject)),
-		start(10, 0, 0).then(0, asked("review")).then(time.Minute, verification.Cancelled{}),
+		start(7, 0, 0).then(0, asked("review")).then(time.Minute, verdict("review", rules.DecisionApprove), asked("second")),
+		start(8, 0, 0).then(0, asked("review")).then(time.Minute, verdict("review", rules.DecisionApprove), completed()),
+		done(start(9, 0, 0)).then(time.Minute, verdict("", rules.DecisionReject)),
+		start(10, 0, 0).then(0, asked("review")).then(time.Minute, rules.Cancelled{}),
 		start(11, 0, 0),
 		start(12, 30, 0).then(0, asked("review")),
 		start(13, 10, 0).then(0, asked("review")).then(time.Minute, proposed("review")),
-		start(14, 0, 0).then(0, asked("review")).then(time.Minute, proposed("review"), verification.ProposalReturned{Node: "review", By: "reviewer-8"}),
-		start(15, 10, 0).then(0, asked("review")).then(time.Minute, assignedTo(verification.Assignee{Team: "Seniors"})),
-		done(start(16, 0, 0)).then(time.Minute, assignedTo(verification.Assignee{Person: verification.Person{Identity: "Asha", Name: oddText}})),
-		start(17, 0, 0).then(0, asked("review")).then(time.Minute, assignedTo(verification.Assignee{Team: "seniors"}), verification.Assigned{}),
+		start(14, 0, 0).then(0, asked("review")).then(time.Minute, proposed("review"), rules.ProposalReturned{Node: "review", By: "reviewer-8"}),
+		start(15, 10, 0).then(0, asked("review")).then(time.Minute, assignedTo(rules.Assignee{Team: "Seniors"})),
+		done(start(16, 0, 0)).then(time.Minute, assignedTo(rules.Assignee{Person: verification.Person{Identity: "Asha", Name: oddText}})),
+		start(17, 0, 0).then(0, asked("review")).then(time.Minute, assignedTo(rules.Assignee{Team: "seniors"}), rules.Assigned{}),
 	}
 }
 
 // assignedTo returns an escalation.
-func assignedTo(a verification.Assignee) verification.Assigned {
-	return verification.Assigned{To: a, Escalated: true, Notes: oddText, By: oddText, Identity: "ben"}
+func assignedTo(a rules.Assignee) rules.Assigned {
+	return rules.Assigned{To: a, Escalated: true, Notes: oddText, By: oddText, Identity: "ben"}
 }
 
 // reviewed returns the summaries of histories that have a review.
-func reviewed(histories []history) (all []verification.Summary) {
+func reviewed(histories []history) (all []rules.Summary) {
 	for _, s := range histories {
 		if v := s.reviewed(); v.Review != nil {
 			all = append(all, v)
@@ -88,9 +89,9 @@ func reviewed(histories []history) (all []verification.Summary) {
 
 // inQueue returns the summaries that a query of the queue selects, in its order, without its
 // page.
-func inQueue(all []verification.Summary, q store.RunQuery) []verification.Summary {
-	found := slices.DeleteFunc(slices.Clone(all), func(s verification.Summary) bool { return !q.Matches(s) })
-	slices.SortFunc(found, func(a, b verification.Summary) int {
+func inQueue(all []rules.Summary, q store.RunQuery) []rules.Summary {
+	found := slices.DeleteFunc(slices.Clone(all), func(s rules.Summary) bool { return !q.Matches(s) })
+	slices.SortFunc(found, func(a, b rules.Summary) int {
 		return q.Order.Compare(store.PositionOf(a.ID, *a.Review), store.PositionOf(b.ID, *b.Review))
 	})
 	return found
@@ -102,7 +103,7 @@ func wholeQueue(now time.Time) store.RunQuery {
 }
 
 // queues ends the clause unless a query selects those of all summaries that match it.
-func (t *trial) queues(all []verification.Summary, q store.RunQuery) {
+func (t *trial) queues(all []rules.Summary, q store.RunQuery) {
 	want := inQueue(all, q)
 	what := fmt.Sprintf("List(%+v)", q)
 	p := t.list(ours, q)
@@ -111,30 +112,30 @@ func (t *trial) queues(all []verification.Summary, q store.RunQuery) {
 }
 
 // claim saves a claim of ours.
-func (t *trial) claim(run verification.RunID, by string, at time.Time) verification.Claim {
+func (t *trial) claim(run verification.RunID, by string, at time.Time) rules.Claim {
 	c, err := t.store.Claim(t.ctx, ours, run, claimOf(by, at))
 	t.ok("Claim", err)
 	return c
 }
 
 // released returns a claim of a person that is over at once.
-func released(by string, at time.Time) verification.Claim {
-	return verification.Claim{By: by, At: at, Until: at}
+func released(by string, at time.Time) rules.Claim {
+	return rules.Claim{By: by, At: at, Until: at}
 }
 
-func claimOf(by string, at time.Time) verification.Claim {
-	return verification.Claim{By: by, Name: oddText, At: at, Until: at.Add(verification.ClaimTTL)}
+func claimOf(by string, at time.Time) rules.Claim {
+	return rules.Claim{By: by, Name: oddText, At: at, Until: at.Add(rules.ClaimTTL)}
 }
 
 // claimed ends the clause unless a run of ours has a claim at a time.
-func (t *trial) claimed(run verification.RunID, now time.Time, want verification.Claim) {
+func (t *trial) claimed(run verification.RunID, now time.Time, want rules.Claim) {
 	q := wholeQueue(now)
 	q.Run = run
-	var got []verification.Claim
+	var got []rules.Claim
 	for _, s := range t.list(ours, q).Data {
 		got = append(got, s.Review.Claim)
 	}
-	same(t, fmt.Sprintf("the claims of run %s at start+%s", run, now.Sub(instant(0))), got, []verification.Claim{want})
+	same(t, fmt.Sprintf("the claims of run %s at start+%s", run, now.Sub(instant(0))), got, []rules.Claim{want})
 }
 
 func reviewIsListed(t *trial) {
@@ -148,25 +149,25 @@ func reviewIsListed(t *trial) {
 	for n := range 7 { // more concerns than a review shows
 		node := verification.NodeID(fmt.Sprintf("check_%d", n))
 		h = h.then(tick,
-			verification.Dispatched{Node: node, Key: "k", Label: oddText, Provider: "sandbox", Dispatch: n + 1, Visit: 1},
-			verification.ResultRecorded{Node: node, Data: verification.Data(`{"source_ok":false,"consent_status":"declined","reason":"not_found","score":0.41}`)})
+			rules.Dispatched{Node: node, Key: "k", Label: oddText, Provider: "sandbox", Dispatch: n + 1, Visit: 1},
+			rules.ResultRecorded{Node: node, Data: verification.Data(`{"source_ok":false,"consent_status":"declined","reason":"not_found","score":0.41}`)})
 	}
 	h = h.then(tick,
-		verification.Dispatched{Node: "screen", Key: "k", Label: oddText, Provider: "sandbox", Dispatch: 1, Visit: 1},
-		verification.ResultRecorded{Node: "screen", Screening: &verification.Screening{
+		rules.Dispatched{Node: "screen", Key: "k", Label: oddText, Provider: "sandbox", Dispatch: 1, Visit: 1},
+		rules.ResultRecorded{Node: "screen", Screening: &rules.Screening{
 			List: oddText, ListVersion: oddText, Hits: []verification.Hit{hit, {ID: "e-2", Name: "b", Score: 0.5}},
 		}})
-	h = h.then(tick, verification.ReviewAsked{Node: "review", Label: oddText, Reason: oddText})
+	h = h.then(tick, rules.ReviewAsked{Node: "review", Label: oddText, Reason: oddText})
 	h = h.then(tick,
-		verification.HitDecided{Node: "screen", List: oddText, Entry: "e-2", Match: verification.MatchOther},
-		verification.HitDecided{Node: "screen", List: oddText, Entry: oddText, Digest: "ab", Match: verification.MatchSame})
+		rules.HitDecided{Node: "screen", List: oddText, Entry: "e-2", Match: rules.MatchOther},
+		rules.HitDecided{Node: "screen", List: oddText, Entry: oddText, Digest: "ab", Match: rules.MatchSame})
 	c := h.commitAfter(0)
-	brief := c.Summary.Review.WithBrief(verification.Subject{Name: oddText}, []verification.Differing{
+	brief := c.Summary.Review.WithBrief(rules.Subject{Name: oddText}, []rules.Differing{
 		{Fact: oddText, Source: oddText, Value: oddText}, {Fact: "b", Value: "c"},
 	})
 	c.Summary.Review = &brief
 	t.add(ours, h.id, 0, c)
-	t.queues([]verification.Summary{c.Summary}, wholeQueue(instant(time.Minute)))
+	t.queues([]rules.Summary{c.Summary}, wholeQueue(instant(time.Minute)))
 }
 
 func queueAgrees(t *trial) {
@@ -187,7 +188,7 @@ func queueAgrees(t *trial) {
 	for _, now := range instants(histories) {
 		var want []verification.RunID
 		for _, s := range histories {
-			if s.summary().DecisionAt(now) == verification.DecisionReview {
+			if s.summary().DecisionAt(now) == rules.DecisionReview {
 				want = append(want, s.id)
 			}
 		}
@@ -217,7 +218,7 @@ func queuePages(t *trial) {
 	t.save(ours, histories...)
 	now := instant(40 * time.Minute) // after some deadlines
 	q := wholeQueue(now)
-	pages(t, "List", inQueue(reviewed(histories), q), func(p store.PageQuery) (store.Page[verification.Summary], error) {
+	pages(t, "List", inQueue(reviewed(histories), q), func(p store.PageQuery) (store.Page[rules.Summary], error) {
 		q.PageQuery = p
 		return t.store.List(t.ctx, ours, q)
 	})
@@ -254,17 +255,17 @@ func queueFilters(t *trial) {
 	for _, change := range []func(*store.RunQuery){
 		func(q *store.RunQuery) { q.Workflow = renewal },
 		func(q *store.RunQuery) { q.Workflow = unknown },
-		func(q *store.RunQuery) { q.Cause = verification.CauseSource },
-		func(q *store.RunQuery) { q.Cause = verification.CauseReviewStep },
-		func(q *store.RunQuery) { q.Cause = verification.CauseProposal },
+		func(q *store.RunQuery) { q.Cause = rules.CauseSource },
+		func(q *store.RunQuery) { q.Cause = rules.CauseReviewStep },
+		func(q *store.RunQuery) { q.Cause = rules.CauseProposal },
 		func(q *store.RunQuery) { q.SinceBefore = instant(2 * time.Minute) },
 		func(q *store.RunQuery) { q.DueBefore = instant(15 * time.Minute) },
 		func(q *store.RunQuery) { q.Run = runID(4) },
-		func(q *store.RunQuery) { q.Status = verification.StatusCompleted },
-		func(q *store.RunQuery) { q.Status = verification.StatusInProgress },
-		func(q *store.RunQuery) { q.Status = verification.StatusExpired },
-		func(q *store.RunQuery) { q.Decision = verification.DecisionReview },
-		func(q *store.RunQuery) { q.Decision = verification.DecisionApprove },
+		func(q *store.RunQuery) { q.Status = rules.StatusCompleted },
+		func(q *store.RunQuery) { q.Status = rules.StatusInProgress },
+		func(q *store.RunQuery) { q.Status = rules.StatusExpired },
+		func(q *store.RunQuery) { q.Decision = rules.DecisionReview },
+		func(q *store.RunQuery) { q.Decision = rules.DecisionApprove },
 		func(q *store.RunQuery) { q.ReferenceID = "customer-1" },
 		func(q *store.RunQuery) { q.StartedAfter = instant(time.Minute) },
 		func(q *store.RunQuery) { q.StartedBefore = instant(3 * time.Minute) },
@@ -287,19 +288,19 @@ func queueFilters(t *trial) {
 }
 
 func assignmentChanges(t *trial) {
-	team := func(name string) verification.Assigned { return assignedTo(verification.Assignee{Team: name}) }
+	team := func(name string) rules.Assigned { return assignedTo(rules.Assignee{Team: name}) }
 	s := simple(1).then(0, asked("review"))
 	t.save(ours, s)
 	want := t.claim(s.id, "asha", instant(0))
 	for _, next := range []struct {
-		facts []verification.Fact
+		facts []rules.Fact
 		key   string // of the assignee; "-" if the run needs no verdict
 	}{
-		{[]verification.Fact{team("a")}, "team:a"},
-		{[]verification.Fact{team("b")}, "team:b"},
-		{[]verification.Fact{verification.Assigned{}}, ""},
-		{[]verification.Fact{team("a")}, "team:a"},
-		{[]verification.Fact{verdict("review", verification.DecisionApprove), completed()}, "-"},
+		{[]rules.Fact{team("a")}, "team:a"},
+		{[]rules.Fact{team("b")}, "team:b"},
+		{[]rules.Fact{rules.Assigned{}}, ""},
+		{[]rules.Fact{team("a")}, "team:a"},
+		{[]rules.Fact{verdict("review", rules.DecisionApprove), completed()}, "-"},
 	} {
 		before := len(s.events)
 		s = s.then(tick, next.facts...)
@@ -368,11 +369,11 @@ func claimIsShown(t *trial) {
 	t.refused("Claim of a run that needs no verdict", err, verification.ErrNotFound)
 	_, err = t.store.Claim(t.ctx, ours, runID(3), claimOf("asha", instant(0)))
 	t.refused("Claim of an unknown run", err, verification.ErrNotFound)
-	t.claimed(s.id, instant(0), verification.Claim{})
+	t.claimed(s.id, instant(0), rules.Claim{})
 	want := claimOf("asha", instant(0))
 	same(t, "the stored claim", t.claim(s.id, "asha", instant(0)), want)
 	t.claimed(s.id, want.Until.Add(-tick), want)
-	t.claimed(s.id, want.Until, verification.Claim{})
+	t.claimed(s.id, want.Until, rules.Claim{})
 }
 
 func claimIsHeld(t *trial) {
@@ -410,7 +411,7 @@ func claimReleased(t *trial) {
 	for range 2 { // the second time there is no claim
 		_, err = t.store.Claim(t.ctx, ours, s.id, released("asha", instant(time.Minute)))
 		t.ok("Claim that releases", err)
-		t.claimed(s.id, instant(time.Minute), verification.Claim{})
+		t.claimed(s.id, instant(time.Minute), rules.Claim{})
 	}
 	want := claimOf("ben", instant(time.Minute))
 	same(t, "a claim after the release", t.claim(s.id, "ben", instant(time.Minute)), want)
@@ -420,13 +421,13 @@ func claimStays(t *trial) {
 	s := simple(1).then(0, dispatched(1), answered(`{"source_ok":false}`), completed())
 	t.save(ours, s)
 	want := t.claim(s.id, "asha", instant(0))
-	next := s.then(time.Minute, verification.HitsFound{
+	next := s.then(time.Minute, rules.HitsFound{
 		Node: "pan", List: "sanctions", ListVersion: "2", Hits: []verification.Hit{{ID: "Q1", Name: "A. Name", Score: 0.9}},
 	})
 	t.extend(ours, next, len(s.events))
 	t.claimed(s.id, instant(2*time.Minute), want)
 	q := wholeQueue(instant(2 * time.Minute))
-	q.Cause = verification.CauseRescreened
+	q.Cause = rules.CauseRescreened
 	q.ClaimedBy = "asha"
 	same(t, "the entries that asha has claimed, by the new cause", t.list(ours, q).Total, 1)
 	held, err := t.store.Claim(t.ctx, ours, s.id, claimOf("ben", instant(2*time.Minute)))
@@ -438,10 +439,10 @@ func claimEnds(t *trial) {
 	s := simple(1).then(0, asked("review"))
 	t.save(ours, s)
 	t.claim(s.id, "asha", instant(0))
-	next := s.then(time.Minute, verdict("review", verification.DecisionApprove), asked("second"))
+	next := s.then(time.Minute, verdict("review", rules.DecisionApprove), asked("second"))
 	t.extend(ours, next, len(s.events))
-	t.claimed(s.id, instant(time.Minute), verification.Claim{})
-	last := next.then(time.Minute, verdict("second", verification.DecisionApprove), completed())
+	t.claimed(s.id, instant(time.Minute), rules.Claim{})
+	last := next.then(time.Minute, verdict("second", rules.DecisionApprove), completed())
 	t.claim(s.id, "asha", instant(time.Minute))
 	t.extend(ours, last, len(next.events))
 	same(t, "the queue", t.list(ours, wholeQueue(instant(2*time.Minute))).Total, 0)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -29,9 +30,9 @@ func queueing(change func(*store.RunQuery), then func(store.RunQuery, *store.Pag
 }
 
 // reclaiming breaks the claims of Claim.
-func reclaiming(change func(c *verification.Claim)) breakage {
+func reclaiming(change func(c *rules.Claim)) breakage {
 	return func(b *broken, sound stores) {
-		b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim) (verification.Claim, error) {
+		b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c rules.Claim) (rules.Claim, error) {
 			change(&c)
 			return sound.Claim(ctx, t, run, c)
 		}
@@ -41,12 +42,12 @@ func reclaiming(change func(c *verification.Claim)) breakage {
 // release releases the claim of whoever holds it.
 func release(ctx context.Context, s stores, t tenantID, run runID, at time.Time) error {
 	for by := range 2 {
-		held, err := s.Claim(ctx, t, run, verification.Claim{By: strconv.Itoa(by), At: at, Until: at})
+		held, err := s.Claim(ctx, t, run, rules.Claim{By: strconv.Itoa(by), At: at, Until: at})
 		if errors.Is(err, verification.ErrNotFound) {
 			return nil
 		}
 		if errors.Is(err, verification.ErrConflict) {
-			_, err = s.Claim(ctx, t, run, verification.Claim{By: held.By, At: at, Until: at})
+			_, err = s.Claim(ctx, t, run, rules.Claim{By: held.By, At: at, Until: at})
 		}
 		if err != nil {
 			return err
@@ -78,7 +79,7 @@ func reviewBreaches() []breach {
 			}
 		})},
 		{"the queue has exactly the runs that need a verdict at the time of the query", "expired runs stay", queueing(func(q query) { q.Now = time.Time{} }, nil)},
-		{"the queue has exactly the runs that need a verdict at the time of the query", "completed runs are left out", queueing(func(q query) { q.Status = verification.StatusInProgress }, nil)},
+		{"the queue has exactly the runs that need a verdict at the time of the query", "completed runs are left out", queueing(func(q query) { q.Status = rules.StatusInProgress }, nil)},
 		{"the queue is in the order of the query", "the order is always that of age", queueing(func(q query) { q.Order = store.OldestFirst }, nil)},
 		{"the pages of the queue add up to the whole queue", "the total is that of the page", queueing(nil, func(_ store.RunQuery, p page) { p.Total = len(p.Data) })},
 		{"the pages of the queue add up to the whole queue", "the offset is one less", queueing(func(q query) { q.Offset = max(0, q.Offset-1) }, nil)},
@@ -93,7 +94,7 @@ func reviewBreaches() []breach {
 		})},
 		{"the filters of the queue select what matches", "the assignee is ignored", queueing(func(q query) { q.AssignedTo = nil }, nil)},
 		{"an assignment is changed and ends with its review", "the first one stays", func(b *broken, sound stores) {
-			firsts := memo[runID, verification.Assignment]{}
+			firsts := memo[runID, rules.Assignment]{}
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {
 				if c.Summary.Review != nil {
 					v := *c.Summary.Review
@@ -135,7 +136,7 @@ func reviewBreaches() []breach {
 		}},
 		{"two tenants have separate queues", "a claim is of the tenant that claimed last", func(b *broken, sound stores) {
 			owner := memo[string, tenantID]{}
-			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim) (verification.Claim, error) {
+			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c rules.Claim) (rules.Claim, error) {
 				if last, ok := owner.get("last"); ok && !c.Until.After(c.At) {
 					t = last
 				}
@@ -143,14 +144,14 @@ func reviewBreaches() []breach {
 				return sound.Claim(ctx, t, run, c)
 			}
 		}},
-		{"a claim is shown until it ends", "it ends later", reclaiming(func(c *verification.Claim) { c.Until = c.Until.Add(time.Second) })},
+		{"a claim is shown until it ends", "it ends later", reclaiming(func(c *rules.Claim) { c.Until = c.Until.Add(time.Second) })},
 		{"a claim of another person is refused", "it takes over", func(b *broken, sound stores) {
-			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim) (verification.Claim, error) {
+			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c rules.Claim) (rules.Claim, error) {
 				return c, errors.Join(release(ctx, sound, t, run, c.At), errOf(sound.Claim(ctx, t, run, c)))
 			}
 		}},
 		{"a renewed claim keeps the time at which it began", "it begins again", func(b *broken, sound stores) {
-			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim) (verification.Claim, error) {
+			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c rules.Claim) (rules.Claim, error) {
 				if err := release(ctx, sound, t, run, c.At); err != nil {
 					return c, err
 				}
@@ -158,7 +159,7 @@ func reviewBreaches() []breach {
 			}
 		}},
 		{"a person releases only their own claim", "every claim is released", func(b *broken, sound stores) {
-			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim) (verification.Claim, error) {
+			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c rules.Claim) (rules.Claim, error) {
 				if !c.Until.After(c.At) {
 					return c, release(ctx, sound, t, run, c.At)
 				}
@@ -171,8 +172,8 @@ func reviewBreaches() []breach {
 			}
 		}},
 		{"a claim ends with its review", "the next review inherits it", func(b *broken, sound stores) {
-			claims := memo[runID, verification.Claim]{}
-			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim) (verification.Claim, error) {
+			claims := memo[runID, rules.Claim]{}
+			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c rules.Claim) (rules.Claim, error) {
 				claims.set(run, c)
 				return sound.Claim(ctx, t, run, c)
 			}
@@ -185,7 +186,7 @@ func reviewBreaches() []breach {
 			}
 		}},
 		{"one of concurrent claims is stored", "each caller gets its own claim", func(b *broken, sound stores) {
-			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c verification.Claim) (verification.Claim, error) {
+			b.ClaimFunc = func(ctx context.Context, t tenantID, run runID, c rules.Claim) (rules.Claim, error) {
 				_, err := sound.Claim(ctx, t, run, c)
 				if errors.Is(err, verification.ErrConflict) {
 					err = nil
@@ -196,7 +197,7 @@ func reviewBreaches() []breach {
 	}
 }
 
-func errOf(_ verification.Claim, err error) error { return err }
+func errOf(_ rules.Claim, err error) error { return err }
 
 // measuring breaks the queries of Measures.
 func measuring(change func(*store.MeasureQuery)) breakage {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func histories() []clause {
@@ -26,7 +27,7 @@ func histories() []clause {
 func everyEventIsLoaded(t *trial) {
 	for i, f := range everyFact() {
 		s := simple(i + 1)
-		if _, starts := f.(verification.Started); starts {
+		if _, starts := f.(rules.Started); starts {
 			s.events = nil
 		}
 		s = s.at(instant(time.Second), f)
@@ -42,18 +43,18 @@ func dataIsLoaded(t *trial) {
 	if len(got) != 3 {
 		t.failf("Load = %d events, want 3", len(got))
 	}
-	f, _ := got[2].Fact.(verification.ResultRecorded)
+	f, _ := got[2].Fact.(rules.ResultRecorded)
 	same(t, "the data", string(f.Data), oddData)
 }
 
 func timesAreLoaded(t *trial) {
 	s := simple(1).then(tick, dispatched(1)).
-		then(tick, verification.ResultPending{Node: "pan", Handle: "h", PollAt: instant(time.Hour + tick)}).
+		then(tick, rules.ResultPending{Node: "pan", Handle: "h", PollAt: instant(time.Hour + tick)}).
 		at(time.Date(2100, 12, 31, 23, 59, 59, 999999000, time.UTC), completed())
 	t.save(ours, s)
 	for i, e := range t.load(ours, s.id, 0) {
 		same(t, fmt.Sprintf("the time of event %d", i), e.At, s.events[i].At)
-		if f, ok := e.Fact.(verification.ResultPending); ok {
+		if f, ok := e.Fact.(rules.ResultPending); ok {
 			same(t, "the time of the next poll", f.PollAt, instant(time.Hour+tick))
 		}
 	}
@@ -99,7 +100,7 @@ func loadedIsACopy(t *trial) {
 		s = s.then(time.Second, dispatched(n+1))
 		t.extend(ours, s, n+1)
 		// If loaded has spare capacity, this writes to the store's own events.
-		_ = append(loaded, verification.Event{At: instant(0), Fact: verification.Cancelled{}})
+		_ = append(loaded, rules.Event{At: instant(0), Fact: rules.Cancelled{}})
 		same(t, "the history after the caller appended to what it loaded", t.load(ours, s.id, 0), s.events)
 	}
 }
@@ -123,7 +124,7 @@ func sameRunID(t *trial) {
 	t.extend(ours, a, 1)
 	t.holds(ours, a)
 	t.holds(theirs, b)
-	b = b.then(time.Hour, verification.Cancelled{})
+	b = b.then(time.Hour, rules.Cancelled{})
 	t.extend(theirs, b, len(b.events)-1)
 	t.holds(ours, a)
 	t.holds(theirs, b)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -27,21 +28,21 @@ func loading(change func(event) event) breakage {
 func runBreaches() []breach {
 	return []breach{
 		{"every kind of event is loaded as it was saved", "Load forgets who gave a verdict", loading(func(e event) event {
-			if f, ok := e.Fact.(verification.VerdictRecorded); ok {
+			if f, ok := e.Fact.(rules.VerdictRecorded); ok {
 				f.By = ""
 				e.Fact = f
 			}
 			return e
 		})},
 		{"every kind of event is loaded as it was saved", "Load returns an empty object for no data", loading(func(e event) event {
-			if f, ok := e.Fact.(verification.CustomerSubmitted); ok && f.Data == nil {
+			if f, ok := e.Fact.(rules.CustomerSubmitted); ok && f.Data == nil {
 				f.Data = verification.Data(`{}`)
 				e.Fact = f
 			}
 			return e
 		})},
 		{"the data of an event is loaded byte for byte", "Load decodes and encodes it again", loading(func(e event) event {
-			if f, ok := e.Fact.(verification.ResultRecorded); ok {
+			if f, ok := e.Fact.(rules.ResultRecorded); ok {
 				f.Data, _ = verification.NewData(f.Data.Map())
 				e.Fact = f
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -71,7 +72,7 @@ func searchSelects(t *trial) {
 	t.selects(ours, "with keys 2 and 3", byKeys(now, 2, 3), two)
 	t.selects(ours, "with keys 1 and 3", byKeys(now, 1, 3))
 	t.selects(ours, "with a key that none has", byKeys(now, 4))
-	same(t, "the summary", t.list(ours, byKeys(now, 1)).Data, []verification.Summary{one.summary()})
+	same(t, "the summary", t.list(ours, byKeys(now, 1)).Data, []rules.Summary{one.summary()})
 }
 
 func keysReplaced(t *trial) {
@@ -79,7 +80,7 @@ func keysReplaced(t *trial) {
 	t.add(ours, s.id, 0, keyed(s.commit(), 1, 2))
 	for _, next := range [][]int{{2, 3}, {}, {1}} {
 		before := len(s.events)
-		s = s.then(time.Second, consent(), verification.CustomerSubmitted{Node: "consent"})
+		s = s.then(time.Second, consent(), rules.CustomerSubmitted{Node: "consent"})
 		t.add(ours, s.id, before, keyed(s.commitAfter(before), next...))
 		for n := 1; n <= 3; n++ {
 			if slices.Contains(next, n) {
@@ -166,7 +167,7 @@ func searchInQueue(t *trial) {
 }
 
 func pagesOfSearch(t *trial) {
-	var all []verification.Summary
+	var all []rules.Summary
 	for n := range 20 {
 		s := begin(n, instant(time.Duration(n%5)*time.Minute), started())
 		if n%3 == 0 {
@@ -176,14 +177,14 @@ func pagesOfSearch(t *trial) {
 		t.add(ours, s.id, 0, keyed(s.commit(), 1, 2))
 		all = append(all, s.summary())
 	}
-	slices.SortFunc(all, func(a, b verification.Summary) int {
+	slices.SortFunc(all, func(a, b rules.Summary) int {
 		if store.Newer(a, b) {
 			return -1
 		}
 		return 1
 	})
 	for _, workflow := range []verification.WorkflowID{"", onboarding} {
-		pages(t, "List", all, func(p store.PageQuery) (store.Page[verification.Summary], error) {
+		pages(t, "List", all, func(p store.PageQuery) (store.Page[rules.Summary], error) {
 			q := byKeys(instant(time.Hour), 1, 2)
 			q.PageQuery, q.Workflow = p, workflow
 			return t.store.List(t.ctx, ours, q)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -112,7 +113,7 @@ func (t *trial) extend(tenant verification.TenantID, s history, seq int) {
 	t.add(tenant, s.id, seq, s.commitAfter(seq))
 }
 
-func (t *trial) load(tenant verification.TenantID, id verification.RunID, after int) []verification.Event {
+func (t *trial) load(tenant verification.TenantID, id verification.RunID, after int) []rules.Event {
 	events, err := t.store.Load(t.ctx, tenant, id, after)
 	t.ok(fmt.Sprintf("Load(after %d)", after), err)
 	return events
@@ -122,16 +123,16 @@ func (t *trial) load(tenant verification.TenantID, id verification.RunID, after 
 // summary of that run.
 func (t *trial) holds(tenant verification.TenantID, s history) {
 	same(t, "the history", t.load(tenant, s.id, 0), s.events)
-	var found []verification.Summary
+	var found []rules.Summary
 	for _, got := range t.list(tenant, everything(instant(0))).Data {
 		if got.ID == s.id {
 			found = append(found, got)
 		}
 	}
-	same(t, "the summary", found, []verification.Summary{s.summary()})
+	same(t, "the summary", found, []rules.Summary{s.summary()})
 }
 
-func (t *trial) list(tenant verification.TenantID, q store.RunQuery) store.Page[verification.Summary] {
+func (t *trial) list(tenant verification.TenantID, q store.RunQuery) store.Page[rules.Summary] {
 	p, err := t.store.List(t.ctx, tenant, q)
 	t.ok("List", err)
 	return p

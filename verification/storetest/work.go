@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -22,7 +23,7 @@ func queue() []clause {
 		{"the pieces of a run are replaced and removed alone", "store.Commit: a piece without a time stays as it is", piecesOfARun},
 		{"an announcement is due at its time, independently of the advance", "store.Commit: a piece without a time stays as it is", announcementDue},
 		{"a later append does not change a queued announcement", "WorkQueue: work is handed out at least once", announcementStays},
-		{"a run has at most one announcement in the queue", "verification.Notice: no other notice has its ID", announcedOnce},
+		{"a run has at most one announcement in the queue", "rules.Notice: no other notice has its ID", announcedOnce},
 		{"each notice of a run is a piece of its own", "WorkQueue: a run has at most one piece of each kind in the queue, and one for each of its notices", eachNoticeQueued},
 		{"Take returns up to its limit, the earliest due first", "store.TakeRequest: Max bounds the pieces of all tenants", takeLimit},
 		{"next is when the earliest remaining work is due", take + "the time at which to call again, unless something is appended earlier", takeNext},
@@ -145,11 +146,11 @@ func announcementDue(t *trial) {
 
 func announcementStays(t *trial) {
 	s := t.end(ours, 1)
-	s = s.then(time.Minute, verdict("", verification.DecisionApprove))
+	s = s.then(time.Minute, verdict("", rules.DecisionApprove))
 	t.extend(ours, s, 2)
 	work := t.takeOne(instant(2 * time.Minute))
 	same(t, "the work", work.Kind, store.WorkAnnounce)
-	t.extend(ours, s.then(time.Minute, verdict("", verification.DecisionReject)), 3)
+	t.extend(ours, s.then(time.Minute, verdict("", rules.DecisionReject)), 3)
 	t.postpone(work, instant(time.Hour))
 	same(t, "the attempt", t.takeOne(instant(time.Hour)).Attempt, 1)
 }

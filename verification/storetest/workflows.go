@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func workflows() []clause {
@@ -37,8 +39,8 @@ func workflowID(n int) verification.WorkflowID {
 }
 
 // workflow returns workflow number n in its first revision, with every field set.
-func workflow(n int) verification.Workflow {
-	return verification.Workflow{
+func aWorkflow(n int) workflow.Workflow {
+	return workflow.Workflow{
 		ID: workflowID(n), Slug: fmt.Sprintf("onboarding-%d", n), Name: oddText, Description: oddText,
 		RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, PublishedHash: "first", LatestHash: "second", Versions: 2,
 		LifecycleWebhookURL: "https://app.example/hooks?a=1&b=2", Retired: true, CreatedAt: instant(time.Duration(n) * tick), Revision: 1,
@@ -46,82 +48,82 @@ func workflow(n int) verification.Workflow {
 }
 
 // version returns version number n, with every field of every kind of node set.
-func version(n int) verification.Version {
+func version(n int) workflow.Version {
 	data, publish, low, high := verification.Data(oddData), false, -1.5, 1e9
-	translated := verification.Translations{"en": oddText, "hi": "नाम"}
-	return verification.Version{
+	translated := workflow.Translations{"en": oddText, "hi": "नाम"}
+	return workflow.Version{
 		Number: n, Hash: fmt.Sprintf("hash-%d", n), CreatedAt: instant(time.Duration(n) * tick),
-		Definition: verification.Definition{
+		Definition: workflow.Definition{
 			Workflow: "onboarding", ID: onboarding, Name: oddText, Description: oddText,
 			RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, ReviewDueMinutes: 240, FourEyes: true,
-			Subject: &verification.SubjectFields{
+			Subject: &workflow.SubjectFields{
 				Name: "steps.details.data.z", BirthDate: "steps.details.data.d", Number: "input.number", Portrait: "steps.details.data.i",
 			},
-			Compare: []verification.Comparison{{Fact: oddText, Of: []string{"steps.details.data.z", "input.name"}, OnDifference: verification.DifferenceFlag, Kind: verification.FactText}},
-			Intro:   &verification.Intro{Text: oddText, TextIn: translated, Minutes: 3},
-			RejectReasons: []verification.RejectReason{
+			Compare: []workflow.Comparison{{Fact: oddText, Of: []string{"steps.details.data.z", "input.name"}, OnDifference: workflow.DifferenceFlag, Kind: workflow.FactText}},
+			Intro:   &workflow.Intro{Text: oddText, TextIn: translated, Minutes: 3},
+			RejectReasons: []workflow.RejectReason{
 				{Code: "wrong_name", Label: oddText, LabelIn: translated, CustomerText: oddText, CustomerTextIn: translated}, {Code: "other", Label: "Other"},
 			},
-			Notes: verification.NotesOnReject, LifecycleWebhookURL: "https://app.example/hooks", Notify: verification.NoticeEvents(),
+			Notes: workflow.NotesOnReject, LifecycleWebhookURL: "https://app.example/hooks", Notify: workflow.NoticeEvents(),
 			Publish: &publish, Retired: true, InputSchema: data, Start: "consent",
-			Nodes: map[verification.NodeID]verification.Node{
-				"consent": {Type: verification.NodeConsent, Label: oddText, Next: "details", Signal: "agreed", Text: oddText, LabelIn: translated, TextIn: translated, OnDeclined: "done"},
-				"details": {Type: verification.NodeCustomerInput, Optional: true, Next: "pan", Fields: verification.InputFields{
+			Nodes: map[verification.NodeID]workflow.Node{
+				"consent": {Type: workflow.NodeConsent, Label: oddText, Next: "details", Signal: "agreed", Text: oddText, LabelIn: translated, TextIn: translated, OnDeclined: "done"},
+				"details": {Type: workflow.NodeCustomerInput, Optional: true, Next: "pan", Fields: workflow.InputFields{
 					{
-						Name: "z", Type: verification.FieldText, Label: oddText, LabelIn: translated, Help: oddText, HelpIn: translated, Required: true, RequiredMessage: oddText, RequiredMessageIn: translated,
+						Name: "z", Type: workflow.FieldText, Label: oddText, LabelIn: translated, Help: oddText, HelpIn: translated, Required: true, RequiredMessage: oddText, RequiredMessageIn: translated,
 						Pattern: `^[A-Z]{5}\d$`, PatternMessage: oddText, PatternMessageIn: translated, Uppercase: true, Search: true, AutoComplete: "name", MaxLength: 10,
 					},
-					{Name: "d", Type: verification.FieldDate, MinDate: "1900-01-31", MaxDate: "-18y"},
-					{Name: "i", Type: verification.FieldImage, Camera: verification.CameraFront},
-					{Name: "a", Type: verification.FieldNumber, Integer: true, Min: &low, Max: &high},
-					{Name: "m", Type: verification.FieldSelect, Options: []verification.Option{{Value: "b", Label: oddText, LabelIn: translated}, {Value: "a"}}},
-					{Name: "f", Type: verification.FieldFile, Accept: []string{"image/png", "application/pdf"}},
-					{Name: "l", Type: verification.FieldLocation, Within: []verification.Area{{Latitude: 19.07, Longitude: 72.87, RadiusKM: 500}}},
-				}, Groups: []verification.FieldGroup{
+					{Name: "d", Type: workflow.FieldDate, MinDate: "1900-01-31", MaxDate: "-18y"},
+					{Name: "i", Type: workflow.FieldImage, Camera: workflow.CameraFront},
+					{Name: "a", Type: workflow.FieldNumber, Integer: true, Min: &low, Max: &high},
+					{Name: "m", Type: workflow.FieldSelect, Options: []workflow.Option{{Value: "b", Label: oddText, LabelIn: translated}, {Value: "a"}}},
+					{Name: "f", Type: workflow.FieldFile, Accept: []string{"image/png", "application/pdf"}},
+					{Name: "l", Type: workflow.FieldLocation, Within: []workflow.Area{{Latitude: 19.07, Longitude: 72.87, RadiusKM: 500}}},
+				}, Groups: []workflow.FieldGroup{
 					{Label: oddText, LabelIn: translated, Fields: []string{"z", "d", "i"}}, {Fields: []string{"a", "m", "f", "l"}},
 				}},
 				"pan": {
-					Type: verification.NodeCheck, Key: "pan_verification", Provider: "sandbox", With: data, TimeoutSeconds: 0.25,
-					Retry: &verification.Retry{MaxDispatches: 3, BackoffSeconds: 0.5, MaxBackoffSeconds: 8},
-					Poll:  &verification.Poll{IntervalSeconds: 0.2, TimeoutSeconds: 60}, Fallback: "other",
-					OnFailed: verification.TargetNext, OnUnavailable: "review", Next: "risk",
-					Rescreen: &verification.Rescreen{List: "sanctions", Every: verification.RescreenOnChange},
+					Type: workflow.NodeCheck, Key: "pan_verification", Provider: "sandbox", With: data, TimeoutSeconds: 0.25,
+					Retry: &workflow.Retry{MaxDispatches: 3, BackoffSeconds: 0.5, MaxBackoffSeconds: 8},
+					Poll:  &workflow.Poll{IntervalSeconds: 0.2, TimeoutSeconds: 60}, Fallback: "other",
+					OnFailed: workflow.TargetNext, OnUnavailable: "review", Next: "risk",
+					Rescreen: &workflow.Rescreen{List: "sanctions", Every: workflow.RescreenOnChange},
 				},
-				"risk":   {Type: verification.NodeBranch, Rules: []verification.Rule{{When: "input.a < 1 && input.b > 2", Next: "review"}}, Else: "done"},
-				"review": {Type: verification.NodeReview, Reason: oddText, OnReject: "done", Next: "done"},
-				"done":   {Type: verification.NodeEnd, Outcome: "done"},
+				"risk":   {Type: workflow.NodeBranch, Rules: []workflow.Rule{{When: "input.a < 1 && input.b > 2", Next: "review"}}, Else: "done"},
+				"review": {Type: workflow.NodeReview, Reason: oddText, OnReject: "done", Next: "done"},
+				"done":   {Type: workflow.NodeEnd, Outcome: "done"},
 			},
 		},
 	}
 }
 
 // saveWorkflow saves a workflow, with a version unless added is nil.
-func (t *trial) saveWorkflow(tenant verification.TenantID, w verification.Workflow, added *verification.Version) {
+func (t *trial) saveWorkflow(tenant verification.TenantID, w workflow.Workflow, added *workflow.Version) {
 	t.ok(fmt.Sprintf("SaveWorkflow(revision %d)", w.Revision), t.store.SaveWorkflow(t.ctx, tenant, w, added))
 }
 
-func (t *trial) refusedWorkflow(tenant verification.TenantID, w verification.Workflow, added *verification.Version) {
+func (t *trial) refusedWorkflow(tenant verification.TenantID, w workflow.Workflow, added *workflow.Version) {
 	err := t.store.SaveWorkflow(t.ctx, tenant, w, added)
 	t.refused(fmt.Sprintf("SaveWorkflow(revision %d)", w.Revision), err, verification.ErrConflict)
 }
 
 // hasWorkflow ends the clause unless Workflow and Workflows return a workflow.
-func (t *trial) hasWorkflow(tenant verification.TenantID, w verification.Workflow) {
+func (t *trial) hasWorkflow(tenant verification.TenantID, w workflow.Workflow) {
 	got, err := t.store.Workflow(t.ctx, tenant, w.ID)
 	t.ok("Workflow", err)
 	same(t, "the workflow", got, w)
 	p, err := t.store.Workflows(t.ctx, tenant, firstPage())
 	t.ok("Workflows", err)
-	var listed []verification.Workflow
+	var listed []workflow.Workflow
 	for _, l := range p.Data {
 		if l.ID == w.ID {
 			listed = append(listed, l)
 		}
 	}
-	same(t, "the workflow as it is listed", listed, []verification.Workflow{w})
+	same(t, "the workflow as it is listed", listed, []workflow.Workflow{w})
 }
 
-func (t *trial) hasVersion(tenant verification.TenantID, id verification.WorkflowID, v verification.Version) {
+func (t *trial) hasVersion(tenant verification.TenantID, id verification.WorkflowID, v workflow.Version) {
 	got, err := t.store.Version(t.ctx, tenant, id, v.Hash)
 	t.ok("Version", err)
 	same(t, "the version", got, v)
@@ -133,7 +135,7 @@ func (t *trial) lacksVersion(tenant verification.TenantID, id verification.Workf
 }
 
 func workflowIsReturned(t *trial) {
-	w, bare := workflow(1), verification.Workflow{ID: workflowID(2), Slug: "bare", CreatedAt: instant(0), Revision: 1}
+	w, bare := aWorkflow(1), workflow.Workflow{ID: workflowID(2), Slug: "bare", CreatedAt: instant(0), Revision: 1}
 	t.saveWorkflow(ours, w, nil)
 	t.saveWorkflow(ours, bare, nil)
 	t.hasWorkflow(ours, w)
@@ -145,11 +147,11 @@ func workflowIsReturned(t *trial) {
 }
 
 func versionIsReturned(t *trial) {
-	w, v, bare := workflow(1), version(1), verification.Version{
+	w, v, bare := aWorkflow(1), version(1), workflow.Version{
 		Number: 2, Hash: "bare", CreatedAt: instant(time.Hour),
-		Definition: verification.Definition{
+		Definition: workflow.Definition{
 			Workflow: "bare", Start: "done",
-			Nodes: map[verification.NodeID]verification.Node{"done": {Type: verification.NodeEnd}},
+			Nodes: map[verification.NodeID]workflow.Node{"done": {Type: workflow.NodeEnd}},
 		},
 	}
 	t.saveWorkflow(ours, w, &v)
@@ -161,7 +163,7 @@ func versionIsReturned(t *trial) {
 
 func unknownWorkflow(t *trial) {
 	v := version(1)
-	t.saveWorkflow(ours, workflow(1), &v)
+	t.saveWorkflow(ours, aWorkflow(1), &v)
 	for _, tenant := range []verification.TenantID{ours, theirs} {
 		_, err := t.store.Workflow(t.ctx, tenant, workflowID(2))
 		t.refused("Workflow(an unknown one)", err, verification.ErrNotFound)
@@ -172,8 +174,8 @@ func unknownWorkflow(t *trial) {
 }
 
 func nextRevision(t *trial) {
-	w := workflow(1)
-	at := func(revision int) verification.Workflow {
+	w := aWorkflow(1)
+	at := func(revision int) workflow.Workflow {
 		changed := w
 		changed.Name, changed.Revision = "Another", revision
 		return changed
@@ -193,8 +195,8 @@ func nextRevision(t *trial) {
 
 func concurrentSaves(t *trial) {
 	for revision := 1; revision <= 10; revision++ {
-		mine := func(caller int) (verification.Workflow, verification.Version) {
-			w, v := workflow(1), version(revision)
+		mine := func(caller int) (workflow.Workflow, workflow.Version) {
+			w, v := aWorkflow(1), version(revision)
 			w.Revision, w.Name, v.Hash = revision, fmt.Sprintf("of caller %d", caller), fmt.Sprintf("hash-%d-%d", revision, caller)
 			return w, v
 		}
@@ -223,7 +225,7 @@ func concurrentSaves(t *trial) {
 // savedBeforeChange changes the workflow of a run while the run ends.
 func savedBeforeChange(t *trial) {
 	const rounds = 100
-	w := workflow(1)
+	w := aWorkflow(1)
 	w.ID = onboarding
 	t.saveWorkflow(ours, w, nil)
 	for n := range rounds {
@@ -234,7 +236,7 @@ func savedBeforeChange(t *trial) {
 		c.Events, c.WorkflowRevision = end.events[len(s.events):], w.Revision
 		w.Revision++
 		var appended, saved, loaded error
-		var seen []verification.Event
+		var seen []rules.Event
 		calls := []func(){
 			func() { appended = t.store.Append(t.ctx, ours, s.id, len(s.events), c) },
 			func() {
@@ -261,7 +263,7 @@ func savedBeforeChange(t *trial) {
 }
 
 func refusedSave(t *trial) {
-	w, v, late := workflow(1), version(1), version(2)
+	w, v, late := aWorkflow(1), version(1), version(2)
 	t.saveWorkflow(ours, w, &v)
 	changed := w
 	changed.Name = "Another"
@@ -271,7 +273,7 @@ func refusedSave(t *trial) {
 	t.hasWorkflow(ours, w)
 	t.hasVersion(ours, w.ID, v)
 	t.lacksVersion(ours, w.ID, late.Hash)
-	other := workflow(2)
+	other := aWorkflow(2)
 	other.Revision = 2
 	t.refusedWorkflow(ours, other, &late)
 	t.lacksVersion(ours, other.ID, late.Hash)
@@ -280,7 +282,7 @@ func refusedSave(t *trial) {
 }
 
 func cancelledSave(t *trial) {
-	w, v := workflow(1), version(1)
+	w, v := aWorkflow(1), version(1)
 	t.saveWorkflow(ours, w, nil)
 	changed := w
 	changed.Name, changed.Revision = "Another", 2
@@ -292,7 +294,7 @@ func cancelledSave(t *trial) {
 }
 
 func versionsAreImmutable(t *trial) {
-	w, first, second := workflow(1), version(1), version(2)
+	w, first, second := aWorkflow(1), version(1), version(2)
 	t.saveWorkflow(ours, w, &first)
 	w.Revision = 2
 	t.saveWorkflow(ours, w, &second)
@@ -312,19 +314,19 @@ func versionsAreImmutable(t *trial) {
 
 func versionsInOrder(t *trial) {
 	const n = 12
-	w, other, others := workflow(1), workflow(2), version(n+1)
+	w, other, others := aWorkflow(1), aWorkflow(2), version(n+1)
 	t.saveWorkflow(ours, other, &others)
-	var all []verification.VersionInfo
+	var all []workflow.VersionInfo
 	for i := range n {
 		// The number is the order: neither hashes nor times increase.
 		v := version(i + 1)
 		v.Hash, v.CreatedAt = fmt.Sprintf("hash-%d", i*7%n), instant(time.Duration(i*5%n)*tick)
 		w.Revision = i + 1
 		t.saveWorkflow(ours, w, &v)
-		all = append([]verification.VersionInfo{{Number: v.Number, Hash: v.Hash, CreatedAt: v.CreatedAt}}, all...)
+		all = append([]workflow.VersionInfo{{Number: v.Number, Hash: v.Hash, CreatedAt: v.CreatedAt}}, all...)
 	}
-	list := func(tenant verification.TenantID, id verification.WorkflowID) func(store.PageQuery) (store.Page[verification.VersionInfo], error) {
-		return func(p store.PageQuery) (store.Page[verification.VersionInfo], error) {
+	list := func(tenant verification.TenantID, id verification.WorkflowID) func(store.PageQuery) (store.Page[workflow.VersionInfo], error) {
+		return func(p store.PageQuery) (store.Page[workflow.VersionInfo], error) {
 			return t.store.Versions(t.ctx, tenant, id, p)
 		}
 	}
@@ -335,27 +337,27 @@ func versionsInOrder(t *trial) {
 
 func workflowsInOrder(t *trial) {
 	const n = 25
-	var all []verification.Workflow
+	var all []workflow.Workflow
 	for i := range n {
 		// 7 has no divisor in common with 25: every number comes once.
-		w := workflow(i*7%n + 1)
+		w := aWorkflow(i*7%n + 1)
 		w.CreatedAt = instant(time.Duration((i*7%n)/3) * tick)
 		all = append(all, w)
 		t.saveWorkflow(ours, w, nil)
 	}
-	slices.SortFunc(all, func(a, b verification.Workflow) int {
+	slices.SortFunc(all, func(a, b workflow.Workflow) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
 	// Another revision does not move a workflow.
 	all[9].Revision, all[9].Name = 2, "Another"
 	t.saveWorkflow(ours, all[9], nil)
-	pages(t, "Workflows", all, func(p store.PageQuery) (store.Page[verification.Workflow], error) {
+	pages(t, "Workflows", all, func(p store.PageQuery) (store.Page[workflow.Workflow], error) {
 		return t.store.Workflows(t.ctx, ours, p)
 	})
 }
 
 func workflowsOfTwoTenants(t *trial) {
-	mine, v := workflow(1), version(1)
+	mine, v := aWorkflow(1), version(1)
 	t.saveWorkflow(ours, mine, &v)
 	_, err := t.store.Workflow(t.ctx, theirs, mine.ID)
 	t.refused("Workflow(of another tenant)", err, verification.ErrNotFound)
@@ -367,7 +369,7 @@ func workflowsOfTwoTenants(t *trial) {
 	changed.Name, changed.Revision = "Theirs", 2
 	t.refusedWorkflow(theirs, changed, nil)
 
-	yours, other := workflow(1), version(1)
+	yours, other := aWorkflow(1), version(1)
 	yours.Name, other.Definition.Name = "Theirs", "Theirs"
 	t.saveWorkflow(theirs, yours, &other)
 	changed.Name = "Ours"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // versionName names a version across saves.
@@ -19,9 +20,9 @@ type versionName struct {
 }
 
 // saving breaks SaveWorkflow for a revision that is not the next one.
-func saving(then func(ctx context.Context, sound store.Store, t tenantID, w verification.Workflow, added *verification.Version) error) breakage {
+func saving(then func(ctx context.Context, sound store.Store, t tenantID, w workflow.Workflow, added *workflow.Version) error) breakage {
 	return func(b *broken, sound stores) {
-		b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+		b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w workflow.Workflow, added *workflow.Version) error {
 			err := sound.SaveWorkflow(ctx, t, w, added)
 			if errors.Is(err, verification.ErrConflict) {
 				return then(ctx, sound, t, w, added)
@@ -32,9 +33,9 @@ func saving(then func(ctx context.Context, sound store.Store, t tenantID, w veri
 }
 
 // besides keeps versions beside the sound store, and returns them first.
-func besides(b *broken, sound stores) *memo[versionName, verification.Version] {
-	kept := &memo[versionName, verification.Version]{}
-	b.VersionFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+func besides(b *broken, sound stores) *memo[versionName, workflow.Version] {
+	kept := &memo[versionName, workflow.Version]{}
+	b.VersionFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (workflow.Version, error) {
 		if v, ok := kept.get(versionName{t, id, hash}); ok {
 			return v, nil
 		}
@@ -44,9 +45,9 @@ func besides(b *broken, sound stores) *memo[versionName, verification.Version] {
 }
 
 // listingVersions breaks the results of Versions.
-func listingVersions(spoil func(*store.Page[verification.VersionInfo])) breakage {
+func listingVersions(spoil func(*store.Page[workflow.VersionInfo])) breakage {
 	return func(b *broken, sound stores) {
-		b.VersionsFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, q store.PageQuery) (store.Page[verification.VersionInfo], error) {
+		b.VersionsFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, q store.PageQuery) (store.Page[workflow.VersionInfo], error) {
 			p, err := sound.Versions(ctx, t, id, q)
 			spoil(&p)
 			return p, err
@@ -57,14 +58,14 @@ func listingVersions(spoil func(*store.Page[verification.VersionInfo])) breakage
 func workflowBreaches() []breach {
 	return []breach{
 		{"a workflow is returned as it was saved", "Workflow forgets the webhook", func(b *broken, sound stores) {
-			b.WorkflowFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID) (verification.Workflow, error) {
+			b.WorkflowFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID) (workflow.Workflow, error) {
 				w, err := sound.Workflow(ctx, t, id)
 				w.LifecycleWebhookURL = ""
 				return w, err
 			}
 		}},
 		{"a workflow is returned as it was saved", "the list shows no limits", func(b *broken, sound stores) {
-			b.WorkflowsFunc = func(ctx context.Context, t tenantID, q store.PageQuery) (store.Page[verification.Workflow], error) {
+			b.WorkflowsFunc = func(ctx context.Context, t tenantID, q store.PageQuery) (store.Page[workflow.Workflow], error) {
 				p, err := sound.Workflows(ctx, t, q)
 				for i := range p.Data {
 					p.Data[i].RunTTLSeconds = 0
@@ -73,12 +74,12 @@ func workflowBreaches() []breach {
 			}
 		}},
 		{"a version is returned as it was saved", "Version sorts the fields of an input", func(b *broken, sound stores) {
-			b.VersionFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+			b.VersionFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (workflow.Version, error) {
 				v, err := sound.Version(ctx, t, id, hash)
-				nodes := map[verification.NodeID]verification.Node{}
+				nodes := map[verification.NodeID]workflow.Node{}
 				for id, n := range v.Definition.Nodes {
 					n.Fields = slices.Clone(n.Fields)
-					slices.SortFunc(n.Fields, func(a, b verification.InputField) int { return strings.Compare(a.Name, b.Name) })
+					slices.SortFunc(n.Fields, func(a, b workflow.InputField) int { return strings.Compare(a.Name, b.Name) })
 					nodes[id] = n
 				}
 				v.Definition.Nodes = nodes
@@ -86,16 +87,16 @@ func workflowBreaches() []breach {
 			}
 		}},
 		{"an unknown workflow or version is not found", "Workflow makes one up", func(b *broken, sound stores) {
-			b.WorkflowFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID) (verification.Workflow, error) {
+			b.WorkflowFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID) (workflow.Workflow, error) {
 				w, err := sound.Workflow(ctx, t, id)
 				if errors.Is(err, verification.ErrNotFound) {
-					return verification.Workflow{ID: id}, nil
+					return workflow.Workflow{ID: id}, nil
 				}
 				return w, err
 			}
 		}},
 		{"an unknown workflow or version is not found", "Version gives any version for a hash it does not have", func(b *broken, sound stores) {
-			b.VersionFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+			b.VersionFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (workflow.Version, error) {
 				v, err := sound.Version(ctx, t, id, hash)
 				if err != nil {
 					return sound.Version(ctx, t, id, "hash-1")
@@ -105,7 +106,7 @@ func workflowBreaches() []breach {
 		}},
 		{
 			"only its next revision replaces a workflow", "SaveWorkflow ignores the revision",
-			saving(func(ctx context.Context, s store.Store, t tenantID, w verification.Workflow, added *verification.Version) error {
+			saving(func(ctx context.Context, s store.Store, t tenantID, w workflow.Workflow, added *workflow.Version) error {
 				stored, _ := s.Workflow(ctx, t, w.ID)
 				w.Revision = stored.Revision + 1
 				return s.SaveWorkflow(ctx, t, w, added)
@@ -113,7 +114,7 @@ func workflowBreaches() []breach {
 		},
 		{
 			"exactly one of concurrent saves of a workflow succeeds", "a save that came late returns no error",
-			saving(func(context.Context, store.Store, tenantID, verification.Workflow, *verification.Version) error {
+			saving(func(context.Context, store.Store, tenantID, workflow.Workflow, *workflow.Version) error {
 				return nil
 			}),
 		},
@@ -147,7 +148,7 @@ func workflowBreaches() []breach {
 		},
 		{"a refused save changes nothing", "the version is stored before the revision is checked", func(b *broken, sound stores) {
 			kept := besides(b, sound)
-			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w workflow.Workflow, added *workflow.Version) error {
 				if added != nil {
 					kept.set(versionName{t, w.ID, added.Hash}, *added)
 				}
@@ -155,13 +156,13 @@ func workflowBreaches() []breach {
 			}
 		}},
 		{"a save with a cancelled context changes nothing", "SaveWorkflow ignores the context", func(b *broken, sound stores) {
-			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w workflow.Workflow, added *workflow.Version) error {
 				return sound.SaveWorkflow(context.WithoutCancel(ctx), t, w, added)
 			}
 		}},
 		{"a version never changes", "a hash that comes again replaces its version", func(b *broken, sound stores) {
 			kept := besides(b, sound)
-			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w workflow.Workflow, added *workflow.Version) error {
 				err := sound.SaveWorkflow(ctx, t, w, added)
 				if added != nil && err == nil {
 					kept.set(versionName{t, w.ID, added.Hash}, *added)
@@ -171,18 +172,18 @@ func workflowBreaches() []breach {
 		}},
 		{
 			"versions are listed from the highest number", "the newest version comes first",
-			listingVersions(func(p *store.Page[verification.VersionInfo]) {
-				slices.SortFunc(p.Data, func(a, b verification.VersionInfo) int { return b.CreatedAt.Compare(a.CreatedAt) })
+			listingVersions(func(p *store.Page[workflow.VersionInfo]) {
+				slices.SortFunc(p.Data, func(a, b workflow.VersionInfo) int { return b.CreatedAt.Compare(a.CreatedAt) })
 			}),
 		},
 		{
 			"versions are listed from the highest number", "the total is that of the page",
-			listingVersions(func(p *store.Page[verification.VersionInfo]) { p.Total = len(p.Data) }),
+			listingVersions(func(p *store.Page[workflow.VersionInfo]) { p.Total = len(p.Data) }),
 		},
 		{
 			"versions are listed from the highest number", "Versions ignores the tenant",
 			func(b *broken, sound stores) {
-				b.VersionsFunc = func(ctx context.Context, _ tenantID, id verification.WorkflowID, q store.PageQuery) (store.Page[verification.VersionInfo], error) {
+				b.VersionsFunc = func(ctx context.Context, _ tenantID, id verification.WorkflowID, q store.PageQuery) (store.Page[workflow.VersionInfo], error) {
 					return sound.Versions(ctx, "a0000000-0000-7000-8000-000000000001", id, q)
 				}
 			},
@@ -190,9 +191,9 @@ func workflowBreaches() []breach {
 		{
 			"workflows are listed newest first, then by id from the highest", "at equal times the lowest id comes first",
 			func(b *broken, sound stores) {
-				b.WorkflowsFunc = func(ctx context.Context, t tenantID, q store.PageQuery) (store.Page[verification.Workflow], error) {
+				b.WorkflowsFunc = func(ctx context.Context, t tenantID, q store.PageQuery) (store.Page[workflow.Workflow], error) {
 					p, err := sound.Workflows(ctx, t, q)
-					slices.SortFunc(p.Data, func(a, b verification.Workflow) int {
+					slices.SortFunc(p.Data, func(a, b workflow.Workflow) int {
 						return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 					})
 					return p, err
@@ -201,11 +202,11 @@ func workflowBreaches() []breach {
 		},
 		{"two tenants have separate workflows", "workflows are kept by their id alone", func(b *broken, sound stores) {
 			owners := memo[verification.WorkflowID, tenantID]{}
-			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w workflow.Workflow, added *workflow.Version) error {
 				owners.set(w.ID, t)
 				return sound.SaveWorkflow(ctx, t, w, added)
 			}
-			b.WorkflowFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID) (verification.Workflow, error) {
+			b.WorkflowFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID) (workflow.Workflow, error) {
 				if owner, ok := owners.get(id); ok {
 					t = owner
 				}
@@ -213,14 +214,14 @@ func workflowBreaches() []breach {
 			}
 		}},
 		{"two tenants have separate workflows", "Version ignores the tenant", func(b *broken, sound stores) {
-			kept := memo[string, verification.Version]{}
-			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w verification.Workflow, added *verification.Version) error {
+			kept := memo[string, workflow.Version]{}
+			b.SaveWorkflowFunc = func(ctx context.Context, t tenantID, w workflow.Workflow, added *workflow.Version) error {
 				if added != nil {
 					kept.set(added.Hash, *added)
 				}
 				return sound.SaveWorkflow(ctx, t, w, added)
 			}
-			b.VersionFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+			b.VersionFunc = func(ctx context.Context, t tenantID, id verification.WorkflowID, hash string) (workflow.Version, error) {
 				if v, ok := kept.get(hash); ok {
 					return v, nil
 				}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // DataKind says what a value of recorded data is.
@@ -36,13 +37,13 @@ type DataValue struct {
 	// "false". Other kinds have no text.
 	Text string
 
-	schema verification.DataSchema
+	schema workflow.DataSchema
 	from   *dataReader // of an object or a list
 }
 
 // ReadData returns the data as an object, which is empty for nil. Data that is not a JSON
 // object is one text, which is never empty.
-func ReadData(d verification.Data, s verification.DataSchema) DataValue {
+func ReadData(d verification.Data, s workflow.DataSchema) DataValue {
 	if len(d) == 0 {
 		return DataValue{Kind: DataObject, Empty: true}
 	}
@@ -102,7 +103,7 @@ func (r *dataReader) token() json.Token {
 }
 
 // value reads a value, but of an object or a list only its beginning.
-func (r *dataReader) value(name string, s verification.DataSchema) DataValue {
+func (r *dataReader) value(name string, s workflow.DataSchema) DataValue {
 	v := DataValue{Kind: DataNone, Name: name, Title: s.Title(), Unit: s.Unit()}
 	switch t := r.token().(type) {
 	case json.Delim:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // outline returns the values as indented lines.
@@ -30,7 +31,7 @@ func outline(of labels.DataValue, indent string) string {
 }
 
 func TestDataIsReadInItsOrder(t *testing.T) {
-	schema := verification.DataSchema(verification.Data(`{"properties":{
+	schema := workflow.DataSchema(verification.Data(`{"properties":{
 		"score":{"title":"Similarity","x-unit":"%"}, "country":{"oneOf":[{"const":"in","title":"India"}]},
 		"hits":{"items":{"properties":{"born":{"title":"Born"}}}}, "years":{"items":{"x-unit":"CE"}}}}`).Map())
 	data := labels.ReadData(verification.Data(`{"zulu":"first","score":97.50,"country":"in","big":12345678901234567890,

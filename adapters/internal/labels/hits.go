@@ -12,6 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/facts"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // HitRow is a fact of the customer beside the same fact of the entry. The parts that both have
@@ -63,7 +64,7 @@ const maxScreened = 20
 
 // screenedOf returns the person or company that a check has screened: as it was asked and, if
 // the run is about the same one, as the run says.
-func screenedOf(asked verification.Data, about verification.Subject, words HitWords) (who screened) {
+func screenedOf(asked verification.Data, about rules.Subject, words HitWords) (who screened) {
 	values := asked.Map()
 	texts := func(keys ...string) (all []string) {
 		for _, key := range keys {
@@ -117,7 +118,7 @@ func textsOf(value any) (all []string) {
 // HitRows returns the facts of the person or company that a check has screened beside the facts
 // of an entry: as the check was asked and, if the run is about the same one, as the run says. A
 // fact that neither side has gets no row.
-func HitRows(asked verification.Data, about verification.Subject, h verification.Hit, words HitWords) (rows []HitRow) {
+func HitRows(asked verification.Data, about rules.Subject, h verification.Hit, words HitWords) (rows []HitRow) {
 	who := screenedOf(asked, about, words)
 	add := func(fact HitFact, customer, entry []Part) {
 		if len(customer) > 0 || len(entry) > 0 {

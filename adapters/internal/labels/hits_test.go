@@ -10,6 +10,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // plainWords know one country and no topic.
@@ -43,7 +44,7 @@ func marked(rows []labels.HitRow) string {
 }
 
 func TestTheCustomerIsWhoTheCheckWasAskedAbout(t *testing.T) {
-	about := verification.Subject{Name: "Asha Rao", BirthDate: "1990-02-01", Number: "ABCDE1234F"}
+	about := rules.Subject{Name: "Asha Rao", BirthDate: "1990-02-01", Number: "ABCDE1234F"}
 	for _, row := range []struct{ name, asked, want string }{
 		{
 			"all in the request", `{"name":"Ravi","birth_date":"1961","countries":["ru",""],"identifiers":{"passport":"P1","tax":["T1","T2"]}}`,
@@ -69,7 +70,7 @@ func TestWhatCustomerAndEntryShareIsMarked(t *testing.T) {
 	h := verification.Hit{
 		Name: "Zamoyskov, Viktor", Alias: "Viktor Petrov", BirthDates: []string{"1961-03-14"}, Countries: []string{"ru", "by"}, Topics: []string{"sanction"},
 	}
-	got := marked(labels.HitRows(verification.Data(`{"name":"Petrov Viktor","birth_date":"1961-07-01","countries":["by"]}`), verification.Subject{}, h, plainWords()))
+	got := marked(labels.HitRows(verification.Data(`{"name":"Petrov Viktor","birth_date":"1961-07-01","countries":["by"]}`), rules.Subject{}, h, plainWords()))
 	const want = "name: [Petrov] [Viktor] | Zamoyskov, [Viktor]\nalias:  | [Viktor] [Petrov]\nborn: [1961]-07-01 | [1961]-03-14\n" +
 		"countries: [BY] | RU, [BY]\ntopics:  | sanction\n"
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -92,7 +93,7 @@ func TestDatesAreMarkedAsFarAsTheyAgree(t *testing.T) {
 		{"~1965", []string{"1961"}, "~1965"},
 		{"1961-03-14", nil, "1961-03-14"},
 	} {
-		got := marked(labels.HitRows(verification.DataOf(map[string]any{"name": "A", "dob": row.date}), verification.Subject{}, verification.Hit{BirthDates: row.others}, plainWords()))
+		got := marked(labels.HitRows(verification.DataOf(map[string]any{"name": "A", "dob": row.date}), rules.Subject{}, verification.Hit{BirthDates: row.others}, plainWords()))
 		if want := "born: " + row.want + " | "; !strings.Contains(got, want) {
 			t.Errorf("%s beside %v = %s, want %s", row.date, row.others, got, want)
 		}

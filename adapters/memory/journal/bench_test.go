@@ -15,6 +15,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -22,25 +23,25 @@ import (
 // each step, under a lease, and then its notice is sent.
 func completeRun(ctx context.Context, s store.Store, n int) error {
 	at := start().Add(time.Duration(n) * time.Second)
-	steps := [][]verification.Fact{{verification.Started{
-		Workflow: workflow, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: fmt.Sprint("customer-", n),
+	steps := [][]rules.Fact{{rules.Started{
+		Workflow: theWorkflow, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: fmt.Sprint("customer-", n),
 	}}}
 	data := verification.Data(`{"registered_name":"ASHA RAO","status":"valid","pan":"ABCPR1234F","name_match":0.97,"last_updated":"2026-01-05"}`)
 	for _, node := range []verification.NodeID{"a", "b", "c", "d", "e"} {
 		last := len(steps) - 1
-		steps[last] = append(steps[last], verification.Dispatched{Node: node, Key: string(node), Label: "Check", Provider: "sandbox", Dispatch: 1, Visit: 1})
-		steps = append(steps, []verification.Fact{verification.ResultRecorded{Node: node, Passed: true, Data: data}})
+		steps[last] = append(steps[last], rules.Dispatched{Node: node, Key: string(node), Label: "Check", Provider: "sandbox", Dispatch: 1, Visit: 1})
+		steps = append(steps, []rules.Fact{rules.ResultRecorded{Node: node, Passed: true, Data: data}})
 	}
-	steps[len(steps)-1] = append(steps[len(steps)-1], verification.Completed{Node: "done"})
-	run, seq := verification.Run{ID: runID(n)}, 0
+	steps[len(steps)-1] = append(steps[len(steps)-1], rules.Completed{Node: "done"})
+	run, seq := rules.Run{ID: runID(n)}, 0
 	for i, facts := range steps {
-		var events []verification.Event
+		var events []rules.Event
 		for _, f := range facts {
-			events = append(events, verification.Event{At: at, Fact: f})
+			events = append(events, rules.Event{At: at, Fact: f})
 		}
 		after := run.EvolveAll(events)
 		if i == 0 {
-			after = verification.Fold(runID(n), events)
+			after = rules.Fold(runID(n), events)
 		}
 		c := store.NewCommit(run, after, events, time.UTC)
 		switch i {
@@ -74,13 +75,13 @@ func reviewRun(ctx context.Context, s store.Store, n int) error {
 	} else if err != nil {
 		return err
 	}
-	before := verification.Fold(runID(n), history)
-	events := []verification.Event{{At: start().Add(time.Hour), Fact: verification.ReviewAsked{Node: "review", Label: "Review", Reason: "A hit."}}}
+	before := rules.Fold(runID(n), history)
+	events := []rules.Event{{At: start().Add(time.Hour), Fact: rules.ReviewAsked{Node: "review", Label: "Review", Reason: "A hit."}}}
 	if err := s.Append(ctx, tenant, runID(n), len(history), store.NewCommit(before, before.EvolveAll(events), events, time.UTC)); err != nil {
 		return err
 	}
 	at := start().Add(time.Hour)
-	_, err = s.Claim(ctx, tenant, runID(n), verification.Claim{By: "asha", Name: "Asha", At: at, Until: at.Add(time.Hour)})
+	_, err = s.Claim(ctx, tenant, runID(n), rules.Claim{By: "asha", Name: "Asha", At: at, Until: at.Add(time.Hour)})
 	return err
 }
 

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Append implements store.RunStore.
@@ -22,8 +24,8 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 
 // Claim implements store.RunStore.
 func (s *Store) Claim(
-	ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Claim,
-) (stored verification.Claim, err error) {
+	ctx context.Context, t verification.TenantID, id verification.RunID, c rules.Claim,
+) (stored rules.Claim, err error) {
 	err = s.record(kindClaim, claimed{id, t, c}, func() (err error) {
 		stored, err = s.memory.Claim(ctx, t, id, c)
 		return err
@@ -123,7 +125,7 @@ func (s *Store) pass(ctx context.Context, list string) (store.RescreenPass, erro
 }
 
 // SaveWorkflow implements store.WorkflowStore.
-func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error {
+func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w workflow.Workflow, added *workflow.Version) error {
 	return s.record(kindWorkflow, workflowSaved{t, w, added}, func() error { return s.memory.SaveWorkflow(ctx, t, w, added) })
 }
 
@@ -167,6 +169,6 @@ func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.Tenant
 }
 
 // SaveDelivery implements store.DeliveryStore.
-func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
+func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
 	return s.record(kindDelivery, deliverySaved{t, d}, func() error { return s.memory.SaveDelivery(ctx, t, d) })
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // segmentsWith writes a journal with runs in several segments, and returns its folder.
@@ -271,7 +272,7 @@ func TestRepairNamesAllThatIsLost(t *testing.T) {
 		s.SaveTenant(ctx, verification.Tenant{ID: acme.Tenant, Name: "Bank"}), s.SaveAccount(ctx, acme), startRun(ctx, s, 1),
 		s.SaveAccount(ctx, disabled), s.SaveTenant(ctx, verification.Tenant{ID: acme.Tenant, Name: "Bank 2"}),
 		s.SaveRecords(ctx, []store.Record{store.AccountRecord{Account: other}}),
-		s.SaveWorkflow(ctx, acme.Tenant, verification.Workflow{ID: "c0000000-0000-7000-8000-000000000001", Slug: "onboarding", Revision: 1}, nil),
+		s.SaveWorkflow(ctx, acme.Tenant, workflow.Workflow{ID: "c0000000-0000-7000-8000-000000000001", Slug: "onboarding", Revision: 1}, nil),
 	} {
 		if err != nil {
 			t.Fatal(err)

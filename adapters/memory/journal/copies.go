@@ -12,6 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -90,16 +91,16 @@ type recordSaved struct {
 
 // runSaved is a memstore.RunState.
 type runSaved struct {
-	Run      verification.RunID          `json:"run"`
-	Tenant   verification.TenantID       `json:"tenant"`
-	Summary  verification.Summary        `json:"summary"`
-	Claim    verification.Claim          `json:"claim"`
-	Keys     []store.SearchKey           `json:"keys"`
-	Screened []verification.ScreenedList `json:"screened"`
-	Length   int                         `json:"length"` // of Events
-	Events   history                     `json:"events"`
-	Work     []store.WorkRecord          `json:"work"`
-	Rest     int                         `json:"rest"` // events in the records that follow
+	Run      verification.RunID    `json:"run"`
+	Tenant   verification.TenantID `json:"tenant"`
+	Summary  rules.Summary         `json:"summary"`
+	Claim    rules.Claim           `json:"claim"`
+	Keys     []store.SearchKey     `json:"keys"`
+	Screened []rules.ScreenedList  `json:"screened"`
+	Length   int                   `json:"length"` // of Events
+	Events   history               `json:"events"`
+	Work     []store.WorkRecord    `json:"work"`
+	Rest     int                   `json:"rest"` // events in the records that follow
 }
 
 // history has the JSON of its events, which is decoded when a run is read.

@@ -8,6 +8,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // An engine starts a run, and its host loses power while the run waits for a retry. The
@@ -24,23 +26,23 @@ func TestRunsGoOnAfterALossOfPower(t *testing.T) {
 	d := newFakeDisk()
 	before := host(d)
 	before.Provider.On("pan", enginetest.Flake())
-	workflow := before.Apply(verification.Definition{
+	workflow := before.Apply(workflow.Definition{
 		Workflow: "onboarding", Name: "Onboarding", Start: "consent", LifecycleWebhookURL: "https://client.example/hook",
-		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "We check your PAN.", Next: "pan", OnDeclined: "next"},
-			"pan":     {Type: verification.NodeCheck, Label: "PAN", Provider: "script", Next: "done"},
-			"done":    {Type: verification.NodeEnd},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"consent": {Type: workflow.NodeConsent, Label: "Consent", Text: "We check your PAN.", Next: "pan", OnDeclined: "next"},
+			"pan":     {Type: workflow.NodeCheck, Label: "PAN", Provider: "script", Next: "done"},
+			"done":    {Type: workflow.NodeEnd},
 		},
 	})
 	run := before.Start(workflow.ID, engine.StartRequest{ReferenceID: "customer-1"})
 	before.Submit(run.ID, "consent_submitted", map[string]any{"consent_status": "success"})
 
 	after := host(d.afterPowerLoss())
-	if got, want := after.Run(run.ID), before.Run(run.ID); got.Status != verification.StatusInProgress || got.StartedAt != want.StartedAt {
+	if got, want := after.Run(run.ID), before.Run(run.ID); got.Status != rules.StatusInProgress || got.StartedAt != want.StartedAt {
 		t.Errorf("after the loss of power the run is %+v, want %+v", got, want)
 	}
 	after.Advance(time.Hour)
-	if got := after.Run(run.ID); got.Status != verification.StatusCompleted {
+	if got := after.Run(run.ID); got.Status != rules.StatusCompleted {
 		t.Errorf("the run is %s, want completed", got.Status)
 	}
 	if calls := after.Provider.Calls("pan"); len(calls) != 1 {

@@ -16,7 +16,9 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/internal/rig/storereads"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // TestGoldenJournalsAreReadForEver opens journals that earlier builds wrote, and compares
@@ -125,47 +127,47 @@ func callsOfV1(ctx context.Context, s store.Store) error {
 		Surfaces: []verification.Surface{verification.SurfaceRuns, verification.SurfaceSignals},
 	}))
 	least, publish := 1.5, false
-	ok(s.SaveWorkflow(ctx, tenant, verification.Workflow{
-		ID: workflow, Slug: "onboarding", Name: "Onboarding", Description: "Verifies a person", RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900,
+	ok(s.SaveWorkflow(ctx, tenant, workflow.Workflow{
+		ID: theWorkflow, Slug: "onboarding", Name: "Onboarding", Description: "Verifies a person", RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900,
 		PublishedHash: "first", LatestHash: "first", Versions: 1, LifecycleWebhookURL: "https://a.example/hook", Retired: true, CreatedAt: now, Revision: 1,
-	}, &verification.Version{Number: 1, Hash: "first", CreatedAt: now, Definition: verification.Definition{
-		Workflow: "onboarding", ID: workflow, Name: "Onboarding", Publish: &publish, Start: "details", InputSchema: verification.Data(`{"type":"object"}`),
-		Subject: &verification.SubjectFields{Name: "steps.details.data.name"}, Compare: []verification.Comparison{{Fact: "Name", Of: []string{"input.name"}}},
-		RejectReasons: []verification.RejectReason{{Code: "wrong_name", Label: "The name differs", LabelIn: verification.Translations{"en": "The name differs", "hi": "नाम अलग है"}}},
-		Nodes: map[verification.NodeID]verification.Node{
+	}, &workflow.Version{Number: 1, Hash: "first", CreatedAt: now, Definition: workflow.Definition{
+		Workflow: "onboarding", ID: theWorkflow, Name: "Onboarding", Publish: &publish, Start: "details", InputSchema: verification.Data(`{"type":"object"}`),
+		Subject: &workflow.SubjectFields{Name: "steps.details.data.name"}, Compare: []workflow.Comparison{{Fact: "Name", Of: []string{"input.name"}}},
+		RejectReasons: []workflow.RejectReason{{Code: "wrong_name", Label: "The name differs", LabelIn: workflow.Translations{"en": "The name differs", "hi": "नाम अलग है"}}},
+		Nodes: map[verification.NodeID]workflow.Node{
 			"details": {
-				Type: verification.NodeCustomerInput, Label: "Details", LabelIn: verification.Translations{"en": "Details", "hi": "विवरण"}, Next: "pan",
-				Fields: verification.InputFields{
+				Type: workflow.NodeCustomerInput, Label: "Details", LabelIn: workflow.Translations{"en": "Details", "hi": "विवरण"}, Next: "pan",
+				Fields: workflow.InputFields{
 					{Name: "income", Type: "number", Label: "Income", Min: &least}, {Name: "birth", Type: "date", Label: "Birth", MaxDate: "-18y"},
 				},
-				Groups: []verification.FieldGroup{{Label: "All", Fields: []string{"income", "birth"}}},
+				Groups: []workflow.FieldGroup{{Label: "All", Fields: []string{"income", "birth"}}},
 			},
 			"pan": {
-				Type: verification.NodeCheck, Label: "PAN", Provider: "sandbox", With: verification.Data(`{"id":"${input.id}","op":"\u003c"}`), Next: "done",
-				Rescreen: &verification.Rescreen{List: list, Every: verification.RescreenOnChange}, OnFailed: "next",
+				Type: workflow.NodeCheck, Label: "PAN", Provider: "sandbox", With: verification.Data(`{"id":"${input.id}","op":"\u003c"}`), Next: "done",
+				Rescreen: &workflow.Rescreen{List: list, Every: workflow.RescreenOnChange}, OnFailed: "next",
 			},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	}}))
 
-	history := func(facts ...verification.Fact) (events []verification.Event) {
+	history := func(facts ...rules.Fact) (events []rules.Event) {
 		for i, f := range facts {
-			events = append(events, verification.Event{At: now.Add(time.Duration(i) * time.Second), Fact: f})
+			events = append(events, rules.Event{At: now.Add(time.Duration(i) * time.Second), Fact: f})
 		}
 		return events
 	}
 	first := history(
-		verification.Started{
-			Workflow: workflow, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: "customer <1>",
+		rules.Started{
+			Workflow: theWorkflow, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: "customer <1>",
 			Input: verification.Data(`{"name":"Zo\u00eb","n":12345678901234567890}`), RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, ReviewDueMinutes: 60,
 		},
-		verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: 1, Visit: 1, Rescreen: list},
-		verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"ok":true}`), Screening: &verification.Screening{
+		rules.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: 1, Visit: 1, Rescreen: list},
+		rules.ResultRecorded{Node: "pan", Passed: true, Data: verification.Data(`{"ok":true}`), Screening: &rules.Screening{
 			List: list, ListVersion: "1", Hits: []verification.Hit{{ID: "7", Name: "Zoe", Score: 0.75, Reasons: []string{"name"}}},
 		}},
 	)
-	append1 := func(n, seq int, all []verification.Event, change func(*store.Commit)) {
-		before := verification.Fold(runID(n), all[:seq])
+	append1 := func(n, seq int, all []rules.Event, change func(*store.Commit)) {
+		before := rules.Fold(runID(n), all[:seq])
 		c := store.NewCommit(before, before.EvolveAll(all[seq:]), all[seq:], time.UTC)
 		change(&c)
 		ok(s.Append(ctx, tenant, runID(n), seq, c))
@@ -174,16 +176,16 @@ func callsOfV1(ctx context.Context, s store.Store) error {
 		c.Hold, c.WorkflowRevision, c.Keys = store.Leased, 1, []store.SearchKey{storereads.SearchKey(1), storereads.SearchKey(2)}
 		c.Work[store.WorkKey{Kind: advance}] = now.Add(20 * time.Second)
 	})
-	asked := append(first, history(verification.ReviewAsked{Node: "review", Label: "Review", Reason: "A hit."})...)
+	asked := append(first, history(rules.ReviewAsked{Node: "review", Label: "Review", Reason: "A hit."})...)
 	append1(1, len(first), asked, func(c *store.Commit) { c.Work[store.WorkKey{Kind: announce, Seq: 4}] = now })
-	_, err := s.Claim(ctx, tenant, runID(1), verification.Claim{By: "asha@example.com", Name: "Asha", At: now, Until: now.Add(15 * time.Minute)})
+	_, err := s.Claim(ctx, tenant, runID(1), rules.Claim{By: "asha@example.com", Name: "Asha", At: now, Until: now.Add(15 * time.Minute)})
 	ok(err)
 	append1(2, 0, first[:1], func(c *store.Commit) { c.Work[store.WorkKey{Kind: advance}] = now })
-	note := append(first[:1:1], history(verification.NoteAdded{Notes: "Called back.", By: "Asha", Identity: "asha@example.com"})...)
+	note := append(first[:1:1], history(rules.NoteAdded{Notes: "Called back.", By: "Asha", Identity: "asha@example.com"})...)
 	append1(2, 1, note, func(c *store.Commit) { // only events and measures
 		c.Work, c.Measures = nil, []store.Measure{{MeasureKey: store.MeasureKey{Name: store.MeasureTransition, Key: "a:b", Version: 1}, Day: 20_000, Count: 2}}
 	})
-	append1(3, 0, append(first, history(verification.Completed{Node: "done", Outcome: "approved"})...), func(c *store.Commit) { c.Keys = []store.SearchKey{} })
+	append1(3, 0, append(first, history(rules.Completed{Node: "done", Outcome: "approved"})...), func(c *store.Commit) { c.Keys = []store.SearchKey{} })
 
 	_, err = s.HoldPass(ctx, store.RescreenPass{List: list, Version: "2", Holder: "a", HeldUntil: now.Add(time.Minute)}, now)
 	ok(err)
@@ -208,7 +210,7 @@ func callsOfV1(ctx context.Context, s store.Store) error {
 		r := store.IdempotencyRecord{IdempotencyKey: store.IdempotencyKey{Scope: store.ScopeSignal, Key: k}, Fingerprint: "f", ID: string(runID(i)), At: now}
 		_, err := s.ClaimIdempotencyKey(ctx, tenant, r)
 		ok(err)
-		r.Result, r.Decision = "accepted", verification.DecisionApprove
+		r.Result, r.Decision = "accepted", rules.DecisionApprove
 		switch k {
 		case "settled":
 			ok(s.SettleIdempotencyKey(ctx, tenant, r))
@@ -216,9 +218,9 @@ func callsOfV1(ctx context.Context, s store.Store) error {
 			ok(s.ReleaseIdempotencyKey(ctx, tenant, r))
 		}
 	}
-	ok(s.SaveDelivery(ctx, tenant, verification.Delivery{
-		Run: runID(1), Seq: 4, Event: "run.review_due_soon", URL: "https://a.example/hook", State: verification.DeliveryPending, Attempts: 2,
-		FirstAt: now, LastAt: now.Add(time.Minute), NextAt: now.Add(time.Hour), Class: verification.ClassTimeout,
+	ok(s.SaveDelivery(ctx, tenant, rules.Delivery{
+		Run: runID(1), Seq: 4, Event: "run.review_due_soon", URL: "https://a.example/hook", State: rules.DeliveryPending, Attempts: 2,
+		FirstAt: now, LastAt: now.Add(time.Minute), NextAt: now.Add(time.Hour), Class: rules.ClassTimeout,
 	}))
 	return errors.Join(failed...)
 }

@@ -8,17 +8,19 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Load implements store.RunStore.
-func (s *Store) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
-	return read(ctx, s, func() ([]verification.Event, error) { return s.memory.Load(ctx, t, id, after) })
+func (s *Store) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]rules.Event, error) {
+	return read(ctx, s, func() ([]rules.Event, error) { return s.memory.Load(ctx, t, id, after) })
 }
 
 // List implements store.RunStore.
-func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
-	return read(ctx, s, func() (store.Page[verification.Summary], error) { return s.memory.List(ctx, t, q) })
+func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error) {
+	return read(ctx, s, func() (store.Page[rules.Summary], error) { return s.memory.List(ctx, t, q) })
 }
 
 // CountQueues implements store.RunStore.
@@ -37,27 +39,27 @@ func (s *Store) RescreenPasses(ctx context.Context) ([]store.RescreenPass, error
 }
 
 // Workflow implements store.WorkflowStore.
-func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
-	return read(ctx, s, func() (verification.Workflow, error) { return s.memory.Workflow(ctx, t, id) })
+func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error) {
+	return read(ctx, s, func() (workflow.Workflow, error) { return s.memory.Workflow(ctx, t, id) })
 }
 
 // Workflows implements store.WorkflowStore.
-func (s *Store) Workflows(ctx context.Context, t verification.TenantID, p store.PageQuery) (store.Page[verification.Workflow], error) {
-	return read(ctx, s, func() (store.Page[verification.Workflow], error) { return s.memory.Workflows(ctx, t, p) })
+func (s *Store) Workflows(ctx context.Context, t verification.TenantID, p store.PageQuery) (store.Page[workflow.Workflow], error) {
+	return read(ctx, s, func() (store.Page[workflow.Workflow], error) { return s.memory.Workflows(ctx, t, p) })
 }
 
 // Version implements store.WorkflowStore.
 func (s *Store) Version(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string,
-) (verification.Version, error) {
-	return read(ctx, s, func() (verification.Version, error) { return s.memory.Version(ctx, t, id, hash) })
+) (workflow.Version, error) {
+	return read(ctx, s, func() (workflow.Version, error) { return s.memory.Version(ctx, t, id, hash) })
 }
 
 // Versions implements store.WorkflowStore.
 func (s *Store) Versions(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID, p store.PageQuery,
-) (store.Page[verification.VersionInfo], error) {
-	return read(ctx, s, func() (store.Page[verification.VersionInfo], error) { return s.memory.Versions(ctx, t, id, p) })
+) (store.Page[workflow.VersionInfo], error) {
+	return read(ctx, s, func() (store.Page[workflow.VersionInfo], error) { return s.memory.Versions(ctx, t, id, p) })
 }
 
 // Tenant implements store.TenantStore.
@@ -93,15 +95,15 @@ func (s *Store) IdempotencyRecord(
 }
 
 // Delivery implements store.DeliveryStore.
-func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error) {
-	return read(ctx, s, func() (verification.Delivery, error) { return s.memory.Delivery(ctx, t, n) })
+func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error) {
+	return read(ctx, s, func() (rules.Delivery, error) { return s.memory.Delivery(ctx, t, n) })
 }
 
 // Deliveries implements store.DeliveryStore.
 func (s *Store) Deliveries(
-	ctx context.Context, t verification.TenantID, state verification.DeliveryState, p store.PageQuery,
-) (store.Page[verification.Delivery], error) {
-	return read(ctx, s, func() (store.Page[verification.Delivery], error) { return s.memory.Deliveries(ctx, t, state, p) })
+	ctx context.Context, t verification.TenantID, state rules.DeliveryState, p store.PageQuery,
+) (store.Page[rules.Delivery], error) {
+	return read(ctx, s, func() (store.Page[rules.Delivery], error) { return s.memory.Deliveries(ctx, t, state, p) })
 }
 
 // Backlog returns what waits at a time.

@@ -14,7 +14,9 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // kind says what a record is about. The numbers are in journals and never change.
@@ -171,11 +173,11 @@ func (begun) apply(context.Context, *memstore.Store) error {
 }
 
 // events have the JSON of package verification.
-type events []verification.Event
+type events []rules.Event
 
 // MarshalJSONTo implements json.MarshalerTo.
 func (es events) MarshalJSONTo(to *jsontext.Encoder) error {
-	raw, err := verification.EncodeEvents(es)
+	raw, err := rules.EncodeEvents(es)
 	if err != nil {
 		return err
 	}
@@ -188,23 +190,23 @@ func (es *events) UnmarshalJSONFrom(from *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
-	*es, err = verification.DecodeEvents(raw)
+	*es, err = rules.DecodeEvents(raw)
 	return err
 }
 
 // appended is a commit.
 type appended struct {
-	Run              verification.RunID          `json:"run"`
-	Tenant           verification.TenantID       `json:"tenant"`
-	Seq              int                         `json:"seq"`
-	Events           events                      `json:"events"`
-	Summary          verification.Summary        `json:"summary"`
-	Work             []dueWork                   `json:"work"` // nil and empty differ
-	Hold             store.Hold                  `json:"hold"`
-	WorkflowRevision int                         `json:"workflow_revision"`
-	Screened         []verification.ScreenedList `json:"screened"`
-	Measures         []store.Measure             `json:"measures"`
-	Keys             []store.SearchKey           `json:"keys"` // nil and empty differ
+	Run              verification.RunID    `json:"run"`
+	Tenant           verification.TenantID `json:"tenant"`
+	Seq              int                   `json:"seq"`
+	Events           events                `json:"events"`
+	Summary          rules.Summary         `json:"summary"`
+	Work             []dueWork             `json:"work"` // nil and empty differ
+	Hold             store.Hold            `json:"hold"`
+	WorkflowRevision int                   `json:"workflow_revision"`
+	Screened         []rules.ScreenedList  `json:"screened"`
+	Measures         []store.Measure       `json:"measures"`
+	Keys             []store.SearchKey     `json:"keys"` // nil and empty differ
 }
 
 // dueWork is an entry of store.DueWork.
@@ -221,7 +223,7 @@ func newAppended(t verification.TenantID, id verification.RunID, seq int, c stor
 	}
 	if c.Work == nil {
 		if seq > 0 { // the summary is the one before
-			r.Summary = verification.Summary{Workflow: c.Summary.Workflow}
+			r.Summary = rules.Summary{Workflow: c.Summary.Workflow}
 		}
 		return r
 	}
@@ -254,7 +256,7 @@ func (r appended) apply(ctx context.Context, m *memstore.Store) error {
 type claimed struct {
 	Run    verification.RunID    `json:"run"`
 	Tenant verification.TenantID `json:"tenant"`
-	Claim  verification.Claim    `json:"claim"`
+	Claim  rules.Claim           `json:"claim"`
 }
 
 func (r claimed) apply(ctx context.Context, m *memstore.Store) error {
@@ -305,8 +307,8 @@ func (r worked) apply(_ context.Context, m *memstore.Store) error {
 // workflowSaved is a workflow, and its new version if there is one.
 type workflowSaved struct {
 	Tenant   verification.TenantID `json:"tenant"`
-	Workflow verification.Workflow `json:"workflow"`
-	Version  *verification.Version `json:"version"`
+	Workflow workflow.Workflow     `json:"workflow"`
+	Version  *workflow.Version     `json:"version"`
 }
 
 func (r workflowSaved) apply(ctx context.Context, m *memstore.Store) error {
@@ -359,7 +361,7 @@ func (r keyReleased) apply(ctx context.Context, m *memstore.Store) error {
 // deliverySaved is a delivery.
 type deliverySaved struct {
 	Tenant   verification.TenantID `json:"tenant"`
-	Delivery verification.Delivery `json:"delivery"`
+	Delivery rules.Delivery        `json:"delivery"`
 }
 
 func (r deliverySaved) apply(ctx context.Context, m *memstore.Store) error {

@@ -17,12 +17,13 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/internal/rig/storereads"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
 const (
-	tenant   = storereads.Tenant
-	workflow = storereads.Workflow
+	tenant      = storereads.Tenant
+	theWorkflow = storereads.Workflow
 )
 
 func start() time.Time { return storereads.Start() }
@@ -31,11 +32,11 @@ func runID(n int) verification.RunID { return storereads.RunID(n) }
 
 // started returns the first commit of run number n.
 func started(n int) store.Commit {
-	events := []verification.Event{{At: start().Add(time.Duration(n) * time.Second), Fact: verification.Started{
-		Workflow: workflow, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: fmt.Sprint("customer-", n),
+	events := []rules.Event{{At: start().Add(time.Duration(n) * time.Second), Fact: rules.Started{
+		Workflow: theWorkflow, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: fmt.Sprint("customer-", n),
 	}}}
-	after := verification.Fold(runID(n), events)
-	c := store.NewCommit(verification.Run{}, after, events, time.UTC)
+	after := rules.Fold(runID(n), events)
+	c := store.NewCommit(rules.Run{}, after, events, time.UTC)
 	c.Work[store.WorkKey{Kind: store.WorkAdvance}] = events[0].At.Add(time.Minute)
 	return c
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 const (
 	// defaultPartBytes is how much memory the events in one record need. Their JSON may be larger.
 	defaultPartBytes = 4 << 20
 	// partVersions is how many versions of a workflow are in one record. See
-	// verification.MaxDefinitionBytes.
+	// workflow.MaxDefinitionBytes.
 	partVersions = 8
 )
 
@@ -31,7 +32,7 @@ type restSaved struct {
 	From     int                     `json:"from"` // how many are in the records before
 	Length   int                     `json:"length"`
 	Events   history                 `json:"events"`
-	Versions []verification.Version  `json:"versions"`
+	Versions []workflow.Version      `json:"versions"`
 	Rest     int                     `json:"rest"` // how many are in the records that follow
 }
 

@@ -14,7 +14,9 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/internal/rig/storereads"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // judge appends verdicts with notes of a length to a completed run.
@@ -24,13 +26,13 @@ func judge(t *testing.T, s store.RunStore, n, verdicts, notes int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, seq := verification.Fold(runID(n), history), len(history)
+	run, seq := rules.Fold(runID(n), history), len(history)
 	for i := range verdicts {
-		event := verification.Event{At: start().Add(time.Hour), Fact: verification.VerdictRecorded{
-			Decision: verification.DecisionApprove, Notes: fmt.Sprintf("%0*d", notes, i),
+		event := rules.Event{At: start().Add(time.Hour), Fact: rules.VerdictRecorded{
+			Decision: rules.DecisionApprove, Notes: fmt.Sprintf("%0*d", notes, i),
 		}}
 		after := run.Evolve(event)
-		if err := s.Append(t.Context(), tenant, runID(n), seq, store.NewCommit(run, after, []verification.Event{event}, time.UTC)); err != nil {
+		if err := s.Append(t.Context(), tenant, runID(n), seq, store.NewCommit(run, after, []rules.Event{event}, time.UTC)); err != nil {
 			t.Fatal(err)
 		}
 		run, seq = after, seq+1
@@ -97,10 +99,10 @@ func partsOf(t *testing.T, s *journal.Store) *storereads.Names {
 	}
 	judge(t, noted, 0, 5, 1000)
 	judge(t, noted, 1, 2, 5000)
-	w := verification.Workflow{ID: workflow, Slug: "onboarding"}
+	w := workflow.Workflow{ID: theWorkflow, Slug: "onboarding"}
 	for i := range 20 {
 		w.Revision++
-		v := verification.Version{Hash: fmt.Sprint("hash", i), Number: i + 1, CreatedAt: start(), Definition: verification.Definition{Workflow: "onboarding"}}
+		v := workflow.Version{Hash: fmt.Sprint("hash", i), Number: i + 1, CreatedAt: start(), Definition: workflow.Definition{Workflow: "onboarding"}}
 		if err := noted.SaveWorkflow(t.Context(), tenant, w, &v); err != nil {
 			t.Fatal(err)
 		}
@@ -183,9 +185,9 @@ func TestAChangeLargerThanARecordIsRefused(t *testing.T) {
 	if err := startRun(t.Context(), s, 0); err != nil {
 		t.Fatal(err)
 	}
-	run := verification.Fold(runID(0), started(0).Events)
-	event := verification.Event{At: start(), Fact: verification.NoteAdded{Notes: strings.Repeat("x", 64<<20), By: "a"}}
-	err := s.Append(t.Context(), tenant, runID(0), 1, store.NewCommit(run, run.Evolve(event), []verification.Event{event}, time.UTC))
+	run := rules.Fold(runID(0), started(0).Events)
+	event := rules.Event{At: start(), Fact: rules.NoteAdded{Notes: strings.Repeat("x", 64<<20), By: "a"}}
+	err := s.Append(t.Context(), tenant, runID(0), 1, store.NewCommit(run, run.Evolve(event), []rules.Event{event}, time.UTC))
 	if !errors.Is(err, verification.ErrInvalid) || !strings.Contains(err.Error(), "67108864") {
 		t.Errorf("append = %v, want how much a record may have", err)
 	}

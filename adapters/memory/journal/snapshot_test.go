@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/internal/rig/storereads"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -99,7 +100,7 @@ func TestCallsGoOnDuringASnapshot(t *testing.T) {
 				failed = errors.Join(failed, startRun(t.Context(), s, i))
 			}
 			_, err := s.HoldPass(t.Context(), store.RescreenPass{List: "sanctions", Version: "1", Holder: "a", HeldUntil: start()}, start())
-			return errors.Join(failed, err, s.SaveDelivery(t.Context(), tenant, verification.Delivery{Run: runID(1), State: verification.DeliveryPending}))
+			return errors.Join(failed, err, s.SaveDelivery(t.Context(), tenant, rules.Delivery{Run: runID(1), State: rules.DeliveryPending}))
 		}
 		if err := errors.Join(both(storereads.Noted{Store: s, Names: n}), both(wanted)); err != nil {
 			t.Fatal(err)
@@ -121,7 +122,7 @@ func TestCallsGoOnDuringASnapshot(t *testing.T) {
 				}
 				failed = errors.Join(failed, change(t.Context(), s, i+many/2))
 			}
-			return errors.Join(failed, s.SaveDelivery(t.Context(), tenant, verification.Delivery{Run: runID(1), State: verification.DeliveryDelivered}))
+			return errors.Join(failed, s.SaveDelivery(t.Context(), tenant, rules.Delivery{Run: runID(1), State: rules.DeliveryDelivered}))
 		}
 		if err := later(storereads.Noted{Store: s, Names: n}); err != nil {
 			t.Error(err)

@@ -19,6 +19,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // clients is the number of concurrent clients.
@@ -103,7 +105,7 @@ func BenchmarkRunsBesideAVendorThatHangs(b *testing.B) {
 				for pb.Next() {
 					began := time.Now()
 					run, err := h.Start(b.Context(), tenant, quick, engine.StartRequest{ReferenceID: "y", Wait: &wait})
-					if err != nil || run.Status != verification.StatusCompleted {
+					if err != nil || run.Status != rules.StatusCompleted {
 						b.Errorf("run = %s, %v", run.Status, err)
 						return
 					}
@@ -131,10 +133,10 @@ func (h *host) apply(provider, scenario string) verification.WorkflowID {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	applied, err := h.Apply(h.t.Context(), tenant, verification.Definition{
-		Workflow: provider, Name: provider, Start: "a", Nodes: map[verification.NodeID]verification.Node{
-			"a":    {Type: verification.NodeCheck, Provider: provider, With: with, TimeoutSeconds: 600, Next: "done"},
-			"done": {Type: verification.NodeEnd},
+	applied, err := h.Apply(h.t.Context(), tenant, workflow.Definition{
+		Workflow: provider, Name: provider, Start: "a", Nodes: map[verification.NodeID]workflow.Node{
+			"a":    {Type: workflow.NodeCheck, Provider: provider, With: with, TimeoutSeconds: 600, Next: "done"},
+			"done": {Type: workflow.NodeEnd},
 		},
 	})
 	if err != nil {

@@ -25,6 +25,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 const tenant verification.TenantID = "00000000-0000-7000-8000-0000000000aa"
@@ -111,13 +113,13 @@ func (h *host) begin(scenario string, wait time.Duration) verification.RunID {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	applied, err := h.Apply(h.t.Context(), tenant, verification.Definition{
-		Workflow: "check", Name: "Check", Start: "pan", Nodes: map[verification.NodeID]verification.Node{
+	applied, err := h.Apply(h.t.Context(), tenant, workflow.Definition{
+		Workflow: "check", Name: "Check", Start: "pan", Nodes: map[verification.NodeID]workflow.Node{
 			"pan": {
-				Type: verification.NodeCheck, Provider: "registry", With: with, Next: "done",
-				Retry: &verification.Retry{MaxDispatches: 4, BackoffSeconds: 0.05, MaxBackoffSeconds: 0.2},
+				Type: workflow.NodeCheck, Provider: "registry", With: with, Next: "done",
+				Retry: &workflow.Retry{MaxDispatches: 4, BackoffSeconds: 0.05, MaxBackoffSeconds: 0.2},
 			},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	})
 	if err != nil {
@@ -143,7 +145,7 @@ func (h *host) history(id verification.RunID) (words, raw string) {
 	}
 	var names []string
 	for _, e := range events {
-		text, err := verification.EncodeEvent(e)
+		text, err := rules.EncodeEvent(e)
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -153,7 +155,7 @@ func (h *host) history(id verification.RunID) (words, raw string) {
 }
 
 // await waits until a run has ended.
-func (h *host) await(id verification.RunID) verification.RunDetail {
+func (h *host) await(id verification.RunID) rules.RunDetail {
 	h.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -168,7 +170,7 @@ func (h *host) await(id verification.RunID) verification.RunDetail {
 	}
 	words, _ := h.history(id)
 	h.t.Fatalf("the run did not end: %s", words)
-	return verification.RunDetail{}
+	return rules.RunDetail{}
 }
 
 const ends = time.Minute
@@ -183,21 +185,21 @@ func TestARunWithEachBehaviourOfAVendor(t *testing.T) {
 	timeouts := map[string]float64{"busy": 0.9, "once": 3, "hang": 0.5}
 	for _, tt := range []struct {
 		scenario string
-		status   verification.Status
+		status   rules.Status
 		history  string
 	}{
-		{"valid", verification.StatusCompleted, "started dispatched result_recorded completed"},
-		{"invalid", verification.StatusFailed, "started dispatched result_recorded failed"},
-		{"poll", verification.StatusCompleted, "started dispatched result_pending result_recorded completed"},
-		{"early", verification.StatusCompleted, "started dispatched callback_received result_pending result_recorded completed"},
-		{"busy", verification.StatusCompleted, "started dispatched dispatch_failed dispatched result_recorded completed"},
-		{"broken", verification.StatusCompleted, "started dispatched dispatch_failed dispatched dispatch_failed dispatched result_recorded completed"},
-		{"reset", verification.StatusCompleted, "started dispatched result_recorded completed"},
-		{"once", verification.StatusCompleted, "started dispatched dispatch_failed dispatched result_recorded completed"},
-		{"hang", verification.StatusFailed, "started dispatched dispatch_failed dispatched dispatch_failed dispatched dispatch_failed dispatched dispatch_failed result_unavailable failed"},
-		{"huge", verification.StatusFailed, "started dispatched dispatch_failed result_unavailable failed"},
-		{"text", verification.StatusFailed, "started dispatched dispatch_failed result_unavailable failed"},
-		{"redirect", verification.StatusFailed, "started dispatched dispatch_failed result_unavailable failed"},
+		{"valid", rules.StatusCompleted, "started dispatched result_recorded completed"},
+		{"invalid", rules.StatusFailed, "started dispatched result_recorded failed"},
+		{"poll", rules.StatusCompleted, "started dispatched result_pending result_recorded completed"},
+		{"early", rules.StatusCompleted, "started dispatched callback_received result_pending result_recorded completed"},
+		{"busy", rules.StatusCompleted, "started dispatched dispatch_failed dispatched result_recorded completed"},
+		{"broken", rules.StatusCompleted, "started dispatched dispatch_failed dispatched dispatch_failed dispatched result_recorded completed"},
+		{"reset", rules.StatusCompleted, "started dispatched result_recorded completed"},
+		{"once", rules.StatusCompleted, "started dispatched dispatch_failed dispatched result_recorded completed"},
+		{"hang", rules.StatusFailed, "started dispatched dispatch_failed dispatched dispatch_failed dispatched dispatch_failed dispatched dispatch_failed result_unavailable failed"},
+		{"huge", rules.StatusFailed, "started dispatched dispatch_failed result_unavailable failed"},
+		{"text", rules.StatusFailed, "started dispatched dispatch_failed result_unavailable failed"},
+		{"redirect", rules.StatusFailed, "started dispatched dispatch_failed result_unavailable failed"},
 	} {
 		t.Run(tt.scenario, func(t *testing.T) {
 			t.Parallel()
@@ -258,7 +260,7 @@ func TestACallbackEndsTheWait(t *testing.T) {
 					t.Errorf("callback: %d, want 200", status)
 				}
 			}
-			if d := h.await(id); d.Status != verification.StatusCompleted {
+			if d := h.await(id); d.Status != rules.StatusCompleted {
 				t.Errorf("status = %s, want completed", d.Status)
 			}
 			words, raw := h.history(id)
@@ -321,7 +323,7 @@ func TestAHostThatDiesBetweenCallAndAnswerLosesNothing(t *testing.T) {
 	}
 	first.stop() // its lease is no longer renewed, and its call never returns
 	second := newHost(t, store, keys, providers)
-	if d := second.await(id); d.Status != verification.StatusCompleted || d.Decision != verification.DecisionNone {
+	if d := second.await(id); d.Status != rules.StatusCompleted || d.Decision != rules.DecisionNone {
 		t.Errorf("run = %+v, want it completed without a flag", d)
 	}
 	calls := v.seen("once")
@@ -346,17 +348,17 @@ func TestAVersionThatNeedsDataKeepsItsMeaning(t *testing.T) {
 		t.Fatal(err)
 	}
 	store, v := memory.New(), start(t)
-	workflow := func(when string) verification.Definition {
-		end := func(outcome string) verification.Node {
-			return verification.Node{Type: verification.NodeEnd, Outcome: outcome}
+	workflow := func(when string) workflow.Definition {
+		end := func(outcome string) workflow.Node {
+			return workflow.Node{Type: workflow.NodeEnd, Outcome: outcome}
 		}
-		return verification.Definition{
-			Workflow: "check", Name: "Check", Start: "pan", Nodes: map[verification.NodeID]verification.Node{
+		return workflow.Definition{
+			Workflow: "check", Name: "Check", Start: "pan", Nodes: map[verification.NodeID]workflow.Node{
 				"pan": {
-					Type: verification.NodeCheck, Provider: "registry", OnFailed: "next", OnUnavailable: "outage", Next: "score",
+					Type: workflow.NodeCheck, Provider: "registry", OnFailed: "next", OnUnavailable: "outage", Next: "score",
 					With: verification.DataOf(map[string]any{"scenario": "body", "number": "${input.number}"}),
 				},
-				"score":  {Type: verification.NodeBranch, Rules: []verification.Rule{{When: when, Next: "high"}}, Else: "low"},
+				"score":  {Type: workflow.NodeBranch, Rules: []workflow.Rule{{When: when, Next: "high"}}, Else: "low"},
 				"outage": end("outage"), "high": end("high"), "low": end("low"),
 			},
 		}
@@ -378,7 +380,7 @@ func TestAVersionThatNeedsDataKeepsItsMeaning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		end, _ := events[len(events)-1].Fact.(verification.Completed)
+		end, _ := events[len(events)-1].Fact.(rules.Completed)
 		return string(run.Status) + " " + end.Outcome
 	}
 	answers := map[string]string{`{"result":"VALID","score":0.9}`: "completed high", `{"result":"INVALID","score":0.9}`: "completed high", `{"result":"INVALID"}`: "completed outage"}

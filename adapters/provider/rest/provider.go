@@ -19,6 +19,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/transport"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Expressions compiles the expressions of a declaration. Each reads variables with
@@ -32,7 +33,7 @@ type Expressions interface {
 	// value.
 	Text(text string, escape func(string) string, vars map[string]verification.Data) (render func(vars map[string]any) (any, error), reads []string, err error)
 	// Schema compiles a JSON Schema.
-	Schema(schema verification.Data) (verification.Schema, error)
+	Schema(schema verification.Data) (workflow.Schema, error)
 }
 
 // AbsentError is an error of a compiled expression. Absent reports whether the expression

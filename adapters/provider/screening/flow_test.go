@@ -17,6 +17,8 @@ import (
 	"github.com/verifyd/verifyd/internal/watchlist"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // documentFlow is a workflow that screens with the countries that stand for @.
@@ -34,7 +36,7 @@ nodes:
   done: {type: end}
 `
 
-func documentWorkflow(t *testing.T, countries string) verification.Definition {
+func documentWorkflow(t *testing.T, countries string) workflow.Definition {
 	t.Helper()
 	doc, err := definition.ReadWorkflow("documents.yaml", []byte(strings.ReplaceAll(documentFlow, "@", countries)))
 	if err != nil {
@@ -96,7 +98,7 @@ func TestEveryNationalityOfADocumentIsScreened(t *testing.T) {
 	workflow := kit.Apply(documentWorkflow(t, `"${steps.doc.data.nationality}"`))
 	for _, code := range stateCodes(t) {
 		run := kit.Start(workflow.ID, passportOf(code))
-		if run.Status != verification.StatusCompleted || run.Decision != "" || len(run.Flags) > 0 {
+		if run.Status != rules.StatusCompleted || run.Decision != "" || len(run.Flags) > 0 {
 			t.Errorf("nationality %s: %s, decision %q, error %v, %v", code, run.Status, run.Decision, run.Error, run.Flags)
 		}
 	}
@@ -107,12 +109,12 @@ func TestAnUnknownNationalityIsFlagged(t *testing.T) {
 	workflow := kit.Apply(documentWorkflow(t, `"${steps.doc.data.nationality}"`))
 	for _, code := range []string{"QQQ", "XCT", "ZZZ"} {
 		run := kit.Start(workflow.ID, passportOf(code))
-		if run.Status != verification.StatusCompleted || run.Decision != verification.DecisionReview || len(run.Flags) != 1 {
+		if run.Status != rules.StatusCompleted || run.Decision != rules.DecisionReview || len(run.Flags) != 1 {
 			t.Errorf("nationality %s: %s, decision %q, error %v, %v", code, run.Status, run.Decision, run.Error, run.Flags)
 			continue
 		}
 		c := run.Checks[1]
-		if data := c.Data.Map(); c.Status != verification.StepPassed || data["source_ok"] != true || data["analysis_ok"] != false || data["not_compared"] == nil {
+		if data := c.Data.Map(); c.Status != rules.StepPassed || data["source_ok"] != true || data["analysis_ok"] != false || data["not_compared"] == nil {
 			t.Errorf("nationality %s: the check is %s with %s", code, c.Status, c.Data)
 		}
 	}
@@ -133,7 +135,7 @@ func TestAPublishedUnknownCountryIsFlagged(t *testing.T) {
 	kit := documentKit(t, func(p verification.Provider) verification.Provider { return bare{p} })
 	workflow := kit.Apply(documentWorkflow(t, `Indja`))
 	run := kit.Start(workflow.ID, passportOf("IND"))
-	if run.Status != verification.StatusCompleted || run.Decision != verification.DecisionReview {
+	if run.Status != rules.StatusCompleted || run.Decision != rules.DecisionReview {
 		t.Errorf("a version with a country Indja: %s, decision %q, error %v", run.Status, run.Decision, run.Error)
 	}
 }

@@ -10,27 +10,28 @@ import (
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // published returns the problems of a workflow that screens with these keys.
 func published(t *testing.T, keys string) string {
 	t.Helper()
-	definition := verification.Definition{
+	definition := workflow.Definition{
 		Workflow: "screening", Name: "Screening", Start: "details",
-		Nodes: map[verification.NodeID]verification.Node{
-			"details": {Type: verification.NodeCustomerInput, Next: "registry", Fields: verification.InputFields{
-				{Name: "name", Label: "Name", Type: verification.FieldText}, {Name: "born", Label: "Born", Type: verification.FieldDate},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"details": {Type: workflow.NodeCustomerInput, Next: "registry", Fields: workflow.InputFields{
+				{Name: "name", Label: "Name", Type: workflow.FieldText}, {Name: "born", Label: "Born", Type: workflow.FieldDate},
 			}},
-			"registry": {Type: verification.NodeCheck, Provider: "registry", Next: "screen", With: verification.Data(`{"born": "${steps.details.data.born}"}`)},
+			"registry": {Type: workflow.NodeCheck, Provider: "registry", Next: "screen", With: verification.Data(`{"born": "${steps.details.data.born}"}`)},
 			"screen": {
-				Type: verification.NodeCheck, Provider: screening.ProviderName, Next: "done",
+				Type: workflow.NodeCheck, Provider: screening.ProviderName, Next: "done",
 				With: verification.Data(`{"list": "l", "kind": "person", "name": "${steps.details.data.name}"` + keys + `}`),
 			},
-			"done": {Type: verification.NodeEnd},
+			"done": {Type: workflow.NodeEnd},
 		},
 	}
-	described := map[string]verification.ProviderDescription{screening.ProviderName: verification.Describe(screening.NewProvider(nil, nil))}
-	_, err := verification.Compile(t.Context(), "5b1c0c1e-8f7a-4b0e-9d53-0f2f2f6f8a11", verification.Version{Definition: definition}, expression.New(), nil, described)
+	described := map[string]verification.ProviderDescription{screening.ProviderName: workflow.Describe(screening.NewProvider(nil, nil))}
+	_, err := workflow.Compile(t.Context(), "5b1c0c1e-8f7a-4b0e-9d53-0f2f2f6f8a11", workflow.Version{Definition: definition}, expression.New(), nil, described)
 	if err == nil {
 		return ""
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/internal/watchlist"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 const fictional = "../../../hosts/verifyd/demo/fictional-list.csv"
@@ -341,10 +342,10 @@ func TestRescreeningUsesTheValuesOfTheCheck(t *testing.T) {
 
 func TestAHostWithoutChecksKnowsTheNamesOfItsLists(t *testing.T) {
 	p := screening.NewProvider(watchlist.Named([]screening.Source{{Name: "sanctions"}, {Name: "peps"}}), time.Now)
-	if d := verification.Describe(p); !d.Rescreens || !slices.Equal(d.Lists, []string{"peps", "sanctions"}) {
+	if d := workflow.Describe(p); !d.Rescreens || !slices.Equal(d.Lists, []string{"peps", "sanctions"}) {
 		t.Errorf("description = %t with the lists %q, want both", d.Rescreens, d.Lists)
 	}
-	if d := verification.Describe(screening.NewProvider(nil, nil)); !d.Rescreens || d.Lists != nil {
+	if d := workflow.Describe(screening.NewProvider(nil, nil)); !d.Rescreens || d.Lists != nil {
 		t.Errorf("description without lists = %t with the lists %q, want none that are known", d.Rescreens, d.Lists)
 	}
 	if _, err := p.Check(t.Context(), verification.CheckRequest{With: map[string]any{"list": "peps", "name": "Asha Rao", "kind": "person"}}); err == nil {

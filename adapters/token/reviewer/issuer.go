@@ -21,6 +21,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // The claims and the header of every reviewer's token that an Issuer issues. Each is
@@ -57,7 +58,7 @@ func NewIssuer(keys *token.Keys) *Issuer { return &Issuer{keys: keys} }
 // Issue returns a bearer token that is valid from now for ttl, in whole seconds, one second
 // to 100 years. If r has no identity, the name is used. It fails with ErrInvalid unless the
 // tenant is a UUID, the name is 1 to 200 printable characters, the identity 1 to 500, the
-// role exists, verification.ValidateTeam accepts each team, ttl is within its bounds, and the
+// role exists, rules.ValidateTeam accepts each team, ttl is within its bounds, and the
 // token is at most 4,000 bytes. No two tokens are the same.
 func (i *Issuer) Issue(r verification.Reviewer, ttl time.Duration, now time.Time) (string, error) {
 	return i.issue(localType, localAudience, r, ttl, now, 0)
@@ -87,7 +88,7 @@ func (i *Issuer) issue(typ, audience string, r verification.Reviewer, ttl time.D
 		return "", verification.InvalidField("bearer token", "identity", "must be 1 to 500 printable characters")
 	}
 	for _, team := range r.Teams {
-		if err := verification.ValidateTeam(team); err != nil {
+		if err := rules.ValidateTeam(team); err != nil {
 			return "", err
 		}
 	}

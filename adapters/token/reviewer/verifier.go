@@ -15,7 +15,6 @@ import (
 
 	"github.com/lestrrat-go/jwx/v3/jws"
 	"github.com/lestrrat-go/jwx/v3/jwt"
-
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/verifyd/verifyd/verification"

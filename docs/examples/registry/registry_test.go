@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"example.com/registry"
+
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-
-	"example.com/registry"
 )
 
 const workflow = `

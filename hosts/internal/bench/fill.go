@@ -15,6 +15,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -221,11 +222,11 @@ func (g *generator) add(to *rows, n int) error {
 	pace := math.Exp2(max(-3, min(3, g.random.NormFloat64())))
 	history := l.history(w, n, started, g.o.Now, pace, g.random)
 	id := newID(started, g.random)
-	run := verification.Fold(verification.RunID(id.String()), history)
+	run := rules.Fold(verification.RunID(id.String()), history)
 	r := newRow(g.o.tenant, id, run, g.o.Now.Add(-lag))
 	to.runs = append(to.runs, r)
 	if r.summary.Ended == "" || n%g.o.Histories == 0 {
-		events, err := verification.EncodeEvents(history)
+		events, err := rules.EncodeEvents(history)
 		if err != nil {
 			return err
 		}
@@ -233,10 +234,10 @@ func (g *generator) add(to *rows, n int) error {
 	}
 	if review := r.summary.Review; review != nil {
 		if among := g.random.IntN(2000); among < len(reviewers()) {
-			review.Claim = verification.Claim{By: reviewers()[among], Name: reviewers()[among], At: g.o.Now, Until: g.o.Now.Add(verification.ClaimTTL)}
+			review.Claim = rules.Claim{By: reviewers()[among], Name: reviewers()[among], At: g.o.Now, Until: g.o.Now.Add(rules.ClaimTTL)}
 		}
 	}
-	g.sums.add(w.ID, store.Measures(verification.Run{}, history, time.UTC))
+	g.sums.add(w.ID, store.Measures(rules.Run{}, history, time.UTC))
 	return nil
 }
 

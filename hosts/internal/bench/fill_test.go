@@ -19,7 +19,9 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 const neighbour = verification.TenantID("b0000000-0000-7000-8000-000000000002")
@@ -55,7 +57,7 @@ func TestTheCountsOfAFilledDatabaseAreExact(t *testing.T) {
 		t.Fatalf("the tenant has %d runs, want 3000", len(all))
 	}
 	for _, now := range []time.Time{noon(), noon().Add(5 * time.Minute), noon().Add(-time.Minute), noon().Add(30 * 24 * time.Hour)} {
-		for _, q := range combinations(verification.DeriveWorkflowID(tenant, "filled-3")) {
+		for _, q := range combinations(workflow.DeriveWorkflowID(tenant, "filled-3")) {
 			q.Now = now
 			var want []verification.RunID
 			for _, r := range all {
@@ -85,7 +87,7 @@ func TestHistoriesOfAFilledDatabaseFoldToItsSummaries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(verification.Fold(r.ID, history).Summary(), r, cmpopts.IgnoreFields(verification.Summary{}, "Review")); diff != "" {
+		if diff := cmp.Diff(rules.Fold(r.ID, history).Summary(), r, cmpopts.IgnoreFields(rules.Summary{}, "Review")); diff != "" {
 			t.Errorf("run %s (-history +list):\n%s", r.ID, diff)
 		}
 		if last := history[len(history)-1].At; last.After(noon()) {
@@ -101,12 +103,12 @@ func TestAFilledDatabaseAgreesWithItsHistories(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := store.NewCommit(verification.Run{}, verification.Fold(r.ID, history), history, time.UTC)
+		c := store.NewCommit(rules.Run{}, rules.Fold(r.ID, history), history, time.UTC)
 		if err := m.Append(t.Context(), tenant, r.ID, 0, c); err != nil {
 			t.Fatal(err)
 		}
 	}
-	flow := verification.DeriveWorkflowID(tenant, "filled-3")
+	flow := workflow.DeriveWorkflowID(tenant, "filled-3")
 	q := store.RunQuery{PageQuery: store.PageQuery{Limit: 1000}, Now: noon(), Order: store.DueFirst}
 	names := []store.MeasureName{
 		store.MeasureStarted, store.MeasureEnded, store.MeasureVerdict, store.MeasureVerdictTime,
@@ -119,7 +121,7 @@ func TestAFilledDatabaseAgreesWithItsHistories(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, err := m.List(t.Context(), tenant, q)
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(verification.Review{}, "Claim")); err != nil || diff != "" || got.Total == 0 {
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(rules.Review{}, "Claim")); err != nil || diff != "" || got.Total == 0 {
 			t.Errorf("the queue of %q has %d runs, %v (-histories +filled):\n%s", q.Workflow, got.Total, err, diff)
 		}
 		mq := store.MeasureQuery{Workflow: q.Workflow, Names: names, First: today - 366, Last: today}
@@ -141,9 +143,9 @@ func TestADatabaseIsFilledBesideAHostThatHasCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer host.Close()
-	begun := verification.Summary{ID: "d0000000-0000-7000-8000-0000000000ff", Workflow: verification.DeriveWorkflowID(tenant, "other"), ReferenceID: "x", StartedAt: noon()}
+	begun := rules.Summary{ID: "d0000000-0000-7000-8000-0000000000ff", Workflow: workflow.DeriveWorkflowID(tenant, "other"), ReferenceID: "x", StartedAt: noon()}
 	err = host.Append(t.Context(), tenant, begun.ID, 0, store.Commit{
-		Events: []verification.Event{{At: noon(), Fact: verification.Started{Workflow: begun.Workflow}}}, Summary: begun,
+		Events: []rules.Event{{At: noon(), Fact: rules.Started{Workflow: begun.Workflow}}}, Summary: begun,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +169,7 @@ func TestAFilledDatabaseHasRunsOfEveryKind(t *testing.T) {
 			over++
 		}
 		if tomorrow := r.StatusAt(noon().Add(24 * time.Hour)); tomorrow != r.StatusAt(noon()) {
-			if tomorrow == verification.StatusExpired {
+			if tomorrow == rules.StatusExpired {
 				due++
 			} else {
 				idle++
@@ -224,14 +226,14 @@ func TestTheWorkflowsOfAFilledDatabaseCompile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := verification.Compile(t.Context(), w.ID, v, expression.New(), []string{"sandbox"}, nil); err != nil {
+		if _, err := workflow.Compile(t.Context(), w.ID, v, expression.New(), []string{"sandbox"}, nil); err != nil {
 			t.Errorf("workflow %s: %v", w.Slug, err)
 		}
 	}
 }
 
 // everyRun returns all runs of a tenant in the order of lists.
-func everyRun(t *testing.T, s *postgres.Store, of verification.TenantID, now time.Time) (all []verification.Summary) {
+func everyRun(t *testing.T, s *postgres.Store, of verification.TenantID, now time.Time) (all []rules.Summary) {
 	t.Helper()
 	q := store.RunQuery{PageQuery: store.PageQuery{Limit: store.MaxLimit}, Now: now}
 	for {
@@ -245,7 +247,7 @@ func everyRun(t *testing.T, s *postgres.Store, of verification.TenantID, now tim
 			break
 		}
 	}
-	if !slices.IsSortedFunc(all, func(a, b verification.Summary) int {
+	if !slices.IsSortedFunc(all, func(a, b rules.Summary) int {
 		if store.Newer(a, b) {
 			return -1
 		}

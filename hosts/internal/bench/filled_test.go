@@ -14,7 +14,9 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/hosts/internal/bench"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // envDatabase is the environment variable for the URL of a database that command fill has
@@ -53,7 +55,7 @@ func BenchmarkFilled(b *testing.B) {
 	if err := s.Maintain(b.Context(), now); err != nil {
 		b.Fatal(err)
 	}
-	flow := verification.DeriveWorkflowID(filledTenant, "filled-3")
+	flow := workflow.DeriveWorkflowID(filledTenant, "filled-3")
 	for _, r := range slices.Concat(queueReads(now, flow), listReads(now, flow), numberReads(now, flow)) {
 		b.Run(r.name, func(b *testing.B) {
 			var took []time.Duration
@@ -94,11 +96,11 @@ func queueReads(now time.Time, flow verification.WorkflowID) (all []filledRead) 
 	add("all", func(*query) {})
 	add("offset=20000", func(q *query) { q.Offset = 20_000 })
 	add("workflow", func(q *query) { q.Workflow = flow })
-	add("cause", func(q *query) { q.Cause = verification.CauseReviewStep })
-	add("cause,workflow", func(q *query) { q.Cause, q.Workflow = verification.CauseSource, flow })
+	add("cause", func(q *query) { q.Cause = rules.CauseReviewStep })
+	add("cause,workflow", func(q *query) { q.Cause, q.Workflow = rules.CauseSource, flow })
 	add("age", func(q *query) { q.SinceBefore = now.AddDate(0, 0, -100) })
 	add("age,cause,workflow", func(q *query) {
-		q.SinceBefore, q.Cause, q.Workflow = now.AddDate(0, 0, -7), verification.CauseReviewStep, flow
+		q.SinceBefore, q.Cause, q.Workflow = now.AddDate(0, 0, -7), rules.CauseReviewStep, flow
 	})
 	add("unclaimed", func(q *query) { q.Unclaimed = true })
 	add("mine", func(q *query) { q.ClaimedBy = "asha" })
@@ -136,10 +138,10 @@ func listReads(now time.Time, flow verification.WorkflowID) (all []filledRead) {
 	})
 	add("started=300d-20d,workflow,completed", func(q *store.RunQuery) {
 		q.StartedAfter, q.StartedBefore = now.AddDate(0, 0, -300).Add(-11*time.Hour), now.AddDate(0, 0, -20).Add(5*time.Hour)
-		q.Workflow, q.Status = flow, verification.StatusCompleted
+		q.Workflow, q.Status = flow, rules.StatusCompleted
 	})
 	add("started_after=300d,review", func(q *store.RunQuery) {
-		q.StartedAfter, q.Decision = now.AddDate(0, 0, -300).Add(-11*time.Hour), verification.DecisionReview
+		q.StartedAfter, q.Decision = now.AddDate(0, 0, -300).Add(-11*time.Hour), rules.DecisionReview
 	})
 	add("started=20h", func(q *store.RunQuery) { q.StartedAfter = now.Add(-20 * time.Hour) })
 	return all

@@ -19,7 +19,9 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 const tenant = verification.TenantID("a0000000-0000-7000-8000-000000000001")
@@ -109,26 +111,26 @@ func serve(tb testing.TB, e *engine.Engine, beside ...func(context.Context)) {
 }
 
 // chain returns a workflow of consecutive checks; a node named review is a review.
-func chain(name string, nodes ...verification.NodeID) verification.Definition {
-	d := verification.Definition{
+func chain(name string, nodes ...verification.NodeID) workflow.Definition {
+	d := workflow.Definition{
 		Workflow: name, Name: name, Start: nodes[0],
-		Nodes: map[verification.NodeID]verification.Node{"done": {Type: verification.NodeEnd}},
+		Nodes: map[verification.NodeID]workflow.Node{"done": {Type: workflow.NodeEnd}},
 	}
 	for i, id := range nodes {
 		next := verification.NodeID("done")
 		if i+1 < len(nodes) {
 			next = nodes[i+1]
 		}
-		n := verification.Node{Type: verification.NodeCheck, Label: "Check " + string(id), Provider: "instant", Next: next}
+		n := workflow.Node{Type: workflow.NodeCheck, Label: "Check " + string(id), Provider: "instant", Next: next}
 		if id == "review" {
-			n = verification.Node{Type: verification.NodeReview, Label: "Review", Next: next}
+			n = workflow.Node{Type: workflow.NodeReview, Label: "Review", Next: next}
 		}
 		d.Nodes[id] = n
 	}
 	return d
 }
 
-func apply(tb testing.TB, e *engine.Engine, d verification.Definition) verification.WorkflowID {
+func apply(tb testing.TB, e *engine.Engine, d workflow.Definition) verification.WorkflowID {
 	tb.Helper()
 	applied, err := e.Apply(tb.Context(), tenant, d)
 	if err != nil {
@@ -160,10 +162,10 @@ func (h *host) runReviewed(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	if at.Waiting != verification.ActionReview {
+	if at.Waiting != rules.ActionReview {
 		return 0, fmt.Errorf("run %s waits for %q, ended %q; want it to wait for its review", v.ID, at.Waiting, at.Ended)
 	}
-	verdict := verification.GiveVerdict{Decision: verification.DecisionApprove, By: "reviewer"}
+	verdict := rules.GiveVerdict{Decision: rules.DecisionApprove, By: "reviewer"}
 	if _, err := h.engine.GiveVerdict(ctx, tenant, v.ID, verdict, ""); err != nil {
 		return 0, err
 	}
@@ -172,7 +174,7 @@ func (h *host) runReviewed(ctx context.Context) (time.Duration, error) {
 
 func (h *host) completed(id verification.RunID, began time.Time) (time.Duration, error) {
 	at, err := h.store.rest(id)
-	if err == nil && at.Ended != verification.StatusCompleted {
+	if err == nil && at.Ended != rules.StatusCompleted {
 		err = fmt.Errorf("run %s ended %q; want it completed", id, at.Ended)
 	}
 	return at.time.Sub(began), err
@@ -187,7 +189,7 @@ type witness struct {
 
 // rest is the state of a run that waits for a person or has ended.
 type rest struct {
-	verification.Summary
+	rules.Summary
 	time time.Time
 }
 
@@ -238,4 +240,4 @@ func (p instant) Check(context.Context, verification.CheckRequest) (verification
 // discard is a notifier that sends nothing.
 type discard struct{}
 
-func (discard) Notify(context.Context, verification.Notice) error { return nil }
+func (discard) Notify(context.Context, rules.Notice) error { return nil }

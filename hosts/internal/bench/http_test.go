@@ -21,6 +21,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 const (
@@ -39,7 +40,7 @@ func BenchmarkHTTP(b *testing.B) {
 	checks := apply(b, e, chain("checks", "a", "b", "c", "d", "e"))
 	reviewed := apply(b, e, chain("reviewed", "a", "b", "review", "c"))
 	wait := clientTimeout
-	var run verification.RunView
+	var run rules.RunView
 	for range inReview {
 		var err error
 		if run, err = e.Start(b.Context(), tenant, reviewed, engine.StartRequest{ReferenceID: "person", Wait: &wait}); err != nil {

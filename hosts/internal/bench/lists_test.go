@@ -15,7 +15,9 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/hosts/internal/bench"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // envRuns is the environment variable for the number of runs of the large tenant.
@@ -93,8 +95,8 @@ func listPages(b *testing.B, s *postgres.Store, now time.Time) {
 	var all []listed
 	for b.Loop() {
 		all = nil
-		small := combinations(verification.DeriveWorkflowID(smallTenant, "filled-3"))
-		for i, q := range combinations(verification.DeriveWorkflowID(bigTenant, "filled-3")) {
+		small := combinations(workflow.DeriveWorkflowID(smallTenant, "filled-3"))
+		for i, q := range combinations(workflow.DeriveWorkflowID(bigTenant, "filled-3")) {
 			q.Now, small[i].Now = now, now
 			l := listed{query: q}
 			var smallTimes, bigTimes []time.Duration
@@ -132,7 +134,7 @@ func listPages(b *testing.B, s *postgres.Store, now time.Time) {
 func listFar(b *testing.B, s *postgres.Store, now time.Time, offset int) {
 	q := store.RunQuery{PageQuery: store.PageQuery{Limit: store.DefaultLimit, Offset: offset}, Now: now}
 	completed := q
-	completed.Status = verification.StatusCompleted
+	completed.Status = rules.StatusCompleted
 	var allTimes, completedTimes []time.Duration
 	for b.Loop() {
 		took, _ := list(b, s, bigTenant, q)
@@ -158,11 +160,11 @@ func list(b *testing.B, s *postgres.Store, of verification.TenantID, q store.Run
 // combinations returns queries with every combination of filters: a workflow or
 // none, each status or none, each decision or none.
 func combinations(w verification.WorkflowID) (all []store.RunQuery) {
-	decisions := []verification.Decision{
-		verification.DecisionNone, verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject,
+	decisions := []rules.Decision{
+		rules.DecisionNone, rules.DecisionReview, rules.DecisionApprove, rules.DecisionReject,
 	}
 	for _, workflow := range []verification.WorkflowID{"", w} {
-		for _, status := range append([]verification.Status{""}, verification.Statuses()...) {
+		for _, status := range append([]rules.Status{""}, rules.Statuses()...) {
 			for _, decision := range decisions {
 				all = append(all, store.RunQuery{
 					PageQuery: store.PageQuery{Limit: store.DefaultLimit},

@@ -21,6 +21,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/bench"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -60,7 +61,7 @@ func measurePages(b *testing.B, e *engine.Engine, s store.Store, roundTrip func(
 	b.Helper()
 	reviewed := apply(b, e, chain("pages", "a", "b", "review", "c"))
 	wait := clientTimeout
-	var run verification.RunView
+	var run rules.RunView
 	for n := range inReview {
 		var err error
 		if run, err = e.Start(b.Context(), tenant, reviewed, engine.StartRequest{ReferenceID: fmt.Sprint("person-", n), Wait: &wait}); err != nil {

@@ -11,11 +11,12 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
 // reviewValues returns the columns of the review of a run: see the table "runs".
-func reviewValues(s verification.Summary) ([]any, error) {
+func reviewValues(s rules.Summary) ([]any, error) {
 	v := s.Review
 	if v == nil {
 		return []any{nil, nil, nil, []string{}, "", ""}, nil

@@ -19,6 +19,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/bench"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // costRequests is the number of requests of each kind. The processor time of PostgreSQL is
@@ -63,7 +64,7 @@ func BenchmarkRequests(b *testing.B) {
 	}
 	one := "/v1/runs/" + string(run.ID)
 	tag := get(one).Header().Get("ETag")
-	flow := string(verification.DeriveWorkflowID(tenant, "filled-3"))
+	flow := string(workflow.DeriveWorkflowID(tenant, "filled-3"))
 	request := func(status int, path string, headers ...string) func() {
 		return func() {
 			if w := get(path, headers...); w.Code != status {

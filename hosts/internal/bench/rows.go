@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // rows are written in one statement.
@@ -26,8 +26,8 @@ type rows struct {
 // row is a run and its status interval: see the table "runs".
 type row struct {
 	tenant, id [16]byte
-	summary    verification.Summary
-	interval   verification.StatusInterval
+	summary    rules.Summary
+	interval   rules.StatusInterval
 }
 
 // historyRow is the whole history of a run as one append.
@@ -38,7 +38,7 @@ type historyRow struct {
 }
 
 // newRow returns a run as maintenance leaves it at a time.
-func newRow(tenant, id uuid.UUID, run verification.Run, at time.Time) row {
+func newRow(tenant, id uuid.UUID, run rules.Run, at time.Time) row {
 	s := run.Summary()
 	return row{tenant: tenant, id: id, summary: s, interval: s.IntervalAt(at)}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -203,7 +203,7 @@ func TestTheRunsOfTheBenchmarksComplete(t *testing.T) {
 				t.Errorf("%d runs had %d steps, want %d each, as the skeleton", clients*each, steps, len(w.payloads))
 			}
 			q := store.RunQuery{
-				PageQuery: store.PageQuery{Limit: 50}, Status: verification.StatusCompleted, Now: time.Now(),
+				PageQuery: store.PageQuery{Limit: 50}, Status: rules.StatusCompleted, Now: time.Now(),
 			}
 			p, err := h.store.List(t.Context(), tenant, q)
 			if err != nil || p.Total != clients*each {

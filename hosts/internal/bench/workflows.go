@@ -10,6 +10,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // The timeouts of the workflows.
@@ -20,37 +21,37 @@ const (
 
 // definition returns a workflow with a consent, details, three checks and, if the bank
 // account check does not pass, a review and a signature.
-func definition(n int) verification.Definition {
-	check := func(label string, next verification.NodeID) verification.Node {
-		return verification.Node{Type: verification.NodeCheck, Label: label, Provider: "sandbox", Next: next}
+func definition(n int) workflow.Definition {
+	check := func(label string, next verification.NodeID) workflow.Node {
+		return workflow.Node{Type: workflow.NodeCheck, Label: label, Provider: "sandbox", Next: next}
 	}
-	return verification.Definition{
+	return workflow.Definition{
 		Workflow: fmt.Sprintf("filled-%d", n), Name: fmt.Sprintf("Filled %d", n), Description: "Its runs are generated.",
 		RunTTLSeconds: int64(runTTL.Seconds()), AbandonTimeoutSeconds: int64(abandonTimeout.Seconds()),
 		ReviewDueMinutes: int64(n % 3 * 24 * 60), Start: "consent",
-		Nodes: map[verification.NodeID]verification.Node{
-			"consent": {Type: verification.NodeConsent, Label: "Consent", Text: "We will verify your identity.", OnDeclined: verification.TargetNext, Next: "details"},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"consent": {Type: workflow.NodeConsent, Label: "Consent", Text: "We will verify your identity.", OnDeclined: workflow.TargetNext, Next: "details"},
 			"details": {
-				Type: verification.NodeCustomerInput, Label: "Your details", Next: "pan",
-				Fields: verification.InputFields{{Name: "name", Type: verification.FieldText, Label: "Name", Required: true}},
+				Type: workflow.NodeCustomerInput, Label: "Your details", Next: "pan",
+				Fields: workflow.InputFields{{Name: "name", Type: workflow.FieldText, Label: "Name", Required: true}},
 			},
 			"pan":   check("PAN", "bank"),
 			"bank":  check("Bank account", "court"),
 			"court": check("Court records", "risk"),
 			"risk": {
-				Type: verification.NodeBranch, Else: "done",
-				Rules: []verification.Rule{{When: "!steps.bank.passed", Next: "review"}},
+				Type: workflow.NodeBranch, Else: "done",
+				Rules: []workflow.Rule{{When: "!steps.bank.passed", Next: "review"}},
 			},
-			"review": {Type: verification.NodeReview, Label: "Manual review", Reason: "The name differs.", Next: "sign"},
-			"sign":   {Type: verification.NodeConsent, Label: "Signature", Text: "I confirm what I said.", OnDeclined: verification.TargetNext, Next: "done"},
-			"done":   {Type: verification.NodeEnd},
+			"review": {Type: workflow.NodeReview, Label: "Manual review", Reason: "The name differs.", Next: "sign"},
+			"sign":   {Type: workflow.NodeConsent, Label: "Signature", Text: "I confirm what I said.", OnDeclined: workflow.TargetNext, Next: "done"},
+			"done":   {Type: workflow.NodeEnd},
 		},
 	}
 }
 
 // filledWorkflow is a workflow of generated runs.
 type filledWorkflow struct {
-	verification.Workflow
+	workflow.Workflow
 	reviewDueMinutes int64
 }
 
@@ -66,7 +67,7 @@ func saveWorkflows(ctx context.Context, s *postgres.Store, o FillOptions) ([]fil
 	all := make([]filledWorkflow, o.Workflows)
 	for n := range all {
 		d := definition(n + 1)
-		d.ID = verification.DeriveWorkflowID(o.Tenant, d.Workflow)
+		d.ID = workflow.DeriveWorkflowID(o.Tenant, d.Workflow)
 		w, err := s.Workflow(ctx, o.Tenant, d.ID)
 		if err != nil && !errors.Is(err, verification.ErrNotFound) {
 			return nil, fmt.Errorf("load workflow %s: %w", d.Workflow, err)

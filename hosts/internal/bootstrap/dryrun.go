@@ -8,6 +8,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // DryRun returns a store that reads s and writes nothing: Apply on it, with an engine on
@@ -32,6 +33,6 @@ func (d dryRun) SaveAccount(ctx context.Context, a verification.Account) error {
 }
 
 // SaveWorkflow implements store.WorkflowStore.
-func (dryRun) SaveWorkflow(context.Context, verification.TenantID, verification.Workflow, *verification.Version) error {
+func (dryRun) SaveWorkflow(context.Context, verification.TenantID, workflow.Workflow, *workflow.Version) error {
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Ledger records the files that were applied to a database, and who runs with them.
@@ -27,7 +28,7 @@ func Hash(b definition.Bootstrap) (string, error) {
 	type tenant struct {
 		definition.Tenant
 		Providers map[string]verification.Data
-		Workflows []verification.Definition
+		Workflows []workflow.Definition
 	}
 	declared := func(all []definition.Provider) map[string]verification.Data {
 		named := map[string]verification.Data{}

@@ -16,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Names are the names of what a file lists, and of the built-in providers.
@@ -155,7 +156,7 @@ func (f *finder) find(ctx context.Context) error {
 }
 
 // versions adds the providers and lists that the versions of a workflow name.
-func (f *finder) versions(ctx context.Context, t verification.TenantID, w verification.Workflow) error {
+func (f *finder) versions(ctx context.Context, t verification.TenantID, w workflow.Workflow) error {
 	q := store.PageQuery{Limit: store.MaxLimit}
 	for {
 		page, err := f.store.Versions(ctx, t, w.ID, q)
@@ -199,7 +200,7 @@ func (f *finder) versions(ctx context.Context, t verification.TenantID, w verifi
 
 // unknown returns the providers and lists that a definition names and the file does not
 // list. The name of a list may be an expression, which is not evaluated.
-func (f *finder) unknown(t verification.TenantID, d verification.Definition) (providers, lists []string) {
+func (f *finder) unknown(t verification.TenantID, d workflow.Definition) (providers, lists []string) {
 	for _, n := range d.Nodes {
 		for _, name := range []string{n.Provider, n.Fallback} {
 			if name != "" && !slices.Contains(f.names.Providers, name) && !slices.Contains(f.names.TenantProviders[t], name) {
@@ -219,7 +220,7 @@ func (f *finder) unknown(t verification.TenantID, d verification.Definition) (pr
 
 // live reports whether runs of a version are live: more of them have entered it than have
 // reached an end or stopped.
-func (f *finder) live(ctx context.Context, t verification.TenantID, w verification.WorkflowID, v verification.Version) (bool, error) {
+func (f *finder) live(ctx context.Context, t verification.TenantID, w verification.WorkflowID, v workflow.Version) (bool, error) {
 	sums, err := f.store.Measures(ctx, t, store.MeasureQuery{
 		Workflow: w, Version: v.Number,
 		Totals: []store.MeasureName{store.MeasureTransition, store.MeasureStopped},
@@ -238,7 +239,7 @@ func (f *finder) live(ctx context.Context, t verification.TenantID, w verificati
 		if move.From == "" {
 			live += m.Counts[0]
 		}
-		if v.Definition.Nodes[move.To].Type == verification.NodeEnd {
+		if v.Definition.Nodes[move.To].Type == workflow.NodeEnd {
 			live -= m.Counts[0]
 		}
 	}

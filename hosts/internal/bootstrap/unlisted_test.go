@@ -13,8 +13,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/provider/offline"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
-	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // asking is a workflow whose runs wait for the customer, before a check of a provider.
@@ -69,7 +69,7 @@ func TestWhatTheFileDoesNotListIsNamed(t *testing.T) {
 	b.wantUnlisted("without a provider", full, nil, "provider 1: sandbox")
 	b.wantUnlisted("without the tenant", "tenants: []", sandbox, "tenant 1: Bank (0191f3c0-0000-7000-8000-00000000000b)")
 
-	retired := verification.DeriveWorkflowID(bank, "asking")
+	retired := workflow.DeriveWorkflowID(bank, "asking")
 	if _, err := b.engine.Retire(t.Context(), bank, retired, true); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestAProviderThatOnlyLiveRunsNeedIsNamed(t *testing.T) {
 	if _, err := b.apply(simple + asking); err != nil {
 		t.Fatal(err)
 	}
-	id := verification.DeriveWorkflowID(bank, "asking")
+	id := workflow.DeriveWorkflowID(bank, "asking")
 	run, err := b.engine.Start(t.Context(), bank, id, engine.StartRequest{ReferenceID: "person-1", Wait: new(time.Duration)})
 	if err != nil {
 		t.Fatal(err)

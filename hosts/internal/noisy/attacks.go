@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/internal/rig/process"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // attack is one kind of load. Any of its functions may be nil.
@@ -242,7 +243,7 @@ func makeCards(ctx context.Context, s *site) error {
 
 // completedCards returns the completed runs with many cards.
 func (s *site) completedCards(ctx context.Context) (runs []verification.RunID, err error) {
-	query := client.RunQuery{Status: verification.StatusCompleted, WorkflowID: idOf(attackerTenant, manyCards), Limit: 200}
+	query := client.RunQuery{Status: rules.StatusCompleted, WorkflowID: idOf(attackerTenant, manyCards), Limit: 200}
 	page, err := s.attacker.client(0).ListRuns(ctx, query)
 	for _, r := range page.Data {
 		runs = append(runs, r.ID)

@@ -13,6 +13,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // bystander makes every kind of call and records its duration.
@@ -103,12 +104,12 @@ func (b *bystander) callStart(ctx context.Context, c *client.Client, f Figures) 
 // start starts a run and waits until it is completed.
 func (b *bystander) start(ctx context.Context, c *client.Client) (run verification.RunID, completed time.Time, err error) {
 	r, err := start(ctx, c, idOf(bystanderTenant, oneCheck), "{}", 5*time.Second)
-	if err == nil && r.Status == verification.StatusInProgress {
+	if err == nil && r.Status == rules.StatusInProgress {
 		var d apitypes.RunDetail
 		d, err = c.WaitForRun(ctx, r.ID, client.Ended)
 		r = d.Run
 	}
-	if err == nil && r.Status != verification.StatusCompleted {
+	if err == nil && r.Status != rules.StatusCompleted {
 		err = fmt.Errorf("run %s", r.Status)
 	}
 	return r.ID, time.Now(), err
@@ -125,7 +126,7 @@ func (b *bystander) notice(ctx context.Context, run verification.RunID) error {
 }
 
 func (b *bystander) callList(ctx context.Context, c *client.Client, f Figures) {
-	query := []client.RunQuery{{Limit: 50}, {Decision: verification.DecisionReview}}[b.calls.Add(1)%2]
+	query := []client.RunQuery{{Limit: 50}, {Decision: rules.DecisionReview}}[b.calls.Add(1)%2]
 	b.call(ctx, f[CallList], func(ctx context.Context) error { _, err := c.ListRuns(ctx, query); return err })
 }
 

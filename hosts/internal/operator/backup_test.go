@@ -25,6 +25,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/hosts/internal/operator"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -42,12 +43,12 @@ func startRun(ctx context.Context, s store.Store, documents verification.Documen
 		return err
 	}
 	at := time.Date(2026, 1, 5, 9, 0, n, 0, time.UTC)
-	events := []verification.Event{
-		{At: at, Fact: verification.Started{Workflow: "w", ReferenceID: "customer"}},
-		{At: at, Fact: verification.DocumentUploaded{Node: "card", Field: "front", Document: saved.ID, Size: int64(n)}},
+	events := []rules.Event{
+		{At: at, Fact: rules.Started{Workflow: "w", ReferenceID: "customer"}},
+		{At: at, Fact: rules.DocumentUploaded{Node: "card", Field: "front", Document: saved.ID, Size: int64(n)}},
 	}
-	run := verification.Fold(ref.Run, events)
-	return s.Append(ctx, tenant, ref.Run, 0, store.NewCommit(verification.Run{ID: ref.Run}, run, events, time.UTC))
+	run := rules.Fold(ref.Run, events)
+	return s.Append(ctx, tenant, ref.Run, 0, store.NewCommit(rules.Run{ID: ref.Run}, run, events, time.UTC))
 }
 
 // started is a folder with a host that serves operators.

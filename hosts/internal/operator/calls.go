@@ -8,12 +8,14 @@ import (
 
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Load implements Ports.
-func (c *Client) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
-	return one[[]verification.Event](ctx, c, "Load", t, id, after)
+func (c *Client) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]rules.Event, error) {
+	return one[[]rules.Event](ctx, c, "Load", t, id, after)
 }
 
 // Append implements Ports.
@@ -22,8 +24,8 @@ func (c *Client) Append(ctx context.Context, t verification.TenantID, id verific
 }
 
 // List implements Ports.
-func (c *Client) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
-	return one[store.Page[verification.Summary]](ctx, c, "List", t, q)
+func (c *Client) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error) {
+	return one[store.Page[rules.Summary]](ctx, c, "List", t, q)
 }
 
 // CountQueues implements Ports.
@@ -32,8 +34,8 @@ func (c *Client) CountQueues(ctx context.Context, at, dueBefore time.Time) (int,
 }
 
 // Claim implements Ports.
-func (c *Client) Claim(ctx context.Context, t verification.TenantID, id verification.RunID, claim verification.Claim) (verification.Claim, error) {
-	return one[verification.Claim](ctx, c, "Claim", t, id, claim)
+func (c *Client) Claim(ctx context.Context, t verification.TenantID, id verification.RunID, claim rules.Claim) (rules.Claim, error) {
+	return one[rules.Claim](ctx, c, "Claim", t, id, claim)
 }
 
 // Take implements Ports.
@@ -78,27 +80,27 @@ func (c *Client) RescreenPasses(ctx context.Context) ([]store.RescreenPass, erro
 }
 
 // Workflow implements Ports.
-func (c *Client) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
-	return one[verification.Workflow](ctx, c, "Workflow", t, id)
+func (c *Client) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error) {
+	return one[workflow.Workflow](ctx, c, "Workflow", t, id)
 }
 
 // Workflows implements Ports.
-func (c *Client) Workflows(ctx context.Context, t verification.TenantID, p store.PageQuery) (store.Page[verification.Workflow], error) {
-	return one[store.Page[verification.Workflow]](ctx, c, "Workflows", t, p)
+func (c *Client) Workflows(ctx context.Context, t verification.TenantID, p store.PageQuery) (store.Page[workflow.Workflow], error) {
+	return one[store.Page[workflow.Workflow]](ctx, c, "Workflows", t, p)
 }
 
 // Version implements Ports.
-func (c *Client) Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
-	return one[verification.Version](ctx, c, "Version", t, id, hash)
+func (c *Client) Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (workflow.Version, error) {
+	return one[workflow.Version](ctx, c, "Version", t, id, hash)
 }
 
 // Versions implements Ports.
-func (c *Client) Versions(ctx context.Context, t verification.TenantID, id verification.WorkflowID, p store.PageQuery) (store.Page[verification.VersionInfo], error) {
-	return one[store.Page[verification.VersionInfo]](ctx, c, "Versions", t, id, p)
+func (c *Client) Versions(ctx context.Context, t verification.TenantID, id verification.WorkflowID, p store.PageQuery) (store.Page[workflow.VersionInfo], error) {
+	return one[store.Page[workflow.VersionInfo]](ctx, c, "Versions", t, id, p)
 }
 
 // SaveWorkflow implements Ports.
-func (c *Client) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error {
+func (c *Client) SaveWorkflow(ctx context.Context, t verification.TenantID, w workflow.Workflow, added *workflow.Version) error {
 	return c.call(ctx, "SaveWorkflow", nil, t, w, added)
 }
 
@@ -158,18 +160,18 @@ func (c *Client) ReleaseIdempotencyKey(ctx context.Context, t verification.Tenan
 }
 
 // SaveDelivery implements Ports.
-func (c *Client) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
+func (c *Client) SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
 	return c.call(ctx, "SaveDelivery", nil, t, d)
 }
 
 // Delivery implements Ports.
-func (c *Client) Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error) {
-	return one[verification.Delivery](ctx, c, "Delivery", t, n)
+func (c *Client) Delivery(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error) {
+	return one[rules.Delivery](ctx, c, "Delivery", t, n)
 }
 
 // Deliveries implements Ports.
-func (c *Client) Deliveries(ctx context.Context, t verification.TenantID, state verification.DeliveryState, p store.PageQuery) (store.Page[verification.Delivery], error) {
-	return one[store.Page[verification.Delivery]](ctx, c, "Deliveries", t, state, p)
+func (c *Client) Deliveries(ctx context.Context, t verification.TenantID, state rules.DeliveryState, p store.PageQuery) (store.Page[rules.Delivery], error) {
+	return one[store.Page[rules.Delivery]](ctx, c, "Deliveries", t, state, p)
 }
 
 // Hosts implements Ports.

@@ -12,6 +12,7 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -30,16 +31,16 @@ func encode(value any) ([]byte, error) { return json.Marshal(value, options()) }
 
 func decode(raw []byte, into any) error { return json.Unmarshal(raw, into, options()) }
 
-func encodeEvents(events []verification.Event) ([]byte, error) {
+func encodeEvents(events []rules.Event) ([]byte, error) {
 	if events == nil {
 		return []byte("null"), nil
 	}
-	return verification.EncodeEvents(events)
+	return rules.EncodeEvents(events)
 }
 
-func decodeEvents(raw []byte, events *[]verification.Event) (err error) {
+func decodeEvents(raw []byte, events *[]rules.Event) (err error) {
 	if *events = nil; string(raw) != "null" {
-		*events, err = verification.DecodeEvents(raw)
+		*events, err = rules.DecodeEvents(raw)
 	}
 	return err
 }

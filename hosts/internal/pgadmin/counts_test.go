@@ -8,14 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func TestCheckCountsReportsWrongCounters(t *testing.T) {
 	s := fresh(t)
-	begin(t, s, tenantNumber(1), runNumber(1), verification.Summary{})
-	begin(t, s, tenantNumber(1), runNumber(2), verification.Summary{})
-	begin(t, s, tenantNumber(2), runNumber(3), verification.Summary{Ended: verification.StatusFailed, CompletedAt: noon()})
+	begin(t, s, tenantNumber(1), runNumber(1), rules.Summary{})
+	begin(t, s, tenantNumber(1), runNumber(2), rules.Summary{})
+	begin(t, s, tenantNumber(2), runNumber(3), rules.Summary{Ended: rules.StatusFailed, CompletedAt: noon()})
 	if lines, err := pgadmin.Of(s).CheckCounts(t.Context()); err != nil || len(lines) != 0 {
 		t.Errorf("CheckCounts() = %q, %v, want none", lines, err)
 	}

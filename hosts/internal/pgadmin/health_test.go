@@ -8,7 +8,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -29,22 +29,22 @@ func TestHealthOfAnEmptyDatabase(t *testing.T) {
 
 func TestHealthCountsLateWorkOfEveryTenant(t *testing.T) {
 	s := fresh(t)
-	begin(t, s, tenantNumber(1), runNumber(1), verification.Summary{ExpiresAt: noon().Add(time.Minute)})
-	begin(t, s, tenantNumber(2), runNumber(2), verification.Summary{ExpiresAt: noon().Add(time.Hour)})
-	begin(t, s, tenantNumber(2), runNumber(3), verification.Summary{
-		ExpiresAt: noon().Add(time.Minute), Ended: verification.StatusCancelled, CompletedAt: noon(),
+	begin(t, s, tenantNumber(1), runNumber(1), rules.Summary{ExpiresAt: noon().Add(time.Minute)})
+	begin(t, s, tenantNumber(2), runNumber(2), rules.Summary{ExpiresAt: noon().Add(time.Hour)})
+	begin(t, s, tenantNumber(2), runNumber(3), rules.Summary{
+		ExpiresAt: noon().Add(time.Minute), Ended: rules.StatusCancelled, CompletedAt: noon(),
 	})
 	for n, after := range map[int]time.Duration{1: time.Minute, 2: time.Hour} {
 		at := noon().Add(after)
 		must(t, s.Append(t.Context(), tenantNumber(n), runNumber(n), 1, store.Commit{
-			Summary: verification.Summary{ID: runNumber(n), Workflow: flow, StartedAt: noon(), ExpiresAt: at}, Work: store.DueWork{{Kind: store.WorkExpire}: at},
+			Summary: rules.Summary{ID: runNumber(n), Workflow: flow, StartedAt: noon(), ExpiresAt: at}, Work: store.DueWork{{Kind: store.WorkExpire}: at},
 		}))
 	}
-	for n, state := range []verification.DeliveryState{
-		verification.DeliveryFailed, verification.DeliveryDelivered, verification.DeliveryFailed,
-		verification.DeliveryPending, verification.DeliveryFailed,
+	for n, state := range []rules.DeliveryState{
+		rules.DeliveryFailed, rules.DeliveryDelivered, rules.DeliveryFailed,
+		rules.DeliveryPending, rules.DeliveryFailed,
 	} {
-		must(t, s.SaveDelivery(t.Context(), tenantNumber(n/2), verification.Delivery{Run: runNumber(n), State: state, LastAt: noon()}))
+		must(t, s.SaveDelivery(t.Context(), tenantNumber(n/2), rules.Delivery{Run: runNumber(n), State: state, LastAt: noon()}))
 	}
 	for _, c := range []struct {
 		after            time.Duration
@@ -107,7 +107,7 @@ func TestHealthUnderACancelledContext(t *testing.T) {
 
 func TestHealthCountsWorkThatKeepsLosingItsLeases(t *testing.T) {
 	s := fresh(t)
-	begin(t, s, tenantNumber(1), runNumber(1), verification.Summary{})
+	begin(t, s, tenantNumber(1), runNumber(1), rules.Summary{})
 	for n := range 4 {
 		_, _, err := s.Take(t.Context(), store.TakeRequest{
 			Kind: store.WorkAdvance, Now: noon().Add(time.Duration(n) * time.Minute), Lease: time.Second, Max: 1, MaxPerTenant: 1,
@@ -130,7 +130,7 @@ func TestGaugesTellHowLateTheOldestWorkIs(t *testing.T) {
 			t.Errorf("Gauges() = %+v, want a lateness of %s", g, want)
 		}
 		if want == 0 {
-			begin(t, s, tenantNumber(1), runNumber(1), verification.Summary{})
+			begin(t, s, tenantNumber(1), runNumber(1), rules.Summary{})
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/verifyd/verifyd/internal/postgres/pgschema"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -47,11 +48,11 @@ func fresh(t *testing.T) *postgres.Store {
 }
 
 // begin starts a run whose work is due at noon.
-func begin(t *testing.T, s *postgres.Store, tenant verification.TenantID, run verification.RunID, summary verification.Summary) {
+func begin(t *testing.T, s *postgres.Store, tenant verification.TenantID, run verification.RunID, summary rules.Summary) {
 	t.Helper()
 	summary.ID, summary.Workflow, summary.StartedAt = run, flow, noon()
 	must(t, s.Append(t.Context(), tenant, run, 0, store.Commit{
-		Events:  []verification.Event{{At: noon(), Fact: verification.Started{Workflow: flow}}},
+		Events:  []rules.Event{{At: noon(), Fact: rules.Started{Workflow: flow}}},
 		Summary: summary,
 		Work:    store.AdvanceAt(noon()),
 	}))
@@ -82,9 +83,9 @@ func TestTheTenantOfARunIsFound(t *testing.T) {
 		must(t, s.SaveTenant(ctx, verification.Tenant{ID: tenantNumber(n + 1), Name: "t"}))
 	}
 	const run verification.RunID = "00000000-0000-7000-8000-00000000a001"
-	began := verification.Event{At: time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC), Fact: verification.Started{Workflow: flow}}
+	began := rules.Event{At: time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC), Fact: rules.Started{Workflow: flow}}
 	must(t, s.Append(ctx, tenantNumber(2), run, 0, store.Commit{
-		Events: []verification.Event{began}, Summary: verification.Fold(run, []verification.Event{began}).Summary(),
+		Events: []rules.Event{began}, Summary: rules.Fold(run, []rules.Event{began}).Summary(),
 	}))
 	got, err := pgadmin.Of(s).RunTenants(ctx, run)
 	must(t, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // Consistent waits for current work, reads every run of Acme in every way and returns an
@@ -42,8 +43,8 @@ func (c *Client) Consistent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	byStatus, byDecision := map[verification.RunID][]verification.Status{}, map[verification.RunID][]verification.Decision{}
-	for _, s := range verification.Statuses() {
+	byStatus, byDecision := map[verification.RunID][]rules.Status{}, map[verification.RunID][]rules.Decision{}
+	for _, s := range rules.Statuses() {
 		runs, err := list(ctx, api, client.RunQuery{Status: s})
 		if err != nil {
 			return err
@@ -52,7 +53,7 @@ func (c *Client) Consistent(ctx context.Context) error {
 			byStatus[r.ID] = append(byStatus[r.ID], s)
 		}
 	}
-	for _, d := range []verification.Decision{verification.DecisionReview, verification.DecisionApprove, verification.DecisionReject} {
+	for _, d := range []rules.Decision{rules.DecisionReview, rules.DecisionApprove, rules.DecisionReject} {
 		runs, err := list(ctx, api, client.RunQuery{Decision: d})
 		if err != nil {
 			return err
@@ -74,10 +75,10 @@ func (c *Client) Consistent(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if got, want := byStatus[run.ID], []verification.Status{run.Status}; !slices.Equal(got, want) {
+		if got, want := byStatus[run.ID], []rules.Status{run.Status}; !slices.Equal(got, want) {
 			problems = append(problems, fmt.Errorf("run %s reads %v and is found by status %v", run.ID, want, got))
 		}
-		var decided []verification.Decision
+		var decided []rules.Decision
 		if run.Decision != nil {
 			decided = append(decided, *run.Decision)
 		}
@@ -140,7 +141,7 @@ func sameReport(run apitypes.RunDetail, report apitypes.Report) error {
 	}
 	for _, card := range report.Cards {
 		flagged := slices.ContainsFunc(run.Reviews, func(f apitypes.Flag) bool { return f.NodeID == card.NodeID })
-		if card.Status == verification.CardNeedsReview && !flagged {
+		if card.Status == rules.CardNeedsReview && !flagged {
 			problems = append(problems, fmt.Errorf("run %s: the card of %s needs review, and reviews do not name it", run.ID, card.NodeID))
 		}
 	}

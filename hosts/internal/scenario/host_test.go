@@ -40,6 +40,7 @@ import (
 	"github.com/verifyd/verifyd/internal/watchlist"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -82,8 +83,8 @@ func (h *host) DecideHit(ctx context.Context, run, entry, match, reviewer string
 	for _, card := range history.Report.Cards {
 		for _, hit := range card.Hits() {
 			if hit.ID == entry {
-				return e.DecideHit(ctx, acme, id, verification.DecideHit{
-					Node: card.NodeID, List: hit.List, Entry: hit.ID, Digest: hit.Digest, Match: verification.HitMatch(match), By: reviewer, Identity: reviewer,
+				return e.DecideHit(ctx, acme, id, rules.DecideHit{
+					Node: card.NodeID, List: hit.List, Entry: hit.ID, Digest: hit.Digest, Match: rules.HitMatch(match), By: reviewer, Identity: reviewer,
 				})
 			}
 		}
@@ -213,7 +214,7 @@ func lists(t testing.TB) *screening.Lists {
 type notifier struct{ ids bool }
 
 // Notify posts once, with a webhook-id if n has ids.
-func (n notifier) Notify(ctx context.Context, about verification.Notice) error {
+func (n notifier) Notify(ctx context.Context, about rules.Notice) error {
 	body, err := json.Marshal(apitypes.NewEvent(about))
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // newClient returns a client that sends each request once: the tests repeat requests themselves, and to
@@ -82,16 +83,16 @@ func start(t *testing.T, h *host, workflow verification.WorkflowID, reference st
 func completed(ctx context.Context, t *testing.T, h *host, run verification.RunID) apitypes.RunDetail {
 	t.Helper()
 	r, err := h.api.WaitForRun(ctx, run, client.Ended)
-	if err != nil || r.Status != verification.StatusCompleted {
+	if err != nil || r.Status != rules.StatusCompleted {
 		t.Fatalf("run %s is %s, %v; want it completed", run, r.Status, err)
 	}
 	return r
 }
 
 // decided returns the decision of a run; empty for none.
-func decided(r apitypes.RunDetail) verification.Decision {
+func decided(r apitypes.RunDetail) rules.Decision {
 	if r.Decision == nil {
-		return verification.DecisionNone
+		return rules.DecisionNone
 	}
 	return *r.Decision
 }

@@ -24,7 +24,9 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/process"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 const (
@@ -95,7 +97,7 @@ func serveEngine(at string) (err error) {
 	go e.Serve(ctx)
 	for {
 		all, err := engineRunsOf(ctx, s)
-		if err != nil || !slices.ContainsFunc(all, func(r verification.Summary) bool { return r.Ended == "" }) {
+		if err != nil || !slices.ContainsFunc(all, func(r rules.Summary) bool { return r.Ended == "" }) {
 			return errors.Join(err, e.Close(ctx), s.Close())
 		}
 		select {
@@ -111,9 +113,9 @@ func startEngineRuns(ctx context.Context, s engineStore, e *engine.Engine) error
 		return err
 	}
 	begin := func(check verification.NodeID, runs int) error {
-		applied, err := e.Apply(ctx, tenant, verification.Definition{
-			Workflow: string(check), Name: "Vendor", Start: check, Nodes: map[verification.NodeID]verification.Node{
-				check: {Type: verification.NodeCheck, Provider: "vendor", Next: "done"}, "done": {Type: verification.NodeEnd},
+		applied, err := e.Apply(ctx, tenant, workflow.Definition{
+			Workflow: string(check), Name: "Vendor", Start: check, Nodes: map[verification.NodeID]workflow.Node{
+				check: {Type: workflow.NodeCheck, Provider: "vendor", Next: "done"}, "done": {Type: workflow.NodeEnd},
 			},
 		})
 		for range runs {
@@ -129,7 +131,7 @@ func startEngineRuns(ctx context.Context, s engineStore, e *engine.Engine) error
 	return begin("crash", 1)
 }
 
-func engineRunsOf(ctx context.Context, s store.Store) ([]verification.Summary, error) {
+func engineRunsOf(ctx context.Context, s store.Store) ([]rules.Summary, error) {
 	page, err := s.List(ctx, tenant, store.RunQuery{PageQuery: store.PageQuery{Limit: 100}, Now: time.Now()})
 	return page.Data, err
 }
@@ -194,9 +196,9 @@ func TestARunThatEndsItsHostsIsEnded(t *testing.T) {
 			t.Errorf("%d crashes before the run was ended, want four, or a few more", crashes)
 		}
 		for _, r := range engineResults(t, at) {
-			want := verification.StatusCompleted
+			want := rules.StatusCompleted
 			if r.ReferenceID == "crash" {
-				want = verification.StatusFailed
+				want = rules.StatusFailed
 			}
 			if r.Ended != want {
 				t.Errorf("the run %s is %q, want %s", r.ReferenceID, r.Ended, want)
@@ -227,7 +229,7 @@ func TestKillsEndNoRunThatWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range engineResults(t, at) {
-			if r.Ended != verification.StatusCompleted {
+			if r.Ended != rules.StatusCompleted {
 				t.Errorf("the run %s is %q, want it completed", r.ReferenceID, r.Ended)
 			}
 		}
@@ -235,7 +237,7 @@ func TestKillsEndNoRunThatWaits(t *testing.T) {
 }
 
 // engineResults returns the runs once their host is gone.
-func engineResults(t *testing.T, at string) []verification.Summary {
+func engineResults(t *testing.T, at string) []rules.Summary {
 	t.Helper()
 	s, err := openEngineStore(t.Context(), at)
 	if err != nil {

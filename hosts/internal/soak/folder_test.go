@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/internal/rig/process"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -232,8 +233,8 @@ func (a *inspection) readFolder(ctx context.Context, s *site) (err error) {
 				h.add(folderHost, e)
 			}
 			a.histories[h.run] = h
-			d, err := j.Delivery(ctx, tenant, verification.NoticeRef{Run: r.ID})
-			if err == nil && d.State != verification.DeliveryDelivered {
+			d, err := j.Delivery(ctx, tenant, rules.NoticeRef{Run: r.ID})
+			if err == nil && d.State != rules.DeliveryDelivered {
 				a.ledger[h.run] = fmt.Sprintf("%s after %d attempts (%s), next at %s", d.State, d.Attempts, d.Class, d.NextAt)
 			}
 		}

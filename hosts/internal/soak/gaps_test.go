@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // stuckAfter is the maximum gap after the last failure that affected a run.
@@ -39,7 +40,7 @@ type gap struct {
 // gaps returns the times between due work of a run and the next append; now is the
 // end of open ones.
 func (h *history) gaps(now time.Time) (gaps []gap) {
-	run := verification.Run{ID: verification.RunID(h.run)}
+	run := rules.Run{ID: verification.RunID(h.run)}
 	for i, a := range h.appends {
 		at := h.appendedAt(a.upto)
 		for _, e := range a.events {
@@ -51,16 +52,16 @@ func (h *history) gaps(now time.Time) (gaps []gap) {
 		}
 		due := true
 		switch task := run.Task(at); task.Kind {
-		case verification.TaskNone:
+		case rules.TaskNone:
 			// It has ended, or waits for a person, so that only its deadline is due.
 			g.what, g.due, g.deadline = "expiry", run.Deadline(), true
 			due = run.Ended == "" && !g.due.IsZero()
-		case verification.TaskWait:
+		case rules.TaskWait:
 			g.what, g.due = string(run.Wait.Kind), task.At
-		case verification.TaskCheck:
+		case rules.TaskCheck:
 			step, _ := run.Step(run.Wait.Node)
 			g.what, g.due = "the answer of "+step.Key, at.Add(slowness(run.Started.Input, step.Key))
-		case verification.TaskPoll, verification.TaskRedispatch:
+		case rules.TaskPoll, rules.TaskRedispatch:
 			g.what, g.due = string(task.Kind), at
 		}
 		if due && g.end.After(g.due) {

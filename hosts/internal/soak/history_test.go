@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // history is all stored data of a run.
@@ -22,7 +23,7 @@ type history struct {
 type appended struct {
 	seq, upto int
 	raw       string
-	events    []verification.Event
+	events    []rules.Event
 }
 
 // readHistories returns all runs with their marks.
@@ -38,7 +39,7 @@ func readHistories(ctx context.Context, c *pgx.Conn) (map[string]*history, error
 	all := map[string]*history{}
 	for _, r := range rows {
 		a := appended{seq: r.Seq, upto: r.Upto, raw: r.Raw}
-		if a.events, err = verification.DecodeEvents([]byte(a.raw)); err != nil {
+		if a.events, err = rules.DecodeEvents([]byte(a.raw)); err != nil {
 			return nil, fmt.Errorf("run %s, after %d events: %w", r.Run, a.seq, err)
 		}
 		if all[r.Run] == nil {
@@ -67,7 +68,7 @@ func readAppends(ctx context.Context, c *pgx.Conn, condition string, args ...any
 }
 
 // events returns all events, oldest first.
-func (h *history) events() (all []verification.Event) {
+func (h *history) events() (all []rules.Event) {
 	for _, a := range h.appends {
 		all = append(all, a.events...)
 	}
@@ -75,8 +76,8 @@ func (h *history) events() (all []verification.Event) {
 }
 
 // fold returns the run.
-func (h *history) fold() verification.Run {
-	return verification.Fold(verification.RunID(h.run), h.events())
+func (h *history) fold() rules.Run {
+	return rules.Fold(verification.RunID(h.run), h.events())
 }
 
 // problems returns the problems of a history: a gap, an answer without a dispatch, a
@@ -92,13 +93,13 @@ func (h *history) problems() (problems []string) {
 		}
 		upto = a.upto
 	}
-	run := verification.Run{ID: verification.RunID(h.run)}
-	var last verification.Event
+	run := rules.Run{ID: verification.RunID(h.run)}
+	var last rules.Event
 	for i, e := range h.events() {
-		if _, first := e.Fact.(verification.Started); first != (i == 0) {
+		if _, first := e.Fact.(rules.Started); first != (i == 0) {
 			problem("event %d is %s", i+1, e.Kind())
 		}
-		if _, late := e.Fact.(verification.Expired); !late && e.At.Before(last.At) {
+		if _, late := e.Fact.(rules.Expired); !late && e.At.Before(last.At) {
 			problem("event %d (%s) is older than the one before", i+1, e.Kind())
 		}
 		if err := follows(run, e); err != nil {
@@ -110,15 +111,15 @@ func (h *history) problems() (problems []string) {
 }
 
 // follows reports whether an event may be next.
-func follows(run verification.Run, e verification.Event) error {
-	if _, hits := e.Fact.(verification.HitsFound); hits && run.Ended == verification.StatusCompleted {
+func follows(run rules.Run, e rules.Event) error {
+	if _, hits := e.Fact.(rules.HitsFound); hits && run.Ended == rules.StatusCompleted {
 		return nil
 	}
-	if _, verdict := e.Fact.(verification.VerdictRecorded); run.Ended != "" && !verdict {
+	if _, verdict := e.Fact.(rules.VerdictRecorded); run.Ended != "" && !verdict {
 		return fmt.Errorf("%s after the end", e.Kind())
 	}
 	w := run.Wait
-	on := func(node verification.NodeID, kinds ...verification.WaitKind) error {
+	on := func(node verification.NodeID, kinds ...rules.WaitKind) error {
 		for _, k := range kinds {
 			if w.Kind == k && w.Node == node {
 				return nil
@@ -127,32 +128,32 @@ func follows(run verification.Run, e verification.Event) error {
 		return fmt.Errorf("%s of %s while the run waits for %q of %s", e.Kind(), node, w.Kind, w.Node)
 	}
 	switch f := e.Fact.(type) {
-	case verification.ResultRecorded:
-		return on(f.Node, verification.WaitResult, verification.WaitPoll)
-	case verification.ResultPending:
-		return on(f.Node, verification.WaitResult, verification.WaitPoll)
-	case verification.DispatchFailed:
-		return on(f.Node, verification.WaitResult, verification.WaitPoll)
-	case verification.CustomerSubmitted:
-		return on(f.Node, verification.WaitCustomer)
-	case verification.Dispatched:
+	case rules.ResultRecorded:
+		return on(f.Node, rules.WaitResult, rules.WaitPoll)
+	case rules.ResultPending:
+		return on(f.Node, rules.WaitResult, rules.WaitPoll)
+	case rules.DispatchFailed:
+		return on(f.Node, rules.WaitResult, rules.WaitPoll)
+	case rules.CustomerSubmitted:
+		return on(f.Node, rules.WaitCustomer)
+	case rules.Dispatched:
 		step, _ := run.Step(f.Node)
 		if f.Dispatch != step.Dispatches+1 {
 			return fmt.Errorf("dispatch %d of %s after %d", f.Dispatch, f.Node, step.Dispatches)
 		}
-		if w.Kind == verification.WaitResult || w.Kind == verification.WaitPoll {
+		if w.Kind == rules.WaitResult || w.Kind == rules.WaitPoll {
 			return fmt.Errorf("dispatch of %s while the result of %s is awaited", f.Node, w.Node)
 		}
-	case verification.VerdictRecorded:
+	case rules.VerdictRecorded:
 		if f.Node != "" {
-			return on(f.Node, verification.WaitReview)
+			return on(f.Node, rules.WaitReview)
 		}
 	}
 	return nil
 }
 
 // missed compares a run with the end in its order.
-func (e end) missed(r verification.Run) string {
+func (e end) missed(r rules.Run) string {
 	got := end{Status: r.Ended, Decision: r.Decision()}
 	if r.Error != nil {
 		got.Code, got.Check = r.Error.Code, r.Error.Check

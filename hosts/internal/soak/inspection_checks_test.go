@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 const (
@@ -21,12 +21,12 @@ func at(seconds float64) time.Time {
 	return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
 }
 
-func event(seconds float64, f verification.Fact) verification.Event {
-	return verification.Event{At: at(seconds), Fact: f}
+func event(seconds float64, f rules.Fact) rules.Event {
+	return rules.Event{At: at(seconds), Fact: f}
 }
 
 // add appends events to a history, by a host and at the time of the last one.
-func (h *history) add(host string, events ...verification.Event) *history {
+func (h *history) add(host string, events ...rules.Event) *history {
 	seq := len(h.events())
 	upto := seq + len(events)
 	h.appends = append(h.appends, appended{seq: seq, upto: upto, raw: host, events: events})
@@ -39,9 +39,9 @@ func (h *history) add(host string, events ...verification.Event) *history {
 func soundHistory(seconds float64) *history {
 	h := &history{run: aRun}
 	h.add("host-1",
-		event(0, verification.Started{Workflow: "w", ReferenceID: referencePrefix + "0"}),
-		event(0, verification.Dispatched{Node: "pan", Key: "pan", Dispatch: 1, Visit: 1}))
-	return h.add("host-1", event(seconds, verification.ResultRecorded{Node: "pan", Passed: true}), event(seconds, verification.Completed{Node: "done"}))
+		event(0, rules.Started{Workflow: "w", ReferenceID: referencePrefix + "0"}),
+		event(0, rules.Dispatched{Node: "pan", Key: "pan", Dispatch: 1, Visit: 1}))
+	return h.add("host-1", event(seconds, rules.ResultRecorded{Node: "pan", Passed: true}), event(seconds, rules.Completed{Node: "done"}))
 }
 
 // soundAftermath returns one without problems.
@@ -61,7 +61,7 @@ func (a *inspection) look() string {
 }
 
 func TestASoundAftermathIsTakenForOne(t *testing.T) {
-	if o := newOrder(aSeed, 0); o.want != (end{Status: verification.StatusCompleted}) {
+	if o := newOrder(aSeed, 0); o.want != (end{Status: rules.StatusCompleted}) {
 		t.Fatalf("order 0 of seed %d wants %+v: these tests need one that just completes", aSeed, o.want)
 	}
 	a := soundAftermath()
@@ -71,7 +71,7 @@ func TestASoundAftermathIsTakenForOne(t *testing.T) {
 }
 
 func TestWhatGoesWrongIsFound(t *testing.T) {
-	passed := verification.ResultRecorded{Node: "pan", Passed: true}
+	passed := rules.ResultRecorded{Node: "pan", Passed: true}
 	for name, row := range map[string]struct {
 		spoil func(a *inspection, h *history)
 		want  string
@@ -81,7 +81,7 @@ func TestWhatGoesWrongIsFound(t *testing.T) {
 			h.appends, h.marks = h.appends[:1], h.marks[:1]
 		}, "ended as {Status:"},
 		"a run that nobody ordered": {func(_ *inspection, h *history) {
-			h.appends[0].events[0] = event(0, verification.Started{ReferenceID: "stranger"})
+			h.appends[0].events[0] = event(0, rules.Started{ReferenceID: "stranger"})
 		}, "which no order has"},
 		"two runs of one order": {func(a *inspection, _ *history) {
 			twin := soundHistory(1)
@@ -89,13 +89,13 @@ func TestWhatGoesWrongIsFound(t *testing.T) {
 			a.histories[twin.run] = twin
 		}, "order 0 has the runs"},
 		"another end": {func(_ *inspection, h *history) {
-			h.appends[1].events[1] = event(1, verification.Cancelled{})
+			h.appends[1].events[1] = event(1, rules.Cancelled{})
 		}, "Status:cancelled"},
 		"a second answer": {func(_ *inspection, h *history) {
-			h.appends[1].events = []verification.Event{event(1, passed), event(1, passed)}
+			h.appends[1].events = []rules.Event{event(1, passed), event(1, passed)}
 		}, `result_recorded of pan while the run waits for ""`},
 		"a dispatch left out": {func(_ *inspection, h *history) {
-			h.appends[0].events[1] = event(0, verification.Dispatched{Node: "pan", Key: "pan", Dispatch: 2, Visit: 1})
+			h.appends[0].events[1] = event(0, rules.Dispatched{Node: "pan", Key: "pan", Dispatch: 2, Visit: 1})
 		}, "dispatch 2 of pan after 0"},
 		"something after the end": {func(_ *inspection, h *history) {
 			h.add("host-2", event(2, passed))

@@ -20,6 +20,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // inspection is the state after the failures and the problems found in it.
@@ -77,11 +78,11 @@ func (a *inspection) runs() {
 		}
 		if o.then.verb == doLoop {
 			a.loops++
-			if r.Ended == verification.StatusCompleted && r.Decision() != verification.DecisionReview {
+			if r.Ended == rules.StatusCompleted && r.Decision() != rules.DecisionReview {
 				a.unflagged++
 			}
 		}
-		if r.Error != nil && r.Error.Code == verification.CodeCheckUnavailable && o.want.Code != verification.CodeCheckUnavailable {
+		if r.Error != nil && r.Error.Code == rules.CodeCheckUnavailable && o.want.Code != rules.CodeCheckUnavailable {
 			a.unavailable++
 		}
 		if missed := o.want.missed(r); missed != "" {
@@ -193,11 +194,11 @@ func (a *inspection) totals(ctx context.Context, h *host) error {
 		want[client.RunQuery{}]++
 		want[client.RunQuery{Status: s.StatusAt(now)}]++
 		want[client.RunQuery{WorkflowID: s.Workflow}]++
-		if d := s.DecisionAt(now); d != verification.DecisionNone {
+		if d := s.DecisionAt(now); d != rules.DecisionNone {
 			want[client.RunQuery{Decision: d}]++
 		}
 	}
-	for _, status := range []verification.Status{verification.StatusInProgress, verification.StatusAbandoned} {
+	for _, status := range []rules.Status{rules.StatusInProgress, rules.StatusAbandoned} {
 		want[client.RunQuery{Status: status}] += 0
 	}
 	for query, total := range want {
@@ -246,7 +247,7 @@ func shown(r apitypes.RunDetail) string {
 }
 
 // recorded returns a run, as its history has it, in the same form as shown.
-func recorded(r verification.RunDetail) string {
+func recorded(r rules.RunDetail) string {
 	line := fmt.Sprintf("%s %s %q", r.ReferenceID, r.Status, r.Decision)
 	if !r.CompletedAt.IsZero() {
 		line += " " + r.CompletedAt.UTC().Format(time.RFC3339)

@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // The parameters of the load.
@@ -98,9 +99,9 @@ func (l *load) read(ctx context.Context, run verification.RunID, o order) {
 	err := l.call(func(c *client.Client) (err error) {
 		switch o.number % 6 {
 		case 0:
-			_, err = c.ListRuns(ctx, client.RunQuery{Limit: 20, Status: verification.StatusCompleted})
+			_, err = c.ListRuns(ctx, client.RunQuery{Limit: 20, Status: rules.StatusCompleted})
 		case 1:
-			_, err = c.ListRuns(ctx, client.RunQuery{Limit: 20, Decision: verification.DecisionReview})
+			_, err = c.ListRuns(ctx, client.RunQuery{Limit: 20, Decision: rules.DecisionReview})
 		case 2:
 			_, err = c.ListWorkflows(ctx, 0, 0)
 		case 3:

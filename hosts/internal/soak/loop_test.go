@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/client"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func TestACrashLoopEndsNoRun(t *testing.T) {
@@ -57,10 +57,10 @@ func TestACrashLoopEndsNoRun(t *testing.T) {
 			}
 			states := waitForAll(t, f.any(), most)
 			t.Logf("%d kills within %.0fs; %v %.0fs later", kills, looped.Seconds(), states, (time.Since(began) - looped).Seconds())
-			if ended := states[verification.StatusFailed] + states[verification.StatusExpired]; ended > 0 {
+			if ended := states[rules.StatusFailed] + states[rules.StatusExpired]; ended > 0 {
 				t.Errorf("%d of %d runs were ended, want none", ended, waiting+large)
 			}
-			if most > 0 && states[verification.StatusCompleted] != waiting+large {
+			if most > 0 && states[rules.StatusCompleted] != waiting+large {
 				t.Errorf("%v, want all %d runs completed", states, waiting+large)
 			}
 		})
@@ -68,14 +68,14 @@ func TestACrashLoopEndsNoRun(t *testing.T) {
 }
 
 // waitForAll waits until all runs are completed, for at most a time, and counts them by status.
-func waitForAll(t *testing.T, h *host, most time.Duration) map[verification.Status]int {
+func waitForAll(t *testing.T, h *host, most time.Duration) map[rules.Status]int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), most+time.Minute)
 	defer cancel()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for end := time.Now().Add(most); ; <-tick.C {
-		states, all := map[verification.Status]int{}, 0
+		states, all := map[rules.Status]int{}, 0
 		for r, err := range h.api.Runs(ctx, client.RunQuery{Limit: 200}) {
 			if err != nil {
 				t.Fatal(err)
@@ -83,7 +83,7 @@ func waitForAll(t *testing.T, h *host, most time.Duration) map[verification.Stat
 			states[r.Status]++
 			all++
 		}
-		if states[verification.StatusCompleted] == all || time.Now().After(end) {
+		if states[rules.StatusCompleted] == all || time.Now().After(end) {
 			return states
 		}
 	}

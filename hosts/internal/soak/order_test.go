@@ -12,6 +12,8 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // order is one run. It is determined by its number and the seed, so that a run is
@@ -35,10 +37,10 @@ type action struct {
 
 // end is the end of a run.
 type end struct {
-	Status   verification.Status
-	Code     verification.ErrorCode
+	Status   rules.Status
+	Code     rules.ErrorCode
 	Check    string
-	Decision verification.Decision
+	Decision rules.Decision
 }
 
 // The actions.
@@ -54,7 +56,7 @@ func keys() []string { return []string{"pan", "gst", "bank", "watchlist", "court
 // newOrder returns the order with a number.
 func newOrder(seed uint64, number int) order {
 	rng := rand.New(rand.NewPCG(seed, uint64(number)))
-	o := order{number: number, scripts: map[string]string{}, want: end{Status: verification.StatusCompleted}}
+	o := order{number: number, scripts: map[string]string{}, want: end{Status: rules.StatusCompleted}}
 	if rng.IntN(4) == 0 {
 		o.wait = new(3 * time.Second)
 	}
@@ -63,7 +65,7 @@ func newOrder(seed uint64, number int) order {
 		o.records(rng)
 	case dice < 42:
 		o.workflow = "6"
-		o.want.Decision = verification.DecisionReview
+		o.want.Decision = rules.DecisionReview
 		o.then = action{verb: doLoop}
 	case dice < 45:
 		o.workflow = lateWorkflow(rng.IntN(lateWorkflows))
@@ -75,17 +77,17 @@ func newOrder(seed uint64, number int) order {
 		o.records(rng)
 		check := keys()[rng.IntN(5)]
 		o.scripts[check] = "fail"
-		o.want = end{Status: verification.StatusFailed, Code: verification.CodeCheckFailed, Check: check}
+		o.want = end{Status: rules.StatusFailed, Code: rules.CodeCheckFailed, Check: check}
 	case dice < 60:
 		o.records(rng)
 		check := keys()[rng.IntN(5)]
 		o.scripts[check] = "unavailable"
-		o.want = end{Status: verification.StatusFailed, Code: verification.CodeCheckUnavailable, Check: check}
+		o.want = end{Status: rules.StatusFailed, Code: rules.CodeCheckUnavailable, Check: check}
 	case dice < 74:
 		o.workflow = "2"
 		o.checks(rng, "pan", "court")
-		o.want.Decision = []verification.Decision{verification.DecisionApprove, verification.DecisionReject}[rng.IntN(2)]
-		o.then = action{verb: doSignal, signal: verification.ReviewSignal, payload: fmt.Sprintf(`{"decision":%q}`, o.want.Decision)}
+		o.want.Decision = []rules.Decision{rules.DecisionApprove, rules.DecisionReject}[rng.IntN(2)]
+		o.then = action{verb: doSignal, signal: workflow.ReviewSignal, payload: fmt.Sprintf(`{"decision":%q}`, o.want.Decision)}
 	case dice < 84:
 		o.workflow = "3"
 		o.checks(rng, "pan")
@@ -95,17 +97,17 @@ func newOrder(seed uint64, number int) order {
 		o.then = action{verb: doSignal, signal: "consent_submitted", payload: `{"consent_status":"declined"}`}
 	case dice < 92:
 		o.workflow = "4"
-		o.want = end{Status: verification.StatusExpired, Code: verification.CodeLinkExpired}
+		o.want = end{Status: rules.StatusExpired, Code: rules.CodeLinkExpired}
 	case dice < 95:
 		o.workflow = "5"
-		o.want = end{Status: verification.StatusExpired, Code: verification.CodeRunExpired}
+		o.want = end{Status: rules.StatusExpired, Code: rules.CodeRunExpired}
 	default:
 		o.workflow = strconv.Itoa(2 + rng.IntN(2))
 		o.then = action{verb: doCancel}
-		o.want = end{Status: verification.StatusCancelled}
+		o.want = end{Status: rules.StatusCancelled}
 	}
-	if o.want.Status == verification.StatusCompleted && o.want.Decision == verification.DecisionNone && o.flagged() {
-		o.want.Decision = verification.DecisionReview
+	if o.want.Status == rules.StatusCompleted && o.want.Decision == rules.DecisionNone && o.flagged() {
+		o.want.Decision = rules.DecisionReview
 	}
 	return o
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func TestHostsRecoverWhenTheDatabaseIsBack(t *testing.T) {
@@ -37,7 +38,7 @@ func TestHostsRecoverWhenTheDatabaseIsBack(t *testing.T) {
 		for range 3 { // the first requests use broken connections, later ones get none
 			refuses(t, func(ctx context.Context) error { _, err := h.api.ReadRun(ctx, run); return err })
 			refuses(t, func(ctx context.Context) error {
-				_, err := h.api.ListRuns(ctx, client.RunQuery{Status: verification.StatusCompleted})
+				_, err := h.api.ListRuns(ctx, client.RunQuery{Status: rules.StatusCompleted})
 				return err
 			})
 			refuses(t, func(ctx context.Context) error { _, err := h.api.ListWorkflows(ctx, 0, 0); return err })
@@ -46,7 +47,7 @@ func TestHostsRecoverWhenTheDatabaseIsBack(t *testing.T) {
 				return err
 			})
 			refuses(t, func(ctx context.Context) error {
-				_, err := h.api.GiveVerdict(ctx, run, client.Verdict{Decision: verification.DecisionApprove})
+				_, err := h.api.GiveVerdict(ctx, run, client.Verdict{Decision: rules.DecisionApprove})
 				return err
 			})
 			refuses(t, func(ctx context.Context) error { _, err := h.api.CancelRun(ctx, run); return err })
@@ -95,8 +96,8 @@ func crowdOf(t *testing.T, h *host, run verification.RunID) (enough func()) {
 		func() error { _, err := h.api.ReadReport(ctx, run); return err },
 		func() error { _, err := h.api.ListWorkflows(ctx, 0, 0); return err },
 		func() error { _, err := h.api.ReadWorkflow(ctx, workflowID("1")); return err },
-		list(client.RunQuery{}), list(client.RunQuery{}), list(client.RunQuery{Status: verification.StatusCompleted}),
-		list(client.RunQuery{Decision: verification.DecisionReview}),
+		list(client.RunQuery{}), list(client.RunQuery{}), list(client.RunQuery{Status: rules.StatusCompleted}),
+		list(client.RunQuery{Decision: rules.DecisionReview}),
 	} {
 		for range 2 {
 			crowd.Go(func() {
@@ -156,7 +157,7 @@ func startRun(t *testing.T, h *host, reference string, scripts map[string]string
 	r, err := h.api.StartRun(t.Context(), workflowID("1"), client.StartRequest{
 		ReferenceID: reference, Input: input, Wait: new(20 * time.Second),
 	})
-	if err != nil || r.Status != verification.StatusCompleted {
+	if err != nil || r.Status != rules.StatusCompleted {
 		t.Fatalf("start = %v, %v, want a run that is completed", r, err)
 	}
 	return r.ID

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // rescreened is a bootstrap file with a workflow that screens its completed runs again.
@@ -137,7 +137,7 @@ func TestThePassOfAHostThatDiedIsFinishedByAnother(t *testing.T) {
 		report(t, h.problems())
 		hits := 0
 		for _, e := range h.events() {
-			if _, ok := e.Fact.(verification.HitsFound); ok {
+			if _, ok := e.Fact.(rules.HitsFound); ok {
 				hits++
 			}
 		}

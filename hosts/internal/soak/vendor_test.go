@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // vendorSection ends the bootstrap file with a workflow and the vendor that it calls.
@@ -97,7 +97,7 @@ func TestAVendorIsCalledAgainWithTheSameKeyAfterAKill(t *testing.T) {
 	if want := string(r.ID) + "/registry/1"; !slices.Equal(keys, []string{want, want}) {
 		t.Errorf("the vendor was called with the keys %q, want %s twice", keys, want)
 	}
-	if decided(ended) != verification.DecisionNone {
+	if decided(ended) != rules.DecisionNone {
 		t.Errorf("the decision is %s, want none: a call that is repeated after a crash flags nothing", decided(ended))
 	}
 	all, err := readHistories(t.Context(), s.connect(t))

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -21,7 +21,7 @@ type digest = [sha256.Size]byte
 func digestOf(r store.Record) (sum digest, size int, err error) {
 	var events []byte
 	if run, ok := r.(store.RunRecord); ok {
-		if events, err = verification.EncodeEvents(run.Events); err != nil {
+		if events, err = rules.EncodeEvents(run.Events); err != nil {
 			return sum, 0, err
 		}
 		run.Events = nil

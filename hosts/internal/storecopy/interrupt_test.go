@@ -22,6 +22,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/internal/rig/storereads"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -167,7 +168,7 @@ func TestACopyThatDiffersIsNotComplete(t *testing.T) {
 		}, store.RecordRun, "only the source has a0000000-0000-7000-8000-000000000001 d0000000-0000-7000-8000-000000000001"},
 		"the bytes of data that mean the same": {func(r store.Record) store.Record {
 			if run, ok := r.(store.RunRecord); ok {
-				started, _ := run.Events[0].Fact.(verification.Started)
+				started, _ := run.Events[0].Fact.(rules.Started)
 				started.Input = verification.Data(strings.Replace(string(started.Input), "ë", `\u00eb`, 1))
 				run.Events = slices.Clone(run.Events)
 				run.Events[0].Fact = started

@@ -9,7 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/internal/rig/storereads"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -32,13 +32,13 @@ func TestLongHistoriesAreCopiedThereAndBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run, seq := verification.Fold(summary.ID, history), len(history)
+		run, seq := rules.Fold(summary.ID, history), len(history)
 		for i := range verdicts {
-			event := verification.Event{At: storereads.Start().Add(time.Hour), Fact: verification.VerdictRecorded{
-				Decision: verification.DecisionApprove, Notes: strings.Repeat(fmt.Sprint(i%10), notes),
+			event := rules.Event{At: storereads.Start().Add(time.Hour), Fact: rules.VerdictRecorded{
+				Decision: rules.DecisionApprove, Notes: strings.Repeat(fmt.Sprint(i%10), notes),
 			}}
 			after := run.Evolve(event)
-			if err := source.Append(ctx, tenants[0].ID, summary.ID, seq, store.NewCommit(run, after, []verification.Event{event}, time.UTC)); err != nil {
+			if err := source.Append(ctx, tenants[0].ID, summary.ID, seq, store.NewCommit(run, after, []rules.Event{event}, time.UTC)); err != nil {
 				t.Fatal(err)
 			}
 			run, seq = after, seq+1

@@ -15,6 +15,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -104,10 +105,10 @@ func TestAStoreThatWasFullIsLogged(t *testing.T) {
 	read, write := io.Pipe()
 	go c.watch(ctx, time.Millisecond, slog.New(slog.NewTextHandler(write, nil)))
 	m.Limit(memory.Limits{Runs: 1})
-	e := []verification.Event{{At: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), Fact: verification.Started{ReferenceID: "person-1"}}}
+	e := []rules.Event{{At: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), Fact: rules.Started{ReferenceID: "person-1"}}}
 	for _, id := range []verification.RunID{"d0000000-0000-7000-8000-000000000001", "d0000000-0000-7000-8000-000000000002"} {
-		after := verification.Fold(id, e)
-		_ = m.Append(ctx, "a0000000-0000-7000-8000-000000000001", id, 0, store.NewCommit(verification.Run{}, after, e, time.UTC)) // the second is refused
+		after := rules.Fold(id, e)
+		_ = m.Append(ctx, "a0000000-0000-7000-8000-000000000001", id, 0, store.NewCommit(rules.Run{}, after, e, time.UTC)) // the second is refused
 	}
 	time.AfterFunc(time.Minute, func() { _ = write.Close() })
 	line, err := bufio.NewReader(read).ReadString('\n')

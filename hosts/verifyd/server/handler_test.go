@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/verification"
-
 	"github.com/verifyd/verifyd/hosts/verifyd/server"
+	"github.com/verifyd/verifyd/verification"
 )
 
 // gate is a provider whose checks pass when open is closed.

@@ -25,9 +25,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
-	"github.com/verifyd/verifyd/verification"
-
 	"github.com/verifyd/verifyd/hosts/verifyd/server"
+	"github.com/verifyd/verifyd/verification"
 )
 
 // served is a host that runs inside the test.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/internal/watchlist"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -81,7 +81,7 @@ func newMetrics(build cli.Build) *metrics {
 		Name: "verifyd_build_info", Help: "Always 1; the labels identify the build of this host.",
 		ConstLabels: prometheus.Labels{"version": build.Version, "commit": build.Commit, "go": build.Go},
 	}, func() float64 { return 1 })
-	for _, s := range verification.Statuses() {
+	for _, s := range rules.Statuses() {
 		if s.Terminal() {
 			m.ended.WithLabelValues(string(s), "")
 		}

@@ -12,9 +12,8 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/blob"
-	"github.com/verifyd/verifyd/verification"
-
 	"github.com/verifyd/verifyd/hosts/verifyd/server"
+	"github.com/verifyd/verifyd/verification"
 )
 
 // bureau is a provider of a program. It reads an uploaded document.

@@ -12,7 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/verifyd/verifyd/hosts/internal/cli"
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // problems collects everything that prevents the host from starting, so that the
@@ -98,7 +98,7 @@ func (m switchMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) erro
 
 // suggestion returns the end of a message about an unknown word.
 func suggestion(word string, known []string, form func(string) string) string {
-	if near := verification.Nearest(word, known); near != "" {
+	if near := workflow.Nearest(word, known); near != "" {
 		return "; did you mean " + form(near) + "?"
 	}
 	return ""

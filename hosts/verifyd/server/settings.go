@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // settings are the flags of `verifyd serve`.
@@ -307,8 +308,8 @@ func (s settings) teams() (names []string, byValue map[string]string, err error)
 		if i := strings.LastIndex(pair, "="); i >= 0 {
 			value, team = pair[:i], pair[i+1:]
 		}
-		if verification.ValidateTeam(team) != nil || value == "" {
-			return nil, nil, fmt.Errorf("%q is not TEAM or VALUE=TEAM; a team has 1 to %d printable characters", pair, verification.MaxTeamName)
+		if rules.ValidateTeam(team) != nil || value == "" {
+			return nil, nil, fmt.Errorf("%q is not TEAM or VALUE=TEAM; a team has 1 to %d printable characters", pair, rules.MaxTeamName)
 		}
 		if byValue[value] = team; !slices.Contains(names, team) {
 			names = append(names, team)

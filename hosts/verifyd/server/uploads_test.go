@@ -21,10 +21,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/hosts/verifyd/server"
 	"github.com/verifyd/verifyd/internal/rig/process"
 	"github.com/verifyd/verifyd/verification"
-
-	"github.com/verifyd/verifyd/hosts/verifyd/server"
 )
 
 // child is a host in a process of its own.

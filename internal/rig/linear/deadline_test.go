@@ -9,6 +9,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/linear"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -22,7 +23,7 @@ type slow struct {
 
 func (s slow) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, a store.Commit) error {
 	for _, e := range a.Events {
-		if _, ok := e.Fact.(verification.Cancelled); ok {
+		if _, ok := e.Fact.(rules.Cancelled); ok {
 			s.held <- struct{}{}
 			<-s.resume
 		}

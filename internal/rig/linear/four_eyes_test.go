@@ -12,16 +12,18 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // fourEyes returns a definition with two reviews, each of whose verdicts needs two people.
-func fourEyes() verification.Definition {
-	return verification.Definition{
+func fourEyes() workflow.Definition {
+	return workflow.Definition{
 		Workflow: "w" + uuid.NewString(), Name: "Four eyes", FourEyes: true, Start: "first",
-		Nodes: map[verification.NodeID]verification.Node{
-			"first":  {Type: verification.NodeReview, OnReject: "done", Next: "second"},
-			"second": {Type: verification.NodeReview, Next: "done"},
-			"done":   {Type: verification.NodeEnd},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"first":  {Type: workflow.NodeReview, OnReject: "done", Next: "second"},
+			"second": {Type: workflow.NodeReview, Next: "done"},
+			"done":   {Type: workflow.NodeEnd},
 		},
 	}
 }
@@ -82,8 +84,8 @@ func (h hosts) decideTogether(t *testing.T, run verification.RunID, seed, trial 
 func (h hosts) decideOnce(ctx context.Context, r *rand.Rand, run verification.RunID) error {
 	n := r.IntN(len(h.engines))
 	e, who := h.engines[n], []string{"asha", "ravi", "meera", ""}[r.IntN(4)]
-	verdict := verification.GiveVerdict{
-		Decision: []verification.Decision{verification.DecisionApprove, verification.DecisionReject}[r.IntN(2)],
+	verdict := rules.GiveVerdict{
+		Decision: []rules.Decision{rules.DecisionApprove, rules.DecisionReject}[r.IntN(2)],
 		By:       who, Identity: who,
 	}
 	var err error
@@ -91,7 +93,7 @@ func (h hosts) decideOnce(ctx context.Context, r *rand.Rand, run verification.Ru
 	case 0:
 		_, err = e.Cancel(ctx, tenant, run)
 	case 1:
-		err = e.ReturnProposal(ctx, tenant, run, verification.ReturnProposal{By: who, Identity: who})
+		err = e.ReturnProposal(ctx, tenant, run, rules.ReturnProposal{By: who, Identity: who})
 	case 2, 3, 4:
 		_, err = e.Within(h.stores[n]).GiveVerdict(ctx, tenant, run, verdict)
 	case 5, 6, 7:
@@ -108,11 +110,11 @@ func (h hosts) decideOnce(ctx context.Context, r *rand.Rand, run verification.Ru
 
 // twoPeopleAgreed returns an error unless each verdict follows a proposal of the same
 // decision for the same step by another person, with nothing between them.
-func twoPeopleAgreed(events []verification.Event) error {
-	var before verification.Fact
+func twoPeopleAgreed(events []rules.Event) error {
+	var before rules.Fact
 	for i, e := range events {
-		if f, ok := e.Fact.(verification.VerdictRecorded); ok {
-			p, _ := before.(verification.VerdictProposed)
+		if f, ok := e.Fact.(rules.VerdictRecorded); ok {
+			p, _ := before.(rules.VerdictProposed)
 			if p.Identity == "" || f.Identity == "" || p.Identity == f.Identity || p.Decision != f.Decision || p.Node != f.Node {
 				return fmt.Errorf("event %d is %+v after %+v", i, f, before)
 			}

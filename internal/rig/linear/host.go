@@ -12,6 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -98,20 +99,20 @@ func (d EngineHost) operate(ctx context.Context, run verification.RunID, in Inpu
 		out.Answer = r.Result
 	case OpVerdict:
 		var r engine.SignalResult
-		r, err = d.Engine.GiveVerdict(ctx, d.Tenant, run, verification.GiveVerdict{
-			Decision: verification.Decision(in.Decision), Notes: in.Notes,
+		r, err = d.Engine.GiveVerdict(ctx, d.Tenant, run, rules.GiveVerdict{
+			Decision: rules.Decision(in.Decision), Notes: in.Notes,
 		}, "")
 		out.Answer, out.Decision = r.Result, string(r.Decision)
 	case OpCancel:
-		var v verification.RunView
+		var v rules.RunView
 		v, err = d.Engine.Cancel(ctx, d.Tenant, run)
 		out.Answer, out.View = Done, viewed(v)
 	case OpRead:
-		var r verification.RunDetail
+		var r rules.RunDetail
 		r, err = d.Engine.Run(ctx, d.Tenant, run)
 		out.Answer, out.View = Done, read(r)
 	case OpReport:
-		var r verification.Report
+		var r rules.Report
 		if r, err = d.Engine.Report(ctx, d.Tenant, run); err == nil {
 			out.Answer = Done
 			out.View, err = reported(r)
@@ -126,7 +127,7 @@ func (d EngineHost) operate(ctx context.Context, run verification.RunID, in Inpu
 func (d EngineHost) list(ctx context.Context, in Input) (Output, error) {
 	page, err := d.Engine.Runs(ctx, d.Tenant, store.RunQuery{
 		PageQuery: store.PageQuery{Limit: 10}, Workflow: d.Workflow,
-		Status: verification.Status(in.Status), Decision: verification.Decision(in.Decision),
+		Status: rules.Status(in.Status), Decision: rules.Decision(in.Decision),
 	})
 	switch {
 	case err != nil:
@@ -154,7 +155,7 @@ func refused(out Output, err error) (Output, error) {
 	case errors.Is(err, verification.ErrInvalid):
 		return Output{Answer: Invalid}, nil
 	case errors.Is(err, verification.ErrConflict) && errors.As(err, &e):
-		for _, s := range verification.Statuses() {
+		for _, s := range rules.Statuses() {
 			if strings.Contains(e.Message, "is "+string(s)) {
 				return Output{Answer: Conflict + string(s)}, nil
 			}
@@ -176,7 +177,7 @@ func payload(in Input) verification.Data {
 	return verification.Data(`{"pan":"ABCDE1234F"}`)
 }
 
-func viewed(v verification.RunView) View {
+func viewed(v rules.RunView) View {
 	s := View{Status: string(v.Status), Completed: micros(v.CompletedAt)}
 	if v.Action != nil {
 		s.Action, s.Signal, s.Linked = string(v.Action.Type), v.Action.SignalName, v.Action.URL != ""
@@ -184,14 +185,14 @@ func viewed(v verification.RunView) View {
 	return s.failed(v.Error)
 }
 
-func (s View) failed(e *verification.RunError) View {
+func (s View) failed(e *rules.RunError) View {
 	if e != nil {
 		s.Code, s.FailedOn = string(e.Code), e.Check
 	}
 	return s
 }
 
-func (s View) decided(d verification.Decision, notes string, at time.Time, flags []verification.Flag) View {
+func (s View) decided(d rules.Decision, notes string, at time.Time, flags []rules.Flag) View {
 	s.Decision, s.Notes, s.Resolved = string(d), notes, micros(at)
 	var nodes []string
 	for _, f := range flags {
@@ -201,7 +202,7 @@ func (s View) decided(d verification.Decision, notes string, at time.Time, flags
 	return s
 }
 
-func read(r verification.RunDetail) View {
+func read(r rules.RunDetail) View {
 	s := viewed(r.RunView).decided(r.Decision, r.Notes, r.ResolvedAt, r.Flags)
 	for _, c := range r.Checks {
 		s.Check += string(c.Status)
@@ -209,13 +210,13 @@ func read(r verification.RunDetail) View {
 	return s
 }
 
-func reported(r verification.Report) (View, error) {
+func reported(r rules.Report) (View, error) {
 	s := View{Status: string(r.Run.Status), Completed: micros(r.Run.CompletedAt)}.
 		failed(r.Error).decided(r.Decision, r.Notes, r.ResolvedAt, r.Flags)
 	s.NeedsReview = r.Summary.NeedsReview
 	for _, c := range r.Cards {
 		s.Dispatches += c.Dispatches
-		if c.Status == verification.CardNeedsReview && !strings.Contains(" "+s.Flags+" ", " "+string(c.NodeID)+" ") {
+		if c.Status == rules.CardNeedsReview && !strings.Contains(" "+s.Flags+" ", " "+string(c.NodeID)+" ") {
 			return s, fmt.Errorf("the card of %s needs a review, and reviews does not say so", c.NodeID)
 		}
 	}

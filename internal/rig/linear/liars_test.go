@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/internal/rig/linear"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -150,7 +151,7 @@ type lagging struct {
 	seen map[verification.RunID]int
 }
 
-func (s *lagging) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+func (s *lagging) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]rules.Event, error) {
 	history, err := s.Store.Load(ctx, t, id, 0)
 	s.mu.Lock()
 	defer s.mu.Unlock()

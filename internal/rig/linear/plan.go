@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Step is a step of a run. Its node has the same name.
@@ -57,7 +58,7 @@ const (
 // Signal returns the name of the signal that a step waits for. A check has none.
 func (s Step) Signal() string {
 	if s.Kind == Review {
-		return verification.ReviewSignal
+		return workflow.ReviewSignal
 	}
 	return s.Name + "_submitted"
 }
@@ -79,29 +80,29 @@ func Paths() [][]Step {
 }
 
 // Definition returns the workflow of the plan.
-func (p Plan) Definition(name string) verification.Definition {
-	d := verification.Definition{
+func (p Plan) Definition(name string) workflow.Definition {
+	d := workflow.Definition{
 		Workflow: name, Name: name, RunTTLSeconds: int64(ttl / time.Second),
 		Start: verification.NodeID(p.Path[0].Name),
-		Nodes: map[verification.NodeID]verification.Node{"done": {Type: verification.NodeEnd}},
+		Nodes: map[verification.NodeID]workflow.Node{"done": {Type: workflow.NodeEnd}},
 	}
 	for i, s := range p.Path {
-		n := verification.Node{Next: "done"}
+		n := workflow.Node{Next: "done"}
 		if i+1 < len(p.Path) {
 			n.Next = verification.NodeID(p.Path[i+1].Name)
 		}
 		switch s.Kind {
 		case Consent:
-			n.Type, n.Text, n.OnDeclined = verification.NodeConsent, "We will check who you are.", verification.TargetNext
+			n.Type, n.Text, n.OnDeclined = workflow.NodeConsent, "We will check who you are.", workflow.TargetNext
 		case Details:
-			n.Type = verification.NodeCustomerInput
-			n.Fields = verification.InputFields{{Name: "pan", Type: verification.FieldText, Required: true}}
+			n.Type = workflow.NodeCustomerInput
+			n.Fields = workflow.InputFields{{Name: "pan", Type: workflow.FieldText, Required: true}}
 		case Check:
-			n.Type, n.Provider, n.TimeoutSeconds = verification.NodeCheck, "sandbox", 600
-			n.Retry = &verification.Retry{MaxDispatches: 5, BackoffSeconds: 0.002}
-			n.Poll = &verification.Poll{IntervalSeconds: 0.002}
+			n.Type, n.Provider, n.TimeoutSeconds = workflow.NodeCheck, "sandbox", 600
+			n.Retry = &workflow.Retry{MaxDispatches: 5, BackoffSeconds: 0.002}
+			n.Poll = &workflow.Poll{IntervalSeconds: 0.002}
 		case Review:
-			n.Type = verification.NodeReview
+			n.Type = workflow.NodeReview
 		}
 		d.Nodes[verification.NodeID(s.Name)] = n
 	}

@@ -6,7 +6,9 @@ package mock
 import (
 	"context"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 	"iter"
 	"sync"
 	"time"
@@ -25,16 +27,16 @@ var _ store.RunStore = &RunStoreMock{}
 //			AppendFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
 //				panic("mock out the Append method")
 //			},
-//			ClaimFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Claim) (verification.Claim, error) {
+//			ClaimFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, c rules.Claim) (rules.Claim, error) {
 //				panic("mock out the Claim method")
 //			},
 //			CountQueuesFunc: func(ctx context.Context, at time.Time, dueBefore time.Time) (int, error) {
 //				panic("mock out the CountQueues method")
 //			},
-//			ListFunc: func(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
+//			ListFunc: func(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error) {
 //				panic("mock out the List method")
 //			},
-//			LoadFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+//			LoadFunc: func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]rules.Event, error) {
 //				panic("mock out the Load method")
 //			},
 //		}
@@ -48,16 +50,16 @@ type RunStoreMock struct {
 	AppendFunc func(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error
 
 	// ClaimFunc mocks the Claim method.
-	ClaimFunc func(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Claim) (verification.Claim, error)
+	ClaimFunc func(ctx context.Context, t verification.TenantID, id verification.RunID, c rules.Claim) (rules.Claim, error)
 
 	// CountQueuesFunc mocks the CountQueues method.
 	CountQueuesFunc func(ctx context.Context, at time.Time, dueBefore time.Time) (int, error)
 
 	// ListFunc mocks the List method.
-	ListFunc func(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error)
+	ListFunc func(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error)
 
 	// LoadFunc mocks the Load method.
-	LoadFunc func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error)
+	LoadFunc func(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]rules.Event, error)
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -83,7 +85,7 @@ type RunStoreMock struct {
 			// ID is the id argument value.
 			ID verification.RunID
 			// C is the c argument value.
-			C verification.Claim
+			C rules.Claim
 		}
 		// CountQueues holds details about calls to the CountQueues method.
 		CountQueues []struct {
@@ -171,7 +173,7 @@ func (mock *RunStoreMock) AppendCalls() []struct {
 }
 
 // Claim calls ClaimFunc.
-func (mock *RunStoreMock) Claim(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Claim) (verification.Claim, error) {
+func (mock *RunStoreMock) Claim(ctx context.Context, t verification.TenantID, id verification.RunID, c rules.Claim) (rules.Claim, error) {
 	if mock.ClaimFunc == nil {
 		panic("RunStoreMock.ClaimFunc: method is nil but RunStore.Claim was just called")
 	}
@@ -179,7 +181,7 @@ func (mock *RunStoreMock) Claim(ctx context.Context, t verification.TenantID, id
 		Ctx context.Context
 		T   verification.TenantID
 		ID  verification.RunID
-		C   verification.Claim
+		C   rules.Claim
 	}{
 		Ctx: ctx,
 		T:   t,
@@ -200,13 +202,13 @@ func (mock *RunStoreMock) ClaimCalls() []struct {
 	Ctx context.Context
 	T   verification.TenantID
 	ID  verification.RunID
-	C   verification.Claim
+	C   rules.Claim
 } {
 	var calls []struct {
 		Ctx context.Context
 		T   verification.TenantID
 		ID  verification.RunID
-		C   verification.Claim
+		C   rules.Claim
 	}
 	mock.lockClaim.RLock()
 	calls = mock.calls.Claim
@@ -255,7 +257,7 @@ func (mock *RunStoreMock) CountQueuesCalls() []struct {
 }
 
 // List calls ListFunc.
-func (mock *RunStoreMock) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[verification.Summary], error) {
+func (mock *RunStoreMock) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error) {
 	if mock.ListFunc == nil {
 		panic("RunStoreMock.ListFunc: method is nil but RunStore.List was just called")
 	}
@@ -295,7 +297,7 @@ func (mock *RunStoreMock) ListCalls() []struct {
 }
 
 // Load calls LoadFunc.
-func (mock *RunStoreMock) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+func (mock *RunStoreMock) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]rules.Event, error) {
 	if mock.LoadFunc == nil {
 		panic("RunStoreMock.LoadFunc: method is nil but RunStore.Load was just called")
 	}
@@ -644,19 +646,19 @@ var _ store.WorkflowStore = &WorkflowStoreMock{}
 //
 //		// make and configure a mocked store.WorkflowStore
 //		mockedWorkflowStore := &WorkflowStoreMock{
-//			SaveWorkflowFunc: func(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error {
+//			SaveWorkflowFunc: func(ctx context.Context, t verification.TenantID, w workflow.Workflow, added *workflow.Version) error {
 //				panic("mock out the SaveWorkflow method")
 //			},
-//			VersionFunc: func(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+//			VersionFunc: func(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (workflow.Version, error) {
 //				panic("mock out the Version method")
 //			},
-//			VersionsFunc: func(ctx context.Context, t verification.TenantID, id verification.WorkflowID, p store.PageQuery) (store.Page[verification.VersionInfo], error) {
+//			VersionsFunc: func(ctx context.Context, t verification.TenantID, id verification.WorkflowID, p store.PageQuery) (store.Page[workflow.VersionInfo], error) {
 //				panic("mock out the Versions method")
 //			},
-//			WorkflowFunc: func(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
+//			WorkflowFunc: func(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error) {
 //				panic("mock out the Workflow method")
 //			},
-//			WorkflowsFunc: func(ctx context.Context, t verification.TenantID, p store.PageQuery) (store.Page[verification.Workflow], error) {
+//			WorkflowsFunc: func(ctx context.Context, t verification.TenantID, p store.PageQuery) (store.Page[workflow.Workflow], error) {
 //				panic("mock out the Workflows method")
 //			},
 //		}
@@ -667,19 +669,19 @@ var _ store.WorkflowStore = &WorkflowStoreMock{}
 //	}
 type WorkflowStoreMock struct {
 	// SaveWorkflowFunc mocks the SaveWorkflow method.
-	SaveWorkflowFunc func(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error
+	SaveWorkflowFunc func(ctx context.Context, t verification.TenantID, w workflow.Workflow, added *workflow.Version) error
 
 	// VersionFunc mocks the Version method.
-	VersionFunc func(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error)
+	VersionFunc func(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (workflow.Version, error)
 
 	// VersionsFunc mocks the Versions method.
-	VersionsFunc func(ctx context.Context, t verification.TenantID, id verification.WorkflowID, p store.PageQuery) (store.Page[verification.VersionInfo], error)
+	VersionsFunc func(ctx context.Context, t verification.TenantID, id verification.WorkflowID, p store.PageQuery) (store.Page[workflow.VersionInfo], error)
 
 	// WorkflowFunc mocks the Workflow method.
-	WorkflowFunc func(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error)
+	WorkflowFunc func(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error)
 
 	// WorkflowsFunc mocks the Workflows method.
-	WorkflowsFunc func(ctx context.Context, t verification.TenantID, p store.PageQuery) (store.Page[verification.Workflow], error)
+	WorkflowsFunc func(ctx context.Context, t verification.TenantID, p store.PageQuery) (store.Page[workflow.Workflow], error)
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -690,9 +692,9 @@ type WorkflowStoreMock struct {
 			// T is the t argument value.
 			T verification.TenantID
 			// W is the w argument value.
-			W verification.Workflow
+			W workflow.Workflow
 			// Added is the added argument value.
-			Added *verification.Version
+			Added *workflow.Version
 		}
 		// Version holds details about calls to the Version method.
 		Version []struct {
@@ -743,15 +745,15 @@ type WorkflowStoreMock struct {
 }
 
 // SaveWorkflow calls SaveWorkflowFunc.
-func (mock *WorkflowStoreMock) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error {
+func (mock *WorkflowStoreMock) SaveWorkflow(ctx context.Context, t verification.TenantID, w workflow.Workflow, added *workflow.Version) error {
 	if mock.SaveWorkflowFunc == nil {
 		panic("WorkflowStoreMock.SaveWorkflowFunc: method is nil but WorkflowStore.SaveWorkflow was just called")
 	}
 	callInfo := struct {
 		Ctx   context.Context
 		T     verification.TenantID
-		W     verification.Workflow
-		Added *verification.Version
+		W     workflow.Workflow
+		Added *workflow.Version
 	}{
 		Ctx:   ctx,
 		T:     t,
@@ -771,14 +773,14 @@ func (mock *WorkflowStoreMock) SaveWorkflow(ctx context.Context, t verification.
 func (mock *WorkflowStoreMock) SaveWorkflowCalls() []struct {
 	Ctx   context.Context
 	T     verification.TenantID
-	W     verification.Workflow
-	Added *verification.Version
+	W     workflow.Workflow
+	Added *workflow.Version
 } {
 	var calls []struct {
 		Ctx   context.Context
 		T     verification.TenantID
-		W     verification.Workflow
-		Added *verification.Version
+		W     workflow.Workflow
+		Added *workflow.Version
 	}
 	mock.lockSaveWorkflow.RLock()
 	calls = mock.calls.SaveWorkflow
@@ -787,7 +789,7 @@ func (mock *WorkflowStoreMock) SaveWorkflowCalls() []struct {
 }
 
 // Version calls VersionFunc.
-func (mock *WorkflowStoreMock) Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (verification.Version, error) {
+func (mock *WorkflowStoreMock) Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (workflow.Version, error) {
 	if mock.VersionFunc == nil {
 		panic("WorkflowStoreMock.VersionFunc: method is nil but WorkflowStore.Version was just called")
 	}
@@ -831,7 +833,7 @@ func (mock *WorkflowStoreMock) VersionCalls() []struct {
 }
 
 // Versions calls VersionsFunc.
-func (mock *WorkflowStoreMock) Versions(ctx context.Context, t verification.TenantID, id verification.WorkflowID, p store.PageQuery) (store.Page[verification.VersionInfo], error) {
+func (mock *WorkflowStoreMock) Versions(ctx context.Context, t verification.TenantID, id verification.WorkflowID, p store.PageQuery) (store.Page[workflow.VersionInfo], error) {
 	if mock.VersionsFunc == nil {
 		panic("WorkflowStoreMock.VersionsFunc: method is nil but WorkflowStore.Versions was just called")
 	}
@@ -875,7 +877,7 @@ func (mock *WorkflowStoreMock) VersionsCalls() []struct {
 }
 
 // Workflow calls WorkflowFunc.
-func (mock *WorkflowStoreMock) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (verification.Workflow, error) {
+func (mock *WorkflowStoreMock) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error) {
 	if mock.WorkflowFunc == nil {
 		panic("WorkflowStoreMock.WorkflowFunc: method is nil but WorkflowStore.Workflow was just called")
 	}
@@ -915,7 +917,7 @@ func (mock *WorkflowStoreMock) WorkflowCalls() []struct {
 }
 
 // Workflows calls WorkflowsFunc.
-func (mock *WorkflowStoreMock) Workflows(ctx context.Context, t verification.TenantID, p store.PageQuery) (store.Page[verification.Workflow], error) {
+func (mock *WorkflowStoreMock) Workflows(ctx context.Context, t verification.TenantID, p store.PageQuery) (store.Page[workflow.Workflow], error) {
 	if mock.WorkflowsFunc == nil {
 		panic("WorkflowStoreMock.WorkflowsFunc: method is nil but WorkflowStore.Workflows was just called")
 	}
@@ -1604,13 +1606,13 @@ var _ store.DeliveryStore = &DeliveryStoreMock{}
 //
 //		// make and configure a mocked store.DeliveryStore
 //		mockedDeliveryStore := &DeliveryStoreMock{
-//			DeliveriesFunc: func(ctx context.Context, t verification.TenantID, state verification.DeliveryState, p store.PageQuery) (store.Page[verification.Delivery], error) {
+//			DeliveriesFunc: func(ctx context.Context, t verification.TenantID, state rules.DeliveryState, p store.PageQuery) (store.Page[rules.Delivery], error) {
 //				panic("mock out the Deliveries method")
 //			},
-//			DeliveryFunc: func(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error) {
+//			DeliveryFunc: func(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error) {
 //				panic("mock out the Delivery method")
 //			},
-//			SaveDeliveryFunc: func(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
+//			SaveDeliveryFunc: func(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
 //				panic("mock out the SaveDelivery method")
 //			},
 //		}
@@ -1621,13 +1623,13 @@ var _ store.DeliveryStore = &DeliveryStoreMock{}
 //	}
 type DeliveryStoreMock struct {
 	// DeliveriesFunc mocks the Deliveries method.
-	DeliveriesFunc func(ctx context.Context, t verification.TenantID, state verification.DeliveryState, p store.PageQuery) (store.Page[verification.Delivery], error)
+	DeliveriesFunc func(ctx context.Context, t verification.TenantID, state rules.DeliveryState, p store.PageQuery) (store.Page[rules.Delivery], error)
 
 	// DeliveryFunc mocks the Delivery method.
-	DeliveryFunc func(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error)
+	DeliveryFunc func(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error)
 
 	// SaveDeliveryFunc mocks the SaveDelivery method.
-	SaveDeliveryFunc func(ctx context.Context, t verification.TenantID, d verification.Delivery) error
+	SaveDeliveryFunc func(ctx context.Context, t verification.TenantID, d rules.Delivery) error
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -1638,7 +1640,7 @@ type DeliveryStoreMock struct {
 			// T is the t argument value.
 			T verification.TenantID
 			// State is the state argument value.
-			State verification.DeliveryState
+			State rules.DeliveryState
 			// P is the p argument value.
 			P store.PageQuery
 		}
@@ -1649,7 +1651,7 @@ type DeliveryStoreMock struct {
 			// T is the t argument value.
 			T verification.TenantID
 			// N is the n argument value.
-			N verification.NoticeRef
+			N rules.NoticeRef
 		}
 		// SaveDelivery holds details about calls to the SaveDelivery method.
 		SaveDelivery []struct {
@@ -1658,7 +1660,7 @@ type DeliveryStoreMock struct {
 			// T is the t argument value.
 			T verification.TenantID
 			// D is the d argument value.
-			D verification.Delivery
+			D rules.Delivery
 		}
 	}
 	lockDeliveries   sync.RWMutex
@@ -1667,14 +1669,14 @@ type DeliveryStoreMock struct {
 }
 
 // Deliveries calls DeliveriesFunc.
-func (mock *DeliveryStoreMock) Deliveries(ctx context.Context, t verification.TenantID, state verification.DeliveryState, p store.PageQuery) (store.Page[verification.Delivery], error) {
+func (mock *DeliveryStoreMock) Deliveries(ctx context.Context, t verification.TenantID, state rules.DeliveryState, p store.PageQuery) (store.Page[rules.Delivery], error) {
 	if mock.DeliveriesFunc == nil {
 		panic("DeliveryStoreMock.DeliveriesFunc: method is nil but DeliveryStore.Deliveries was just called")
 	}
 	callInfo := struct {
 		Ctx   context.Context
 		T     verification.TenantID
-		State verification.DeliveryState
+		State rules.DeliveryState
 		P     store.PageQuery
 	}{
 		Ctx:   ctx,
@@ -1695,13 +1697,13 @@ func (mock *DeliveryStoreMock) Deliveries(ctx context.Context, t verification.Te
 func (mock *DeliveryStoreMock) DeliveriesCalls() []struct {
 	Ctx   context.Context
 	T     verification.TenantID
-	State verification.DeliveryState
+	State rules.DeliveryState
 	P     store.PageQuery
 } {
 	var calls []struct {
 		Ctx   context.Context
 		T     verification.TenantID
-		State verification.DeliveryState
+		State rules.DeliveryState
 		P     store.PageQuery
 	}
 	mock.lockDeliveries.RLock()
@@ -1711,14 +1713,14 @@ func (mock *DeliveryStoreMock) DeliveriesCalls() []struct {
 }
 
 // Delivery calls DeliveryFunc.
-func (mock *DeliveryStoreMock) Delivery(ctx context.Context, t verification.TenantID, n verification.NoticeRef) (verification.Delivery, error) {
+func (mock *DeliveryStoreMock) Delivery(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error) {
 	if mock.DeliveryFunc == nil {
 		panic("DeliveryStoreMock.DeliveryFunc: method is nil but DeliveryStore.Delivery was just called")
 	}
 	callInfo := struct {
 		Ctx context.Context
 		T   verification.TenantID
-		N   verification.NoticeRef
+		N   rules.NoticeRef
 	}{
 		Ctx: ctx,
 		T:   t,
@@ -1737,12 +1739,12 @@ func (mock *DeliveryStoreMock) Delivery(ctx context.Context, t verification.Tena
 func (mock *DeliveryStoreMock) DeliveryCalls() []struct {
 	Ctx context.Context
 	T   verification.TenantID
-	N   verification.NoticeRef
+	N   rules.NoticeRef
 } {
 	var calls []struct {
 		Ctx context.Context
 		T   verification.TenantID
-		N   verification.NoticeRef
+		N   rules.NoticeRef
 	}
 	mock.lockDelivery.RLock()
 	calls = mock.calls.Delivery
@@ -1751,14 +1753,14 @@ func (mock *DeliveryStoreMock) DeliveryCalls() []struct {
 }
 
 // SaveDelivery calls SaveDeliveryFunc.
-func (mock *DeliveryStoreMock) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
+func (mock *DeliveryStoreMock) SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
 	if mock.SaveDeliveryFunc == nil {
 		panic("DeliveryStoreMock.SaveDeliveryFunc: method is nil but DeliveryStore.SaveDelivery was just called")
 	}
 	callInfo := struct {
 		Ctx context.Context
 		T   verification.TenantID
-		D   verification.Delivery
+		D   rules.Delivery
 	}{
 		Ctx: ctx,
 		T:   t,
@@ -1777,12 +1779,12 @@ func (mock *DeliveryStoreMock) SaveDelivery(ctx context.Context, t verification.
 func (mock *DeliveryStoreMock) SaveDeliveryCalls() []struct {
 	Ctx context.Context
 	T   verification.TenantID
-	D   verification.Delivery
+	D   rules.Delivery
 } {
 	var calls []struct {
 		Ctx context.Context
 		T   verification.TenantID
-		D   verification.Delivery
+		D   rules.Delivery
 	}
 	mock.lockSaveDelivery.RLock()
 	calls = mock.calls.SaveDelivery

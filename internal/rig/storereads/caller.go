@@ -10,7 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // What the random calls name.
@@ -52,25 +54,25 @@ func (c *Caller) ref(t *rapid.T) verification.RunRef {
 }
 
 // next returns facts that may follow in a history.
-func next(t *rapid.T, n int) []verification.Fact {
+func next(t *rapid.T, n int) []rules.Fact {
 	if n == 0 {
-		return []verification.Fact{verification.Started{
+		return []rules.Fact{rules.Started{
 			Workflow: Workflow, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: "customer-1",
 		}}
 	}
-	return rapid.SampledFrom([][]verification.Fact{
+	return rapid.SampledFrom([][]rules.Fact{
 		nil,
-		{verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: n, Visit: 1, Rescreen: "sanctions"}},
-		{verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.DataOf(map[string]any{"name": "<Zoë>", "n": 1.5}), Screening: &verification.Screening{
+		{rules.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: n, Visit: 1, Rescreen: "sanctions"}},
+		{rules.ResultRecorded{Node: "pan", Passed: true, Data: verification.DataOf(map[string]any{"name": "<Zoë>", "n": 1.5}), Screening: &rules.Screening{
 			List: "sanctions", ListVersion: fmt.Sprint(n % 3), Hits: []verification.Hit{{ID: "1", Name: "Zoe", Score: 0.8}},
 		}}},
-		{verification.ReviewAsked{Node: "review", Label: "Review", Reason: "The names differ."}},
-		{verification.VerdictRecorded{Node: "review", Decision: verification.DecisionApprove, By: "Asha", Identity: "asha@example.com"}},
-		{verification.Completed{Node: "done", Outcome: "approved"}},
+		{rules.ReviewAsked{Node: "review", Label: "Review", Reason: "The names differ."}},
+		{rules.VerdictRecorded{Node: "review", Decision: rules.DecisionApprove, By: "Asha", Identity: "asha@example.com"}},
+		{rules.Completed{Node: "done", Outcome: "approved"}},
 		{
-			verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: n, Visit: 1, Rescreen: "sanctions"},
-			verification.ResultRecorded{Node: "pan", Passed: true, Screening: &verification.Screening{List: "sanctions", ListVersion: fmt.Sprint(n % 3)}},
-			verification.Completed{Node: "done", Outcome: "approved"},
+			rules.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: n, Visit: 1, Rescreen: "sanctions"},
+			rules.ResultRecorded{Node: "pan", Passed: true, Screening: &rules.Screening{List: "sanctions", ListVersion: fmt.Sprint(n % 3)}},
+			rules.Completed{Node: "done", Outcome: "approved"},
 		},
 	}).Draw(t, "facts")
 }
@@ -92,10 +94,10 @@ func (c *Caller) append(t *rapid.T) error {
 	if rapid.IntRange(0, 9).Draw(t, "stale") == 0 {
 		seq++
 	}
-	before := verification.Fold(id, history)
-	var events []verification.Event
+	before := rules.Fold(id, history)
+	var events []rules.Event
 	for _, f := range next(t, len(history)) {
-		events = append(events, verification.Event{At: c.now, Fact: f})
+		events = append(events, rules.Event{At: c.now, Fact: f})
 	}
 	commit := store.NewCommit(before, before.EvolveAll(events), events, time.UTC)
 	commit.Hold = rapid.SampledFrom([]store.Hold{store.NotHeld, store.Kept, store.Leased}).Draw(t, "hold")
@@ -144,7 +146,7 @@ func (c *Caller) Actions(t *rapid.T) map[string]func(*rapid.T) {
 		"append": refusable(c.append),
 		"claim": refusable(func(t *rapid.T) error {
 			by := rapid.SampledFrom([]string{"asha", "bo"}).Draw(t, "by")
-			_, err := c.Claim(ctx, Tenant, c.run(t), verification.Claim{By: by, Name: by, At: c.now, Until: c.now.Add(15 * time.Minute)})
+			_, err := c.Claim(ctx, Tenant, c.run(t), rules.Claim{By: by, Name: by, At: c.now, Until: c.now.Add(15 * time.Minute)})
 			return err
 		}),
 		"take": refusable(func(t *rapid.T) error {
@@ -179,16 +181,16 @@ func (c *Caller) Actions(t *rapid.T) map[string]func(*rapid.T) {
 		}),
 		"settle a key": refusable(func(t *rapid.T) error {
 			r := request(t)
-			r.Result, r.Decision = "accepted", verification.DecisionApprove
+			r.Result, r.Decision = "accepted", rules.DecisionApprove
 			return c.SettleIdempotencyKey(ctx, Tenant, r)
 		}),
 		"release a key": refusable(func(t *rapid.T) error { return c.ReleaseIdempotencyKey(ctx, Tenant, request(t)) }),
 		"save a delivery": refusable(func(t *rapid.T) error {
-			return c.SaveDelivery(ctx, Tenant, verification.Delivery{Run: c.run(t), State: verification.DeliveryPending, LastAt: c.now, Attempts: 1})
+			return c.SaveDelivery(ctx, Tenant, rules.Delivery{Run: c.run(t), State: rules.DeliveryPending, LastAt: c.now, Attempts: 1})
 		}),
 		"save a workflow": refusable(func(t *rapid.T) error {
-			w := verification.Workflow{ID: Workflow, Name: "Onboarding", CreatedAt: Start(), Revision: c.revision + rapid.IntRange(1, 2).Draw(t, "step")}
-			err := c.SaveWorkflow(ctx, Tenant, w, &verification.Version{Number: w.Revision, Hash: fmt.Sprint(w.Revision)})
+			w := workflow.Workflow{ID: Workflow, Name: "Onboarding", CreatedAt: Start(), Revision: c.revision + rapid.IntRange(1, 2).Draw(t, "step")}
+			err := c.SaveWorkflow(ctx, Tenant, w, &workflow.Version{Number: w.Revision, Hash: fmt.Sprint(w.Revision)})
 			if err == nil {
 				c.revision = w.Revision
 			}

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Fill starts runs, each with nineteen events, work, search keys and a delivery.
@@ -19,25 +21,25 @@ func Fill(t testing.TB, s store.Store, runs int) {
 	failed := []error{
 		s.SaveTenant(ctx, verification.Tenant{ID: Tenant, Name: "Acme"}),
 		s.SaveAccount(ctx, verification.Account{ClientID: "acme", Tenant: Tenant}),
-		s.SaveWorkflow(ctx, Tenant, verification.Workflow{ID: Workflow, Name: "Onboarding", Revision: 1},
-			&verification.Version{Number: 1, Hash: "first"}),
+		s.SaveWorkflow(ctx, Tenant, workflow.Workflow{ID: Workflow, Name: "Onboarding", Revision: 1},
+			&workflow.Version{Number: 1, Hash: "first"}),
 	}
 	for n := range runs {
 		id, at := RunID(n), Start().Add(time.Duration(n)*time.Second)
-		events := []verification.Event{{At: at, Fact: verification.Started{
+		events := []rules.Event{{At: at, Fact: rules.Started{
 			Workflow: Workflow, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: fmt.Sprint("customer-", n),
 			Input: verification.DataOf(map[string]any{"name": fmt.Sprint("Zoë ", n)}),
 		}}}
 		for i := range 9 {
 			events = append(events,
-				verification.Event{At: at, Fact: verification.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: 1, Visit: i + 1}},
-				verification.Event{At: at, Fact: verification.ResultRecorded{Node: "pan", Passed: true, Data: verification.DataOf(map[string]any{"name": "Zoë", "score": 0.5})}})
+				rules.Event{At: at, Fact: rules.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: 1, Visit: i + 1}},
+				rules.Event{At: at, Fact: rules.ResultRecorded{Node: "pan", Passed: true, Data: verification.DataOf(map[string]any{"name": "Zoë", "score": 0.5})}})
 		}
-		c := store.NewCommit(verification.Run{}, verification.Fold(id, events), events, time.UTC)
+		c := store.NewCommit(rules.Run{}, rules.Fold(id, events), events, time.UTC)
 		c.Work[store.WorkKey{Kind: store.WorkAdvance}] = at.Add(time.Minute)
 		c.Keys = []store.SearchKey{SearchKey(n % 100), SearchKey(100 + n%100)}
 		failed = append(failed, s.Append(ctx, Tenant, id, 0, c),
-			s.SaveDelivery(ctx, Tenant, verification.Delivery{Run: id, State: verification.DeliveryPending, LastAt: at, Attempts: 1}))
+			s.SaveDelivery(ctx, Tenant, rules.Delivery{Run: id, State: rules.DeliveryPending, LastAt: at, Attempts: 1}))
 	}
 	if err := errors.Join(failed...); err != nil {
 		t.Fatal(err)

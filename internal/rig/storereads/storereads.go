@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // Names has what the calls of a store named, so that all of it can be read.
@@ -44,7 +46,7 @@ type (
 	}
 	noticeOf struct {
 		tenant verification.TenantID
-		ref    verification.NoticeRef
+		ref    rules.NoticeRef
 	}
 )
 
@@ -105,7 +107,7 @@ func (n Noted) Renew(ctx context.Context, runs []verification.RunRef, until time
 }
 
 // SaveWorkflow notes what it is given.
-func (n Noted) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, v *verification.Version) error {
+func (n Noted) SaveWorkflow(ctx context.Context, t verification.TenantID, w workflow.Workflow, v *workflow.Version) error {
 	n.note(func() {
 		of := workflowOf{t, w.ID}
 		n.tenants[t] = true
@@ -146,7 +148,7 @@ func (n Noted) ClaimIdempotencyKey(ctx context.Context, t verification.TenantID,
 }
 
 // SaveDelivery notes what it is given.
-func (n Noted) SaveDelivery(ctx context.Context, t verification.TenantID, d verification.Delivery) error {
+func (n Noted) SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
 	n.note(func() { n.tenants[t], n.notices[noticeOf{t, d.Ref()}] = true, true })
 	return n.Store.SaveDelivery(ctx, t, d)
 }
@@ -198,7 +200,7 @@ func (n *Names) Read(ctx context.Context, s store.Store, pieces Pieces) (map[str
 		add(accounts, err, "Accounts(%s)", t)
 		workflows, err := s.Workflows(ctx, t, page)
 		add(workflows, err, "Workflows(%s)", t)
-		for _, state := range []verification.DeliveryState{"", verification.DeliveryPending, verification.DeliveryDelivered, verification.DeliveryFailed} {
+		for _, state := range []rules.DeliveryState{"", rules.DeliveryPending, rules.DeliveryDelivered, rules.DeliveryFailed} {
 			deliveries, err := s.Deliveries(ctx, t, state, page)
 			add(deliveries, err, "Deliveries(%s, %s)", t, state)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -37,11 +38,11 @@ func (s *Store) Backlog(now time.Time, grace time.Duration) Backlog {
 	defer s.deliveries.mu.RUnlock()
 	for list, all := range s.deliveries.lists {
 		switch list.state {
-		case verification.DeliveryPending:
+		case rules.DeliveryPending:
 			b.Pending += all.Len()
-		case verification.DeliveryFailed:
+		case rules.DeliveryFailed:
 			b.Failed += all.Len()
-		case verification.DeliveryDelivered:
+		case rules.DeliveryDelivered:
 		}
 	}
 	return b

@@ -13,7 +13,9 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 var _ store.CopyStore = (*Store)(nil)
@@ -69,7 +71,7 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) records {
 	case store.RecordDelivery:
 		return each(ctx, &s.deliveries.table, func(a, b noticeKey) int {
 			return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.notice.Run, b.notice.Run), cmp.Compare(a.notice.Seq, b.notice.Seq))
-		}, func(k noticeKey, d verification.Delivery) store.Record {
+		}, func(k noticeKey, d rules.Delivery) store.Record {
 			return store.DeliveryRecord{Tenant: k.tenant, Delivery: d}
 		})
 	case store.RecordPass:
@@ -80,7 +82,7 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) records {
 	return func(yield func(store.Record, error) bool) { yield(nil, fmt.Errorf("memory: unknown records %q", kind)) }
 }
 
-func workflowRecord(k workflowKey, w *workflow) store.Record {
+func workflowRecord(k workflowKey, w *keptWorkflow) store.Record {
 	return store.WorkflowRecord{Tenant: k.tenant, Workflow: w.Workflow, Versions: slices.Clip(w.versions)}
 }
 
@@ -129,12 +131,12 @@ func recordOf(state RunState) (store.Record, error) {
 	events, err := state.History.Events()
 	if v := state.Summary.Review; v != nil {
 		unclaimed := *v
-		unclaimed.Claim = verification.Claim{}
+		unclaimed.Claim = rules.Claim{}
 		state.Summary.Review = &unclaimed
 	}
 	keys, lists := slices.Clone(state.Keys), slices.Clone(state.Screened)
 	slices.SortFunc(keys, func(a, b store.SearchKey) int { return bytes.Compare(a[:], b[:]) })
-	slices.SortFunc(lists, func(a, b verification.ScreenedList) int { return cmp.Compare(a.List, b.List) })
+	slices.SortFunc(lists, func(a, b rules.ScreenedList) int { return cmp.Compare(a.List, b.List) })
 	slices.SortFunc(state.Work, func(a, b store.WorkRecord) int { return a.Compare(b.WorkKey) })
 	return store.RunRecord{
 		Run: state.Ref, Events: events, Summary: state.Summary, Claim: state.Claim, Keys: slices.Compact(keys), Screened: lists, Work: state.Work,
@@ -268,7 +270,7 @@ func (q *queue) replace(r *record, work []store.WorkRecord, known bool) {
 }
 
 // replace replaces the lists that a run is screened against again.
-func (rs *rescreens) replace(r *record, lists []verification.ScreenedList) {
+func (rs *rescreens) replace(r *record, lists []rules.ScreenedList) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	for _, l := range r.screened {
@@ -281,7 +283,7 @@ func (rs *rescreens) replace(r *record, lists []verification.ScreenedList) {
 }
 
 func (s *Store) saveWorkflowRecord(ctx context.Context, r store.WorkflowRecord) error {
-	return s.workflows.change(ctx, func(rows map[workflowKey]*workflow) error {
+	return s.workflows.change(ctx, func(rows map[workflowKey]*keptWorkflow) error {
 		key, newest := workflowKey{r.Tenant, r.Workflow.ID}, s.workflows.newest.at(r.Tenant, newerWorkflow)
 		if old := rows[key]; old != nil {
 			newest.Delete(old)
@@ -290,15 +292,15 @@ func (s *Store) saveWorkflowRecord(ctx context.Context, r store.WorkflowRecord) 
 		if old := rows[key]; old != nil {
 			s.kept.add(r.Tenant, -behind(reflect.ValueOf(old.versions)))
 		}
-		rows[key] = &workflow{r.Workflow, r.Versions}
+		rows[key] = &keptWorkflow{r.Workflow, r.Versions}
 		newest.Set(rows[key])
 		return nil
 	})
 }
 
 // ExtendWorkflow adds versions to a workflow that has from versions.
-func ExtendWorkflow(ctx context.Context, s *Store, t verification.TenantID, id verification.WorkflowID, from int, versions []verification.Version) error {
-	return s.workflows.change(ctx, func(rows map[workflowKey]*workflow) error {
+func ExtendWorkflow(ctx context.Context, s *Store, t verification.TenantID, id verification.WorkflowID, from int, versions []workflow.Version) error {
+	return s.workflows.change(ctx, func(rows map[workflowKey]*keptWorkflow) error {
 		w := rows[workflowKey{t, id}]
 		if w == nil || len(w.versions) != from {
 			return fmt.Errorf("the workflow %s does not have the %d versions before them", id, from)

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/btree"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -25,17 +26,17 @@ type Dump struct {
 // RunState is a store.RunRecord whose history may be encoded.
 type RunState struct {
 	Ref      verification.RunRef
-	Summary  verification.Summary // the claim of its Review has no meaning
-	Claim    verification.Claim
+	Summary  rules.Summary // the claim of its Review has no meaning
+	Claim    rules.Claim
 	Keys     []store.SearchKey
-	Screened []verification.ScreenedList
+	Screened []rules.ScreenedList
 	History  History
 	Work     []store.WorkRecord
 }
 
 type deliveriesOf struct {
 	tenant verification.TenantID
-	tree   *btree.BTreeG[verification.Delivery]
+	tree   *btree.BTreeG[rules.Delivery]
 }
 
 type runsOf struct {
@@ -111,7 +112,7 @@ func (d *Dump) Records() iter.Seq[store.Record] {
 		}
 		for _, of := range d.deliveries {
 			next := true
-			of.tree.Scan(func(sent verification.Delivery) bool {
+			of.tree.Scan(func(sent rules.Delivery) bool {
 				next = yield(store.DeliveryRecord{Tenant: of.tenant, Delivery: sent})
 				return next
 			})

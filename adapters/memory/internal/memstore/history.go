@@ -6,30 +6,30 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // History is the history of a run. One that was restored is decoded only when it is read, so
 // that a store with many runs is restored fast and is small.
 type History struct {
-	events  []verification.Event // only appended to, so that slices of it stay valid
-	encoded []encodedEvents      // in place of events, in their order
+	events  []rules.Event   // only appended to, so that slices of it stay valid
+	encoded []encodedEvents // in place of events, in their order
 	n       int
 	size    int // in memory, in bytes
 }
 
-// encodedEvents are n events that verification.EncodeEvents has encoded.
+// encodedEvents are n events that rules.EncodeEvents has encoded.
 type encodedEvents struct {
 	raw []byte
 	n   int
 }
 
 // NewHistory returns the history with these events.
-func NewHistory(events []verification.Event) History {
+func NewHistory(events []rules.Event) History {
 	return History{events: slices.Clone(events), n: len(events), size: size(events)}
 }
 
-// EncodedHistory returns the history of n events that verification.EncodeEvents has encoded. It
+// EncodedHistory returns the history of n events that rules.EncodeEvents has encoded. It
 // keeps raw.
 func EncodedHistory(raw []byte, n int) History {
 	return History{encoded: []encodedEvents{{raw, n}}, n: n, size: len(raw)}
@@ -40,13 +40,13 @@ func (h History) Len() int { return h.n }
 
 // Events returns the events. Callers must not modify them. Events returns an error if this
 // build does not know one of them.
-func (h History) Events() ([]verification.Event, error) {
-	var events []verification.Event
+func (h History) Events() ([]rules.Event, error) {
+	var events []rules.Event
 	if h.encoded == nil {
 		return slices.Clip(h.events), nil
 	}
 	for _, part := range h.encoded {
-		decoded, err := verification.DecodeEvents(part.raw)
+		decoded, err := rules.DecodeEvents(part.raw)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +58,7 @@ func (h History) Events() ([]verification.Event, error) {
 	return events, nil
 }
 
-// Encode returns the events of a part as verification.EncodeEvents encodes them.
+// Encode returns the events of a part as rules.EncodeEvents encodes them.
 func (h History) Encode() ([]byte, error) {
 	if len(h.encoded) == 1 {
 		return h.encoded[0].raw, nil
@@ -67,7 +67,7 @@ func (h History) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return verification.EncodeEvents(events)
+	return rules.EncodeEvents(events)
 }
 
 // Parts returns the history in parts that need at most so many bytes of memory, unless one event
@@ -106,7 +106,7 @@ func (h History) join(next History) History {
 }
 
 // add adds events. No more follow the last ones.
-func (h *History) add(events []verification.Event, last bool) error {
+func (h *History) add(events []rules.Event, last bool) error {
 	if h.encoded != nil {
 		decoded, err := h.Events()
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/btree"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -43,8 +44,8 @@ func keyedBefore(a, b keyedRun) bool {
 // needs the decision review.
 type filter struct {
 	workflow verification.WorkflowID
-	status   verification.Status
-	decision verification.Decision
+	status   rules.Status
+	decision rules.Decision
 	order    store.RunOrder
 }
 
@@ -86,26 +87,26 @@ func newIndex() index {
 
 // page reads one page of the runs that match the query. Filters besides workflow, status
 // and decision cost a pass over the runs that match those, or that have a search key.
-func (x *index) page(q store.RunQuery) store.Page[verification.Summary] {
+func (x *index) page(q store.RunQuery) store.Page[rules.Summary] {
 	if len(q.Keys) > 0 {
 		return x.withKeys(q)
 	}
 	x.moveTo(q.Now)
 	f := filter{q.Workflow, q.Status, q.Decision, q.Order}
 	if q.OfQueue() {
-		q.Decision = cmp.Or(q.Decision, verification.DecisionReview)
-		f = filter{q.Workflow, "", verification.DecisionReview, q.Order}
+		q.Decision = cmp.Or(q.Decision, rules.DecisionReview)
+		f = filter{q.Workflow, "", rules.DecisionReview, q.Order}
 	}
 	tree := x.runs[f]
 	plain := store.RunQuery{PageQuery: q.PageQuery, Now: q.Now, Workflow: f.workflow, Status: f.status, Decision: f.decision, Order: q.Order}
 	if tree == nil || reflect.DeepEqual(q, plain) {
-		return readPage(tree, q.PageQuery, func(r *record) verification.Summary { return r.shown(q) })
+		return readPage(tree, q.PageQuery, func(r *record) rules.Summary { return r.shown(q) })
 	}
 	return matching(q, tree.Scan)
 }
 
 // withKeys reads one page of the runs that have search keys.
-func (x *index) withKeys(q store.RunQuery) store.Page[verification.Summary] {
+func (x *index) withKeys(q store.RunQuery) store.Page[rules.Summary] {
 	var all []*record
 	x.keyed.Ascend(keyedRun{key: q.Keys[0]}, func(k keyedRun) bool {
 		if k.key != q.Keys[0] {
@@ -133,8 +134,8 @@ func (x *index) withKeys(q store.RunQuery) store.Page[verification.Summary] {
 }
 
 // matching reads one page of the runs that match the query. scan visits runs in its order.
-func matching(q store.RunQuery, scan func(visit func(*record) bool)) store.Page[verification.Summary] {
-	p := store.Page[verification.Summary]{PageQuery: q.PageQuery}
+func matching(q store.RunQuery, scan func(visit func(*record) bool)) store.Page[rules.Summary] {
+	p := store.Page[rules.Summary]{PageQuery: q.PageQuery}
 	skip := q.Offset
 	scan(func(r *record) bool {
 		s := r.shown(q)
@@ -154,7 +155,7 @@ func matching(q store.RunQuery, scan func(visit func(*record) bool)) store.Page[
 }
 
 // shown returns the summary as a query shows it.
-func (r *record) shown(q store.RunQuery) verification.Summary {
+func (r *record) shown(q store.RunQuery) rules.Summary {
 	s := r.summary
 	if !q.OfQueue() {
 		s.Review = nil
@@ -162,7 +163,7 @@ func (r *record) shown(q store.RunQuery) verification.Summary {
 	if s.Review != nil {
 		v := *s.Review
 		if v.Claim = r.claim; !v.Claim.HeldAt(q.Now) {
-			v.Claim = verification.Claim{}
+			v.Claim = rules.Claim{}
 		}
 		s.Review = &v
 	}
@@ -170,7 +171,7 @@ func (r *record) shown(q store.RunQuery) verification.Summary {
 }
 
 // put replaces the summary of a run.
-func (x *index) put(r *record, s verification.Summary) {
+func (x *index) put(r *record, s rules.Summary) {
 	var from []filter
 	if r.summary.ID != "" {
 		x.eachChange(r, func(c statusChange) { x.changes.Delete(c) })
@@ -273,15 +274,15 @@ func newer(a, b *record) bool {
 }
 
 // filtersAt returns the filters that a run matches at a time.
-func filtersAt(s verification.Summary, at time.Time) []filter {
+func filtersAt(s rules.Summary, at time.Time) []filter {
 	status, decision := s.StatusAt(at), s.DecisionAt(at)
 	filters := make([]filter, 0, 12)
 	for _, w := range [...]verification.WorkflowID{"", s.Workflow} {
 		filters = append(filters, filter{workflow: w}, filter{workflow: w, status: status})
-		if decision != verification.DecisionNone {
+		if decision != rules.DecisionNone {
 			filters = append(filters, filter{workflow: w, decision: decision}, filter{workflow: w, status: status, decision: decision})
 		}
-		if decision == verification.DecisionReview {
+		if decision == rules.DecisionReview {
 			filters = append(filters, filter{w, "", decision, store.OldestFirst}, filter{w, "", decision, store.DueFirst})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // Appends move the index past a few status changes each, also if more of them have the
@@ -19,7 +20,7 @@ func TestTheIndexFollowsTheTimeOfAppends(t *testing.T) {
 		const times = 5
 		for n := range times * together {
 			id := verification.RunID(fmt.Sprint("run-", n))
-			x.put(&record{ref: verification.RunRef{Run: id}}, verification.Summary{
+			x.put(&record{ref: verification.RunRef{Run: id}}, rules.Summary{
 				ID: id, StartedAt: noon, ExpiresAt: noon.Add(time.Duration(1+n/together) * time.Minute),
 			})
 		}

@@ -12,7 +12,7 @@ import (
 // Limits bound what a store keeps, in bytes as Kept counts them. The zero value means no limits.
 type Limits struct {
 	Runs    int64 // new runs are refused from here on
-	Answers int64 // what can wait is refused from here on, too: see verification.Event.CanWait
+	Answers int64 // what can wait is refused from here on, too: see rules.Event.CanWait
 	// Share is the part of what other tenants leave of each limit that a tenant may have. A
 	// tenant without others may have all.
 	Share float64
@@ -29,7 +29,7 @@ type Pressure int32
 const (
 	NoPressure    Pressure = iota
 	RefuseRuns             // new runs
-	RefuseAnswers          // what can wait: see verification.Event.CanWait
+	RefuseAnswers          // what can wait: see rules.Event.CanWait
 	LeaveWork              // Take takes no runs to drive, so that the results of vendors come later
 )
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -44,7 +45,7 @@ func (rs *rescreens) add(q *queue, ref verification.RunRef, c store.Commit) {
 }
 
 // noteLocked notes against which version of a list a run was screened.
-func (rs *rescreens) noteLocked(ref verification.RunRef, workflow verification.WorkflowID, l verification.ScreenedList) {
+func (rs *rescreens) noteLocked(ref verification.RunRef, workflow verification.WorkflowID, l rules.ScreenedList) {
 	if rs.runs == nil {
 		rs.runs = map[string]map[verification.RunRef]screenedRun{}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -31,10 +32,10 @@ type tenantData struct {
 // record is one run. Its ref never changes; the lock of tenantData guards the rest.
 type record struct {
 	ref      verification.RunRef
-	summary  verification.Summary
-	claim    verification.Claim // of summary.Review
+	summary  rules.Summary
+	claim    rules.Claim // of summary.Review
 	keys     []store.SearchKey
-	screened []verification.ScreenedList
+	screened []rules.ScreenedList
 	history  History
 	counted  int    // see Store.count
 	dump     uint32 // the last dump that has its state
@@ -51,7 +52,7 @@ func (s *Store) Runs() (n int) {
 }
 
 // Load returns the events after the first `after` ones, or ErrNotFound.
-func (s *Store) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]verification.Event, error) {
+func (s *Store) Load(ctx context.Context, t verification.TenantID, id verification.RunID, after int) ([]rules.Event, error) {
 	d, err := s.runs.get(ctx, t, "run")
 	if err != nil {
 		return nil, err
@@ -123,7 +124,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	}
 	c.Summary.ID = id
 	if before, after := r.summary.Review, c.Summary.Review; before == nil || after == nil || !before.Since.Equal(after.Since) {
-		r.claim = verification.Claim{}
+		r.claim = rules.Claim{}
 	}
 	d.index.put(r, c.Summary)
 	if c.Keys != nil {
@@ -136,7 +137,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 }
 
 // List returns one page of the runs that match the query at q.Now.
-func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (p store.Page[verification.Summary], err error) {
+func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQuery) (p store.Page[rules.Summary], err error) {
 	p.PageQuery = q.PageQuery
 	err = s.withTenant(ctx, t, func(d *tenantData) { p = d.index.page(q) })
 	return p, err
@@ -163,31 +164,31 @@ func (s *Store) tenantsWithRuns() map[verification.TenantID]*tenantData {
 }
 
 // screen notes against which versions of lists the run was screened.
-func (r *record) screen(lists []verification.ScreenedList) {
+func (r *record) screen(lists []rules.ScreenedList) {
 	if len(lists) == 0 {
 		return
 	}
-	kept := slices.DeleteFunc(slices.Clone(r.screened), func(old verification.ScreenedList) bool {
-		return slices.ContainsFunc(lists, func(l verification.ScreenedList) bool { return l.List == old.List })
+	kept := slices.DeleteFunc(slices.Clone(r.screened), func(old rules.ScreenedList) bool {
+		return slices.ContainsFunc(lists, func(l rules.ScreenedList) bool { return l.List == old.List })
 	})
 	r.screened = append(kept, lists...)
 }
 
 // Claim stores a claim of a run in the review queue, unless another person holds one.
-func (s *Store) Claim(ctx context.Context, t verification.TenantID, id verification.RunID, c verification.Claim) (verification.Claim, error) {
+func (s *Store) Claim(ctx context.Context, t verification.TenantID, id verification.RunID, c rules.Claim) (rules.Claim, error) {
 	d, err := s.runs.get(ctx, t, "review")
 	if err != nil {
-		return verification.Claim{}, err
+		return rules.Claim{}, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r, ok := d.runs[id]
 	if !ok || r.summary.Review == nil {
-		return verification.Claim{}, verification.NotFound("review")
+		return rules.Claim{}, verification.NotFound("review")
 	}
 	if r.claim.HeldAt(c.At) {
 		if r.claim.By != c.By {
-			return r.claim, verification.ClaimHeld()
+			return r.claim, rules.ClaimHeld()
 		}
 		c.At = r.claim.At
 	}

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -62,7 +63,7 @@ func (s *Store) count(d *tenantData, r *record) {
 
 // sizeOfSummary returns about how many bytes a summary refers to. It has other texts than the
 // events once it was restored.
-func sizeOfSummary(s verification.Summary) int {
+func sizeOfSummary(s rules.Summary) int {
 	n := len(s.ReferenceID) + len(s.Signal)
 	if s.Review != nil {
 		n += int(unsafe.Sizeof(*s.Review)) + behind(reflect.ValueOf(s.Review).Elem())
@@ -71,8 +72,8 @@ func sizeOfSummary(s verification.Summary) int {
 }
 
 // size returns about how many bytes the events need.
-func size(events []verification.Event) int {
-	n := len(events) * int(unsafe.Sizeof(verification.Event{}))
+func size(events []rules.Event) int {
+	n := len(events) * int(unsafe.Sizeof(rules.Event{}))
 	for _, e := range events {
 		fact := reflect.ValueOf(e.Fact)
 		n += int(fact.Type().Size()) + behind(fact)

@@ -10,13 +10,14 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // workflows has the workflows by id, and those of each tenant newest first.
 type workflows struct {
-	table[workflowKey, *workflow]
+	table[workflowKey, *keptWorkflow]
 
-	newest trees[verification.TenantID, *workflow]
+	newest trees[verification.TenantID, *keptWorkflow]
 }
 
 type workflowKey struct {
@@ -24,23 +25,23 @@ type workflowKey struct {
 	id     verification.WorkflowID
 }
 
-type workflow struct {
-	verification.Workflow
+type keptWorkflow struct {
+	workflow.Workflow
 
-	versions []verification.Version // in the order of their numbers
+	versions []workflow.Version // in the order of their numbers
 }
 
 // version returns the version with a hash, and whether there is one.
-func (w *workflow) version(hash string) (verification.Version, bool) {
-	i := slices.IndexFunc(w.versions, func(v verification.Version) bool { return v.Hash == hash })
+func (w *keptWorkflow) version(hash string) (workflow.Version, bool) {
+	i := slices.IndexFunc(w.versions, func(v workflow.Version) bool { return v.Hash == hash })
 	if i < 0 {
-		return verification.Version{}, false
+		return workflow.Version{}, false
 	}
 	return w.versions[i], true
 }
 
 // Workflow returns one workflow, or ErrNotFound.
-func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (found verification.Workflow, err error) {
+func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (found workflow.Workflow, err error) {
 	err = s.workflows.read(ctx, func() error {
 		w := s.workflows.rows[workflowKey{t, id}]
 		if w == nil {
@@ -55,9 +56,9 @@ func (s *Store) Workflow(ctx context.Context, t verification.TenantID, id verifi
 // Workflows returns one page, newest first.
 func (s *Store) Workflows(
 	ctx context.Context, t verification.TenantID, q store.PageQuery,
-) (p store.Page[verification.Workflow], err error) {
+) (p store.Page[workflow.Workflow], err error) {
 	err = s.workflows.read(ctx, func() error {
-		p = readPage(s.workflows.newest[t], q, func(w *workflow) verification.Workflow { return w.Workflow })
+		p = readPage(s.workflows.newest[t], q, func(w *keptWorkflow) workflow.Workflow { return w.Workflow })
 		return nil
 	})
 	return p, err
@@ -66,7 +67,7 @@ func (s *Store) Workflows(
 // Version returns one version by its hash, or ErrNotFound.
 func (s *Store) Version(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string,
-) (found verification.Version, err error) {
+) (found workflow.Version, err error) {
 	err = s.workflows.read(ctx, func() error {
 		if w := s.workflows.rows[workflowKey{t, id}]; w != nil {
 			var ok bool
@@ -82,14 +83,14 @@ func (s *Store) Version(
 // Versions returns one page, the highest number first.
 func (s *Store) Versions(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID, q store.PageQuery,
-) (p store.Page[verification.VersionInfo], err error) {
+) (p store.Page[workflow.VersionInfo], err error) {
 	p.PageQuery = q
 	err = s.workflows.read(ctx, func() error {
 		if w := s.workflows.rows[workflowKey{t, id}]; w != nil {
 			p.Total = len(w.versions)
 			for i := p.Total - 1 - q.Offset; i >= 0 && len(p.Data) < q.Limit; i-- {
 				v := w.versions[i]
-				p.Data = append(p.Data, verification.VersionInfo{Number: v.Number, Hash: v.Hash, CreatedAt: v.CreatedAt})
+				p.Data = append(p.Data, workflow.VersionInfo{Number: v.Number, Hash: v.Hash, CreatedAt: v.CreatedAt})
 			}
 		}
 		return nil
@@ -99,11 +100,11 @@ func (s *Store) Versions(
 
 // SaveWorkflow creates or replaces a workflow and adds a version, all or
 // nothing, or returns ErrConflict. A version that exists already is not replaced.
-func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w verification.Workflow, added *verification.Version) error {
-	return s.workflows.change(ctx, func(rows map[workflowKey]*workflow) error {
+func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w workflow.Workflow, added *workflow.Version) error {
+	return s.workflows.change(ctx, func(rows map[workflowKey]*keptWorkflow) error {
 		stored := rows[workflowKey{t, w.ID}]
 		if stored == nil {
-			stored = &workflow{}
+			stored = &keptWorkflow{}
 		}
 		if w.Revision != stored.Revision+1 {
 			return store.WorkflowChanged()
@@ -133,6 +134,6 @@ func (w *workflows) revision(t verification.TenantID, id verification.WorkflowID
 	return 0
 }
 
-func newerWorkflow(a, b *workflow) bool {
+func newerWorkflow(a, b *keptWorkflow) bool {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) > 0
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // The limits of a receiver that does not respond.
@@ -100,7 +101,7 @@ func (rs receivers) ended(address string, t verification.TenantID, err error, no
 	if r.tenants[t]--; r.tenants[t] == 0 {
 		delete(r.tenants, t)
 	}
-	timedOut := verification.ClassOf(err) == verification.ClassTimeout
+	timedOut := rules.ClassOf(err) == rules.ClassTimeout
 	switch {
 	case !timedOut:
 		r.timeouts, r.pause, r.until = 0, 0, time.Time{}

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 type timeoutError struct{ error }
 
-func (timeoutError) Class() string { return verification.ClassTimeout }
+func (timeoutError) Class() string { return rules.ClassTimeout }
 
 func TestReceiversThatAreNotPausedAreForgotten(t *testing.T) {
 	rs, now := receivers{}, time.Unix(0, 0)

@@ -1,0 +1,58 @@
+// The values of the facts of a run.
+
+package rules
+
+import "github.com/verifyd/verifyd/verification/workflow"
+
+// FactValue is the value of an expression of `subject` or `compare` in a run.
+type FactValue struct {
+	// Value is a plain value of JSON; nil if it is not given: the run has no such value yet,
+	// or it cannot be evaluated.
+	Value any
+	// Unclear says that there is no Value because the expression cannot be evaluated, or its
+	// value is too large.
+	Unclear bool
+	// Reads are the paths that the expression reads, such as steps.pan.data.name.
+	Reads []string
+}
+
+// FactValues are the values of the expressions of `subject` and `compare` in a run.
+type FactValues struct {
+	Name, BirthDate, Number, Portrait FactValue
+	Compared                          [][]FactValue // by comparison, in the order of Of
+}
+
+// FactValues evaluates the expressions of `subject` and `compare`. It never fails.
+func (r Run) FactValues(p workflow.Program) FactValues {
+	def := p.Version.Definition
+	var all []any
+	if p.Facts() != nil {
+		all = p.Facts().Evaluate(r.scope())
+	}
+	next := 0
+	value := func(text string) (v FactValue) {
+		if text == "" {
+			return v
+		}
+		if next < len(all) {
+			v = FactValue{Value: all[next], Reads: p.Facts().Reads(next)}
+			if _, v.Unclear = v.Value.(error); v.Unclear {
+				v.Value = nil
+			}
+		}
+		next++
+		return v
+	}
+	var f FactValues
+	if s := def.Subject; s != nil {
+		f.Name, f.BirthDate, f.Number, f.Portrait = value(s.Name), value(s.BirthDate), value(s.Number), value(s.Portrait)
+	}
+	for _, c := range def.Compare {
+		row := make([]FactValue, len(c.Of))
+		for i, text := range c.Of {
+			row[i] = value(text)
+		}
+		f.Compared = append(f.Compared, row)
+	}
+	return f
+}

@@ -1,0 +1,52 @@
+// What is recorded when its time comes: a reminder that a verdict falls due soon, and the
+// deadline.
+
+package rules
+
+import "time"
+
+// RemindAt returns when to record that the verdict falls due soon; zero for never.
+func (r Run) RemindAt() time.Time {
+	if !r.Started.ReviewDueSoon {
+		return time.Time{}
+	}
+	since, needed := r.InReview()
+	if !needed || since.Equal(r.reminded) || r.Started.ReviewDueMinutes == 0 {
+		return time.Time{}
+	}
+	return DueSoonAt(since, since.Add(r.reviewTime()))
+}
+
+// NextDue returns when the next reminder or the expiry of a live run must be recorded; zero
+// for never.
+func (r Run) NextDue() time.Time {
+	at := r.RemindAt()
+	if deadline := r.Deadline(); r.Ended == "" && !deadline.IsZero() {
+		deadline = deadline.Add(time.Microsecond) // at the deadline itself, it has not passed
+		if at.IsZero() || deadline.Before(at) {
+			return deadline
+		}
+	}
+	return at
+}
+
+// dueSoonPart is the part of the time for a verdict, at its end, in which the verdict is due
+// soon.
+const dueSoonPart = 4
+
+// DueSoonAt returns when the last quarter of the time for a verdict begins.
+func DueSoonAt(since, due time.Time) time.Time { return due.Add(-due.Sub(since) / dueSoonPart) }
+
+// reviewTime returns how soon a verdict is due once the run needs one; 0 for no due time.
+func (r Run) reviewTime() time.Duration {
+	return time.Duration(r.Started.ReviewDueMinutes) * time.Minute
+}
+
+func (d *decision) remind() {
+	at := d.run.RemindAt()
+	if at.IsZero() || d.now.Before(at) {
+		return
+	}
+	since, _ := d.run.InReview()
+	d.add(ReviewDueSoon{DueAt: since.Add(d.run.reviewTime())})
+}

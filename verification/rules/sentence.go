@@ -1,0 +1,114 @@
+// Sentences: what flags and cards say, as values that can be translated.
+
+package rules
+
+import "strings"
+
+// Sentence is a sentence of a flag or a card. A fixed one has a Key, by which it is
+// translated; any other has the Text of the workflow.
+type Sentence struct {
+	// Key is one of SentenceKeys: a Cause, "earlier." and a Cause for an earlier visit of the
+	// step, an ErrorCode, or a word such as "unfinished".
+	Key  string `json:"key,omitempty"`
+	Text string `json:"text,omitempty"`
+}
+
+// The keys of sentences that are no cause.
+const (
+	sentenceUnfinished = "unfinished"
+	sentenceApproved   = "approved"
+	sentenceRejected   = "rejected"
+	sentenceNoAnswer   = "no_answer"
+	sentenceNotPassed  = "not_passed"
+
+	// earlierPrefix begins the key of a cause that holds for an earlier visit of a step, and
+	// not for the last one.
+	earlierPrefix = "earlier."
+)
+
+// SentenceKeys returns the keys of all fixed sentences of flags, cards and timelines.
+func SentenceKeys() (keys []string) {
+	for _, c := range Causes() {
+		switch c {
+		case CauseSource, CauseHit, CauseAnalysis, CauseOptedOut, CauseLocation, CauseConsent, CauseRecovered:
+			keys = append(keys, string(c), earlierPrefix+string(c))
+		case CauseReviewStep, CauseDispatches, CauseRescreened, CauseOverruled: // of a step, not of a visit
+			keys = append(keys, string(c))
+		case CauseProposal: // of a run
+		}
+	}
+	return append(keys, sentenceUnfinished, sentenceApproved, sentenceRejected, sentenceNoAnswer, sentenceNotPassed,
+		string(CodeLinkExpired), string(CodeRunExpired))
+}
+
+// Sentence returns the sentence of the cause. A review step with a Reason has that instead.
+func (c Cause) Sentence() Sentence { return Sentence{Key: string(c)} }
+
+// Sentence returns what the error says.
+func (e RunError) Sentence() Sentence {
+	switch e.Code {
+	case CodeLinkExpired, CodeRunExpired:
+		return Sentence{Key: string(e.Code)}
+	case CodeCheckFailed, CodeCheckUnavailable, CodeInternalError:
+	}
+	return Sentence{Text: e.Message}
+}
+
+// String returns the sentence in English, as the API has it.
+func (s Sentence) String() string {
+	cause, earlier := strings.CutPrefix(s.Key, earlierPrefix)
+	if earlier {
+		first, rest, _ := strings.Cut(Cause(cause).Sentence().String(), " ")
+		return "On an earlier visit, " + strings.ToLower(first) + " " + rest
+	}
+	switch s.Key {
+	case string(CauseReviewStep):
+		return "The workflow asks for a manual review."
+	case string(CauseSource):
+		return "The source could not vouch for the answer."
+	case string(CauseHit):
+		return "A possible match on a list was found."
+	case string(CauseAnalysis):
+		return "The analysis could not be completed with confidence."
+	case string(CauseOptedOut):
+		return "The customer opted out of this step."
+	case string(CauseLocation):
+		return "The customer's location was not shared or lies outside the allowed area."
+	case string(CauseConsent):
+		return "The customer did not give consent."
+	case string(CauseRecovered):
+		return "The step recovered from a failure."
+	case string(CauseDispatches):
+		return "The step was dispatched three or more times."
+	case string(CauseRescreened):
+		return "A later version of the list has a new hit."
+	case string(CauseOverruled):
+		return "A hit was cleared by a decision that no longer counts."
+	case string(CauseProposal):
+		return "A second reviewer must confirm the proposed verdict."
+	case sentenceUnfinished:
+		return "The run ended before this step was finished."
+	case sentenceApproved:
+		return "A reviewer approved the run."
+	case sentenceRejected:
+		return "A reviewer rejected the run."
+	case sentenceNoAnswer:
+		return "The source gave no answer."
+	case sentenceNotPassed:
+		return "The check did not pass."
+	case string(CodeLinkExpired):
+		return "The customer did not complete the journey before it expired."
+	case string(CodeRunExpired):
+		return "The run did not finish before its deadline."
+	}
+	return s.Text
+}
+
+// english returns sentences in English, joined by spaces.
+func english(all []Sentence) string {
+	texts := make([]string, len(all))
+	for i, s := range all {
+		texts[i] = s.String()
+	}
+	return strings.Join(texts, " ")
+}

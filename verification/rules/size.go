@@ -1,0 +1,29 @@
+// Size estimates of runs and programs in memory.
+
+package rules
+
+// stepOverhead is about the size of a step without its texts and data, in bytes.
+const stepOverhead = 400
+
+// receiptSize is about the size of a signal receipt, in bytes.
+const receiptSize = 120
+
+// Size estimates the memory of the run, in bytes: its input, the data of its
+// steps, and a fixed amount for the rest.
+func (r Run) Size() int {
+	n := 2*stepOverhead + len(r.Started.Input) + len(r.Started.ReferenceID) + len(r.Started.RedirectURI) + len(r.Started.Zone) + len(r.Verdict.Notes) + len(r.Verdict.Reason) + len(r.Proposal.Notes) + len(r.Proposal.Reason) + len(r.lastNote.Notes) +
+		receiptSize*(len(r.receipts)+len(r.notes.people)+len(r.assignments.people)+len(r.escalations.people)+len(r.returned.people)+len(r.hits.people))
+	for _, s := range r.Steps {
+		n += stepOverhead + len(s.Data) + len(s.Reason) + len(s.Label) + len(s.Rescreened)*maxHits*receiptSize
+		for _, d := range s.HitDecisions {
+			n += 2*receiptSize + len(d.Reason)
+		}
+		n += 6*receiptSize*len(s.Cleared) + 3*receiptSize*maxHits*len(s.EarlierHits)
+		if s.Screening != nil {
+			n += receiptSize * (1 + 3*len(s.Screening.Hits))
+		}
+	}
+	n += receiptSize * len(r.Wait.Callbacks)
+	n += (len(r.Wait.Uploads) + len(r.Documents)) * stepOverhead
+	return n
+}

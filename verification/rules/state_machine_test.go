@@ -1,0 +1,124 @@
+package rules_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/internal/rig/golden"
+)
+
+// TestStateMachineIsDocumented prints docs/state-machine.md from the tables
+// that the tests of this package hold the rules to.
+func TestStateMachineIsDocumented(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`# The state machine of a run
+
+Every row below is a test of package ` + "`verification`" + `, and the tests print this page, so it always describes what the
+rules do. Do not edit it. After a change of the rules, print it again:
+
+    VERIFYD_UPDATE_GOLDEN=1 go test ./verification/rules -run TestStateMachineIsDocumented
+
+A run has two independent axes. Its **status** says how far it got; its **decision** says whether a verdict is needed
+or was given. ` + "`completed`, `failed`, `expired` and `cancelled`" + ` are terminal: no transition leaves them.
+` + "`abandoned` and `expired`" + ` depend on the time of the read, which is compared with the times in the history.
+
+`)
+	writeTransitions(&b, "Status", statusTransitions())
+	writeTransitions(&b, "Decision", decisionTransitions())
+	writeSituations(t, &b)
+	b.WriteString(`## Every command in every situation
+
+A cell lists the events that the command leads to, in order, or why it is refused. A row is for each of its situations:
+
+| word | meaning |
+| --- | --- |
+| – | accepted, and nothing changes; the command came too late or twice |
+| not found | there is no such run |
+| invalid | a field of the command breaks a rule |
+| conflict | the state of the run forbids it |
+| not open | no such signal is open on the run |
+
+The check of these runs is dispatched at most twice and has no fallback. If it does not pass, the run fails. A
+pending result keeps its handle.
+
+`)
+	for _, m := range matrices() {
+		writeMatrix(t, &b, m)
+	}
+	golden.Equal(t, "../docs/state-machine.md", []byte(strings.TrimSuffix(b.String(), "\n")))
+}
+
+func writeTransitions(b *strings.Builder, title string, rows []transition) {
+	fmt.Fprintf(b, "## %s\n\n", title)
+	row(b, "from", "trigger", "condition", "to", "also")
+	row(b, "---", "---", "---", "---", "---")
+	for _, r := range rows {
+		from := code(r.from)
+		if r.from == "(none)" {
+			from = "(none)"
+		}
+		row(b, from, r.trigger, r.condition, code(r.to), r.also)
+	}
+	b.WriteString("\n")
+}
+
+func writeSituations(t *testing.T, b *strings.Builder) {
+	t.Helper()
+	b.WriteString("## Situations of a run\n\nThe status and decision in each situation of the tables below.\n\n")
+	row(b, "situation", "status", "decision", "waits on", "error")
+	row(b, "---", "---", "---", "---", "---")
+	for _, s := range situations() {
+		j := s.reach(t)
+		if j.run.Seq == 0 {
+			row(b, s.name, "", "", "", "")
+			continue
+		}
+		d, action, cause := j.detail(), "", ""
+		if d.Action != nil {
+			action = code(string(d.Action.Type))
+		}
+		if d.Error != nil {
+			cause = code(string(d.Error.Code))
+		}
+		decision := "null"
+		if d.Decision != "" {
+			decision = string(d.Decision)
+		}
+		row(b, s.name, code(string(d.Status)), code(decision), action, cause)
+	}
+	b.WriteString("\n")
+}
+
+func writeMatrix(t *testing.T, b *strings.Builder, m matrix) {
+	t.Helper()
+	fmt.Fprintf(b, "### %s\n\n", m.title)
+	head, line := []string{"situation"}, []string{"---"}
+	for _, c := range m.commands {
+		head, line = append(head, c.name), append(line, "---")
+	}
+	row(b, head...)
+	row(b, line...)
+	rows, same, order := m.rows(t), map[string][]string{}, []string{}
+	for _, s := range situations() {
+		cells := strings.ReplaceAll(strings.Join(rows[s.name], " | "), "nothing", "–")
+		if same[cells] == nil {
+			order = append(order, cells)
+		}
+		same[cells] = append(same[cells], s.name)
+	}
+	for _, cells := range order {
+		row(b, strings.Join(same[cells], "; "), cells)
+	}
+	b.WriteString("\n")
+}
+
+func row(b *strings.Builder, cells ...string) {
+	b.WriteString("|")
+	for _, c := range cells {
+		b.WriteString(strings.TrimRight(" "+c, " ") + " |")
+	}
+	b.WriteString("\n")
+}
+
+func code(s string) string { return "`" + s + "`" }

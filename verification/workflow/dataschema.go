@@ -1,0 +1,86 @@
+// Schemas that describe recorded data to people.
+
+package workflow
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// DataSchema is a JSON Schema that describes a value to people: by its title, its unit
+// ("x-unit"), its fields and items, and the titles of its choices ("oneOf" with "const").
+// nil describes nothing.
+type DataSchema map[string]any
+
+// MergeSchemas returns a schema with the fields of all. If several schemas have a field, the first
+// one wins.
+func MergeSchemas(all ...DataSchema) DataSchema {
+	fields := map[string]any{}
+	for _, s := range slices.Backward(all) {
+		maps.Copy(fields, s.sub("properties"))
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return DataSchema{"properties": fields}
+}
+
+// DataSchema returns a schema of the answers of a form, with the labels of its fields and
+// options in a language, or else in the default language; nil without fields.
+func (fs InputFields) DataSchema(language string) DataSchema {
+	if len(fs) == 0 {
+		return nil
+	}
+	fields, documents := map[string]any{}, map[string]any{}
+	for _, f := range fs {
+		f = f.In(language)
+		s := map[string]any{"title": f.Label}
+		if f.Upload() {
+			documents[f.Name] = s
+		}
+		if f.Integer {
+			s["type"] = "integer"
+		}
+		var choices []any
+		for _, o := range f.Options {
+			choices = append(choices, map[string]any{"const": o.Value, "title": o.Label})
+		}
+		s["oneOf"], fields[f.Name] = choices, s
+	}
+	fields["documents"] = map[string]any{"properties": documents}
+	return DataSchema{"properties": fields}
+}
+
+// Field returns the schema of a field of an object.
+func (s DataSchema) Field(name string) DataSchema { return s.sub("properties").sub(name) }
+
+// Item returns the schema of the items of a list.
+func (s DataSchema) Item() DataSchema { return s.sub("items") }
+
+// Title returns the title of the value; empty if it has none.
+func (s DataSchema) Title() string { return s.text("title") }
+
+// Unit returns the unit of the value, such as "km"; empty if it has none.
+func (s DataSchema) Unit() string { return s.text("x-unit") }
+
+// Choice returns the title of a value that is one of some choices, or else the value.
+func (s DataSchema) Choice(value string) string {
+	choices, _ := s["oneOf"].([]any)
+	for _, c := range choices {
+		if c, _ := c.(map[string]any); c["const"] == value {
+			return cmp.Or(DataSchema(c).Title(), value)
+		}
+	}
+	return value
+}
+
+func (s DataSchema) sub(name string) DataSchema {
+	below, _ := s[name].(map[string]any)
+	return below
+}
+
+func (s DataSchema) text(name string) string {
+	text, _ := s[name].(string)
+	return text
+}

@@ -1,0 +1,124 @@
+// Differences: what a workflow does about facts on which the steps of a run differ.
+
+package workflow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/internal/texts"
+)
+
+// OnDifference says what happens if the values of a fact differ.
+type OnDifference string
+
+// What happens.
+const (
+	// DifferenceNote shows the difference to reviewers. It is the default.
+	DifferenceNote OnDifference = "note"
+	// DifferenceFlag also flags the later of the steps whose values differ: its data gets
+	// analysis_ok false and, in differs, the facts.
+	DifferenceFlag OnDifference = "flag"
+)
+
+// FactKind says how the values of a fact are compared where a difference flags a step.
+type FactKind string
+
+// The kinds of facts.
+const (
+	FactText    FactKind = "text"    // as texts, dates and numbers
+	FactPerson  FactKind = "person"  // as names of people
+	FactCompany FactKind = "company" // as names of companies
+)
+
+// factKinds returns all kinds of facts.
+func factKinds() []FactKind { return []FactKind{FactText, FactPerson, FactCompany} }
+
+// Flags reports whether a difference of the fact flags a step.
+func (c Comparison) Flags() bool { return c.OnDifference == DifferenceFlag }
+
+// StepOf returns the step of a path such as steps.pan.data.name.
+func StepOf(path string) (verification.NodeID, bool) {
+	rest, ok := strings.CutPrefix(path, "steps.")
+	step, _, _ := strings.Cut(rest, ".")
+	return verification.NodeID(step), ok
+}
+
+// difference checks what a comparison says about differences.
+func (v *validator) difference(at string, c Comparison) {
+	if rules := []OnDifference{DifferenceNote, DifferenceFlag}; c.OnDifference != "" && !slices.Contains(rules, c.OnDifference) {
+		v.problem(at+".on_difference", "must be one of %s%s", texts.Join(rules), DidYouMean(string(c.OnDifference), rules))
+	}
+	if c.Kind != "" && !slices.Contains(factKinds(), c.Kind) {
+		v.problem(at+".kind", "must be one of %s%s", texts.Join(factKinds()), DidYouMean(string(c.Kind), factKinds()))
+	}
+}
+
+// differences reports facts that flag nothing although they say so, and warns of those whose
+// difference changes nothing in a run. The expressions of the facts are compiled.
+func (v *validator) differences(p *Program) {
+	if p.facts == nil || !v.inspects {
+		return
+	}
+	texts, paths := v.def.factTexts()
+	for i, c := range v.def.Compare {
+		at := fmt.Sprintf("compare[%d]", i)
+		var reads [][]string // of each expression
+		for k, path := range paths {
+			if strings.HasPrefix(path, at+".of[") && texts[k] != "" {
+				reads = append(reads, p.facts.Reads(k))
+			}
+		}
+		switch {
+		case c.Flags():
+			v.check(at+".on_difference", slices.ContainsFunc(slices.Concat(reads...), v.flaggable),
+				"no expression of the fact reads a check or a form, so a difference has no step to flag")
+		case c.OnDifference == "" && !p.tests(reads):
+			v.warnings = append(v.warnings, verification.FieldError{Name: at + ".fact", Message: "a difference changes nothing, because no condition reads the fact: " +
+				"flag it with on_difference: flag, test it in a branch, or write on_difference: note"})
+		}
+	}
+}
+
+// flaggable reports whether a path leads to the data of a check or of a form.
+func (v *validator) flaggable(path string) bool {
+	step, ok := StepOf(path)
+	t := v.def.Nodes[step].Type
+	return ok && (t == NodeCheck || t == NodeCustomerInput)
+}
+
+// tests reports whether a condition reads one of the values, or a check is asked at least two of
+// them, as one that compares names is. reads are the paths of each value.
+func (p Program) tests(reads [][]string) bool {
+	read := func(r Reader, least int) bool {
+		all, count := r.ReadPaths(), 0
+		for _, paths := range reads {
+			if slices.ContainsFunc(paths, func(path string) bool {
+				return slices.ContainsFunc(all, func(other string) bool { return overlaps(path, other) })
+			}) {
+				count++
+			}
+		}
+		return count >= least
+	}
+	for _, conditions := range p.conditions {
+		for _, c := range conditions {
+			if r, ok := c.(Reader); ok && read(r, 1) {
+				return true
+			}
+		}
+	}
+	for _, t := range p.templates {
+		if r, ok := t.(Reader); ok && read(r, 2) {
+			return true
+		}
+	}
+	return false
+}
+
+// overlaps reports whether one of two paths leads to the other, or they are the same.
+func overlaps(a, b string) bool {
+	return a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".")
+}

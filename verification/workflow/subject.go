@@ -1,0 +1,135 @@
+// Subject and facts: whom a run is about, and what of it is compared.
+
+package workflow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// SubjectFields say whom the runs of a workflow are about. Each field is an expression, such
+// as steps.details.data.name; empty for none.
+type SubjectFields struct {
+	Name      string `json:"name,omitempty"`
+	BirthDate string `json:"birth_date,omitempty"`
+	Number    string `json:"number,omitempty"`   // of an identity document
+	Portrait  string `json:"portrait,omitempty"` // the answer of an image field
+}
+
+// Comparison is a fact with the expressions whose values must agree.
+type Comparison struct {
+	Fact string   `json:"fact"` // what reviewers read, such as Name
+	Of   []string `json:"of"`
+	// OnDifference says what happens if the values differ; empty means DifferenceNote.
+	OnDifference OnDifference `json:"on_difference,omitempty"`
+	// Kind says how the values are compared for DifferenceFlag. It is empty for names of people if
+	// one of the values is the name of the subject or of a field called name, and else for FactText.
+	Kind FactKind `json:"kind,omitempty"`
+}
+
+// The bounds of comparisons.
+const (
+	maxComparisons = 32
+	maxCompared    = 8 // expressions of a comparison
+)
+
+// factTexts returns the expressions of `subject` and `compare` and their paths, in the order
+// in which rules.FactValues reads their values. Empty ones are left out.
+func (d Definition) factTexts() (texts, paths []string) {
+	add := func(path, text string) {
+		if text != "" {
+			texts, paths = append(texts, text), append(paths, path)
+		}
+	}
+	if s := d.Subject; s != nil {
+		add("subject.name", s.Name)
+		add("subject.birth_date", s.BirthDate)
+		add("subject.number", s.Number)
+		add(portraitPath, s.Portrait)
+	}
+	for i, c := range d.Compare {
+		for k, text := range c.Of {
+			add(fmt.Sprintf("compare[%d].of[%d]", i, k), text)
+		}
+	}
+	return texts, paths
+}
+
+const portraitPath = "subject.portrait"
+
+// subject checks the form of `subject` and `compare`.
+func (v *validator) subject() {
+	if s := v.def.Subject; s != nil {
+		v.check("subject", *s != SubjectFields{}, "must have a name, birth_date, number or portrait")
+		for path, text := range map[string]string{
+			"subject.name": s.Name, "subject.birth_date": s.BirthDate, "subject.number": s.Number, portraitPath: s.Portrait,
+		} {
+			v.length(path, text, 0, maxText)
+		}
+	}
+	if !v.check("compare", len(v.def.Compare) <= maxComparisons, "must be at most %d facts", maxComparisons) {
+		return
+	}
+	facts := map[string]bool{}
+	for i, c := range v.def.Compare {
+		at := fmt.Sprintf("compare[%d]", i)
+		v.length(at+".fact", c.Fact, 1, maxLabel)
+		v.check(at+".fact", !facts[c.Fact] || c.Fact == "", "is there twice")
+		facts[c.Fact] = true
+		v.check(at+".of", len(c.Of) >= 2 && len(c.Of) <= maxCompared, "must have 2 to %d expressions", maxCompared)
+		for k, text := range c.Of {
+			v.length(fmt.Sprintf("%s.of[%d]", at, k), text, 1, maxText)
+		}
+		v.difference(at, c)
+	}
+}
+
+// facts compiles the expressions of `subject` and `compare`. All steps may have run.
+func (v *validator) facts(ctx context.Context, l ExpressionCompiler, p *Program) {
+	texts, paths := v.def.factTexts()
+	if len(texts) == 0 || len(v.def.Compare) > maxComparisons {
+		return
+	}
+	var all []Values // by declarations
+	failed := make([]bool, len(texts))
+	for i, d := range v.declarations("") {
+		values, problems := l.Values(texts, d)
+		for k, err := range problems {
+			if err != nil && !failed[k] {
+				failed[k] = true
+				v.textProblem(paths[k], err)
+			}
+		}
+		if values == nil || ctx.Err() != nil {
+			return
+		}
+		if all = append(all, values); i == 0 {
+			p.facts = values
+		}
+	}
+	for k, path := range paths {
+		if failed[k] {
+			continue
+		}
+		found := make([][]Finding, len(all))
+		for i := range all {
+			found[i] = all[i].Findings(k)
+		}
+		v.findings(path, found)
+		v.factType(path, all[len(all)-1].Types(k))
+	}
+	v.differences(p)
+}
+
+// factType checks the JSON types that a value may have; nil if they are not known.
+func (v *validator) factType(path string, types []string) {
+	object := slices.Contains(types, "object")
+	switch {
+	case types == nil:
+	case path == portraitPath:
+		v.check(path, object, "must be the answer of an image field, such as steps.details.data.photo")
+	default:
+		v.check(path, !object, "must be a text, a number or a list, not an object")
+	}
+}

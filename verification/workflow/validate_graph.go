@@ -1,0 +1,196 @@
+// Validation of definitions: the graph.
+
+package workflow
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/internal/texts"
+)
+
+// graph checks that every node is reachable from the start and can reach an end, and
+// that every loop has a customer or review step. The caller has checked that every
+// edge leads to a known node.
+func (v *validator) graph() {
+	reached := setOf(v.def.Reach(v.def.Start, nil), v.def.Start)
+	var ends []verification.NodeID
+	for id, n := range v.def.Nodes {
+		if n.Type == NodeEnd {
+			ends = append(ends, id)
+		}
+	}
+	ending := setOf(v.ancestors(ends...), ends...)
+	for _, id := range v.names() {
+		if !reached[id] {
+			v.problem(nodePath(id), "no path leads here from the start")
+			continue
+		}
+		v.check(nodePath(id), ending[id], "no path leads from here to an end")
+	}
+	v.loops()
+}
+
+func setOf(nodes []verification.NodeID, more ...verification.NodeID) map[verification.NodeID]bool {
+	set := make(map[verification.NodeID]bool, len(nodes)+len(more))
+	for _, id := range slices.Concat(nodes, more) {
+		set[id] = true
+	}
+	return set
+}
+
+// ancestors returns the nodes from which a path of at least one edge leads to one of
+// the targets.
+func (v *validator) ancestors(targets ...verification.NodeID) []verification.NodeID {
+	if v.back == nil {
+		v.back = map[verification.NodeID][]verification.NodeID{}
+		for id, n := range v.def.Nodes {
+			for _, next := range n.Targets() {
+				v.back[next] = append(v.back[next], id)
+			}
+		}
+	}
+	return walk(targets, func(id verification.NodeID) []verification.NodeID { return v.back[id] }, nil)
+}
+
+// loops finds loops without a customer or review step: a run could stay in such a
+// loop for ever.
+func (v *validator) loops() {
+	onward := map[verification.NodeID][]verification.NodeID{} // the edges between nodes at which no run waits
+	for id, n := range v.def.Nodes {
+		switch n.Type {
+		case NodeCheck, NodeBranch, NodeEnd:
+			onward[id] = n.Targets()
+		case NodeConsent, NodeCustomerInput, NodeReview:
+		}
+	}
+	for _, group := range components(v.names(), onward) {
+		if id := group[0]; len(group) > 1 || slices.Contains(onward[id], id) {
+			slices.Sort(group)
+			v.problem(nodePath(group[0]), "a loop must have a customer or review step on it: %s", texts.Join(group))
+		}
+	}
+}
+
+// components returns the strongly connected components of the graph of the nodes that
+// have an entry in next, by Tarjan's algorithm. It does not recurse: a path may be as long
+// as the definition.
+func components(nodes []verification.NodeID, next map[verification.NodeID][]verification.NodeID) (found [][]verification.NodeID) {
+	type visit struct {
+		node verification.NodeID
+		edge int // the next edge to follow
+	}
+	index, low, open := map[verification.NodeID]int{}, map[verification.NodeID]int{}, map[verification.NodeID]bool{}
+	var stack []verification.NodeID
+	var path []visit
+	enter := func(id verification.NodeID) {
+		index[id] = len(index)
+		low[id], open[id] = index[id], true
+		stack, path = append(stack, id), append(path, visit{node: id})
+	}
+	for _, root := range nodes {
+		if _, seen := index[root]; seen || next[root] == nil {
+			continue
+		}
+		for enter(root); len(path) > 0; {
+			at := &path[len(path)-1]
+			if id := at.node; at.edge < len(next[id]) {
+				to := next[id][at.edge]
+				at.edge++
+				switch _, seen := index[to]; {
+				case !seen && next[to] != nil:
+					enter(to)
+				case open[to]:
+					low[id] = min(low[id], index[to])
+				}
+				continue
+			}
+			id := at.node
+			if path = path[:len(path)-1]; len(path) > 0 {
+				above := path[len(path)-1].node
+				low[above] = min(low[above], low[id])
+			}
+			if low[id] != index[id] {
+				continue
+			}
+			first := len(stack) - 1
+			for stack[first] != id {
+				first--
+			}
+			group := slices.Clone(stack[first:])
+			for _, member := range group {
+				open[member] = false
+			}
+			stack, found = stack[:first], append(found, group)
+		}
+	}
+	return found
+}
+
+// unreadScreenings warns of each end with an outcome to which a screening leads whatever it
+// finds: no branch on the way reads its result, and no review step is on it. The routes that
+// a screening takes when it fails or has no answer depend on its result already.
+func (v *validator) unreadScreenings(p *Program) {
+	for _, id := range v.names() {
+		n := v.def.Nodes[id]
+		if n.Type != NodeCheck || !v.described[n.Provider].Rescreens && !v.described[n.Fallback].Rescreens {
+			continue
+		}
+		reads := func(c Condition) bool {
+			r, ok := c.(Reader)
+			return ok && slices.ContainsFunc(r.ReadPaths(), func(path string) bool {
+				step, _ := StepOf(path)
+				return step == id
+			})
+		}
+		onward := func(at verification.NodeID) (to []verification.NodeID) {
+			switch n := v.def.Nodes[at]; {
+			case at == id:
+				return []verification.NodeID{n.Next}
+			case n.Type == NodeReview:
+				return nil
+			case n.Type == NodeBranch:
+				for i, c := range p.conditions[at] {
+					if c != nil && reads(c) { // so this route and those below depend on the result
+						return to
+					}
+					to = append(to, n.Rules[i].Next)
+				}
+				return append(to, n.Else)
+			default:
+				return n.Targets()
+			}
+		}
+		for _, end := range walk([]verification.NodeID{id}, onward, nil) {
+			if e := v.def.Nodes[end]; e.Type == NodeEnd && e.Outcome != "" {
+				v.warnings = append(v.warnings, verification.FieldError{Name: nodePath(end) + ".outcome", Message: fmt.Sprintf(
+					"the screening %s leads here whatever it finds: test steps.%s.data.analysis_ok in a branch, or add a review step", id, id)})
+			}
+		}
+	}
+}
+
+// declarations returns what expressions at a node may read: the steps on some
+// path from the start to it. If some edge leads nowhere, all steps count, so that
+// no false problem is reported. Without a node, an expression may read all steps. The first declarations do without the descriptions of
+// providers; others follow if there are any.
+func (v *validator) declarations(at verification.NodeID) []Declarations {
+	d := Declarations{Input: v.def.InputSchema, Steps: map[verification.NodeID]StepDeclaration{}, Inspect: v.inspects}
+	before := setOf(v.ancestors(at))
+	for id, n := range v.def.Nodes {
+		if n.IsStep() {
+			d.Steps[id] = StepDeclaration{
+				Type: n.Type, Key: n.Key, Fields: n.Fields, Optional: n.Optional, MayPrecede: at == "" || v.incomplete || before[id],
+				Differs: slices.ContainsFunc(v.def.Compare, Comparison.Flags) && (n.Type == NodeCheck || n.Type == NodeCustomerInput),
+			}
+		}
+	}
+	all := []Declarations{d}
+	for _, fallbacks := range []bool{false, true} {
+		if described, ok := v.describe(d, at, fallbacks); ok {
+			all = append(all, described)
+		}
+	}
+	return all
+}
