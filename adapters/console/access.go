@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/verifyd/verifyd/adapters/console/internal/shell"
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -18,7 +19,7 @@ import (
 // handler answers a request of a route, or returns the error to answer with. The
 // session belongs to a person with the role of the route, or to a visitor if the
 // route needs none. The form of a post is parsed.
-type handler func(w http.ResponseWriter, r *http.Request, s session) error
+type handler func(w http.ResponseWriter, r *http.Request, s shell.Session) error
 
 // route is one row of the table.
 type route struct {
@@ -53,43 +54,43 @@ func (c *console) table() []route {
 		{get, "/", viewer, c.home},
 		{get, "/session", viewer, c.sessionPage},
 
-		{get, "/queue", viewer, c.queuePage},
-		{post, "/queue/search", viewer, c.searchQueue},
-		{get, "/queue/events", viewer, c.queueEvents},
-		{post, "/queue/views", viewer, c.saveView},
-		{post, "/queue/declined", reviewer, c.closeDeclined},
-		{get, "/queue/next", reviewer, c.nextForMe},
-		{get, "/runs/{run}", viewer, c.runPage},
-		{get, "/runs/{run}/next", viewer, c.skipRun},
-		{get, "/runs/{run}/documents/{document}", viewer, c.document},
-		{get, "/runs/{run}/documents/{document}/page", viewer, c.firstPage},
-		{get, "/runs/{run}/report.pdf", viewer, c.reportPDF},
-		{get, "/runs/{run}/report.pdf.jws", viewer, c.reportSignature},
-		{post, "/runs/{run}/claim", reviewer, c.claimRun},
-		{post, "/runs/{run}/release", reviewer, c.releaseRun},
-		{post, "/runs/{run}/verdict", reviewer, c.giveVerdict},
-		{post, "/runs/{run}/hits", reviewer, c.decideHit},
-		{post, "/runs/{run}/cancel", reviewer, c.cancelRun},
-		{post, "/runs/{run}/notes", reviewer, c.addNote},
-		{post, "/runs/{run}/assign", reviewer, c.assignRun},
+		{get, "/queue", viewer, c.queue.Show},
+		{post, "/queue/search", viewer, c.queue.Search},
+		{get, "/queue/events", viewer, c.queue.Events},
+		{post, "/queue/views", viewer, c.queue.SaveView},
+		{post, "/queue/declined", reviewer, c.queue.CloseDeclined},
+		{get, "/queue/next", reviewer, c.queue.NextForMe},
+		{get, "/runs/{run}", viewer, c.runpage.Show},
+		{get, "/runs/{run}/next", viewer, c.runpage.Skip},
+		{get, "/runs/{run}/documents/{document}", viewer, c.runpage.Document},
+		{get, "/runs/{run}/documents/{document}/page", viewer, c.runpage.FirstPage},
+		{get, "/runs/{run}/report.pdf", viewer, c.runpage.Report},
+		{get, "/runs/{run}/report.pdf.jws", viewer, c.runpage.ReportSignature},
+		{post, "/runs/{run}/claim", reviewer, c.runpage.Claim},
+		{post, "/runs/{run}/release", reviewer, c.runpage.Release},
+		{post, "/runs/{run}/verdict", reviewer, c.runpage.GiveVerdict},
+		{post, "/runs/{run}/hits", reviewer, c.runpage.DecideHit},
+		{post, "/runs/{run}/cancel", reviewer, c.runpage.Cancel},
+		{post, "/runs/{run}/notes", reviewer, c.runpage.AddNote},
+		{post, "/runs/{run}/assign", reviewer, c.runpage.Assign},
 
-		{get, "/numbers", viewer, c.numbersPage},
-		{get, "/numbers/runs.csv", viewer, c.numbersTable("runs")},
-		{get, "/numbers/steps.csv", viewer, c.numbersTable("steps")},
-		{get, "/numbers/verdicts.csv", viewer, c.numbersTable("verdicts")},
-		{get, "/numbers/queue.csv", viewer, c.numbersTable("queue")},
-		{get, "/numbers/outcomes.csv", viewer, c.numbersTable("outcomes")},
-		{get, "/numbers/checks.csv", viewer, c.numbersTable("checks")},
-		{get, "/numbers/reasons.csv", viewer, c.numbersTable("reasons")},
-		{get, "/numbers/reviewers.csv", admin, c.numbersTable(reviewersFigure)},
-		{get, "/numbers/latency.csv", viewer, c.numbersTable("latency")},
-		{get, "/numbers/failures.csv", viewer, c.numbersTable("failures")},
-		{get, "/deliveries", viewer, c.deliveriesPage},
-		{post, "/deliveries/{run}/send", admin, c.redeliver},
-		{get, "/runs", viewer, c.runsPage},
-		{post, "/runs/search", viewer, c.searchRuns},
-		{get, "/workflows", viewer, c.workflowsPage},
-		{get, "/workflows/{workflow}", viewer, c.workflowPage},
+		{get, "/numbers", viewer, c.numbers.Show},
+		{get, "/numbers/runs.csv", viewer, c.numbers.Table("runs")},
+		{get, "/numbers/steps.csv", viewer, c.numbers.Table("steps")},
+		{get, "/numbers/verdicts.csv", viewer, c.numbers.Table("verdicts")},
+		{get, "/numbers/queue.csv", viewer, c.numbers.Table("queue")},
+		{get, "/numbers/outcomes.csv", viewer, c.numbers.Table("outcomes")},
+		{get, "/numbers/checks.csv", viewer, c.numbers.Table("checks")},
+		{get, "/numbers/reasons.csv", viewer, c.numbers.Table("reasons")},
+		{get, "/numbers/reviewers.csv", admin, c.numbers.Table("reviewers")},
+		{get, "/numbers/latency.csv", viewer, c.numbers.Table("latency")},
+		{get, "/numbers/failures.csv", viewer, c.numbers.Table("failures")},
+		{get, "/deliveries", viewer, c.queue.ShowDeliveries},
+		{post, "/deliveries/{run}/send", admin, c.queue.Redeliver},
+		{get, "/runs", viewer, c.queue.ShowRuns},
+		{post, "/runs/search", viewer, c.queue.SearchRuns},
+		{get, "/workflows", viewer, c.workflows.List},
+		{get, "/workflows/{workflow}", viewer, c.workflows.Show},
 	}
 }
 
@@ -107,7 +108,7 @@ func (c *console) guard(row route) http.HandlerFunc {
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
-		s := c.visitor(w, r)
+		s := c.shell.Visitor(w, r)
 		err := c.admit(w, r, row, &s)
 		if err == nil {
 			err = row.handle(w, r, s)
@@ -119,7 +120,7 @@ func (c *console) guard(row route) http.HandlerFunc {
 }
 
 // admit returns the error to refuse a request with, or completes its session.
-func (c *console) admit(w http.ResponseWriter, r *http.Request, row route, s *session) error {
+func (c *console) admit(w http.ResponseWriter, r *http.Request, row route, s *shell.Session) error {
 	if r.Method == http.MethodPost {
 		if c.origin.Check(r) != nil {
 			return web.ErrCrossSite
@@ -148,21 +149,13 @@ func (c *console) admit(w http.ResponseWriter, r *http.Request, row route, s *se
 }
 
 // methodNotAllowed answers a known path that was called with a wrong method.
-func (c *console) methodNotAllowed(w http.ResponseWriter, r *http.Request, _ session) error {
+func (c *console) methodNotAllowed(w http.ResponseWriter, r *http.Request, _ shell.Session) error {
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
-		if c.routes.Match(chi.NewRouteContext(), method, pathOf(r)) {
+		if c.routes.Match(chi.NewRouteContext(), method, shell.PathOf(r)) {
 			w.Header().Add("Allow", method)
 		}
 	}
 	return web.ErrMethod
-}
-
-// pathOf returns the path of a request below the path of the console.
-func pathOf(r *http.Request) string {
-	if rc := chi.RouteContext(r.Context()); rc != nil && rc.RoutePath != "" {
-		return rc.RoutePath
-	}
-	return r.URL.EscapedPath()
 }
 
 // local returns to if it is the path of a page of the console, which may have a query.
@@ -170,9 +163,9 @@ func pathOf(r *http.Request) string {
 func (c *console) local(to string) string {
 	plain := !strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r == '\\' || r > '~' })
 	path, _, _ := strings.Cut(to, "?")
-	inside := path == c.base || strings.HasPrefix(path, c.base+"/")
+	inside := path == c.shell.Base || strings.HasPrefix(path, c.shell.Base+"/")
 	if !plain || !inside || strings.HasPrefix(to, "//") || strings.Contains(path, "/.") || strings.Contains(path, "//") || strings.ContainsAny(path, "%#") {
-		return c.base + "/"
+		return c.shell.Base + "/"
 	}
 	return to
 }

@@ -45,16 +45,16 @@ func (c *console) keepAttempt(w http.ResponseWriter, r *http.Request, signIn str
 	size, others := len(value), c.attemptCookies(r)
 	for i, newer := len(others)-1, 1; i >= 0; i, newer = i-1, newer+1 { // browsers send the oldest cookie first
 		if size += len(others[i].Value); newer >= maxAttempts || size > maxAttemptSize {
-			c.setCookie(w, others[i].Name, "")
+			c.shell.SetCookie(w, others[i].Name, "")
 		}
 	}
-	c.setLastingCookie(w, attemptName(u.Query().Get("state")), value, attemptLife)
+	c.shell.SetLastingCookie(w, attemptName(u.Query().Get("state")), value, attemptLife)
 	return nil
 }
 
 // attemptOf returns the attempt that a callback belongs to.
 func (c *console) attemptOf(r *http.Request, name string) (a attempt) {
-	secrets, encoded, _ := strings.Cut(c.cookie(r, name), "|")
+	secrets, encoded, _ := strings.Cut(c.shell.Cookie(r, name), "|")
 	wanted, _ := base64.RawURLEncoding.DecodeString(encoded)
 	return attempt{secrets, string(wanted)}
 }
@@ -62,7 +62,7 @@ func (c *console) attemptOf(r *http.Request, name string) (a attempt) {
 // attemptCookies returns the cookies of attempts, named as for setCookie.
 func (c *console) attemptCookies(r *http.Request) (found []*http.Cookie) {
 	for _, cookie := range r.Cookies() {
-		if cookie.Name = strings.TrimPrefix(cookie.Name, c.cookieName("")); strings.HasPrefix(cookie.Name, attemptCookie+"-") {
+		if cookie.Name = strings.TrimPrefix(cookie.Name, c.shell.CookieName("")); strings.HasPrefix(cookie.Name, attemptCookie+"-") {
 			found = append(found, cookie)
 		}
 	}

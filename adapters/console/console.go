@@ -5,8 +5,9 @@
 // Every page works without JavaScript. The table in access.go has every route with
 // the role that it needs; a handler gets the session of a person, which names the
 // tenant, and never takes a tenant from a URL. Everything that a page shows or does is
-// a use case of the engine. The templates are in page, styles and scripts in assets,
-// texts in messages. See docs/console.md.
+// a use case of the engine. The pages of a capability stand with their templates in a
+// package below internal, on the shell that all of them share; styles and scripts are in
+// assets, texts in messages. See docs/console.md.
 package console
 
 import (
@@ -24,9 +25,13 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/verifyd/verifyd/adapters/console/internal/numbers"
+	"github.com/verifyd/verifyd/adapters/console/internal/queue"
+	"github.com/verifyd/verifyd/adapters/console/internal/runpage"
+	"github.com/verifyd/verifyd/adapters/console/internal/shell"
+	"github.com/verifyd/verifyd/adapters/console/internal/workflows"
 	"github.com/verifyd/verifyd/adapters/graph"
 	"github.com/verifyd/verifyd/adapters/internal/web"
-	"github.com/verifyd/verifyd/internal/chart"
 	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -120,21 +125,15 @@ const (
 
 // console is the state of the handler.
 type console struct {
-	engine   *engine.Engine
-	desk     *desk.Desk
-	opt      Options
-	base     string // the path of Options.URL
-	site     string // its scheme and host
-	secure   bool   // Options.URL is https
-	origin   *http.CrossOriginProtection
-	gates    gates
-	catalogs web.Catalogs
-	watcher  *watcher
-	assets   *web.Assets
-	pages    pages
-	charts   chart.Painter
-	sections []section
-	routes   chi.Routes
+	shell     *shell.Shell
+	numbers   *numbers.Pages
+	queue     *queue.Pages
+	workflows *workflows.Pages
+	runpage   *runpage.Pages
+	opt       Options
+	origin    *http.CrossOriginProtection
+	gates     gates
+	routes    chi.Routes
 }
 
 // New returns the handler of the console, to be mounted at the path of o.URL.
@@ -149,24 +148,38 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 	o.Session = cmp.Or(o.Session, defaultSession)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	c := &console{
-		engine: e, desk: desk.New(e, o.Store, o.Now, o.Log), opt: o, base: strings.TrimSuffix(u.EscapedPath(), "/"), site: u.Scheme + "://" + u.Host, secure: u.Scheme == "https",
-		origin: http.NewCrossOriginProtection(), gates: newGates(),
+		opt: o, origin: http.NewCrossOriginProtection(), gates: newGates(),
 	}
 	// A proxy may change the host of a request; the origin comes from the URL.
-	if err := c.origin.AddTrustedOrigin(c.site); err != nil {
+	site := u.Scheme + "://" + u.Host
+	if err := c.origin.AddTrustedOrigin(site); err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	if c.catalogs, err = web.ReadCatalogs(files); err != nil {
+	s := shell.Config{Engine: e, Base: strings.TrimSuffix(u.EscapedPath(), "/"), Secure: u.Scheme == "https", Log: o.Log}
+	if s.Catalogs, err = web.ReadCatalogs(files); err != nil {
 		return nil, err
 	}
-	c.watcher = newWatcher(c.lookAtQueue)
-	if c.assets, err = web.NewAssets(files, graph.Assets()); err != nil {
+	if s.Assets, err = web.NewAssets(files, graph.Assets()); err != nil {
 		return nil, err
 	}
-	if c.pages, err = readPages(); err != nil {
+	if c.shell, err = shell.New(s, files); err != nil {
 		return nil, err
 	}
-	if c.charts, err = chart.NewPainter(); err != nil {
+	d := desk.New(e, o.Store, o.Now, o.Log)
+	if c.queue, err = queue.New(c.shell, d, o.Now, o.Stopping); err != nil {
+		return nil, err
+	}
+	if c.numbers, err = numbers.New(c.shell, d); err != nil {
+		return nil, err
+	}
+	if c.workflows, err = workflows.New(c.shell, d); err != nil {
+		return nil, err
+	}
+	run := runpage.Config{Desk: d, Queue: c.queue, Site: site, Teams: o.Teams, SignReport: o.SignReport}
+	if o.Pages != nil {
+		run.DrawPage = o.Pages.DrawPage
+	}
+	if c.runpage, err = runpage.New(c.shell, run); err != nil {
 		return nil, err
 	}
 	return c.router(), nil
@@ -176,21 +189,15 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 func (c *console) router() http.Handler {
 	r := chi.NewRouter()
 	r.Use(web.Policy{Permissions: "camera=(), geolocation=(), microphone=(), payment=(), usb=()", Referrer: "same-origin"}.Secure)
-	table := c.table()
-	for _, s := range allSections() {
-		for _, row := range table {
-			if row.method == http.MethodGet && row.pattern == s.Path {
-				c.sections = append(c.sections, s)
-			}
-		}
-	}
-	for _, row := range table {
+	for _, row := range c.table() {
 		r.Method(row.method, row.pattern, c.guard(row))
 		if row.method == http.MethodGet {
 			r.Method(http.MethodHead, row.pattern, c.guard(row))
 		}
 	}
-	unknown := route{role: verification.RoleViewer, handle: func(_ http.ResponseWriter, _ *http.Request, _ session) error { return verification.NotFound("page") }}
+	unknown := route{role: verification.RoleViewer, handle: func(_ http.ResponseWriter, _ *http.Request, _ shell.Session) error {
+		return verification.NotFound("page")
+	}}
 	r.NotFound(c.guard(unknown))
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		c.guard(route{role: unknown.role, handle: c.methodNotAllowed})(w, r)
@@ -199,21 +206,8 @@ func (c *console) router() http.Handler {
 	return r
 }
 
-// section is an entry of the navigation.
-type section struct {
-	Name string // of the message section.Name, and of the icon
-	Path string
-	Icon string
-}
-
-// allSections returns the entries of the navigation in their order. The navigation
-// shows those that have a page.
-func allSections() []section {
-	return []section{
-		{"queue", "/queue", "inbox"},
-		{"runs", "/runs", "document"},
-		{"workflows", "/workflows", "branch"},
-		{"numbers", "/numbers", "chart"},
-		{"deliveries", "/deliveries", "send"},
-	}
+// serveAsset writes a style sheet, a script or an icon.
+func (c *console) serveAsset(w http.ResponseWriter, r *http.Request, _ shell.Session) error {
+	c.shell.Assets.Serve(w, r, strings.TrimPrefix(shell.PathOf(r), "/assets/"))
+	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/verifyd/verifyd/adapters/console/internal/shell"
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -28,7 +28,7 @@ type errorView struct {
 }
 
 // refuse writes the page of an error.
-func (c *console) refuse(w http.ResponseWriter, r *http.Request, s session, err error) {
+func (c *console) refuse(w http.ResponseWriter, r *http.Request, s shell.Session, err error) {
 	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		return // nobody reads the page
 	}
@@ -43,13 +43,13 @@ func (c *console) refuse(w http.ResponseWriter, r *http.Request, s session, err 
 	view := errorView{}
 	switch status {
 	case http.StatusInternalServerError:
-		s.log.Error("console failed", "error", err)
+		s.Log.Error("console failed", "error", err)
 		view.RequestID = w.Header().Get("X-Request-Id")
 	case http.StatusServiceUnavailable:
-		s.log.Warn("console unavailable", "error", err)
+		s.Log.Warn("console unavailable", "error", err)
 		w.Header().Set("Retry-After", "1")
 	}
-	if !wantsPage(r) {
+	if !shell.WantsPage(r) {
 		w.WriteHeader(status)
 		return
 	}
@@ -68,19 +68,11 @@ func (c *console) refuse(w http.ResponseWriter, r *http.Request, s session, err 
 			view.Kept.Fields[i].Shown = false
 		}
 	}
-	if err := c.render(w, s, status, "error", key+".title", view); err != nil {
-		s.log.Error("console failed", "error", err)
+	if err := c.shell.Render(w, s, status, "error", key+".title", view); err != nil {
+		s.Log.Error("console failed", "error", err)
 		w.WriteHeader(http.StatusInternalServerError)
 	}
 }
-
-// wantsPage reports whether the response is for a person, not for a script.
-func wantsPage(r *http.Request) bool {
-	return strings.Contains(r.Header.Get("Accept"), "text/html") || r.Header.Get("Accept") == ""
-}
-
-// notesField is the name of the field with the text that a person types.
-const notesField = "notes"
 
 // personField is the name of the field with the session.Key of the person who filled in the
 // form.
@@ -107,21 +99,21 @@ type keptField struct {
 
 // askToSignIn answers a request without a session. What a form contained stays on the
 // page, to be sent again after signing in in another tab.
-func (c *console) askToSignIn(w http.ResponseWriter, r *http.Request, s session) error {
-	signIn := c.base + SignInPath
+func (c *console) askToSignIn(w http.ResponseWriter, r *http.Request, s shell.Session) error {
+	signIn := c.shell.Base + SignInPath
 	switch {
-	case !wantsPage(r):
+	case !shell.WantsPage(r):
 		w.WriteHeader(http.StatusUnauthorized)
 		return nil
 	case r.Method != http.MethodPost:
-		return c.redirect(w, signIn+"?"+url.Values{"next": {c.here(r)}}.Encode())
+		return shell.Redirect(w, signIn+"?"+url.Values{"next": {c.here(r)}}.Encode())
 	}
-	return c.render(w, s, http.StatusUnauthorized, "kept", "kept.title", keptView{signIn, c.formOf(r)})
+	return c.shell.Render(w, s, http.StatusUnauthorized, "kept", "kept.title", keptView{signIn, c.formOf(r)})
 }
 
 // here returns the path and query of a request.
 func (c *console) here(r *http.Request) string {
-	here := c.base + pathOf(r)
+	here := c.shell.Base + shell.PathOf(r)
 	if r.URL.RawQuery != "" {
 		here += "?" + r.URL.RawQuery
 	}
@@ -133,7 +125,7 @@ func (c *console) formOf(r *http.Request) *keptForm {
 	form := &keptForm{Action: c.here(r)}
 	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
 		for _, value := range r.PostForm[name] {
-			form.Fields = append(form.Fields, keptField{Name: name, Value: value, Shown: name == notesField})
+			form.Fields = append(form.Fields, keptField{Name: name, Value: value, Shown: name == shell.NotesField})
 		}
 	}
 	return form
@@ -141,7 +133,7 @@ func (c *console) formOf(r *http.Request) *keptForm {
 
 // keptForm returns what a post contained if a person typed a text into it, else nil.
 func (c *console) keptForm(r *http.Request) *keptForm {
-	if r.PostForm.Get(notesField) == "" {
+	if r.PostForm.Get(shell.NotesField) == "" {
 		return nil
 	}
 	return c.formOf(r)

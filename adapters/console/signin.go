@@ -13,22 +13,19 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/verifyd/verifyd/adapters/console/internal/shell"
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/verification"
 )
 
 // home leads to the first page of the navigation.
-func (c *console) home(w http.ResponseWriter, _ *http.Request, _ session) error {
-	to := "/session"
-	if len(c.sections) > 0 {
-		to = c.sections[0].Path
-	}
-	return c.redirect(w, c.base+to)
+func (c *console) home(w http.ResponseWriter, _ *http.Request, _ shell.Session) error {
+	return shell.Redirect(w, c.shell.Base+"/queue")
 }
 
 // sessionPage shows who has signed in, and until when.
-func (c *console) sessionPage(w http.ResponseWriter, _ *http.Request, s session) error {
-	return c.render(w, s, http.StatusOK, "session", "session.title", nil)
+func (c *console) sessionPage(w http.ResponseWriter, _ *http.Request, s shell.Session) error {
+	return c.shell.Render(w, s, http.StatusOK, "session", "session.title", nil)
 }
 
 // signInView is the data of the page signin.
@@ -38,21 +35,21 @@ type signInView struct {
 }
 
 // signInPage says how to sign in.
-func (c *console) signInPage(w http.ResponseWriter, r *http.Request, s session) error {
+func (c *console) signInPage(w http.ResponseWriter, r *http.Request, s shell.Session) error {
 	return c.renderSignIn(w, s, http.StatusOK, nil, r.URL.Query().Get("next"))
 }
 
-func (c *console) renderSignIn(w http.ResponseWriter, s session, status int, note *web.Note, next string) error {
+func (c *console) renderSignIn(w http.ResponseWriter, s shell.Session, status int, note *web.Note, next string) error {
 	view := signInView{Note: note}
 	if c.opt.IdentityProvider != nil {
-		view.Start = c.base + SignInPath + "/start?" + url.Values{"next": {c.local(next)}}.Encode()
+		view.Start = c.shell.Base + SignInPath + "/start?" + url.Values{"next": {c.local(next)}}.Encode()
 	}
-	return c.render(w, s, status, "signin", "signin.title", view)
+	return c.shell.Render(w, s, status, "signin", "signin.title", view)
 }
 
 // beginSignIn sends a person to the identity provider. It is a GET, because browsers apply
 // form-action to the redirects after a post.
-func (c *console) beginSignIn(w http.ResponseWriter, r *http.Request, _ session) error {
+func (c *console) beginSignIn(w http.ResponseWriter, r *http.Request, _ shell.Session) error {
 	if c.opt.IdentityProvider == nil {
 		return verification.NotFound("page")
 	}
@@ -63,19 +60,19 @@ func (c *console) beginSignIn(w http.ResponseWriter, r *http.Request, _ session)
 	if err != nil {
 		return err
 	}
-	return c.redirect(w, to)
+	return shell.Redirect(w, to)
 }
 
 // finishSignIn takes the response of the identity provider.
-func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session) error {
+func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s shell.Session) error {
 	if c.opt.IdentityProvider == nil {
 		return verification.NotFound("page")
 	}
-	s.Languages = c.catalogs.Links(s.Catalog, nil) // without the code of the provider
+	s.Languages = c.shell.Catalogs.Links(s.Catalog, nil) // without the code of the provider
 	name := attemptName(r.URL.Query().Get("state"))
 	begun := c.attemptOf(r, name)
 	if begun.secrets != "" {
-		c.setCookie(w, name, "")
+		c.shell.SetCookie(w, name, "")
 	}
 	var who verification.Reviewer
 	var idToken string
@@ -88,13 +85,13 @@ func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session
 	}
 	switch {
 	case errors.Is(err, verification.ErrUnauthenticated):
-		s.log.Info("sign-in refused", "error", err, "cause", causeOf(err))
+		s.Log.Info("sign-in refused", "error", err, "cause", causeOf(err))
 		if c.identify(r, &s) == nil { // such as a reload of the callback
-			return c.redirect(w, c.local(begun.wanted))
+			return shell.Redirect(w, c.local(begun.wanted))
 		}
 		return c.renderSignIn(w, s, http.StatusUnauthorized, &web.Note{Tone: web.Bad, Text: s.Message("signin.refused")}, begun.wanted)
 	case errors.Is(err, verification.ErrForbidden):
-		s.log.Info("sign-in refused", "error", err)
+		s.Log.Info("sign-in refused", "error", err)
 		return c.renderSignIn(w, s, http.StatusForbidden, &web.Note{Tone: web.Bad, Text: s.Message("signin.norole")}, begun.wanted)
 	case err != nil:
 		return err
@@ -105,8 +102,8 @@ func (c *console) finishSignIn(w http.ResponseWriter, r *http.Request, s session
 	if len(idToken) > maxIDToken {
 		idToken = ""
 	}
-	c.setCookie(w, idTokenCookie, idToken)
-	return c.redirect(w, c.local(begun.wanted))
+	c.shell.SetCookie(w, idTokenCookie, idToken)
+	return shell.Redirect(w, c.local(begun.wanted))
 }
 
 // clientOf returns the address of the other end of the connection: a browser, or a proxy.
@@ -124,8 +121,8 @@ func clientOf(r *http.Request) string {
 const maxIDToken = 3500
 
 // begin sets a new session, whatever the browser had before.
-func (c *console) begin(w http.ResponseWriter, r *http.Request, s session, who verification.Reviewer, ttl time.Duration) error {
-	_, err := c.engine.TenantName(r.Context(), who.Tenant)
+func (c *console) begin(w http.ResponseWriter, r *http.Request, s shell.Session, who verification.Reviewer, ttl time.Duration) error {
+	_, err := c.shell.Engine.TenantName(r.Context(), who.Tenant)
 	if errors.Is(err, verification.ErrNotFound) {
 		err = verification.Forbidden("sign-in", "there is no such tenant")
 	}
@@ -136,8 +133,8 @@ func (c *console) begin(w http.ResponseWriter, r *http.Request, s session, who v
 	if err != nil {
 		return err
 	}
-	c.setCookie(w, sessionCookie, token)
-	s.log.Info("signed in", "tenant", who.Tenant, "role", who.Role)
+	c.shell.SetCookie(w, sessionCookie, token)
+	s.Log.Info("signed in", "tenant", who.Tenant, "role", who.Role)
 	return nil
 }
 
@@ -150,21 +147,21 @@ type linkView struct {
 
 // linkPage asks the person to confirm, so that a program that only follows the link,
 // such as a mail scanner, does not use it up.
-func (c *console) linkPage(w http.ResponseWriter, r *http.Request, s session) error {
+func (c *console) linkPage(w http.ResponseWriter, r *http.Request, s shell.Session) error {
 	link, tenant, err := c.openLink(r)
 	if err != nil {
 		return c.refuseLink(w, s, err)
 	}
-	return c.render(w, s, http.StatusOK, "link", "link.title", linkView{
-		Name: link.Name, Tenant: tenant, Action: c.base + SignInPath + "/link/" + tokenOf(r),
+	return c.shell.Render(w, s, http.StatusOK, "link", "link.title", linkView{
+		Name: link.Name, Tenant: tenant, Action: c.shell.Base + SignInPath + "/link/" + tokenOf(r),
 	})
 }
 
 // useLink signs a person in.
-func (c *console) useLink(w http.ResponseWriter, r *http.Request, s session) error {
+func (c *console) useLink(w http.ResponseWriter, r *http.Request, s shell.Session) error {
 	link, _, err := c.openLink(r)
 	if err == nil {
-		err = c.engine.UseSignInLink(r.Context(), link)
+		err = c.shell.Engine.UseSignInLink(r.Context(), link)
 	}
 	if err != nil {
 		return c.refuseLink(w, s, err)
@@ -172,8 +169,8 @@ func (c *console) useLink(w http.ResponseWriter, r *http.Request, s session) err
 	if err := c.begin(w, r, s, link.Reviewer, link.Session); err != nil {
 		return err
 	}
-	c.setCookie(w, idTokenCookie, "")
-	return c.redirect(w, c.base+"/")
+	c.shell.SetCookie(w, idTokenCookie, "")
+	return shell.Redirect(w, c.shell.Base+"/")
 }
 
 // openLink returns the link of a request and the name of its tenant.
@@ -183,7 +180,7 @@ func (c *console) openLink(r *http.Request) (link verification.SignInLink, tenan
 		return err
 	})
 	if err == nil {
-		tenant, err = c.engine.TenantName(r.Context(), link.Tenant)
+		tenant, err = c.shell.Engine.TenantName(r.Context(), link.Tenant)
 	}
 	return link, tenant, err
 }
@@ -193,9 +190,9 @@ func tokenOf(r *http.Request) string { return web.LinkToken(r, chi.URLParam(r, "
 
 // refuseLink says that a link is of no use: it was used, has expired, or was never
 // issued.
-func (c *console) refuseLink(w http.ResponseWriter, s session, err error) error {
+func (c *console) refuseLink(w http.ResponseWriter, s shell.Session, err error) error {
 	if errors.Is(err, verification.ErrUnauthenticated) || errors.Is(err, verification.ErrNotFound) {
-		s.log.Info("sign-in link refused", "error", err)
+		s.Log.Info("sign-in link refused", "error", err)
 		return c.renderSignIn(w, s, http.StatusUnauthorized, &web.Note{Tone: web.Bad, Text: s.Message("link.refused")}, "")
 	}
 	return err
@@ -210,13 +207,13 @@ type signedOutView struct {
 const signOutTimeout = 2 * time.Second
 
 // signOut ends the session in this browser, and offers to end that at the identity provider.
-func (c *console) signOut(w http.ResponseWriter, r *http.Request, s session) error {
-	idToken := c.cookie(r, idTokenCookie)
-	for _, name := range []string{sessionCookie, idTokenCookie, flashCookie} {
-		c.setCookie(w, name, "")
+func (c *console) signOut(w http.ResponseWriter, r *http.Request, s shell.Session) error {
+	idToken := c.shell.Cookie(r, idTokenCookie)
+	for _, name := range []string{sessionCookie, idTokenCookie, shell.FlashCookie} {
+		c.shell.SetCookie(w, name, "")
 	}
 	for _, begun := range c.attemptCookies(r) {
-		c.setCookie(w, begun.Name, "")
+		c.shell.SetCookie(w, begun.Name, "")
 	}
 	var to string
 	if c.opt.IdentityProvider != nil {
@@ -224,10 +221,10 @@ func (c *console) signOut(w http.ResponseWriter, r *http.Request, s session) err
 		defer cancel()
 		var err error
 		if to, err = c.opt.IdentityProvider.SignOutURL(ctx, idToken); err != nil {
-			s.log.Warn("the identity provider has no page to sign out", "error", err)
+			s.Log.Warn("the identity provider has no page to sign out", "error", err)
 		}
 	}
-	return c.render(w, s, http.StatusOK, "signedout", "signedout.title", signedOutView{Provider: to})
+	return c.shell.Render(w, s, http.StatusOK, "signedout", "signedout.title", signedOutView{Provider: to})
 }
 
 // causeOf returns the cause of an expected failure, for the log.

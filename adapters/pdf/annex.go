@@ -8,6 +8,7 @@ import (
 
 	"github.com/johnfercher/maroto/v2/pkg/core"
 
+	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
@@ -40,7 +41,7 @@ func (l *layout) documentCard(ctx context.Context, n int, d rules.PrintedDocumen
 	t := toneNeutral()
 	label := d.Label
 	if label == "" {
-		label = inWords(d.Field)
+		label = labels.InWords(d.Field)
 	}
 	facts := [][2]string{
 		{"File", typeOf(d.Document) + ", " + sizeOf(d.Document)}, {"Received", l.time(d.CreatedAt)}, {"SHA-256", d.SHA256},

@@ -297,31 +297,7 @@ func label(v labels.DataValue) string {
 	case "dob":
 		return "Date of birth"
 	}
-	return inWords(v.Name)
-}
-
-// inWords returns a name such as id_number in words: ID number.
-func inWords(name string) string {
-	if name == "" || strings.ContainsFunc(name, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_'
-	}) {
-		return name
-	}
-	words := strings.Fields(strings.ReplaceAll(name, "_", " "))
-	for i, w := range words {
-		switch w {
-		case "id", "pan", "iban", "ip", "url", "vat", "gstin", "cin":
-			words[i] = strings.ToUpper(w)
-		default:
-			if i == 0 {
-				words[i] = strings.ToUpper(w[:1]) + w[1:]
-			}
-		}
-	}
-	if len(words) == 0 {
-		return name
-	}
-	return strings.Join(words, " ")
+	return labels.InWords(v.Name)
 }
 
 // join adds a label to another one. A label that is beyond what is printed grows no further.

@@ -12,6 +12,7 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/consts/border"
 	"github.com/johnfercher/maroto/v2/pkg/core"
 
+	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
@@ -101,7 +102,7 @@ func (l *layout) facts(r rules.Print) []block {
 	}
 	if r.ForFile && (r.Run.Outcome != "" || r.Decision != rules.DecisionNone) {
 		status, _ := runStatus(r.Run.Status)
-		pairs = append(pairs, [2][2]string{{"Outcome of the workflow", r.Run.Outcome}, {"Status of the run", inWords(strings.ToLower(status))}})
+		pairs = append(pairs, [2][2]string{{"Outcome of the workflow", r.Run.Outcome}, {"Status of the run", labels.InWords(strings.ToLower(status))}})
 	}
 	return l.panel(pairs, 2.6, 5)
 }

@@ -103,9 +103,9 @@ func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification
 	}
 	for _, key := range c.Work.Keys() {
 		if at := c.Work[key]; !at.IsZero() {
-			add(work, p.workflow, string(key.Kind), orNull(at), leases(c, key), key.Seq)
+			add(work, p.workflow, key.KindText(), orNull(at), leases(c, key), key.Seq)
 		} else if !starts {
-			add(stmtDeleteWork, string(key.Kind), key.Seq)
+			add(stmtDeleteWork, key.KindText(), key.Seq)
 		}
 	}
 	return p.queueMeasures(add)

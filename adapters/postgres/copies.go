@@ -197,7 +197,7 @@ type copiedRow struct {
 
 	List, Version string
 
-	Kind       store.WorkKind
+	Kind       string
 	Seq        int
 	DueAt      pgtype.Timestamptz
 	Attempt    int
@@ -307,7 +307,7 @@ func wholeRuns(ctx context.Context, s *Store, rows []runRow) (all []store.Record
 		})
 		add(copiedWork, func(to *store.RunRecord, r copiedRow) error {
 			to.Work = append(to.Work, store.WorkRecord{
-				WorkKey: store.WorkKey{Kind: r.Kind, Seq: r.Seq}, Due: utc(r.DueAt.Time), Attempt: r.Attempt, Lost: r.LostLeases, Alone: r.Alone,
+				WorkKey: store.ParseWorkKey(r.Kind, r.Seq), Due: utc(r.DueAt.Time), Attempt: r.Attempt, Lost: r.LostLeases, Alone: r.Alone,
 				LeftAt: utc(r.LeftAt.Time), Leased: r.Leased,
 			})
 			return nil

@@ -297,7 +297,7 @@ func queueRest(b *pgx.Batch, group []*pendingAppend, records []store.RunRecord) 
 			if w.Attempt == 0 && w.Lost == 0 && w.Alone == 0 && w.LeftAt.IsZero() && !w.Leased {
 				continue // as the append leaves it
 			}
-			add(&work, p, string(w.Kind), "")
+			add(&work, p, w.KindText(), "")
 			seqs, attempts, lost = append(seqs, int32(w.Seq)), append(attempts, int32(w.Attempt)), append(lost, int32(w.Lost))
 			leased, left, alone = append(leased, w.Leased), append(left, orNull(w.LeftAt)), append(alone, int32(w.Alone))
 		}

@@ -231,7 +231,7 @@ func workArgs(group []*pendingAppend) []any {
 	for _, p := range group {
 		for _, key := range p.commit.Work.Keys() {
 			tenants, runs, workflows = append(tenants, p.tenant), append(runs, p.run), append(workflows, p.workflow)
-			kinds, seqs = append(kinds, string(key.Kind)), append(seqs, int32(key.Seq))
+			kinds, seqs = append(kinds, key.KindText()), append(seqs, int32(key.Seq))
 			due, leased = append(due, orNull(p.commit.Work[key])), append(leased, leases(p.commit, key))
 		}
 	}

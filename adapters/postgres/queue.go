@@ -126,16 +126,16 @@ func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Wor
 		}
 	}
 	tenants, runs := uuidsOf(r.ExceptRuns)
-	lease := uuid.New()
+	lease, kind := uuid.New(), store.WorkKey{Kind: r.Kind, List: r.List}.KindText()
 	var more bool
 	var at pgtype.Timestamptz
 	err = s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
-		b.Queue(stmtTake, r.Kind, r.Now, r.Now.Add(r.Lease), min(r.Max, maxTake), min(r.MaxPerTenant, maxTake),
+		b.Queue(stmtTake, kind, r.Now, r.Now.Add(r.Lease), min(r.Max, maxTake), min(r.MaxPerTenant, maxTake),
 			except, after, pgtype.UUID{Bytes: lease, Valid: true}, runs, tenants).Query(func(rows pgx.Rows) error {
 			work, more, err = readWork(rows, store.LeaseID(lease.String()))
 			return err
 		})
-		b.Queue(stmtDueAfter, r.Kind, r.Now).QueryRow(func(row pgx.Row) error { return row.Scan(&at) })
+		b.Queue(stmtDueAfter, kind, r.Now).QueryRow(func(row pgx.Row) error { return row.Scan(&at) })
 		return nil
 	})
 	switch {
@@ -158,9 +158,8 @@ func readWork(rows pgx.Rows, lease store.LeaseID) (work []store.Work, more bool,
 	_, err = pgx.ForEachRow(rows, []any{&kind, &tenant, &run, &seq, &workflow, &attempt, &lost, &alone, &left, &more}, func() error {
 		if kind.Valid {
 			work = append(work, store.Work{
-				Kind:     store.WorkKind(kind.String),
+				WorkKey:  store.ParseWorkKey(kind.String, int(seq.Int32)),
 				RunRef:   verification.RunRef{Tenant: verification.TenantID(tenant.String), Run: verification.RunID(run.String)},
-				Seq:      int(seq.Int32),
 				Workflow: verification.WorkflowID(workflow.String),
 				Attempt:  int(attempt.Int32), Lost: int(lost.Int32), Alone: int(alone.Int32), Lease: lease,
 			})
@@ -200,7 +199,7 @@ func (s *Store) Finish(ctx context.Context, w store.Work) error {
 	if err != nil {
 		return nil //nolint:nilerr // no piece has such a lease
 	}
-	return s.changeWork(ctx, "finish work", string(w.Tenant), finishWork, w.Tenant, w.Run, w.Kind, lease, w.Seq)
+	return s.changeWork(ctx, "finish work", string(w.Tenant), finishWork, w.Tenant, w.Run, w.KindText(), lease, w.Seq)
 }
 
 // Postpone makes a piece of work due at a time, unless w.Lease is no longer its lease,
@@ -210,7 +209,7 @@ func (s *Store) Postpone(ctx context.Context, w store.Work, at time.Time) error 
 	if err != nil {
 		return nil // no piece has such a lease
 	}
-	args := []any{w.Tenant, w.Run, w.Kind, lease, at, w.Seq}
+	args := []any{w.Tenant, w.Run, w.KindText(), lease, at, w.Seq}
 	if s.wakeups.client == nil || !wakes(w.Kind) {
 		return s.changeWork(ctx, "postpone work", string(w.Tenant), postponeWork, args...)
 	}
@@ -252,7 +251,7 @@ func (s *Store) Release(ctx context.Context, work []store.Work, at time.Time) er
 			continue // there is no such run or lease
 		}
 		tenants, runs, leases = append(tenants, tenant), append(runs, run), append(leases, lease)
-		kinds, seqs = append(kinds, string(w.Kind)), append(seqs, int32(w.Seq))
+		kinds, seqs = append(kinds, w.KindText()), append(seqs, int32(w.Seq))
 		left = append(left, pgtype.Timestamptz{Time: w.LeftAt, Valid: !w.LeftAt.IsZero()})
 	}
 	if err := ctx.Err(); err != nil {

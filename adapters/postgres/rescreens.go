@@ -50,7 +50,8 @@ func screenedArgs(group []*pendingAppend) []any {
 	if len(lists) == 0 {
 		return nil
 	}
-	return []any{tenants, runs, lists, versions, completed}
+	rescreen := store.WorkKey{Kind: store.WorkRescreen}.KindText() // the list follows
+	return []any{tenants, runs, lists, versions, completed, rescreen}
 }
 
 // A pass begins in two transactions. The first saves its version, after which each append
@@ -91,7 +92,7 @@ const queueTimeout = 10 * time.Minute
 type passArguments struct {
 	List, Version, Holder string
 	Until, Now, Started   time.Time
-	Kind                  store.WorkKind
+	Kind                  string
 	Runs                  int64
 }
 
@@ -102,7 +103,7 @@ func (s *Store) HoldPass(ctx context.Context, p store.RescreenPass, now time.Tim
 		return store.RescreenPass{}, notStorable("list")
 	}
 	args := passArguments{
-		List: p.List, Version: p.Version, Holder: p.Holder, Until: p.HeldUntil, Now: now, Kind: store.RescreenWork(p.List),
+		List: p.List, Version: p.Version, Holder: p.Holder, Until: p.HeldUntil, Now: now, Kind: store.WorkKey{Kind: store.WorkRescreen, List: p.List}.KindText(),
 	}
 	r, err := selectRow[passRow](ctx, s.querier(), everyTenant, s.db.NewRaw(holdPass, args).String())
 	if err == nil && !r.Queued {

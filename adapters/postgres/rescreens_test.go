@@ -164,7 +164,7 @@ func TestAPassWaitsForAppendsThatBeganBefore(t *testing.T) {
 	r := <-began
 	must(t, r.err)
 	work, _, err := s.Take(t.Context(), store.TakeRequest{
-		Kind: store.RescreenWork("sanctions"), Now: noon(), Lease: time.Minute, Max: 10, MaxPerTenant: 10,
+		Kind: store.WorkRescreen, List: "sanctions", Now: noon(), Lease: time.Minute, Max: 10, MaxPerTenant: 10,
 	})
 	if err != nil || len(work) != 2 || r.pass.Runs != 2 {
 		t.Errorf("the pass has %d runs, and %d pieces of work are queued, %v; want 2", r.pass.Runs, len(work), err)

@@ -130,7 +130,7 @@ WITH added AS (
     RETURNING tenant_id, run_id, list, version
 )
 INSERT INTO verifyd.work (tenant_id, run_id, workflow_id, kind, due_at)
-SELECT r.tenant_id, r.id, r.workflow_id, 'rescreen:' || a.list, r.completed_at FROM added a
+SELECT r.tenant_id, r.id, r.workflow_id, $6::text || a.list, r.completed_at FROM added a
 JOIN verifyd.rescreen_passes p ON p.list = a.list AND p.version <> a.version
 JOIN verifyd.runs r ON r.tenant_id = a.tenant_id AND r.id = a.run_id
 ON CONFLICT DO NOTHING`

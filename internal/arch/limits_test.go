@@ -55,7 +55,7 @@ func limitSources() map[string][]string {
 		"fields of a form":                                {"verification/workflow.maxFields", "verification/workflow.maxOptions", "verification/workflow.maxLists", "verification/workflow.maxLists"},
 		"languages of one text":                           {"verification/workflow.maxLanguages"},
 		"problems that are listed of one file":            {"adapters/definition.maxListedDiagnostics"},
-		"saved views of a person in the console":          {"adapters/console.maxViews"},
+		"saved views of a person in the console":          {"adapters/console/internal/queue.maxViews"},
 		"teams":                                           {"hosts/verifyd/server.maxTeams"},
 	}
 }

@@ -98,7 +98,7 @@ func TestListsInDocumentsAreComplete(t *testing.T) {
 	of := func(folder string) []string { return surfaceOf(publicPackages(t)[folder]) }
 	for at, want := range map[string][]string{
 		"architecture.md: A **command** (`command.go`) is a":       receivers(t, "verification/rules/command.go", "command"),
-		"architecture.md: The kinds of work are":                   append(submatches(of("verification/store"), `^const Work\w+ WorkKind = "(\w+)"`), "rescreen:"),
+		"architecture.md: The kinds of work are":                   submatches(of("verification/store"), `^const Work\w+ WorkKind = "(\w+)"`),
 		"writing-an-adapter.md: these ports over one set of data:": submatches(of("verification/store"), `^type Store interface, (\w+)`),
 	} {
 		file, phrase, _ := strings.Cut(at, ": ")

@@ -58,14 +58,14 @@ func checkNumbers(current workflow.Definition, found measured) []CheckNumbers {
 		return checks[id]
 	}
 	for _, m := range found[store.MeasureChecked] {
-		if id, passed := store.ParseChecked(m.Key); passed {
-			at(id).Passed += sum(m.Counts)
+		if p := m.Parts(); p.Passed {
+			at(p.Node).Passed += sum(m.Counts)
 		} else {
-			at(id).Failed += sum(m.Counts)
+			at(p.Node).Failed += sum(m.Counts)
 		}
 	}
 	for _, m := range found[store.MeasureHits] {
-		at(verification.NodeID(m.Key)).Hits += sum(m.Counts)
+		at(m.Parts().Node).Hits += sum(m.Counts)
 	}
 	var all []CheckNumbers
 	for _, c := range checks {
@@ -80,9 +80,10 @@ func checkNumbers(current workflow.Definition, found measured) []CheckNumbers {
 func reasonNumbers(current workflow.Definition, found measured) []ReasonNumbers {
 	var all []ReasonNumbers
 	for _, m := range found[store.MeasureVerdictReason] {
-		reason, known := current.RejectReason(m.Key)
+		code := m.Parts().Reason
+		reason, known := current.RejectReason(code)
 		if !known {
-			reason.Code = m.Key
+			reason.Code = code
 		}
 		all = append(all, ReasonNumbers{Reason: reason, Count: sum(m.Counts)})
 	}
@@ -95,15 +96,15 @@ func reasonNumbers(current workflow.Definition, found measured) []ReasonNumbers 
 func reviewerNumbers(found measured) []ReviewerNumbers {
 	reviewers := map[string]ReviewerNumbers{}
 	for _, m := range found[store.MeasureVerdictBy] {
-		decision, name := store.ParseVerdictBy(m.Key)
-		r := reviewers[name]
-		r.Name = name
-		if decision == rules.DecisionApprove {
+		p := m.Parts()
+		r := reviewers[p.By]
+		r.Name = p.By
+		if p.Decision == rules.DecisionApprove {
 			r.Approved += sum(m.Counts)
 		} else {
 			r.Rejected += sum(m.Counts)
 		}
-		reviewers[name] = r
+		reviewers[p.By] = r
 	}
 	all := slices.SortedFunc(maps.Values(reviewers), func(a, b ReviewerNumbers) int {
 		return cmp.Or(b.Approved+b.Rejected-a.Approved-a.Rejected, cmp.Compare(a.Name, b.Name))

@@ -7,7 +7,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -204,10 +203,10 @@ func dayNumbers(q store.MeasureQuery, found measured) []DayNumbers {
 			all[i].Started += m.Counts[i]
 		}
 		for _, m := range found[store.MeasureEnded] {
-			all[i].ended(m.Key, m.Counts[i])
+			all[i].ended(m.Parts(), m.Counts[i])
 		}
 		for _, m := range found[store.MeasureDecided] {
-			all[i].decided(m.Key, m.Counts[i])
+			all[i].decided(m.Parts(), m.Counts[i])
 		}
 		for _, m := range found[store.MeasureVerdict] {
 			all[i].Verdicts += m.Counts[i]
@@ -216,22 +215,21 @@ func dayNumbers(q store.MeasureQuery, found measured) []DayNumbers {
 	return all
 }
 
-func (d *DayNumbers) ended(key string, n int) {
-	status, outcome, _ := strings.Cut(key, ":")
-	d.Ended[rules.Status(status)] += n
-	if status == string(rules.StatusCompleted) && n > 0 {
-		d.Outcomes[outcome] += n
+func (d *DayNumbers) ended(p store.MeasureParts, n int) {
+	d.Ended[p.Status] += n
+	if p.Status == rules.StatusCompleted && n > 0 {
+		d.Outcomes[p.Outcome] += n
 	}
 }
 
-func (d *DayNumbers) decided(key string, n int) {
-	switch verdict, outcome := store.ParseDecided(key); {
-	case verdict == rules.DecisionApprove:
+func (d *DayNumbers) decided(p store.MeasureParts, n int) {
+	switch {
+	case p.Decision == rules.DecisionApprove:
 		d.Approved += n
-	case verdict == rules.DecisionReject:
+	case p.Decision == rules.DecisionReject:
 		d.Rejected += n
 	case n > 0:
-		d.Unaided[outcome] += n
+		d.Unaided[p.Outcome] += n
 	}
 }
 
@@ -239,7 +237,7 @@ func (d *DayNumbers) decided(key string, n int) {
 func timeToVerdict(found measured, from, to int) DurationNumbers {
 	durations := store.DurationCounts{}
 	for _, m := range found[store.MeasureVerdictTime] {
-		durations.Add(m.Key, sum(m.Counts[from:to]))
+		durations.Add(m.Parts().Duration, sum(m.Counts[from:to]))
 	}
 	return describe(durations)
 }
@@ -264,12 +262,13 @@ func providerNumbers(found measured) []ProviderNumbers {
 		return results[name]
 	}
 	for _, m := range found[store.MeasureDispatchTime] {
-		_, name, _ := strings.Cut(m.Key, ":")
-		at(name).Add(m.Key, sum(m.Counts))
+		p := m.Parts()
+		at(p.Provider).Add(p.Duration, sum(m.Counts))
 	}
 	for _, m := range found[store.MeasureDispatchFailed] {
-		at(m.Key)
-		failures[m.Key] += sum(m.Counts)
+		name := m.Parts().Provider
+		at(name)
+		failures[name] += sum(m.Counts)
 	}
 	var all []ProviderNumbers
 	for _, name := range slices.Sorted(maps.Keys(results)) {

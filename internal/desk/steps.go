@@ -42,13 +42,13 @@ func (d *Desk) stepNumbers(
 		return steps[id]
 	}
 	for _, m := range found[store.MeasureTransition] {
-		move, n := store.ParseTransition(m.Key), sum(m.Counts)
+		move, n := m.Parts().Transition, sum(m.Counts)
 		at(move.To).Reached += n
 		at(move.From).Left += n
 		counted[m.Version] = true
 	}
 	for _, m := range found[store.MeasureStopped] {
-		at(verification.NodeID(m.Key)).Stopped += sum(m.Counts)
+		at(m.Parts().Node).Stopped += sum(m.Counts)
 		counted[m.Version] = true
 	}
 	delete(steps, "") // the start
@@ -152,9 +152,9 @@ func (d *Desk) TransitionCounts(ctx context.Context, t verification.TenantID, q 
 	c := TransitionCounts{Transitions: map[rules.Transition]int{}, Stopped: map[verification.NodeID]int{}}
 	for _, m := range found {
 		if m.Name == store.MeasureTransition {
-			c.Transitions[store.ParseTransition(m.Key)] += sum(m.Counts)
+			c.Transitions[m.Parts().Transition] += sum(m.Counts)
 		} else {
-			c.Stopped[verification.NodeID(m.Key)] += sum(m.Counts)
+			c.Stopped[m.Parts().Node] += sum(m.Counts)
 		}
 	}
 	return c, nil

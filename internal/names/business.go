@@ -37,10 +37,14 @@ func (t *tables) readCompanies() {
 		}
 	}
 	slices.Sort(t.legalSorted)
-	fillers := " company group holding international services general sons partners management "
+	var fillers []string
 	for _, f := range rows("business.txt") {
+		if f[0] == "fillers:" {
+			fillers = f[1:]
+			continue
+		}
 		c := concept{strings.TrimSuffix(f[0], ":"), generic}
-		if strings.Contains(fillers, " "+c.word+" ") {
+		if slices.Contains(fillers, c.word) {
 			c.role = filler
 		}
 		for _, word := range f[1:] {
@@ -65,8 +69,18 @@ func (t *tables) readCompanies() {
 		}
 	}
 	for _, f := range rows("numbers.txt") {
-		for _, word := range f[1:] {
-			t.numbers[word] = strings.TrimSuffix(f[0], ":")
+		switch value := strings.TrimSuffix(f[0], ":"); value {
+		case "last":
+			for _, pair := range f[1:] {
+				letter, value, _ := strings.Cut(pair, "=")
+				t.lastNumbers[letter] = value
+			}
+		case "ordinal":
+			t.ordinals = f[1:]
+		default:
+			for _, word := range f[1:] {
+				t.numbers[word] = value
+			}
 		}
 	}
 }

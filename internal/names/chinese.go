@@ -78,18 +78,6 @@ func (c *Comparer) aligned(a, b string, n int) bool {
 	return false
 }
 
-// newWade returns a replacer that turns syllables in Wade-Giles into pinyin.
-func newWade() *strings.Replacer {
-	return strings.NewReplacer("hs", "x", "tz", "z", "ts", "c", "ung", "ong", "ieh", "ie", "ueh", "ue", "ih", "i", "ien", "ian", "eh", "e")
-}
-
-// newSystem returns a replacer that removes what Wade-Giles and pinyin write
-// differently, from words in which ng is N.
-func newSystem() *strings.Replacer {
-	return strings.NewReplacer("sh", "sh", "hs", "x", "zh", "c", "ch", "c", "tz", "c", "ts", "c", "q", "c", "j", "c", "r", "c", "z", "c",
-		"b", "p", "d", "t", "g", "k", "uN", "oN", "ieh", "ie", "ueh", "ue", "uei", "ui", "ih", "i", "ien", "ian", "yen", "yan", "eh", "e", "uo", "o", "szu", "si")
-}
-
 // coarse returns a word without what Wade-Giles and pinyin write differently.
 func (t *tables) coarse(s string) string {
 	var b strings.Builder

@@ -35,7 +35,7 @@ func (c *Comparer) parseCompany(n *Name, text string) {
 			n.add(c.token(Company, rename(w, value), number), w.shown)
 			continue
 		}
-		if slices.Contains([]string{"al", "el", "ol", "ul", "il"}, w.plain) && len(words) > 1 {
+		if slices.Contains(c.tables.arabic.articles, w.plain) && len(words) > 1 {
 			n.add(c.token(Company, rename(w, "al"), particle), w.shown)
 			continue
 		}
@@ -99,13 +99,13 @@ func (c *Comparer) numeral(w word, i, n int) (string, bool) {
 		value := strings.TrimLeft(w.plain, "0")
 		return value + "0"[:1-min(1, len(value))], true
 	}
-	if w.plain == "i" || w.plain == "v" || w.plain == "x" {
-		return map[string]string{"i": "1", "v": "5", "x": "10"}[w.plain], i == n-1 && n > 1
+	if value, ok := c.tables.lastNumbers[w.plain]; ok {
+		return value, i == n-1 && n > 1
 	}
 	if value, ok := c.tables.numbers[w.plain]; ok {
 		return value, true
 	}
-	for _, ordinal := range []string{"st", "nd", "rd", "th"} {
+	for _, ordinal := range c.tables.ordinals {
 		if value, ok := strings.CutSuffix(w.plain, ordinal); ok && value != "" && strings.Trim(value, "0123456789") == "" {
 			return value, true
 		}

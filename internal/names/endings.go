@@ -85,7 +85,7 @@ func (c *Comparer) familyForm(a, b string) float32 {
 	if strings.HasPrefix(b, a) && strings.HasSuffix(b, "ova") && len(b) == len(a)+3 {
 		return c.weights.FamilyOva
 	}
-	for _, article := range []string{"al", "el"} {
+	for _, article := range c.tables.arabic.glued {
 		if rest, ok := strings.CutPrefix(b, article); ok && len(rest) >= 4 && c.tables.soundOf(rest) == c.tables.soundOf(a) {
 			return c.weights.Article
 		}

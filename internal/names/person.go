@@ -1,4 +1,4 @@
-// Parsing names of people: titles, particles, and compound Arabic names.
+// Parsing names of people: titles, particles, initials and generations.
 
 package names
 
@@ -10,7 +10,7 @@ import (
 // parsePerson splits the name of a person. It marks titles and particles, and joins
 // the parts of Arabic names such as Abd al-Rahman and Nur al-Din.
 func (c *Comparer) parsePerson(n *Name, text string) {
-	text = abdFirst(c.tables.relations.Replace(text))
+	text = c.tables.arabic.abdFirst(c.tables.relations.Replace(text))
 	var words []word
 	found, unread := c.tables.read(text)
 	n.doubtUnread(unread)
@@ -22,7 +22,7 @@ func (c *Comparer) parsePerson(n *Name, text string) {
 	if len(words) == 1 && words[0].script == "hangul" {
 		words = c.hangulName(words[0])
 	}
-	words = joinArabic(words)
+	words = c.tables.arabic.joinNames(words)
 	distinctive := 0
 	roles := make([]role, len(words))
 	for i, w := range words {
@@ -97,24 +97,6 @@ func (c *Comparer) parts(w word) []word {
 	return []word{w}
 }
 
-// abdFirst returns a name that is written family name first with the parts of Abd al-Rahman
-// side by side: Abdul Rahman for "Rahman, Abdul".
-func abdFirst(text string) string {
-	family, given, ok := strings.Cut(text, ",")
-	words := strings.Fields(given)
-	if !ok {
-		words = strings.Fields(text)
-		if len(words) != 2 {
-			return text
-		}
-		family, given = words[0], words[1]
-	}
-	if len(words) == 0 || !isAbd(strings.ToLower(strings.Trim(words[len(words)-1], ",.'’"))) {
-		return text
-	}
-	return strings.TrimRight(given, ",. ") + " " + family
-}
-
 // mixedCase reports whether a name has words with small letters, so that capital letters
 // mean something.
 func mixedCase(words []word) bool {
@@ -158,41 +140,6 @@ func (c *Comparer) hangulName(w word) []word {
 	return []word{family, given}
 }
 
-// joinArabic writes the parts of a compound Arabic name as one word: abd and a name
-// of God, and names that end in al-Din.
-func joinArabic(words []word) []word {
-	var out []word
-	for i := 0; i < len(words); i++ {
-		w := words[i]
-		next := i + 1
-		if next < len(words) && article(words[next].plain) {
-			next++
-		}
-		vowels := !slices.Contains([]string{"arabic", "hebrew", "han", "hangul", "kana", "foreign"}, w.script) // it writes vowels
-		switch {
-		case vowels && isAbd(w.plain) && next < len(words) && len(words[next].plain) > 2:
-			w = rename(joined(words[i:next+1]), "abd"+withoutAbd("abd"+words[next].plain))
-			i = next
-		case vowels && len(w.plain) > 6 && strings.HasPrefix(w.plain, "abd"):
-			w = rename(w, "abd"+withoutAbd(w.plain))
-		case vowels && strings.HasPrefix(w.plain, "abd") && (w.plain == "abdula" || w.plain == "abdalla" || w.plain == "abdulla"):
-			w = rename(w, "abdullah")
-		case next < len(words) && next == i+2 && slices.Contains([]string{"din", "deen", "dine", "dyn"}, words[next].plain):
-			w = rename(joined(words[i:next+1]), w.plain+"din")
-			i = next
-		case vowels:
-			if stem := dinStem(w.plain); stem != "" {
-				w = rename(w, stem+"din")
-			}
-		}
-		if w.plain == "abdllah" || w.plain == "abdlah" {
-			w = rename(w, "abdullah")
-		}
-		out = append(out, w)
-	}
-	return out
-}
-
 func rename(w word, text string) word {
 	return word{script: w.script, raw: text, shown: w.shown, plain: text, heard: text}
 }
@@ -204,56 +151,4 @@ func joined(words []word) word {
 		w.shown += " " + next.shown
 	}
 	return w
-}
-
-// article reports whether a word is the Arabic article, as it is spoken before any
-// letter.
-func article(s string) bool {
-	return len(s) <= 3 && len(s) >= 2 && vowel(s[0]) && strings.IndexByte("lrsdnztu", s[1]) >= 0 && s != "as" && s != "ana" && s != "ali"
-}
-
-// isAbd reports whether a word is abd with or without the article.
-func isAbd(s string) bool {
-	rest, ok := strings.CutPrefix(s, "abd")
-	return ok && len(rest) <= 3 && (rest == "" || vowel(rest[0])) && rest != "i" && rest != "ou" && rest != "o"
-}
-
-// withoutAbd returns a name without abd and the article.
-func withoutAbd(s string) string {
-	rest := strings.TrimLeft(strings.TrimPrefix(s, "abd"), "aeiou")
-	switch strings.TrimRight(rest, "h") {
-	case "lla", "la", "llahi", "ll", "l":
-		return "ullah"
-	}
-	if after, ok := strings.CutPrefix(rest, "l"); ok && s != "abd"+rest {
-		rest = after
-	}
-	if len(rest) > 1 && rest[0] == rest[1] {
-		rest = rest[1:]
-	}
-	if rest == "" {
-		return strings.TrimPrefix(s, "abd")
-	}
-	// A name that begins with a vowel, as in Abd al-Aziz, keeps it.
-	whole := strings.TrimPrefix(s, "abd")
-	article := func(start string) bool { return strings.HasPrefix(whole, start) }
-	if vowel(whole[0]) && !slices.ContainsFunc([]string{"u", "e", "i", "o", "al", "ar"}, article) {
-		return whole
-	}
-	return rest
-}
-
-// dinStem returns the stem of a name that ends in al-Din, as Nuruddin does, or "".
-func dinStem(s string) string {
-	for _, end := range []string{"din", "deen", "dine", "dene", "tin", "deane"} {
-		stem, ok := strings.CutSuffix(s, end)
-		if !ok || len(stem) < 5 {
-			continue
-		}
-		bare := stem[:len(stem)-1]
-		if strings.IndexByte("dlt", stem[len(stem)-1]) >= 0 && vowel(bare[len(bare)-1]) {
-			return strings.TrimRight(bare, "aeiou")
-		}
-	}
-	return ""
 }

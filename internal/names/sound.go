@@ -2,23 +2,17 @@
 
 package names
 
-import "strings"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Phonemes are written as single bytes: consonants as letters, S for sh, C for ch,
 // Z for zh, J for the j of John, X for kh, T for ts, c for a c that may be any of k,
 // s or ts, Y for a y before a vowel; vowels as a e i o u, U and I for long ones, E for
 // ei and ai.
 const phonemes = "abcdefghijklmnoprstuvzSCZJXTYUIE"
-
-// newSpeller returns a replacer of spellings by phonemes, the longest first.
-func newSpeller() *strings.Replacer {
-	return strings.NewReplacer(
-		"schtsch", "SC", "shch", "SC", "tsch", "C", "dsch", "J", "sch", "S", "tch", "C", "dzh", "J",
-		"sh", "S", "ch", "C", "kh", "X", "gh", "g", "ph", "f", "th", "t", "dh", "d", "bh", "b", "jh", "J", "rh", "r",
-		"zh", "Z", "wh", "v", "ck", "k", "cz", "C", "sz", "S", "rz", "Z", "dj", "J", "dz", "z", "tz", "T", "ts", "T", "tc", "C",
-		"qu", "k", "cc", "c", "hs", "ks", "x", "ks", "q", "k", "w", "v",
-	)
-}
 
 // soundOf returns the phonemes of a word: ASCII lower-case letters and digits.
 func (t *tables) soundOf(word string) string {
@@ -100,17 +94,14 @@ type sounds struct {
 }
 
 func newSounds() *sounds {
-	s, costs := &sounds{}, map[string][]string{}
-	for _, f := range rows("sounds.txt") {
-		costs[f[0]] = append(costs[f[0]], f[1:]...)
-	}
+	s := &sounds{}
 	for i := range s.code {
 		s.code[i] = 31 // digits
 	}
 	for i := range len(phonemes) - 1 {
 		s.code[phonemes[i]] = uint8(i)
 	}
-	s.code['E'] = 30
+	s.code['E'] = s.code['I']
 	for m := range modes {
 		for i := range 32 {
 			s.drop[m][i], s.weight[i] = 1, 1
@@ -120,36 +111,44 @@ func newSounds() *sounds {
 				}
 			}
 		}
-		for _, v := range []byte("aeiouUIEY") {
-			s.drop[m][s.code[v]], s.weight[s.code[v]] = 0.4, 0.6
-			for _, w := range []byte("aeiouUIEY") {
-				if v != w {
-					s.replace[m][s.code[v]][s.code[w]] = 0.5
+	}
+	named := map[string][]mode{"any": {spelled, abjad, unvoiced, foreign}, "abjad": {abjad}, "unvoiced": {unvoiced}, "foreign": {foreign}}
+	for _, f := range rows("sounds.txt") {
+		for _, m := range named[f[0]] {
+			switch f[1] {
+			case "weight:", "drop:", "replace:":
+				for set := range slices.Chunk(f[2:], 2) {
+					s.class(m, f[1], set[0], set[1])
 				}
-			}
-		}
-		s.drop[m][s.code['Y']], s.drop[m][s.code['h']] = 0.2, 0.35
-		s.near(m, costs["any"])
-	}
-	for _, v := range []byte("aeiou") {
-		s.drop[abjad][s.code[v]] = 0.06
-		s.drop[abjad][s.code['Y']] = 0.1
-	}
-	s.drop[abjad][s.code['U']], s.drop[abjad][s.code['I']], s.drop[abjad][s.code['E']] = 0.3, 0.3, 0.2
-	s.drop[unvoiced][s.code['v']] = 0.3
-	for _, v := range []byte("aeiouUIEY") {
-		s.drop[foreign][s.code[v]] = 0.12
-		for _, w := range []byte("aeiouUIEY") {
-			if v != w {
-				s.replace[foreign][s.code[v]][s.code[w]] = 0.12
+			default:
+				s.near(m, f[1:])
 			}
 		}
 	}
-	s.drop[foreign][s.code['r']], s.drop[foreign][s.code['l']], s.drop[foreign][s.code['h']] = 0.2, 0.3, 0.2
-	s.near(abjad, costs["abjad"])
-	s.near(unvoiced, costs["unvoiced"])
-	s.near(foreign, costs["foreign"])
 	return s
+}
+
+// class sets a weight or a cost of phonemes.
+func (s *sounds) class(m mode, what, phonemes, number string) {
+	value, err := strconv.ParseFloat(number, 32)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	n := float32(value)
+	for i := range len(phonemes) {
+		a := s.code[phonemes[i]]
+		switch what {
+		case "weight:":
+			s.weight[a] = n
+		case "drop:":
+			s.drop[m][a] = n
+		case "replace:":
+			for j := range i {
+				b := s.code[phonemes[j]]
+				s.replace[m][a][b], s.replace[m][b][a] = n, n
+			}
+		}
+	}
 }
 
 // near sets costs of replacing, written as two phonemes and a number.

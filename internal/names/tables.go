@@ -20,6 +20,7 @@ type tables struct {
 	elisions        *strings.Replacer // articles before an apostrophe in names of companies; they are left out
 	letters         map[rune]letter
 	indic           indicTable
+	arabic          *arabic
 	lookalikes      lookalikes
 	readings        map[rune]string     // of Han characters
 	doubleSurnames  map[string]bool     // Han family names of two characters
@@ -52,6 +53,8 @@ type tables struct {
 	conceptsBySound map[string]concept  // by sound, for long words
 	han             map[string]concept  // words in Han and other scripts without spaces
 	numbers         map[string]string
+	lastNumbers     map[string]string // only of a last word
+	ordinals        []string          // endings behind digits
 	pinyin          map[string]bool
 	syllables       map[string][]uint16 // Chinese syllables, by line
 	chinese         map[string]bool     // Chinese family names
@@ -92,8 +95,8 @@ func rows(file string) [][]string {
 
 func newTables() *tables {
 	t := &tables{
-		transcribed: strings.NewReplacer("zh", "j", "ch", "ch", "sh", "sh", "x", "sh", "q", "ch", "c", "ts", "ng", "n", "er", "l", "w", "v"),
-		registry:    newRegistry(), splitter: newSplitter(), speller: newSpeller(), wade: newWade(), system: newSystem(),
+		registry: newRegistry(), splitter: newSplitter(), arabic: readArabic(),
+		speller: newReplacer("sound:"), wade: newReplacer("wade:"), system: newReplacer("system:"), transcribed: newReplacer("transcribed:"),
 		missing:  map[string]bool{},
 		elisions: newElisions(),
 		indic:    readIndic(),
@@ -103,7 +106,7 @@ func newTables() *tables {
 		simplified: map[rune]rune{}, generations: map[string]string{}, legal: map[string]string{},
 		legalNear: map[string]string{}, legalStarts: map[string]bool{}, legalBefore: map[string]bool{}, unspaced: map[string]string{},
 		concepts: map[string]concept{}, shortFor: map[string][]string{}, conceptsBySound: map[string]concept{}, han: map[string]concept{},
-		numbers: map[string]string{}, pinyin: map[string]bool{}, syllables: map[string][]uint16{}, chinese: map[string]bool{},
+		numbers: map[string]string{}, lastNumbers: map[string]string{}, pinyin: map[string]bool{}, syllables: map[string][]uint16{}, chinese: map[string]bool{},
 	}
 	relations := []string{"عبد ال", "عبدال"}
 	for _, relation := range t.registry.relations {
@@ -157,6 +160,19 @@ func newTables() *tables {
 	t.readCompanies()
 	t.readChinese()
 	return t
+}
+
+// newReplacer returns a replacer of the table of spellings.
+func newReplacer(use string) *strings.Replacer {
+	var pairs []string
+	for _, f := range rows("spellings.txt") {
+		for _, pair := range f[1:] {
+			if old, with, ok := strings.Cut(pair, "="); ok && f[0] == use {
+				pairs = append(pairs, old, with)
+			}
+		}
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // newElisions returns a replacer that removes articles before an apostrophe at the beginning of

@@ -77,7 +77,7 @@ func (e *Engine) leave(j *job, lacking error) {
 		return // it was saved without a lease
 	}
 	now := e.now()
-	w := store.Work{Kind: store.WorkAdvance, RunRef: j.ref}
+	w := store.Work{WorkKey: store.WorkKey{Kind: store.WorkAdvance}, RunRef: j.ref}
 	if j.work != nil {
 		w = *j.work
 	}

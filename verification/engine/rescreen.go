@@ -187,7 +187,7 @@ func (r *rescreening) rescreenList(l rescreenedList) (n int, err error) {
 	ctx, queue := r.runner.Context(), r.ports.Store
 	began := r.now()
 	work, _, err := queue.Take(ctx, store.TakeRequest{
-		Kind: store.RescreenWork(l.name), Now: began, Lease: rescreenLease,
+		Kind: store.WorkRescreen, List: l.name, Now: began, Lease: rescreenLease,
 		Max: rescreenBatch, MaxPerTenant: rescreenBatch, After: r.after[l.name],
 	})
 	if err != nil {

@@ -427,7 +427,7 @@ func TestRescreeningContinuesAfterTheTenantServedLast(t *testing.T) {
 	k.Advance(10 * time.Minute)
 	var after []verification.TenantID
 	for _, c := range queue.TakeCalls() {
-		if c.R.Kind == store.RescreenWork("sanctions") {
+		if c.R.Kind == store.WorkRescreen {
 			after = append(after, c.R.After)
 		}
 	}
@@ -446,7 +446,7 @@ func TestARunThatKeepsStoppingItsHostsHoldsUpNoPass(t *testing.T) {
 		queue.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]store.Work, time.Time, error) {
 			work, next, err := own.Take(ctx, r)
 			for i := range work {
-				if r.Kind == store.RescreenWork("sanctions") {
+				if r.Kind == store.WorkRescreen {
 					work[i].Lost = 5
 				}
 			}
@@ -502,7 +502,7 @@ func TestAnotherHostContinuesThePassOfADeadHost(t *testing.T) {
 		dead := false
 		queue.RenewFunc, queue.PostponeFunc, queue.ReleaseFunc = own.Renew, own.Postpone, own.Release
 		queue.FinishFunc = func(ctx context.Context, w store.Work) error {
-			if w.Kind == store.RescreenWork("sanctions") {
+			if w.Kind == store.WorkRescreen {
 				dead = true
 				return errDead
 			}

@@ -158,11 +158,48 @@ func TestTheKeyOfATransitionKeepsIt(t *testing.T) {
 		var got []rules.Transition
 		for _, m := range measures(history) {
 			if m.Name == store.MeasureTransition {
-				got = append(got, store.ParseTransition(m.Key))
+				got = append(got, m.Parts().Transition)
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("transitions (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestTheKeyOfAMeasureHasItsParts(t *testing.T) {
+	type parts = store.MeasureParts
+	for _, row := range []struct {
+		name store.MeasureName
+		key  string
+		want store.MeasureParts
+	}{
+		{store.MeasureStarted, "", parts{}},
+		{store.MeasureEnded, "completed:approved", parts{Status: rules.StatusCompleted, Outcome: "approved"}},
+		{store.MeasureEnded, "failed", parts{Status: rules.StatusFailed}},
+		{store.MeasureDecided, "approve", parts{Decision: rules.DecisionApprove}},
+		{store.MeasureDecided, ":refused: late", parts{Outcome: "refused: late"}},
+		{store.MeasureDecided, ":", parts{}},
+		{store.MeasureTransition, ":pan", parts{Transition: rules.Transition{To: "pan"}}},
+		{store.MeasureTransition, "pan:done", parts{Transition: rules.Transition{From: "pan", To: "done", On: "next"}}},
+		{store.MeasureTransition, "pan:done:a ? b : c", parts{Transition: rules.Transition{From: "pan", To: "done", On: "a ? b : c"}}},
+		{store.MeasureStopped, "pan", parts{Node: "pan"}},
+		{store.MeasureVerdict, "reject", parts{Decision: rules.DecisionReject}},
+		{store.MeasureVerdictTime, "0", parts{Duration: time.Millisecond}},
+		{store.MeasureVerdictTime, "40", parts{Duration: 1024 * time.Millisecond}},
+		{store.MeasureVerdictReason, "a:b", parts{Reason: "a:b"}},
+		{store.MeasureVerdictBy, "reject:", parts{Decision: rules.DecisionReject}},
+		{store.MeasureVerdictBy, "approve:Asha: desk", parts{Decision: rules.DecisionApprove, By: "Asha: desk"}},
+		{store.MeasureChecked, "pan:passed", parts{Node: "pan", Passed: true}},
+		{store.MeasureChecked, "pan:failed", parts{Node: "pan"}},
+		{store.MeasureHits, "pan", parts{Node: "pan"}},
+		{store.MeasureRunHits, "", parts{}},
+		{store.MeasureDispatchFailed, "a:b", parts{Provider: "a:b"}},
+		{store.MeasureDispatchTime, "4:a:b", parts{Duration: 2 * time.Millisecond, Provider: "a:b"}},
+		{store.MeasureDispatchTime, "soon:a", parts{Provider: "a"}},
+	} {
+		if got := (store.MeasureKey{Name: row.name, Key: row.key}).Parts(); got != row.want {
+			t.Errorf("%s %q has %+v, want %+v", row.name, row.key, got, row.want)
 		}
 	}
 }
@@ -185,7 +222,7 @@ func TestAQuantileIsAtMost19PercentTooHigh(t *testing.T) {
 		}
 		for _, m := range measures(history) {
 			if m.Name == store.MeasureVerdictTime {
-				counts.Add(m.Key, m.Count)
+				counts.Add(m.Parts().Duration, m.Count)
 			}
 		}
 	}

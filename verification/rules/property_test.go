@@ -50,7 +50,7 @@ func measuresAddUp(t flows.Tester, j *journey) {
 	for _, m := range j.measured {
 		count[m.Name]++
 		if m.Name == store.MeasureTransition {
-			moves = append(moves, store.ParseTransition(m.Key))
+			moves = append(moves, m.Parts().Transition)
 		}
 	}
 	equal(t, "the measured transitions", moves, rules.Transitions("", j.history))

@@ -84,3 +84,16 @@ func TestTheRequestOfACheckIsComputedAgain(t *testing.T) {
 		t.Errorf("RequestAgain = %+v, %v; want the request of the check a", r, err)
 	}
 }
+
+func TestStoresKeepKindAndListOfWorkAsOneText(t *testing.T) {
+	for text, want := range map[string]store.WorkKey{
+		"advance":           {Kind: store.WorkAdvance, Seq: 3},
+		"rescreen:a:list":   {Kind: store.WorkRescreen, List: "a:list", Seq: 3},
+		"rescreen:":         {Kind: store.WorkRescreen, Seq: 3},
+		"rescreen:advance ": {Kind: store.WorkRescreen, List: "advance ", Seq: 3},
+	} {
+		if got := store.ParseWorkKey(text, 3); got != want || want.KindText() != text {
+			t.Errorf("%q is read as %+v and written as %q, want %+v", text, got, want.KindText(), want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -46,7 +47,23 @@ type DueWork map[WorkKey]time.Time
 // WorkKey names a piece of work of a run.
 type WorkKey struct {
 	Kind WorkKind
-	Seq  int // of a notice, see NoticeRef; 0 for other work
+	List string // of a WorkRescreen; empty for other work
+	Seq  int    // of a notice, see NoticeRef; 0 for other work
+}
+
+// ParseWorkKey returns the key with a KindText and a number.
+func ParseWorkKey(kindText string, seq int) WorkKey {
+	kind, list, _ := strings.Cut(kindText, ":")
+	return WorkKey{WorkKind(kind), list, seq}
+}
+
+// KindText returns the kind as stores keep it: that of a WorkRescreen with its list, as in
+// rescreen:sanctions.
+func (k WorkKey) KindText() string {
+	if k.Kind == WorkRescreen {
+		return string(k.Kind) + ":" + k.List
+	}
+	return string(k.Kind)
 }
 
 // Keys returns the pieces in order.
@@ -54,9 +71,9 @@ func (d DueWork) Keys() []WorkKey {
 	return slices.SortedFunc(maps.Keys(d), WorkKey.Compare)
 }
 
-// Compare orders the pieces of a run: by kind, then by number.
+// Compare orders the pieces of a run: by kind, then by list and number.
 func (k WorkKey) Compare(l WorkKey) int {
-	return cmp.Or(cmp.Compare(k.Kind, l.Kind), cmp.Compare(k.Seq, l.Seq))
+	return cmp.Or(cmp.Compare(k.Kind, l.Kind), cmp.Compare(k.List, l.List), cmp.Compare(k.Seq, l.Seq))
 }
 
 // AdvanceAt returns the work of a run that must be driven at a time and needs nothing
@@ -118,15 +135,14 @@ const (
 	WorkAnnounce WorkKind = "announce" // send a notice of the run, see WorkKey.Seq
 	WorkExpire   WorkKind = "expire"   // record that a time has come, see Run.NextDue
 	WorkRecheck  WorkKind = "recheck"  // check whether the decisions still count by which hits were cleared
+	WorkRescreen WorkKind = "rescreen" // screen the completed run again against a list, see WorkKey.List
 )
 
-// RescreenWork returns the kind of work that screens completed runs again against a list.
-func RescreenWork(list string) WorkKind { return WorkKind("rescreen:" + list) }
-
-// TakeRequest is a request for due work of one kind. Tenants take turns: each is given
-// its first piece before any is given its second.
+// TakeRequest is a request for due work of one kind and, of WorkRescreen, of one list. Tenants take
+// turns: each is given its first piece before any is given its second.
 type TakeRequest struct {
 	Kind  WorkKind
+	List  string // of WorkRescreen
 	Now   time.Time
 	Lease time.Duration // the work is leased until Now+Lease
 	// Max bounds the pieces of all tenants, MaxPerTenant the pieces of each tenant.
@@ -147,10 +163,8 @@ type LeaseID string
 
 // Work is one effect that is due and leased to the host that took it.
 type Work struct {
-	Kind WorkKind
+	WorkKey
 	verification.RunRef
-	// Seq says which notice is sent, see NoticeRef; 0 for other work.
-	Seq int
 	// Workflow is the workflow of the run.
 	Workflow verification.WorkflowID
 	// Attempt counts how often it was postponed, 0 at first.
@@ -167,6 +181,3 @@ type Work struct {
 	// Lease distinguishes this lease from every other of the same piece.
 	Lease LeaseID
 }
-
-// Key names the piece among the pieces of its run.
-func (w Work) Key() WorkKey { return WorkKey{w.Kind, w.Seq} }

@@ -3,10 +3,6 @@
 package store
 
 import (
-	"math"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -40,44 +36,39 @@ func (d Day) String() string { return d.Date().Format(time.DateOnly) }
 // MeasureName says what is counted.
 type MeasureName string
 
-// The measures.
+// The measures, and which MeasureParts their keys have.
 const (
 	// MeasureStarted counts the runs that started.
 	MeasureStarted MeasureName = "started"
-	// MeasureEnded counts the runs that ended. The key is the terminal status and, of
-	// a completed run with an outcome, ":" and the outcome.
+	// MeasureEnded counts the runs that ended, by Status and, of completed runs, by Outcome.
 	MeasureEnded MeasureName = "ended"
 	// MeasureDecided counts completed runs when they are decided: at the end of the run if it
 	// needs no verdict, otherwise at its verdict. A run that needs another verdict after a
-	// re-screening counts again. ParseDecided decodes the key.
+	// re-screening counts again. It counts by Decision, and by Outcome if there was no verdict.
 	MeasureDecided MeasureName = "decided"
-	// MeasureTransition counts the transitions of the runs of a version. ParseTransition
-	// decodes its key.
+	// MeasureTransition counts the transitions of the runs of a version, by Transition.
 	MeasureTransition MeasureName = "transition"
 	// MeasureStopped counts the runs of a version that ended at a node that is not an
-	// end node. The key is the node.
+	// end node, by Node.
 	MeasureStopped MeasureName = "stopped"
-	// MeasureVerdict counts verdicts; the key is the decision. MeasureVerdictTime
-	// counts those that the run needed, by the time since it began to need one; the key
-	// is a duration bucket.
+	// MeasureVerdict counts verdicts by Decision. MeasureVerdictTime counts the verdicts that
+	// runs needed by Duration, since the run began to need one.
 	MeasureVerdict     MeasureName = "verdict"
 	MeasureVerdictTime MeasureName = "verdict_time"
-	// MeasureVerdictReason counts the rejections with a reason; the key is its code.
+	// MeasureVerdictReason counts the rejections with a reason, by Reason.
 	MeasureVerdictReason MeasureName = "verdict_reason"
-	// MeasureVerdictBy counts verdicts by reviewer; the key is the decision, ":" and the
-	// name, which is empty for a client that names nobody. The names are personal data: they
+	// MeasureVerdictBy counts verdicts by Decision and By. The names are personal data: they
 	// must not reach a log or a metric, and an engine keeps them from its observer.
 	MeasureVerdictBy MeasureName = "verdict_by"
-	// MeasureChecked counts the results of checks, at each visit; the key is the node and
-	// ":passed" or ":failed". ParseChecked decodes it.
+	// MeasureChecked counts the results of checks, at each visit, by Node and Passed.
 	MeasureChecked MeasureName = "checked"
-	// MeasureHits counts the screenings, also those of completed runs, that found hits; the
-	// key is the node. MeasureRunHits counts the runs, at their first such screening.
+	// MeasureHits counts the screenings, also of completed runs, that found hits, by
+	// Node. MeasureRunHits counts the runs, at their first such screening.
 	MeasureHits    MeasureName = "hits"
 	MeasureRunHits MeasureName = "run_hits"
-	// MeasureDispatchFailed counts dispatches without a result; the key is the
-	// provider. MeasureDispatchTime counts those with a result, by the time from the
-	// dispatch to the result; the key is a duration bucket, ":" and the provider.
+	// MeasureDispatchFailed counts dispatches without a result, by Provider.
+	// MeasureDispatchTime counts dispatches with a result by Provider and Duration, from the
+	// dispatch to the result.
 	MeasureDispatchFailed MeasureName = "dispatch_failed"
 	MeasureDispatchTime   MeasureName = "dispatch_time"
 )
@@ -91,64 +82,6 @@ type Measure struct {
 	// Day is the day in the zone that the tenant had when the run started.
 	Day   Day
 	Count int
-}
-
-// MeasureKey says what a Measure counts.
-type MeasureKey struct {
-	Name MeasureName
-	Key  string
-	// Version is the number of the version; 0 unless measures of this name are counted
-	// by version.
-	Version int
-}
-
-// transitionKey encodes a transition in the key of a MeasureTransition; node ids have no ":".
-func transitionKey(t rules.Transition) string {
-	key := string(t.From) + ":" + string(t.To)
-	if t.On != "" && t.On != "next" {
-		key += ":" + t.On
-	}
-	return key
-}
-
-// ParseTransition returns the transition of the key of a MeasureTransition.
-func ParseTransition(key string) rules.Transition {
-	from, rest, _ := strings.Cut(key, ":")
-	to, on, given := strings.Cut(rest, ":")
-	if !given && from != "" {
-		on = "next"
-	}
-	return rules.Transition{From: verification.NodeID(from), To: verification.NodeID(to), On: on}
-}
-
-// decidedKey encodes a decision in the key of a MeasureDecided.
-func decidedKey(d rules.Decision, outcome string) string {
-	if d == rules.DecisionNone {
-		return ":" + outcome
-	}
-	return string(d)
-}
-
-// ParseDecided returns the verdict in the key of a MeasureDecided or, for DecisionNone, the
-// outcome of a run that was completed without a verdict; it is empty for none.
-func ParseDecided(key string) (d rules.Decision, outcome string) {
-	verdict, outcome, _ := strings.Cut(key, ":")
-	return rules.Decision(verdict), outcome
-}
-
-// ParseVerdictBy returns the decision and the name in the key of a MeasureVerdictBy.
-func ParseVerdictBy(key string) (d rules.Decision, name string) {
-	verdict, name, _ := strings.Cut(key, ":")
-	return rules.Decision(verdict), name
-}
-
-// The ends of the keys of a MeasureChecked.
-const passedSuffix, failedSuffix = ":passed", ":failed"
-
-// ParseChecked returns the node in the key of a MeasureChecked, and whether the check passed.
-func ParseChecked(key string) (node verification.NodeID, passed bool) {
-	id, _, _ := strings.Cut(key, ":")
-	return verification.NodeID(id), strings.HasSuffix(key, passedSuffix)
 }
 
 // Measures returns the measures of an append whose events lead from the state before to
@@ -194,22 +127,22 @@ func (m *measuring) measure(event int) {
 	switch f := e.Fact.(type) {
 	case rules.Started:
 		m.version = f.Version
-		m.count(MeasureStarted, "")
+		m.count(MeasureStarted, MeasureParts{})
 	case rules.Dispatched:
 		m.provider, m.dispatchedAt = f.Provider, e.At
 	case rules.ResultRecorded:
-		m.count(MeasureDispatchTime, durationKey(e.At.Sub(m.dispatchedAt))+":"+m.provider)
+		m.count(MeasureDispatchTime, MeasureParts{Duration: e.At.Sub(m.dispatchedAt), Provider: m.provider})
 		m.check(event, f)
 	case rules.DispatchFailed:
-		m.count(MeasureDispatchFailed, m.provider)
+		m.count(MeasureDispatchFailed, MeasureParts{Provider: m.provider})
 	case rules.HitsFound:
 		m.hits(event, f.Node)
 	case rules.VerdictRecorded:
 		m.verdict(event, f)
 	case rules.Completed:
-		m.end(rules.StatusCompleted, f.Outcome)
+		m.count(MeasureEnded, MeasureParts{Status: rules.StatusCompleted, Outcome: f.Outcome})
 		if d := m.runAt(event + 1).Decision(); d != rules.DecisionReview {
-			m.count(MeasureDecided, decidedKey(d, f.Outcome))
+			m.count(MeasureDecided, MeasureParts{Decision: d, Outcome: f.Outcome})
 		}
 	case rules.Failed:
 		m.stop(rules.StatusFailed)
@@ -225,11 +158,7 @@ func (m *measuring) runAt(event int) rules.Run { return m.before.EvolveAll(m.eve
 
 // check counts the result of a check.
 func (m *measuring) check(event int, f rules.ResultRecorded) {
-	suffix := failedSuffix
-	if f.Passed {
-		suffix = passedSuffix
-	}
-	m.count(MeasureChecked, string(f.Node)+suffix)
+	m.count(MeasureChecked, MeasureParts{Node: f.Node, Passed: f.Passed})
 	if f.Screening != nil && len(f.Screening.Hits) > 0 {
 		m.hits(event, f.Node)
 	}
@@ -237,31 +166,31 @@ func (m *measuring) check(event int, f rules.ResultRecorded) {
 
 // hits counts a screening that found hits.
 func (m *measuring) hits(event int, node verification.NodeID) {
-	m.count(MeasureHits, string(node))
+	m.count(MeasureHits, MeasureParts{Node: node})
 	if !m.runAt(event).HadHits {
-		m.count(MeasureRunHits, "")
+		m.count(MeasureRunHits, MeasureParts{})
 	}
 }
 
 func (m *measuring) verdict(event int, f rules.VerdictRecorded) {
-	m.count(MeasureVerdict, string(f.Decision))
-	m.count(MeasureVerdictBy, string(f.Decision)+":"+f.By)
+	m.count(MeasureVerdict, MeasureParts{Decision: f.Decision})
+	m.count(MeasureVerdictBy, MeasureParts{Decision: f.Decision, By: f.By})
 	if f.Reason != "" {
-		m.count(MeasureVerdictReason, f.Reason)
+		m.count(MeasureVerdictReason, MeasureParts{Reason: f.Reason})
 	}
 	run := m.runAt(event)
 	since, needed := run.InReview()
 	if !needed {
 		return
 	}
-	m.count(MeasureVerdictTime, durationKey(m.events[event].At.Sub(since)))
+	m.count(MeasureVerdictTime, MeasureParts{Duration: m.events[event].At.Sub(since)})
 	if run.Ended == rules.StatusCompleted { // else it is decided when it is completed
-		m.count(MeasureDecided, decidedKey(f.Decision, ""))
+		m.count(MeasureDecided, MeasureParts{Decision: f.Decision})
 	}
 }
 
-func (m *measuring) count(name MeasureName, key string) {
-	k := MeasureKey{Name: name, Key: key}
+func (m *measuring) count(name MeasureName, p MeasureParts) {
+	k := MeasureKey{Name: name, Key: p.key(name)}
 	if name.perVersion() {
 		k.Version = m.version
 	}
@@ -271,88 +200,15 @@ func (m *measuring) count(name MeasureName, key string) {
 // arrive counts a transition.
 func (m *measuring) arrive(t rules.Transition, at time.Time) {
 	m.at, m.day = t.To, DayOf(at, m.zone)
-	m.count(MeasureTransition, transitionKey(t))
+	m.count(MeasureTransition, MeasureParts{Transition: t})
 }
 
 // stop counts a run that ended at a node which is not an end.
 func (m *measuring) stop(s rules.Status) {
 	if m.at != "" {
-		m.count(MeasureStopped, string(m.at))
+		m.count(MeasureStopped, MeasureParts{Node: m.at})
 	}
-	m.end(s, "")
-}
-
-func (m *measuring) end(s rules.Status, outcome string) {
-	key := string(s)
-	if outcome != "" {
-		key += ":" + outcome
-	}
-	m.count(MeasureEnded, key)
-}
-
-// A duration is counted in a bucket whose upper bound is at most 19 % above its lower
-// one: bucket n ends at 2^(n/4) ms, and bucket 0 has everything up to 1 ms.
-const bucketsPerDoubling = 4
-
-func durationKey(d time.Duration) string {
-	if d <= time.Millisecond { // also of a clock that is behind
-		return "0"
-	}
-	n := math.Ceil(bucketsPerDoubling * math.Log2(float64(d)/float64(time.Millisecond)))
-	return strconv.Itoa(int(n))
-}
-
-// Duration returns the upper bound of the duration bucket in the key: the duration is at
-// most 19 % shorter, or 1 ms. It returns 0 for a key without a bucket.
-func (k MeasureKey) Duration() time.Duration {
-	digits, _, _ := strings.Cut(k.Key, ":")
-	bucket, err := strconv.Atoi(digits)
-	if err != nil {
-		return 0
-	}
-	return bucketEnd(bucket)
-}
-
-func bucketEnd(bucket int) time.Duration {
-	return time.Duration(math.Exp2(float64(bucket)/bucketsPerDoubling) * float64(time.Millisecond))
-}
-
-// DurationCounts counts durations by bucket.
-type DurationCounts map[int]int
-
-// Add counts n durations in the bucket that the key of a measure names, before a ":" if
-// it has one. It ignores a key without a bucket.
-func (c DurationCounts) Add(key string, n int) {
-	digits, _, _ := strings.Cut(key, ":")
-	if bucket, err := strconv.Atoi(digits); err == nil {
-		c[bucket] += n
-	}
-}
-
-// Total returns the number of durations.
-func (c DurationCounts) Total() (n int) {
-	for _, count := range c {
-		n += count
-	}
-	return n
-}
-
-// Quantile returns the duration that a share of all durations, such as 0.95, do not
-// exceed. It is at most 19 % above the exact one, or 1 ms if that is less than 1 ms; 0
-// if there are none.
-func (c DurationCounts) Quantile(share float64) time.Duration {
-	buckets := make([]int, 0, len(c))
-	for bucket := range c {
-		buckets = append(buckets, bucket)
-	}
-	slices.Sort(buckets)
-	left := int(math.Ceil(share * float64(c.Total())))
-	for _, bucket := range buckets {
-		if left -= c[bucket]; left <= 0 && c[bucket] > 0 {
-			return bucketEnd(bucket)
-		}
-	}
-	return 0
+	m.count(MeasureEnded, MeasureParts{Status: s})
 }
 
 // MeasureQuery selects measures of a tenant.

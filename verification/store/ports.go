@@ -51,8 +51,7 @@ type RunStore interface {
 }
 
 // WorkQueue keeps the effects that must be carried out. A run has at most one piece of
-// each kind in the queue, and one for each of its notices: see Commit.Work and
-// RescreenStore. Work is handed
+// each kind in the queue, and one for each of its notices and lists: see WorkKey. Work is handed
 // out at least once, and tenants take turns within each kind, however much work one of
 // them has.
 type WorkQueue interface {
@@ -87,13 +86,13 @@ type MeasureStore interface {
 
 // RescreenStore screens completed runs again when a list changes. Append keeps the versions
 // of the lists that a run was screened against, see Commit.Screened. If the last pass over
-// such a list has another version, Append also queues work of the kind RescreenWork(list),
+// such a list has another version, Append also queues work of the kind WorkRescreen,
 // due when the run was completed.
 type RescreenStore interface {
 	// HoldPass makes p.Holder the only host that begins passes over the list p.List, until
 	// p.HeldUntil. If the last pass over the list does not have the version p.Version,
 	// HoldPass begins another one: for each run that was screened against another version, it
-	// queues work of the kind RescreenWork(p.List), due at now, in place of such work in the
+	// queues work of the kind WorkRescreen, due at now, in place of such work in the
 	// queue. A pass of the same version ends at now when no such work is left. HoldPass returns
 	// the pass, or ErrConflict if another host holds the list at now.
 	HoldPass(ctx context.Context, p RescreenPass, now time.Time) (RescreenPass, error)

@@ -186,6 +186,7 @@ func savedRecordsAreRead(t *trial) {
 	run.Work = []store.WorkRecord{piece, pieceOf(expireKey(), time.Hour)}
 	done := recordOf(ours, screened(2, "1"))
 	done.Screened = []rules.ScreenedList{{List: peps, Version: ""}, {List: sanctions, Version: "1"}}
+	done.Work = []store.WorkRecord{pieceOf(rescreenKey(peps), time.Hour)}
 	request, sent := settledAs(claim("key", 1, instant(0))), delivery(1, rules.DeliveryFailed, instant(0))
 	sent.Seq = 4
 	pass := store.RescreenPass{List: sanctions, Version: "1", Holder: host1, HeldUntil: instant(0), StartedAt: instant(-time.Hour), EndedAt: instant(-time.Minute), Runs: 3}
@@ -214,12 +215,13 @@ func savedRecordsAreRead(t *trial) {
 	t.passesAre(pass)
 	work := t.takeOne(instant(time.Minute))
 	want := store.Work{
-		Kind: store.WorkAdvance, RunRef: s.ref(ours), Workflow: onboarding, Attempt: 3, Lost: 3, Alone: 1,
+		WorkKey: advanceKey(), RunRef: s.ref(ours), Workflow: onboarding, Attempt: 3, Lost: 3, Alone: 1,
 		LeftAt: instant(time.Second), Lease: work.Lease,
 	}
 	same(t, "the work", work, want)
 	t.expires(instant(time.Hour), s.ref(ours))
 	t.rescreens(sanctions, 2*time.Hour)
+	t.rescreens(peps, 2*time.Hour, done.Run)
 	t.pass(sanctions, "2", 2*time.Hour, 1)
 	t.rescreens(sanctions, 2*time.Hour, done.Run)
 	t.pass(peps, "2", 2*time.Hour, 1)

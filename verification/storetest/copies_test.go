@@ -114,7 +114,7 @@ func copyBreaches() []breach {
 		{"a saved run has no valid lease", "a run that exists is left as it is", savingRecords(onlyNew)},
 		{"records of a run queue no other work", "it is screened again", savingRuns(func(r *store.RunRecord) {
 			for _, l := range r.Screened {
-				r.Work = append(r.Work, store.WorkRecord{WorkKey: store.WorkKey{Kind: store.RescreenWork(l.List)}, Due: r.Summary.CompletedAt})
+				r.Work = append(r.Work, store.WorkRecord{WorkKey: store.WorkKey{Kind: store.WorkRescreen, List: l.List}, Due: r.Summary.CompletedAt})
 			}
 		})},
 		{"an unfinished copy is remembered until it is complete", "the mark stays", func(b *broken, sound stores) {

@@ -34,6 +34,11 @@ func announceKey() store.WorkKey {
 // expireKey is the key of a run's deadline.
 func expireKey() store.WorkKey { return store.WorkKey{Kind: store.WorkExpire} }
 
+// rescreenKey names the re-screening of a run against a list.
+func rescreenKey(list string) store.WorkKey {
+	return store.WorkKey{Kind: store.WorkRescreen, List: list}
+}
+
 // tick is the resolution of stored times.
 const tick = time.Microsecond
 

@@ -145,7 +145,7 @@ func finishedAfterRelease(t *trial) {
 	t.postpone(first, instant(time.Hour))
 	second := t.takeOne(instant(time.Second))
 	same(t, "the attempt", second.Attempt, 0)
-	t.releaseWork(instant(time.Minute), store.Work{Kind: second.Kind, RunRef: second.RunRef}) // whichever its lease is
+	t.releaseWork(instant(time.Minute), store.Work{WorkKey: second.WorkKey, RunRef: second.RunRef}) // whichever its lease is
 	t.finish(second)
 	t.takeOne(instant(time.Minute))
 }
@@ -270,7 +270,7 @@ func workReleased(t *trial) {
 	a.Hold = store.Leased
 	t.add(ours, s.id, len(s.events), a)
 	t.end(ours, 2)
-	t.releaseWork(instant(time.Minute), store.Work{Kind: store.WorkAdvance, RunRef: s.ref(ours)})
+	t.releaseWork(instant(time.Minute), store.Work{WorkKey: advanceKey(), RunRef: s.ref(ours)})
 	both, _ := t.take(instant(time.Minute), noLimit)
 	same(t, "the number of pieces", len(both), 2)
 	for _, w := range both {
@@ -326,7 +326,7 @@ func goneWork(t *trial) {
 	t.finish(work)
 	t.postpone(work, instant(time.Hour))
 	t.takeNone(instant(24 * time.Hour))
-	never := store.Work{Kind: store.WorkAnnounce, RunRef: s.ref(ours), Lease: work.Lease}
+	never := store.Work{WorkKey: announceKey(), RunRef: s.ref(ours), Lease: work.Lease}
 	t.finish(never)
 	t.postpone(never, instant(time.Hour))
 	t.takeNone(instant(24 * time.Hour))

@@ -25,7 +25,7 @@ func rescreens() []clause {
 		{"a pass replaces the work of an earlier pass", hold + "in place of such work in the queue", passReplacesWork},
 		{"a run that completes during a pass is queued unless it has its version", appends + "If the last pass over such a list has another version, Append also queues work, due when the run was completed", runDuringPass},
 		{"only completed runs of checks that ask for it are screened again", "Commit.Screened: set by the commit that completes the run", runsThatAsked},
-		{"a run is screened against each of its lists alone", "RescreenWork: the kind of work that screens completed runs again against a list", runOfTwoLists},
+		{"a run is screened against each of its lists alone", "WorkRescreen: screen the completed run again against a list", runOfTwoLists},
 		{"a later append of a run queues no re-screening", "Commit.Screened: set by the commit that completes the run", appendAfterPass},
 		{"a refused append adds no run to be screened again", "RunStore.Append: all or nothing", refusedScreened},
 		{"runs of every tenant are screened again", hold + "for each run that was screened against another version", runsOfEveryTenant},
@@ -79,7 +79,7 @@ func (t *trial) pass(list, version string, now time.Duration, runs int) {
 // rescreens takes the work of a list that is due at a time, and ends the clause unless it
 // is that of the runs, in any order.
 func (t *trial) rescreens(list string, now time.Duration, want ...verification.RunRef) []store.Work {
-	work, _ := t.takeKind(due(store.RescreenWork(list), instant(now)))
+	work, _ := t.takeKind(due(rescreenKey(list), instant(now)))
 	var got []verification.RunRef
 	for _, w := range work {
 		got = append(got, w.RunRef)
@@ -131,7 +131,7 @@ func passBegins(t *trial) {
 	want.HeldUntil = instant(2 * time.Hour)
 	same(t, "the pass an hour later", t.hold(sanctions, oddText, time.Hour), want)
 	t.passesAre(want)
-	work, _ := t.takeKind(due(store.RescreenWork(sanctions), instant(tick)))
+	work, _ := t.takeKind(due(rescreenKey(sanctions), instant(tick)))
 	t.finish(work[0])
 	t.pass(sanctions, "v0", 2*time.Hour, 0)
 	t.pass(sanctions, oddText, 3*time.Hour, 1)
@@ -158,7 +158,7 @@ func runsOfVersions(t *trial) {
 	t.rescreens(sanctions, time.Hour-tick)
 	t.rescreens(peps, time.Hour)
 	for _, w := range t.rescreens(sanctions, time.Hour, old.ref(ours), unknown.ref(ours)) {
-		same(t, "the work", w, store.Work{Kind: store.RescreenWork(sanctions), RunRef: w.RunRef, Workflow: onboarding, Lease: w.Lease})
+		same(t, "the work", w, store.Work{WorkKey: rescreenKey(sanctions), RunRef: w.RunRef, Workflow: onboarding, Lease: w.Lease})
 	}
 }
 

@@ -42,7 +42,7 @@ func rescreening(change func(store.TakeRequest, []work) []work) breakage {
 	return func(b *broken, sound stores) {
 		b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
 			all, next, err := sound.Take(ctx, r)
-			if r.Kind == store.RescreenWork("sanctions") {
+			if r.Kind == store.WorkRescreen {
 				all = change(r, all)
 			}
 			return all, next, err
@@ -94,7 +94,7 @@ func rescreenBreaches() []breach {
 				if err := sound.Release(ctx, []work{w}, time.Time{}); err != nil {
 					return err
 				}
-				all, _, err := sound.Take(ctx, store.TakeRequest{Kind: w.Kind, Now: time.Time{}, Lease: time.Minute, Max: 100, MaxPerTenant: 100})
+				all, _, err := sound.Take(ctx, store.TakeRequest{Kind: w.Kind, List: w.List, Now: time.Time{}, Lease: time.Minute, Max: 100, MaxPerTenant: 100})
 				for _, again := range all {
 					if again.RunRef == w.RunRef {
 						return sound.Finish(ctx, again)
@@ -131,7 +131,7 @@ func rescreenBreaches() []breach {
 		}},
 		{"a later append of a run queues no re-screening", "each append queues the run", committing(func(c *store.Commit) {
 			if c.Summary.Ended != "" && c.Work != nil && len(c.Screened) == 0 {
-				c.Work[store.WorkKey{Kind: store.RescreenWork("sanctions")}] = c.Summary.CompletedAt
+				c.Work[store.WorkKey{Kind: store.WorkRescreen, List: "sanctions"}] = c.Summary.CompletedAt
 			}
 		})},
 		{"a refused append adds no run to be screened again", "the run of a refused append is added", func(b *broken, sound stores) {
@@ -146,7 +146,7 @@ func rescreenBreaches() []breach {
 			b.TakeFunc = func(ctx context.Context, r store.TakeRequest) ([]work, time.Time, error) {
 				all, next, err := sound.Take(ctx, r)
 				for _, ref := range added.keys() {
-					all = append(all, work{Kind: r.Kind, RunRef: ref})
+					all = append(all, work{WorkKey: store.WorkKey{Kind: r.Kind, List: r.List}, RunRef: ref})
 				}
 				return all, next, err
 			}

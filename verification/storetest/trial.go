@@ -145,7 +145,7 @@ func everything(now time.Time) store.RunQuery {
 
 // expires takes the due deadlines, and ends the clause unless they are those of the runs.
 func (t *trial) expires(now time.Time, runs ...verification.RunRef) {
-	r := due(store.WorkExpire, now)
+	r := due(expireKey(), now)
 	r.Lease = 0 // they stay due
 	work, _ := t.takeKind(r)
 	var got []verification.RunRef

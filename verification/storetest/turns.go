@@ -23,35 +23,35 @@ func turns() []clause {
 	}
 }
 
-// due requests all due work of a kind.
-func due(kind store.WorkKind, now time.Time) store.TakeRequest {
-	return store.TakeRequest{Kind: kind, Now: now, Lease: lease, Max: noLimit, MaxPerTenant: noLimit}
+// due requests all due work of the kind and list of a key.
+func due(of store.WorkKey, now time.Time) store.TakeRequest {
+	return store.TakeRequest{Kind: of.Kind, List: of.List, Now: now, Lease: lease, Max: noLimit, MaxPerTenant: noLimit}
 }
 
 // advances requests due advances.
 func advances(now time.Time, max int) store.TakeRequest {
-	r := due(store.WorkAdvance, now)
+	r := due(advanceKey(), now)
 	r.Max = max
 	return r
 }
 
-// kinds returns every kind of work.
-func kinds() []store.WorkKind {
-	return []store.WorkKind{store.WorkAdvance, store.WorkAnnounce, store.WorkExpire, store.RescreenWork(sanctions)}
+// kinds returns a key of every kind of work.
+func kinds() []store.WorkKey {
+	return []store.WorkKey{advanceKey(), announceKey(), expireKey(), rescreenKey(sanctions)}
 }
 
 // ofEveryKind returns a check that calls f for each kind of work.
 func ofEveryKind(f func(t *trial, k kind)) func(*trial) {
 	return func(t *trial) {
-		for i, name := range kinds() {
-			f(t, kind{name, 100 * i})
+		for i, key := range kinds() {
+			f(t, kind{key, 100 * i})
 		}
 	}
 }
 
 // kind is a kind of work. Its runs have numbers of their own.
 type kind struct {
-	name  store.WorkKind
+	key   store.WorkKey
 	first int
 }
 
@@ -59,14 +59,14 @@ type kind struct {
 func (k kind) queue(t *trial, tenant verification.TenantID, n int, at time.Time) history {
 	s := simple(k.first + n)
 	c := s.commit()
-	c.Work[store.WorkKey{Kind: k.name}] = at
+	c.Work[k.key] = at
 	t.add(tenant, s.id, 0, c)
 	return s
 }
 
 // due requests up to max pieces of the kind.
 func (k kind) due(now time.Time, max int) store.TakeRequest {
-	r := due(k.name, now)
+	r := due(k.key, now)
 	r.Max = max
 	return r
 }

@@ -87,27 +87,27 @@ func advanceRemoved(t *trial) {
 func piecesOfARun(t *trial) {
 	s := simple(1)
 	c := s.commit()
-	for i, kind := range kinds() {
-		c.Work[store.WorkKey{Kind: kind}] = instant(time.Duration(i+1) * time.Minute)
+	for i, key := range kinds() {
+		c.Work[key] = instant(time.Duration(i+1) * time.Minute)
 	}
 	t.add(ours, s.id, 0, c)
-	for i, kind := range kinds() {
-		key, others := store.WorkKey{Kind: kind}, instant(time.Duration(i+1)*time.Minute)
+	for i, key := range kinds() {
+		kind, others := key.KindText(), instant(time.Duration(i+1)*time.Minute)
 		only := store.Commit{Summary: s.summary(), Work: store.DueWork{key: others.Add(time.Hour)}}
 		t.add(ours, s.id, 1, only)
-		work, next := t.takeKind(due(kind, others))
-		same(t, "the pieces of kind "+string(kind)+" at the time that was replaced", len(work), 0)
+		work, next := t.takeKind(due(key, others))
+		same(t, "the pieces of kind "+kind+" at the time that was replaced", len(work), 0)
 		same(t, "the time that replaced it", next, others.Add(time.Hour))
 		for j, other := range kinds() {
 			if at := instant(time.Duration(j+1) * time.Minute); j > i {
 				_, next = t.takeKind(due(other, at.Add(-tick)))
-				same(t, "when the piece of kind "+string(other)+" is due", next, at)
+				same(t, "when the piece of kind "+other.KindText()+" is due", next, at)
 			}
 		}
 		only.Work[key] = time.Time{}
 		t.add(ours, s.id, 1, only)
-		_, next = t.takeKind(due(kind, others))
-		same(t, "the next time of kind "+string(kind)+" once its piece is removed", next, time.Time{})
+		_, next = t.takeKind(due(key, others))
+		same(t, "the next time of kind "+kind+" once its piece is removed", next, time.Time{})
 	}
 }
 

@@ -56,7 +56,7 @@ func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Wor
 func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until time.Time, alone bool) error {
 	work := make([]store.Work, len(runs))
 	for i, ref := range runs {
-		work[i] = store.Work{Kind: store.WorkAdvance, RunRef: ref}
+		work[i] = store.Work{WorkKey: store.WorkKey{Kind: store.WorkAdvance}, RunRef: ref}
 	}
 	return s.change(func() (kind, []byte, error) {
 		before := s.pieces(work)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -99,8 +100,18 @@ type runSaved struct {
 	Screened []rules.ScreenedList  `json:"screened"`
 	Length   int                   `json:"length"` // of Events
 	Events   history               `json:"events"`
-	Work     []store.WorkRecord    `json:"work"`
+	Work     []workSaved           `json:"work"`
 	Rest     int                   `json:"rest"` // events in the records that follow
+}
+
+// workSaved is a store.WorkRecord, whose key has the kind as the text that stores keep.
+type workSaved struct {
+	Kind                 string
+	Seq                  int
+	Due                  time.Time
+	Attempt, Lost, Alone int
+	LeftAt               time.Time
+	Leased               bool
 }
 
 // history has the JSON of its events, which is decoded when a run is read.
@@ -135,12 +146,22 @@ func (h history) of(n int) memstore.History {
 }
 
 func newRunSaved(r memstore.RunState) *runSaved {
-	return &runSaved{r.Ref.Run, r.Ref.Tenant, r.Summary, r.Claim, r.Keys, r.Screened, r.History.Len(), history{History: r.History}, r.Work, 0}
+	var work []workSaved
+	for _, w := range r.Work {
+		work = append(work, workSaved{w.KindText(), w.Seq, w.Due, w.Attempt, w.Lost, w.Alone, w.LeftAt, w.Leased})
+	}
+	return &runSaved{r.Ref.Run, r.Ref.Tenant, r.Summary, r.Claim, r.Keys, r.Screened, r.History.Len(), history{History: r.History}, work, 0}
 }
 
 func (r runSaved) state() memstore.RunState {
 	ref := verification.RunRef{Tenant: r.Tenant, Run: r.Run}
-	return memstore.RunState{Ref: ref, Summary: r.Summary, Claim: r.Claim, Keys: r.Keys, Screened: r.Screened, History: r.Events.of(r.Length), Work: r.Work}
+	var work []store.WorkRecord
+	for _, w := range r.Work {
+		work = append(work, store.WorkRecord{
+			WorkKey: store.ParseWorkKey(w.Kind, w.Seq), Due: w.Due, Attempt: w.Attempt, Lost: w.Lost, Alone: w.Alone, LeftAt: w.LeftAt, Leased: w.Leased,
+		})
+	}
+	return memstore.RunState{Ref: ref, Summary: r.Summary, Claim: r.Claim, Keys: r.Keys, Screened: r.Screened, History: r.Events.of(r.Length), Work: work}
 }
 
 func newRecordSaved(r store.Record) (saved recordSaved, err error) {

@@ -189,22 +189,22 @@ func callsOfV1(ctx context.Context, s store.Store) error {
 
 	_, err = s.HoldPass(ctx, store.RescreenPass{List: list, Version: "2", Holder: "a", HeldUntil: now.Add(time.Minute)}, now)
 	ok(err)
-	take := func(kind store.WorkKind) []store.Work {
-		work, _, err := s.Take(ctx, store.TakeRequest{Kind: kind, Now: now.Add(time.Second), Lease: time.Minute, Max: 9, MaxPerTenant: 9})
+	take := func(kind store.WorkKind, list string) []store.Work {
+		work, _, err := s.Take(ctx, store.TakeRequest{Kind: kind, List: list, Now: now.Add(time.Second), Lease: time.Minute, Max: 9, MaxPerTenant: 9})
 		ok(err)
 		return work
 	}
-	for _, w := range take(store.RescreenWork(list)) {
+	for _, w := range take(store.WorkRescreen, list) {
 		ok(s.Postpone(ctx, w, now.Add(time.Hour)))
 	}
-	for _, w := range take(advance) {
+	for _, w := range take(advance, "") {
 		w.LeftAt = now
 		ok(s.Release(ctx, []store.Work{w}, now.Add(time.Minute)))
 	}
-	for _, w := range take(announce) {
+	for _, w := range take(announce, "") {
 		ok(s.Finish(ctx, w))
 	}
-	take(store.WorkExpire)
+	take(store.WorkExpire, "")
 
 	for i, k := range []string{"settled", "released", "open"} {
 		r := store.IdempotencyRecord{IdempotencyKey: store.IdempotencyKey{Scope: store.ScopeSignal, Key: k}, Fingerprint: "f", ID: string(runID(i)), At: now}

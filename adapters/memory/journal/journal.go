@@ -307,7 +307,7 @@ func read[T any](ctx context.Context, s *Store, f func() (T, error)) (result T, 
 func (s *Store) pieces(work []store.Work) []memstore.Piece {
 	states := make([]memstore.Piece, len(work))
 	for i, w := range work {
-		states[i] = memstore.PieceOf(s.memory, w.RunRef, w.Key())
+		states[i] = memstore.PieceOf(s.memory, w.RunRef, w.WorkKey)
 	}
 	return states
 }

@@ -211,9 +211,9 @@ type appended struct {
 
 // dueWork is an entry of store.DueWork.
 type dueWork struct {
-	Kind store.WorkKind `json:"kind"`
-	Seq  int            `json:"seq"`
-	Due  time.Time      `json:"due"` // zero removes the work
+	Kind string    `json:"kind"` // store.WorkKey.KindText
+	Seq  int       `json:"seq"`
+	Due  time.Time `json:"due"` // zero removes the work
 }
 
 func newAppended(t verification.TenantID, id verification.RunID, seq int, c store.Commit) appended {
@@ -233,7 +233,7 @@ func newAppended(t verification.TenantID, id verification.RunID, seq int, c stor
 		if key.Kind == store.WorkAdvance && c.Hold == store.Leased && !due.IsZero() && len(c.Events) > 0 {
 			due = c.Events[len(c.Events)-1].At // and not when the lease ends
 		}
-		r.Work = append(r.Work, dueWork{key.Kind, key.Seq, due})
+		r.Work = append(r.Work, dueWork{key.KindText(), key.Seq, due})
 	}
 	return r
 }
@@ -247,7 +247,7 @@ func (r appended) apply(ctx context.Context, m *memstore.Store) error {
 		c.Work = store.DueWork{}
 	}
 	for _, w := range r.Work {
-		c.Work[store.WorkKey{Kind: w.Kind, Seq: w.Seq}] = w.Due
+		c.Work[store.ParseWorkKey(w.Kind, w.Seq)] = w.Due
 	}
 	return m.Append(ctx, r.Tenant, r.Run, r.Seq, c)
 }
@@ -273,7 +273,7 @@ type worked struct {
 type pieceState struct {
 	Run     verification.RunID    `json:"run"`
 	Tenant  verification.TenantID `json:"tenant"`
-	Kind    store.WorkKind        `json:"kind"`
+	Kind    string                `json:"kind"` // store.WorkKey.KindText
 	Seq     int                   `json:"seq"`
 	Due     time.Time             `json:"due"` // zero removes the work
 	Attempt int                   `json:"attempt"`
@@ -284,13 +284,13 @@ type pieceState struct {
 }
 
 func stateOf(p memstore.Piece) pieceState {
-	return pieceState{p.Run.Run, p.Run.Tenant, p.Key.Kind, p.Key.Seq, p.Due, p.Attempt, p.Lost, p.Alone, p.LeftAt, p.Taken}
+	return pieceState{p.Run.Run, p.Run.Tenant, p.Key.KindText(), p.Key.Seq, p.Due, p.Attempt, p.Lost, p.Alone, p.LeftAt, p.Taken}
 }
 
 // piece returns the piece without its workflow.
 func (p pieceState) piece() memstore.Piece {
 	return memstore.Piece{
-		Run: verification.RunRef{Tenant: p.Tenant, Run: p.Run}, Key: store.WorkKey{Kind: p.Kind, Seq: p.Seq},
+		Run: verification.RunRef{Tenant: p.Tenant, Run: p.Run}, Key: store.ParseWorkKey(p.Kind, p.Seq),
 		Due: p.Due, Attempt: p.Attempt, Lost: p.Lost, Alone: p.Alone, LeftAt: p.LeftAt, Taken: p.Taken,
 	}
 }

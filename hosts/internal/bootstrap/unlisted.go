@@ -235,7 +235,7 @@ func (f *finder) live(ctx context.Context, t verification.TenantID, w verificati
 			live -= m.Counts[0]
 			continue
 		}
-		move := store.ParseTransition(m.Key)
+		move := m.Parts().Transition
 		if move.From == "" {
 			live += m.Counts[0]
 		}

@@ -207,7 +207,7 @@ func TestRandomStoresAreCopiedThereAndBack(t *testing.T) {
 		var queues [3][]string
 		for i, s := range []store.Store{direct, over, back} {
 			var err error
-			queues[i], err = storereads.Queue(t.Context(), s, store.WorkAdvance, store.WorkAnnounce, store.WorkExpire, store.RescreenWork("sanctions"))
+			queues[i], err = storereads.Queue(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}

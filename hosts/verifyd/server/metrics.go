@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -97,15 +96,15 @@ func (m *metrics) Counted(found []store.Measure) {
 		case store.MeasureStarted:
 			m.started.Add(float64(f.Count))
 		case store.MeasureEnded:
-			status, outcome, _ := strings.Cut(f.Key, ":")
-			switch outcome {
+			p := f.Parts()
+			switch p.Outcome {
 			case "", "approved", "declined", "refused":
 			default:
-				outcome = "other"
+				p.Outcome = "other"
 			}
-			m.ended.WithLabelValues(status, outcome).Add(float64(f.Count))
+			m.ended.WithLabelValues(string(p.Status), p.Outcome).Add(float64(f.Count))
 		case store.MeasureVerdictTime:
-			m.verdicts.Observe(f.Duration().Seconds())
+			m.verdicts.Observe(f.Parts().Duration.Seconds())
 		case store.MeasureTransition, store.MeasureStopped, store.MeasureDecided, store.MeasureVerdict, store.MeasureVerdictReason,
 			store.MeasureVerdictBy, store.MeasureChecked, store.MeasureHits, store.MeasureRunHits, store.MeasureDispatchFailed,
 			store.MeasureDispatchTime:

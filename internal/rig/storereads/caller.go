@@ -120,7 +120,7 @@ func (c *Caller) append(t *rapid.T) error {
 // some returns some of the work that was taken, which others may have by now.
 func (c *Caller) some(t *rapid.T) store.Work {
 	if len(c.work) == 0 {
-		return store.Work{RunRef: c.ref(t), Kind: store.WorkAdvance}
+		return store.Work{RunRef: c.ref(t), WorkKey: store.WorkKey{Kind: store.WorkAdvance}}
 	}
 	return rapid.SampledFrom(c.work).Draw(t, "work")
 }
@@ -150,8 +150,8 @@ func (c *Caller) Actions(t *rapid.T) map[string]func(*rapid.T) {
 			return err
 		}),
 		"take": refusable(func(t *rapid.T) error {
-			kind := rapid.SampledFrom([]store.WorkKind{store.WorkAdvance, store.WorkAnnounce, store.WorkExpire, store.RescreenWork("sanctions")}).Draw(t, "kind")
-			work, _, err := c.Take(ctx, store.TakeRequest{Kind: kind, Now: c.now, Lease: time.Minute, Max: 3, MaxPerTenant: 3})
+			key := rapid.SampledFrom(kinds()).Draw(t, "kind")
+			work, _, err := c.Take(ctx, store.TakeRequest{Kind: key.Kind, List: key.List, Now: c.now, Lease: time.Minute, Max: 3, MaxPerTenant: 3})
 			c.work = append(c.work, work...)
 			return err
 		}),

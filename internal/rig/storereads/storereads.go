@@ -82,7 +82,7 @@ func (n Noted) Append(ctx context.Context, t verification.TenantID, id verificat
 			n.pieces[piece{ref, key}] = true
 		}
 		for _, l := range c.Screened {
-			n.pieces[piece{ref, store.WorkKey{Kind: store.RescreenWork(l.List)}}] = true
+			n.pieces[piece{ref, store.WorkKey{Kind: store.WorkRescreen, List: l.List}}] = true
 		}
 		for _, k := range c.Keys {
 			n.keys[k] = true
@@ -282,12 +282,19 @@ func (n *Names) readLists(ctx context.Context, s store.Store, t verification.Ten
 	}
 }
 
-// Queue takes all work of some kinds, and returns it in the order of due times, each with its
+// kinds returns a key of each kind of work that calls queue.
+func kinds() []store.WorkKey {
+	return []store.WorkKey{
+		{Kind: store.WorkAdvance}, {Kind: store.WorkAnnounce}, {Kind: store.WorkExpire}, {Kind: store.WorkRescreen, List: "sanctions"},
+	}
+}
+
+// Queue takes all work, kind by kind, and returns it in the order of due times, each with its
 // time. It ends with the leases of all of it.
-func Queue(ctx context.Context, s store.WorkQueue, kinds ...store.WorkKind) (all []string, err error) {
+func Queue(ctx context.Context, s store.WorkQueue) (all []string, err error) {
 	const year = 365 * 24 * time.Hour
-	for _, kind := range kinds {
-		r := store.TakeRequest{Kind: kind, Now: Start().Add(-year), Lease: 200 * year, Max: 100, MaxPerTenant: 100}
+	for _, key := range kinds() {
+		r := store.TakeRequest{Kind: key.Kind, List: key.List, Now: Start().Add(-year), Lease: 200 * year, Max: 100, MaxPerTenant: 100}
 		for !r.Now.IsZero() {
 			work, next, err := s.Take(ctx, r)
 			if err != nil {

@@ -17,13 +17,14 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// queue has at most one piece of each kind for a run, and one for each of its notices.
+// queue has at most one piece of each kind for a run, and one for each of its notices and lists.
 type queue struct {
 	mu     sync.Mutex
 	pieces map[pieceKey]*piece
 	lanes  map[laneKey]*lane
-	// heads has the lanes of each kind by the due time of their first piece.
-	heads    trees[store.WorkKind, *lane]
+	// heads has the lanes of each kind and list by the due time of their first piece. Its keys have no
+	// tenant.
+	heads    trees[laneKey, *lane]
 	inserted uint64 // counts insertions into lanes
 	leases   uint64 // counts the calls of Take
 	count    func(t verification.TenantID, bytes int)
@@ -35,7 +36,7 @@ type pieceKey struct {
 	run verification.RunRef
 }
 
-// lane has the pieces of one kind and one tenant, the earliest due first.
+// lane has the pieces of one kind, list and tenant, the earliest due first.
 type lane struct {
 	laneKey
 
@@ -44,6 +45,7 @@ type lane struct {
 
 type laneKey struct {
 	kind   store.WorkKind
+	list   string
 	tenant verification.TenantID
 }
 
@@ -67,7 +69,7 @@ func newQueue(count func(t verification.TenantID, bytes int)) queue {
 	return queue{pieces: map[pieceKey]*piece{}, lanes: map[laneKey]*lane{}, count: count}
 }
 
-// Take leases due work of one kind. Its cost grows with the number of tenants that
+// Take leases due work of one kind and list. Its cost grows with the number of tenants that
 // have due work and of pieces taken, not with the backlog.
 func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Work, next time.Time, err error) {
 	if r.Kind == store.WorkAdvance && Pressure(s.pressure.Load()) >= LeaveWork {
@@ -87,11 +89,11 @@ func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Wor
 			}
 			q.put(p, r.Now.Add(r.Lease))
 			work = append(work, store.Work{
-				Kind: p.Kind, RunRef: p.run, Seq: p.Seq, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, Alone: p.alone, LeftAt: p.left, Lease: lease,
+				WorkKey: p.WorkKey, RunRef: p.run, Workflow: p.workflow, Attempt: p.attempt, Lost: p.lost, Alone: p.alone, LeftAt: p.left, Lease: lease,
 			})
 		}
 		if next = r.Now; !more {
-			next = q.dueAfter(r.Kind, r.Now)
+			next = q.dueAfter(laneKey{kind: r.Kind, list: r.List}, r.Now)
 		}
 	})
 	return work, next, err
@@ -110,7 +112,7 @@ func (q *queue) do(ctx context.Context, f func(q *queue)) error {
 
 // dueLanes returns the lanes with due work, starting after r.After.
 func (q *queue) dueLanes(r store.TakeRequest) (due []*lane) {
-	q.scanHeads(r.Kind, func(l *lane, at time.Time) bool {
+	q.scanHeads(laneKey{kind: r.Kind, list: r.List}, func(l *lane, at time.Time) bool {
 		if !at.After(r.Now) && !slices.Contains(r.Except, l.tenant) {
 			due = append(due, l)
 		}
@@ -131,9 +133,9 @@ func compareAfter(first, a, b verification.TenantID) int {
 	return strings.Compare(string(a), string(b))
 }
 
-// dueAfter returns the earliest due time of a kind after a time; zero for none.
-func (q *queue) dueAfter(kind store.WorkKind, now time.Time) (next time.Time) {
-	q.scanHeads(kind, func(l *lane, at time.Time) bool {
+// dueAfter returns the earliest due time of a kind and list after a time; zero for none.
+func (q *queue) dueAfter(of laneKey, now time.Time) (next time.Time) {
+	q.scanHeads(of, func(l *lane, at time.Time) bool {
 		later := at.After(now) // and so are the first pieces of the lanes that follow
 		if !later {
 			l.pieces.Ascend(&piece{due: now, order: math.MaxUint64}, func(p *piece) bool {
@@ -149,10 +151,10 @@ func (q *queue) dueAfter(kind store.WorkKind, now time.Time) (next time.Time) {
 	return next
 }
 
-// scanHeads calls f with each lane of a kind and the due time of its first
+// scanHeads calls f with each lane of a kind and list and the due time of its first
 // piece, the earliest first, until f returns false.
-func (q *queue) scanHeads(kind store.WorkKind, f func(l *lane, at time.Time) bool) {
-	if heads := q.heads[kind]; heads != nil {
+func (q *queue) scanHeads(of laneKey, f func(l *lane, at time.Time) bool) {
+	if heads := q.heads[of]; heads != nil {
 		heads.Scan(func(l *lane) bool {
 			first, _ := l.pieces.Min()
 			return f(l, first.due)
@@ -236,7 +238,7 @@ func (s *Store) Release(ctx context.Context, work []store.Work, at time.Time) er
 		for _, w := range work {
 			p := q.leased(w)
 			if w.Lease == "" {
-				p = q.pieces[pieceKey{w.Key(), w.RunRef}]
+				p = q.pieces[pieceKey{w.WorkKey, w.RunRef}]
 			}
 			if p != nil {
 				p.left = w.LeftAt
@@ -269,7 +271,7 @@ func (q *queue) enqueue(run verification.RunRef, c store.Commit) {
 
 // leased returns the piece of w, or nil if w.Lease is no longer its lease.
 func (q *queue) leased(w store.Work) *piece {
-	p := q.pieces[pieceKey{w.Key(), w.RunRef}]
+	p := q.pieces[pieceKey{w.WorkKey, w.RunRef}]
 	if p == nil || p.lease == "" || p.lease != w.Lease {
 		return nil
 	}
@@ -302,8 +304,8 @@ func (q *queue) remove(n pieceKey) {
 
 // change changes the lane of a piece, and the position of the lane among the heads.
 func (q *queue) change(n pieceKey, f func(*lane)) {
-	key := laneKey{n.Kind, n.run.Tenant}
-	heads := q.heads.at(n.Kind, headBefore)
+	key := laneKey{n.Kind, n.List, n.run.Tenant}
+	heads := q.heads.at(laneKey{kind: n.Kind, list: n.List}, headBefore)
 	l := q.lanes[key]
 	if l == nil {
 		l = &lane{laneKey: key, pieces: newTree(pieceBefore)}

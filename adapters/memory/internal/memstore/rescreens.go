@@ -59,14 +59,14 @@ func (rs *rescreens) noteLocked(ref verification.RunRef, workflow verification.W
 func (q *queue) rescreen(list string, ref verification.RunRef, workflow verification.WorkflowID, due time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.put(&piece{pieceKey: pieceKey{store.WorkKey{Kind: store.RescreenWork(list)}, ref}, workflow: workflow}, due)
+	q.put(&piece{pieceKey: pieceKey{store.WorkKey{Kind: store.WorkRescreen, List: list}, ref}, workflow: workflow}, due)
 }
 
-// has reports whether there is work of a kind.
-func (q *queue) has(kind store.WorkKind) bool {
+// rescreens reports whether there is work that screens runs again against a list.
+func (q *queue) rescreens(list string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.heads.at(kind, headBefore).Len() > 0
+	return q.heads.at(laneKey{kind: store.WorkRescreen, list: list}, headBefore).Len() > 0
 }
 
 // HoldPass makes a host the only one that begins passes over a list, and begins a pass if
@@ -85,7 +85,7 @@ func (s *Store) HoldPass(ctx context.Context, p store.RescreenPass, now time.Tim
 		if !began || last.Version != p.Version {
 			held.StartedAt, held.EndedAt, held.Runs = now, time.Time{}, s.queueOutdated(p, now)
 		}
-		if held.EndedAt.IsZero() && !s.queue.has(store.RescreenWork(p.List)) {
+		if held.EndedAt.IsZero() && !s.queue.rescreens(p.List) {
 			held.EndedAt = now
 		}
 		passes[p.List] = held

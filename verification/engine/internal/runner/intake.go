@@ -114,7 +114,7 @@ func (r *Runner) take(ctx context.Context, i *intake, now time.Time) (next time.
 	case store.WorkRecheck:
 		r.do(i, work, "cleared hits not checked again")
 		return next, nil
-	case store.WorkAdvance:
+	case store.WorkAdvance, store.WorkRescreen: // the engine takes re-screenings itself
 	}
 	r.mu.Lock()
 	if at := r.left.next(); next.IsZero() || !at.IsZero() && at.Before(next) {

@@ -63,9 +63,8 @@ func TestARunThatEndsDuringAStopTakesNoPlace(t *testing.T) {
 	if _, err := r.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := []store.Work{
-		{Kind: store.WorkAdvance, RunRef: ref("ended")}, {Kind: store.WorkAdvance, RunRef: ref("called")},
-	}
+	advance := store.WorkKey{Kind: store.WorkAdvance}
+	want := []store.Work{{WorkKey: advance, RunRef: ref("ended")}, {WorkKey: advance, RunRef: ref("called")}}
 	if diff := cmp.Diff(want, queue.ReleaseCalls()[0].Work); diff != "" {
 		t.Errorf("released (-want +got):\n%s", diff)
 	}

@@ -157,7 +157,7 @@ func (r *Runner) Close(ctx context.Context) (idle bool, err error) {
 	}
 	work := make([]store.Work, len(remaining))
 	for i, ref := range remaining {
-		work[i] = store.Work{Kind: store.WorkAdvance, RunRef: ref}
+		work[i] = store.Work{WorkKey: store.WorkKey{Kind: store.WorkAdvance}, RunRef: ref}
 	}
 	return idle, r.cfg.Queue.Release(context.WithoutCancel(ctx), work, r.now())
 }

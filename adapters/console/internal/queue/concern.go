@@ -1,0 +1,103 @@
+// Why a run needs a verdict, in words: hits with their facts, failed checks with what they found.
+
+package queue
+
+import (
+	"cmp"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/verifyd/verifyd/adapters/console/internal/shell"
+	"github.com/verifyd/verifyd/adapters/internal/labels"
+	"github.com/verifyd/verifyd/adapters/internal/web"
+	"github.com/verifyd/verifyd/internal/country"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+)
+
+// Concern is one thing that a reviewer should look at.
+type Concern struct {
+	Node  verification.NodeID
+	Step  string
+	Badge *web.Badge // in place of Step in the queue; nil for none
+	Text  string
+	// Hit says that it is a hit of a list. The text then has the direction of the page, whatever
+	// the script of the listed name.
+	Hit bool
+	// Linked says that the page of the run shows the step: a review step without a verdict
+	// has nothing to show.
+	Linked bool
+}
+
+// ConcernOf returns a concern in the language of the reader.
+func ConcernOf(s shell.Session, c rules.Concern) Concern {
+	v := Concern{Node: c.NodeID, Step: c.Label, Text: s.Sentences(c.Sentences), Linked: c.Kind != rules.ConcernReview}
+	switch c.Kind {
+	case rules.ConcernHit:
+		v.Badge = &web.Badge{Tone: web.Bad, Icon: "flag", Text: s.Say("concern.hit", Percent(c.Hit.Score))}
+		v.Text, v.Hit = hitText(s, *c.Hit), true
+		if c.MoreHits > 0 {
+			v.Text += " " + s.Count("queue.more", c.MoreHits)
+		}
+		left := c.OpenHits()
+		switch {
+		case c.SameHits > 0:
+			v.Badge = &web.Badge{Tone: web.Bad, Icon: "flag", Text: s.Say("hit.same")}
+		case left == 0:
+			v.Badge = &web.Badge{Icon: "tick", Text: s.Count("concern.decided", c.DecidedHits)}
+		}
+		if left > 0 && c.DecidedHits > 0 {
+			v.Text += " · " + s.Say("concern.left", left, left+c.DecidedHits)
+		}
+	case rules.ConcernFailed:
+		v.Badge = &web.Badge{Tone: web.Warning, Text: c.Label}
+		var found []string
+		if c.Finding != "" {
+			found = append(found, capital(labels.InWords(c.Finding)))
+		}
+		if c.Score != nil {
+			found = append(found, s.Say("concern.score", strconv.FormatFloat(*c.Score, 'f', -1, 64)))
+		}
+		if len(found) > 0 {
+			v.Text = strings.Join(found, ", ")
+		}
+	case rules.ConcernFlag, rules.ConcernReview:
+	}
+	return v
+}
+
+// hitText returns who the entry of a hit is: name, birth date, countries.
+func hitText(s shell.Session, h verification.Hit) string {
+	parts := []string{shell.Isolate(h.Name)}
+	if len(h.BirthDates) > 0 {
+		parts = append(parts, s.Say("concern.born", shell.Isolate(h.BirthDates[0])))
+	}
+	if len(h.Countries) > 0 {
+		var names []string
+		for _, code := range h.Countries {
+			names = append(names, shell.Isolate(country.Name(code, s.Lang())))
+		}
+		parts = append(parts, strings.Join(names, ", "))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Percent returns a score of 0 to 1 in percent.
+func Percent(score float64) int { return int(math.Round(100 * score)) }
+
+// capital returns a text with a capital letter in front: the finding of a check may be a sentence.
+func capital(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
+}
+
+// differingOf returns a fact that does not match, in the language of the reader.
+func differingOf(s shell.Session, d rules.Differing) Concern {
+	return Concern{
+		Badge: &web.Badge{Tone: web.Warning, Text: s.Say("concern.fact", shell.Isolate(labels.InWords(d.Fact)))},
+		Text:  shell.Isolate(cmp.Or(d.Source, s.Say("run.input"))) + ": " + shell.Isolate(d.Value),
+	}
+}

@@ -1,0 +1,251 @@
+// Package runpage has the page of a run: everything that is known of it, its documents and printed
+// reports, and what a reviewer does there: verdicts, decisions on hits, notes, assignments.
+package runpage
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/verifyd/verifyd/adapters/console/internal/queue"
+	"github.com/verifyd/verifyd/adapters/console/internal/shell"
+	"github.com/verifyd/verifyd/adapters/graph"
+	"github.com/verifyd/verifyd/adapters/internal/web"
+	"github.com/verifyd/verifyd/internal/desk"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
+)
+
+//go:embed page/*.html page/shared/*.html
+var files embed.FS
+
+// Config is what the page needs beside the shell.
+type Config struct {
+	Desk  *desk.Desk
+	Queue *queue.Pages
+	Site  string   // the scheme and host of the console
+	Teams []string // that runs are assigned and escalated to, beside those of the person
+	// DrawPage returns the first page of a PDF of a tenant as a JPEG; with nil PDFs are only downloaded.
+	DrawPage func(context.Context, verification.TenantID, verification.Document, io.Reader) ([]byte, error)
+	// SignReport returns the detached signature of a printed report; with nil there are no signatures.
+	SignReport func(pdf []byte) ([]byte, error)
+}
+
+// Pages has the handlers.
+type Pages struct {
+	Config
+
+	shell *shell.Shell
+}
+
+// New adds the page to a shell.
+func New(sh *shell.Shell, c Config) (*Pages, error) {
+	return &Pages{c, sh}, sh.AddPages(files)
+}
+
+// runView is the data of the page run.
+type runView struct {
+	ID        verification.RunID
+	Reference string
+	Badges    []web.Badge
+	Back      string // the URL of the list that the page was opened from, at the run
+	BackText  string
+	Facts     []runFact
+	Dates     []runFact // when it started and ended, and its id
+	Guide     []guideRow
+	Error     string // why the run failed or expired; empty if it did not
+	Counts    string // of the cards
+	Subject   subjectView
+	Differing *factsView // what the sources of the run say; nil for nothing
+	Input     dataTable  // what the run was started with
+	Problems  []cardView // the steps that are flagged or did not pass
+	Given     []cardView // what the customer sent
+	Passed    []cardView // all other steps
+	Over      bool       // the run needs no verdict: its history is open
+	Branches  []branchView
+	Graph     *shell.Graph // with the path of the run
+	Timeline  []timelineLine
+	Related   *relatedView // nil for none
+	PDF       string       // the URL of the printed report; empty while the run is live
+	Lacking   string       // why the report for the file was not printed; empty for none
+	Signed    bool         // the printed report has a signature, at its URL and .jws
+	Verdict   verdictPanel
+	Desk      deskView
+}
+
+// runFact is a name and a value.
+type runFact struct {
+	Label, Value string
+	Mono         bool
+}
+
+// Show shows a run.
+func (p *Pages) Show(w http.ResponseWriter, r *http.Request, s shell.Session) error {
+	return p.showRun(w, r, s, http.StatusOK, keptVerdict{})
+}
+
+// showRun writes the page of a run, with what a refused post contained.
+func (p *Pages) showRun(w http.ResponseWriter, r *http.Request, s shell.Session, status int, kept keptVerdict) error {
+	id, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	rec, err := p.Desk.RunRecord(r.Context(), s.Tenant, id)
+	if err != nil {
+		return err
+	}
+	claim, err := p.claimOf(r.Context(), s, rec)
+	if err != nil {
+		return err
+	}
+	f := queue.FilterOf(r.URL.Query())
+	s.Path, _, _ = strings.Cut(f.List(), "?") // the navigation shows where the person is
+	v := p.runView(s, rec, f)
+	if v.Related, err = p.relatedView(r, s, rec); err != nil {
+		return err
+	}
+	v.Lacking = kept.Lacking
+	v.Verdict = panelOf(s, rec, f, claim, kept)
+	v.decideHits(s.Base+"/runs/"+string(id)+"/hits"+f.Query(), kept)
+	v.Desk = p.deskView(s, rec, f, kept.Desk)
+	v.Verdict.ClaimNow = v.Verdict.Free && p.fromConsole(r) && !r.URL.Query().Has("lang") // a change of the language opens nothing
+	return p.shell.RenderTitled(w, s, status, "run", v.Reference, v)
+}
+
+// fromConsole reports whether a page was opened from another page of the console. A
+// browser sends no Sec-Fetch-Site over http, except to localhost; the referrer then says
+// it, which another site cannot set.
+func (p *Pages) fromConsole(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin"
+	}
+	u, err := url.Parse(r.Referer())
+	return err == nil && (u.Host == r.Host || u.Scheme+"://"+u.Host == p.Site) && strings.HasPrefix(u.EscapedPath(), p.shell.Base+"/")
+}
+
+// claimOf returns who works on a run that needs a verdict.
+func (p *Pages) claimOf(ctx context.Context, s shell.Session, rec desk.RunRecord) (rules.Claim, error) {
+	if rec.Review == nil {
+		return rules.Claim{}, nil
+	}
+	found, err := p.shell.Engine.Review(ctx, s.Tenant, rec.Report.Run.ID)
+	if errors.Is(err, verification.ErrNotFound) { // the verdict was given just now
+		err = nil
+	}
+	return found.Claim, err
+}
+
+// claim claims a run for the person, and returns the claim that the run has then: none
+// if it needs no verdict.
+func (p *Pages) claim(ctx context.Context, s shell.Session, id verification.RunID, takeOver bool) (rules.Claim, error) {
+	claim, err := p.shell.Engine.Claim(ctx, s.Tenant, id, engine.ClaimRequest{By: s.Identity, Name: s.Name, TakeOver: takeOver})
+	if errors.Is(err, verification.ErrConflict) || errors.Is(err, verification.ErrNotFound) {
+		err = nil
+	}
+	return claim, err
+}
+
+// runView returns the page of a record without its verdict.
+func (p *Pages) runView(s shell.Session, rec desk.RunRecord, f queue.Filter) runView {
+	report := rec.Report
+	v := runView{
+		ID: report.Run.ID, Reference: report.Run.ReferenceID, Back: s.Base + f.List() + "#run-" + string(report.Run.ID), BackText: s.Say("run.back." + strings.Trim(s.Path, "/")),
+		Badges: []web.Badge{s.StatusBadge(report.Run.Status)}, Over: rec.Review == nil, Subject: p.subjectOf(s, rec), Differing: factsOf(s, rec.Facts), Input: tableOf(rec.Input, rec.InputSchema, nil, s.Message), Facts: runFacts(s, rec), Dates: runDates(s, rec), Guide: guideOf(s, report),
+		Counts: s.Say("run.counts", report.Summary.OK, report.Summary.NeedsReview, report.Summary.Failed),
+	}
+	if b, ok := shell.OutcomeBadge(report.Run.Outcome); ok {
+		v.Badges = append(v.Badges, b)
+	}
+	if report.Decision != rules.DecisionNone {
+		v.Badges = append(v.Badges, s.DecisionBadge(report.Decision))
+	}
+	if rec.Review != nil && !rec.Review.DueAt.IsZero() {
+		v.Badges = append(v.Badges, s.DueBadge(rec.Review.Since, rec.Review.DueAt, rec.At))
+	}
+	if report.Error != nil {
+		v.Error = s.Sentences([]rules.Sentence{report.Error.Sentence()})
+	}
+	if report.Run.Status.Terminal() {
+		v.PDF = s.Base + "/runs/" + string(v.ID) + "/report.pdf"
+		v.Signed = p.SignReport != nil
+	}
+	v.Graph = runGraph(s, rec.Definition, rec.History)
+	cards := p.cards(s, rec)
+	v.sort(cards)
+	for _, e := range rec.Timeline {
+		v.Timeline = append(v.Timeline, lineOf(s, rec, e))
+		if e.Kind == desk.TimelineBranched || e.Kind == desk.TimelineElse {
+			v.Branches = append(v.Branches, branchView{
+				At: s.At(e.At), Branch: e.Label, To: e.ToLabel, When: e.When,
+				Values: tableOf(e.Values, pathTitles(e.Values), nil, s.Message),
+			})
+		}
+	}
+	return v
+}
+
+// sort puts each card in its part of the page. The card of a review has no data: it is left
+// out until it has a verdict.
+func (v *runView) sort(cards []cardView) {
+	for _, card := range cards {
+		switch {
+		case card.of == workflow.NodeReview && card.status == rules.CardNeedsReview:
+		case card.of != workflow.NodeReview && card.status != rules.CardOK:
+			v.Problems = append(v.Problems, card)
+		case card.of == workflow.NodeCustomerInput:
+			v.Given = append(v.Given, card)
+		default:
+			v.Passed = append(v.Passed, card)
+		}
+	}
+}
+
+// pathTitles makes the names of values their titles: they are paths of expressions.
+func pathTitles(d verification.Data) workflow.DataSchema {
+	fields := map[string]any{}
+	for path := range d.Map() {
+		fields[path] = map[string]any{"title": path}
+	}
+	return workflow.DataSchema{"properties": fields}
+}
+
+// runFacts returns what the head of the page says about a run.
+func runFacts(s shell.Session, rec desk.RunRecord) (facts []runFact) {
+	run, workflow := rec.Report.Run, rec.Report.Workflow
+	if rec.Subject.Name != "" {
+		facts = append(facts, runFact{Label: s.Say("run.reference"), Value: run.ReferenceID})
+	}
+	facts = append(facts, runFact{Label: s.Say("run.workflow"), Value: s.Say("run.version", shell.Isolate(workflow.Name), workflow.Version)})
+	if rec.Review != nil {
+		facts = append(facts, runFact{Label: s.Say("run.waiting"), Value: s.Ago(rec.Review.Since, rec.At).Words})
+		if !rec.Review.DueAt.IsZero() {
+			facts = append(facts, runFact{Label: s.Say("run.due"), Value: s.At(rec.Review.DueAt).Text + " " + s.Zone.String()})
+		}
+	}
+	if a := rec.Action; a != nil && a.Type == rules.ActionCustomerInput {
+		facts = append(facts, runFact{Label: s.Say("run.waits"), Value: s.Say("run.customer")})
+	}
+	return facts
+}
+
+// runDates returns when the run started and ended, and its id.
+func runDates(s shell.Session, rec desk.RunRecord) []runFact {
+	run := rec.Report.Run
+	dates := []runFact{{Label: s.Say("run.started"), Value: s.At(run.StartedAt).Text + " " + s.Zone.String()}}
+	if !run.CompletedAt.IsZero() {
+		dates = append(dates, runFact{Label: s.Say("run.ended"), Value: s.At(run.CompletedAt).Text + " " + s.Zone.String()})
+	}
+	return append(dates, runFact{Label: s.Say("run.id"), Value: string(run.ID), Mono: true})
+}
+
+// runGraph draws the path of one run through the definition that it executed. A page
+// shows it with the template "graph", and needs the style sheet graph.css.
+func runGraph(s shell.Session, d workflow.Definition, history []rules.Event) *shell.Graph {
+	return s.Graph(d, graph.Options{Path: rules.Transitions("", history)})
+}

@@ -1,0 +1,114 @@
+// The timeline of a run in the language of the reader.
+
+package runpage
+
+import (
+	"github.com/verifyd/verifyd/adapters/console/internal/shell"
+	"github.com/verifyd/verifyd/adapters/internal/web"
+	"github.com/verifyd/verifyd/internal/desk"
+)
+
+// timelineLine is one line of the timeline.
+type timelineLine struct {
+	Tone   web.Tone
+	At     shell.Instant
+	Text   string
+	Detail string // what a person or a program wrote; may be empty
+	Notes  []string
+}
+
+// branchView is where a branch led.
+type branchView struct {
+	At     shell.Instant
+	Branch string
+	To     string
+	When   string // the condition that held; empty for else
+	Values dataTable
+}
+
+// lineOf returns the line of an entry.
+func lineOf(s shell.Session, rec desk.RunRecord, e desk.TimelineEntry) timelineLine {
+	l := timelineLine{At: s.At(e.At), Text: happened(s, e), Tone: toneOf(e.Kind), Detail: e.Text}
+	if len(e.Sentences) > 0 {
+		l.Detail = s.Sentences(e.Sentences)
+	}
+	if e.Kind == desk.TimelinePassed && len(e.Sentences) > 0 { // but the visit has a flag
+		l.Tone = web.Warning
+	}
+	if reason := reasonOf(s, rec.Definition, e.Reason); reason != "" {
+		l.Notes = append(l.Notes, s.Say("timeline.reason", shell.Isolate(reason)))
+	}
+	if e.Visit > 0 {
+		l.Notes = append(l.Notes, s.Say("timeline.visit", e.Visit))
+	}
+	if e.Count > 1 {
+		l.Notes = append(l.Notes, s.Say("timeline.times", e.Count, s.At(e.Until).Text))
+	}
+	for _, cleared := range e.Cleared {
+		l.Notes = append(l.Notes, clearedBy(s, cleared))
+	}
+	if !e.Next.IsZero() {
+		l.Notes = append(l.Notes, s.Say("timeline.next", s.At(e.Next).Text))
+	}
+	return l
+}
+
+// happened returns the sentence of an entry.
+func happened(s shell.Session, e desk.TimelineEntry) string {
+	key, label := "timeline."+string(e.Kind), shell.Isolate(e.Label)
+	switch e.Kind {
+	case desk.TimelineStarted:
+		return s.Say(key, shell.Isolate(e.Workflow), e.Version)
+	case desk.TimelineDispatched:
+		return s.Say(key, label, shell.Isolate(e.Provider))
+	case desk.TimelineRetried:
+		return s.Say(key, label, shell.Isolate(e.Provider), e.Number)
+	case desk.TimelineUploaded, desk.TimelineHitsFound, desk.TimelineHitsOverruled:
+		return s.Say(key, label, shell.Isolate(e.Field))
+	case desk.TimelineMatches:
+		return s.Count(key, e.Number, label)
+	case desk.TimelineHitSame, desk.TimelineHitOther, desk.TimelineHitUnsure:
+		return s.Say(key, label, shell.Isolate(personName(s, e.By)), shell.Isolate(e.Entry))
+	case desk.TimelineBranched, desk.TimelineElse:
+		return s.Say(key, label, shell.Isolate(e.ToLabel))
+	case desk.TimelineApproved, desk.TimelineRejected, desk.TimelineProposedApproval,
+		desk.TimelineProposedRejection, desk.TimelineSentBack:
+		return s.Say(key, shell.Isolate(personName(s, e.By)))
+	case desk.TimelineNote, desk.TimelineUnassigned:
+		return s.Say(key, shell.Isolate(personName(s, e.By)))
+	case desk.TimelineAssigned, desk.TimelineEscalated:
+		return s.Say(key, shell.Isolate(personName(s, e.By)), shell.Isolate(e.Assignee))
+	case desk.TimelineCompleted, desk.TimelineExpired, desk.TimelineCancelled, desk.TimelineDueSoon:
+		return s.Say(key)
+	case desk.TimelinePending, desk.TimelineCalledBack, desk.TimelinePollFailed,
+		desk.TimelinePassed, desk.TimelineNotPassed, desk.TimelineNoResult,
+		desk.TimelineUnavailable, desk.TimelineAwaited, desk.TimelineOpened,
+		desk.TimelineSubmitted, desk.TimelineConsented, desk.TimelineDeclined,
+		desk.TimelineOptedOut, desk.TimelineReview, desk.TimelineFailed, desk.TimelineHitsCleared:
+	}
+	return s.Say(key, label)
+}
+
+// personName returns the name of a reviewer, or words for a verdict of a program.
+func personName(s shell.Session, name string) string {
+	if name == "" {
+		return s.Say("verdict.program")
+	}
+	return name
+}
+
+func toneOf(k desk.TimelineKind) web.Tone {
+	switch k { //nolint:exhaustive // the others are neutral
+	case desk.TimelinePassed, desk.TimelineConsented, desk.TimelineApproved, desk.TimelineCompleted,
+		desk.TimelineProposedApproval:
+		return web.Good
+	case desk.TimelineNotPassed, desk.TimelineFailed, desk.TimelineRejected, desk.TimelineExpired,
+		desk.TimelineProposedRejection,
+		desk.TimelineUnavailable, desk.TimelineCancelled, desk.TimelineHitSame:
+		return web.Bad
+	case desk.TimelineReview, desk.TimelineSentBack, desk.TimelineDeclined, desk.TimelineOptedOut,
+		desk.TimelineEscalated, desk.TimelineDueSoon, desk.TimelineHitsFound, desk.TimelineHitsOverruled, desk.TimelineMatches, desk.TimelineNoResult, desk.TimelinePollFailed:
+		return web.Warning
+	}
+	return web.Neutral
+}
