@@ -60,7 +60,7 @@ func TestEveryRefusalHasAText(t *testing.T) {
 	}{
 		{"../../verification/workflow/datelimit.go", `return "(must[^"]*)"`, 3},
 		{"../../verification/workflow/answer.go", `(?:return|Problem +=|problem\(f\.Name,|Sprintf\()\s*"((?:must|is|does)[^"]*)"`, 10},
-		{"../../verification/rules/submission.go", `(?:problem\(f\.Name,|Message:)\s*"((?:must|is|does)[^"]*)"`, 4},
+		{"../../verification/rules/submission.go", `problem\(f\.Name, "((?:must|is|does)[^"]*)"`, 1},
 		{"../../verification/internal/texts/texts.go", `return fmt\.Sprintf\("(must be at most[^"]*)"`, 1},
 		{"../../verification/rules/upload.go", `InvalidField\("document", name, "([^"]*)"\)`, 2},
 		{"../media/media.go", `refusal\("([^"]*)"\)`, 2},
