@@ -137,7 +137,7 @@ type documentedLimit struct{ number, answer string }
 // limitsOfARun returns the rows of the table of one run in docs/limits.md.
 func limitsOfARun(t *testing.T) map[string]documentedLimit {
 	t.Helper()
-	raw, err := os.ReadFile("../docs/limits.md")
+	raw, err := os.ReadFile("../../docs/limits.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func TestStateMachineIsDocumented(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# The state machine of a run
 
-Every row below is a test of package ` + "`verification`" + `, and the tests print this page, so it always describes what the
+Every row below is a test of package ` + "`rules`" + `, and the tests print this page, so it always describes what the
 rules do. Do not edit it. After a change of the rules, print it again:
 
     VERIFYD_UPDATE_GOLDEN=1 go test ./verification/rules -run TestStateMachineIsDocumented
@@ -46,7 +46,7 @@ pending result keeps its handle.
 	for _, m := range matrices() {
 		writeMatrix(t, &b, m)
 	}
-	golden.Equal(t, "../docs/state-machine.md", []byte(strings.TrimSuffix(b.String(), "\n")))
+	golden.Equal(t, "../../docs/state-machine.md", []byte(strings.TrimSuffix(b.String(), "\n")))
 }
 
 func writeTransitions(b *strings.Builder, title string, rows []transition) {
