@@ -93,7 +93,7 @@ func ReadBootstrap(file string, raw []byte, open func(path string) ([]byte, erro
 		getenv = func(string) string { return "" }
 	}
 	b := &bootstrapReader{
-		diagnostics: &diagnostics{secrets: true}, file: file, open: open, getenv: getenv, workflowForm: newForm(workflowSchema),
+		diagnostics: &diagnostics{secrets: true}, file: file, open: open, getenv: getenv,
 		tenants: map[verification.TenantID]bool{}, clients: map[string]bool{},
 	}
 	found := b.read(raw)
@@ -106,21 +106,20 @@ func ReadBootstrap(file string, raw []byte, open func(path string) ([]byte, erro
 // bootstrapReader reads one bootstrap file and the files that it names.
 type bootstrapReader struct {
 	*diagnostics
-	file         string
-	root         *tree
-	open         func(string) ([]byte, error)
-	getenv       func(string) string
-	workflowForm *form
-	tenants      map[verification.TenantID]bool // read so far
-	clients      map[string]bool                // read so far
-	workflows    int                            // read so far
+	file      string
+	root      *tree
+	open      func(string) ([]byte, error)
+	getenv    func(string) string
+	tenants   map[verification.TenantID]bool // read so far
+	clients   map[string]bool                // read so far
+	workflows int                            // read so far
 }
 
 func (b *bootstrapReader) read(raw []byte) (found Bootstrap) {
 	if b.root = parse(b.file, raw, b.diagnostics); b.root == nil {
 		return found
 	}
-	newForm(bootstrapSchema).check(b.file, b.root, b.diagnostics)
+	bootstrapForm().check(b.file, b.root, b.diagnostics)
 	var file bootstrapFile
 	text, err := json.Marshal(b.root.value())
 	if err = cmp.Or(err, json.Unmarshal(text, &file)); err != nil {
@@ -277,7 +276,7 @@ func (b *bootstrapReader) workflow(p path, raw json.RawMessage) (Document, bool)
 		return Document{}, false
 	}
 	beside := &diagnostics{}
-	d := readWorkflow(name, content, b.workflowForm, beside)
+	d := readWorkflow(name, content, beside)
 	b.list = append(b.list, beside.list...)
 	return d, d.root != nil && len(beside.list) == 0
 }

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -37,10 +38,17 @@ const dateLimit = "#/$defs/dateLimit"
 // maxListed is the number of names that a message lists.
 const maxListed = 24
 
+// form is immutable.
 type form struct {
 	root  *jsonschema.Schema
 	parts map[string]*jsonschema.Schema // all schemas inside it, by location
 }
+
+//nolint:gochecknoglobals // nothing changes them, and compiling a schema takes milliseconds
+var (
+	workflowForm  = sync.OnceValue(func() *form { return newForm(workflowSchema) })
+	bootstrapForm = sync.OnceValue(func() *form { return newForm(bootstrapSchema) })
+)
 
 func newForm(url string) *form {
 	c := jsonschema.NewCompiler()

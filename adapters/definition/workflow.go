@@ -43,7 +43,7 @@ type Document struct {
 // the file has none.
 func ReadWorkflow(file string, raw []byte) (Document, error) {
 	d := &diagnostics{}
-	doc := readWorkflow(file, raw, newForm(workflowSchema), d)
+	doc := readWorkflow(file, raw, d)
 	if err := d.err("workflow", file); err != nil {
 		return Document{}, err
 	}
@@ -52,11 +52,11 @@ func ReadWorkflow(file string, raw []byte) (Document, error) {
 
 // readWorkflow reads a document as far as its problems allow. The document has no
 // root if the file cannot be parsed.
-func readWorkflow(file string, raw []byte, f *form, d *diagnostics) Document {
+func readWorkflow(file string, raw []byte, d *diagnostics) Document {
 	doc := Document{File: file, location: location{file: file, root: parse(file, raw, d)}}
 	if doc.root != nil && !tooManyNodes(file, doc.root, d) {
 		before := len(d.list)
-		if f.check(file, doc.root, d); len(d.list) == before {
+		if workflowForm().check(file, doc.root, d); len(d.list) == before {
 			doc.Definition = decode(file, doc.root, nil, d)
 		}
 	}

@@ -4,7 +4,6 @@ package expression
 
 import (
 	"math"
-	"sync"
 
 	"github.com/verifyd/verifyd/internal/names"
 	"github.com/verifyd/verifyd/verification/facts"
@@ -14,21 +13,16 @@ import (
 // sameName is the score from which two names agree: the threshold that offline.name_match has by default.
 const sameName = 0.85
 
-// agreement compares values. It reads the tables of names when it compares the first ones.
-type agreement struct{ names func() *names.Comparer }
-
-func newAgreement() *agreement { return &agreement{sync.OnceValue(names.New)} }
-
 // Agree reports whether two values say the same.
 func (v values) Agree(kind workflow.FactKind, a, b any) bool {
-	return facts.Agree(a, b) || kind != workflow.FactText && v.same.sameNames(names.Kind(kind), a, b)
+	return facts.Agree(a, b) || kind != workflow.FactText && sameNames(names.Kind(kind), a, b)
 }
 
 // sameNames reports whether a text of one value and a text of the other are one name.
-func (s *agreement) sameNames(kind names.Kind, a, b any) bool {
+func sameNames(kind names.Kind, a, b any) bool {
 	for _, x := range namesIn(a) {
 		for _, y := range namesIn(b) {
-			if s.sameName(kind, x, y) {
+			if oneName(kind, x, y) {
 				return true
 			}
 		}
@@ -36,8 +30,8 @@ func (s *agreement) sameNames(kind names.Kind, a, b any) bool {
 	return false
 }
 
-func (s *agreement) sameName(kind names.Kind, a, b string) bool {
-	c := s.names()
+func oneName(kind names.Kind, a, b string) bool {
+	c := names.New()
 	first, err := c.ParseRegistered(kind, a)
 	if err != nil {
 		return false // a name without a letter

@@ -46,7 +46,6 @@ type Compiler struct {
 	base    *cel.Env
 	schemas *lru.Cache[string, known] // by their texts
 	formats []*jsonschema.Format      // beside those of JSON Schema
-	same    *agreement
 }
 
 // known is a compiled schema; its root is nil if it is not valid.
@@ -67,7 +66,7 @@ func New() *Compiler {
 		panic(fmt.Sprintf("expression: the environment is inconsistent: %v", err))
 	}
 	schemas := lru.New[string](maxSchemas, maxSchemas, func(k known) int { return k.size })
-	return &Compiler{base: base, schemas: schemas, formats: schematext.Formats(), same: newAgreement()}
+	return &Compiler{base: base, schemas: schemas, formats: schematext.Formats()}
 }
 
 // Condition compiles a branch condition, which must be a boolean or of a type that is

@@ -12,22 +12,19 @@ import (
 const maxListedValue = 64 << 10
 
 // values are expressions that are evaluated together; nil where one is not valid.
-type values struct {
-	all  []*expression
-	same *agreement
-}
+type values []*expression
 
 // Values compiles expressions of any type. They share their declarations.
 func (c *Compiler) Values(texts []string, d workflow.Declarations) (_ workflow.Values, problems []error) {
 	problems = make([]error, len(texts))
-	v := values{make([]*expression, len(texts)), c.same}
+	v := make(values, len(texts))
 	n, err := c.node(d)
 	for i, text := range texts {
 		if err != nil {
 			problems[i] = err
 			continue
 		}
-		v.all[i], problems[i] = n.value(text)
+		v[i], problems[i] = n.value(text)
 	}
 	return v, problems
 }
@@ -39,8 +36,8 @@ func (n *node) value(text string) (e *expression, err error) {
 
 // Evaluate returns the value of each expression, or why it has none. The steps that they read are decoded once.
 func (v values) Evaluate(s workflow.Scope) []any {
-	all, r := make([]any, len(v.all)), newReading(&s)
-	for i, e := range v.all {
+	all, r := make([]any, len(v)), newReading(&s)
+	for i, e := range v {
 		if e == nil {
 			continue
 		}
@@ -61,24 +58,24 @@ func (e *expression) plain(r *reading) (v any, err error) {
 
 // Reads returns the paths that an expression reads.
 func (v values) Reads(i int) []string {
-	if v.all[i] == nil {
+	if v[i] == nil {
 		return nil
 	}
-	return v.all[i].readTexts()
+	return v[i].readTexts()
 }
 
 // Types returns the JSON types that the value of an expression may have.
 func (v values) Types(i int) []string {
-	if v.all[i] == nil {
+	if v[i] == nil {
 		return nil
 	}
-	return jsonTypes(v.all[i].output)
+	return jsonTypes(v[i].output)
 }
 
 // Findings returns the comparisons in an expression that cannot be meant.
 func (v values) Findings(i int) []workflow.Finding {
-	if v.all[i] == nil || v.all[i].judged == nil {
+	if v[i] == nil || v[i].judged == nil {
 		return nil
 	}
-	return v.all[i].judged.found
+	return v[i].judged.found
 }

@@ -2,14 +2,8 @@
 
 package pdfpage
 
-import (
-	"sync"
-
-	"github.com/tetratelabs/wazero"
-)
-
-// compiled is the library of all drawers of NewShared.
-var compiled = sync.OnceValue(wazero.NewCompilationCache)
+// compiled is the library of all drawers of NewShared, as New makes it.
+var compiled = New(Options{}).cacheOfCode
 
 // NewShared returns a drawer that shares the compiled library with other drawers of the tests, because
 // compiling it takes seconds.

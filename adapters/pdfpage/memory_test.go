@@ -161,7 +161,7 @@ func TestTheRuntimeLeavesRoomForAPage(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 	ended := make(chan error)
 	go func() {
-		_, err := drawn(t, pdfpage.New(pdfpage.Options{}), paged(a4, top))
+		_, err := drawn(t, pdfpage.NewShared(pdfpage.Options{}), paged(a4, top))
 		ended <- err
 	}()
 	tick := time.NewTicker(time.Millisecond) // a page takes longer

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"golang.org/x/text/language"
@@ -37,32 +38,21 @@ const maxText = 200
 // documents write in place of a country, such as XXB for refugees, is known, and its code
 // is empty.
 func Parse(text string) (code string, ok bool) {
+	x := all()
 	text = bare(text)
-	for codes := range lines() {
-		if slices.ContainsFunc(codes, func(code string) bool { return strings.EqualFold(code, text) }) {
-			return countryOf(codes), true
-		}
+	if code, ok = x.codes[strings.ToLower(text)]; ok {
+		return code, true
 	}
 	if wanted := fold(text); wanted != "" {
-		for name, code := range names() {
-			if name == wanted {
-				return code, true
-			}
-		}
+		code, ok = x.names[wanted]
 	}
-	return "", false
+	return code, ok
 }
 
 // Alpha2 returns the alpha-2 code, in upper case, of a country or territory of today, of
 // which the text is a code or a name as Parse reads them.
 func Alpha2(text string) (code string, ok bool) {
 	code, _ = Parse(text)
-	return today(code)
-}
-
-// today returns a code that Parse returns in upper case, and whether it is one of a country
-// or territory of today.
-func today(code string) (string, bool) {
 	code = strings.ToUpper(code)
 	return code, IsAlpha2(code)
 }
@@ -99,12 +89,13 @@ func Name(code, lang string) string {
 	return code
 }
 
-// Index has the codes and the names of all countries, for a program that reads many texts.
-type Index struct{ codes, names map[string]string }
+// index has the codes of all countries by their codes and folded names.
+type index struct{ codes, names map[string]string }
 
-// NewIndex returns an Index.
-func NewIndex() Index {
-	x := Index{map[string]string{}, map[string]string{}}
+var all = sync.OnceValue(newIndex) //nolint:gochecknoglobals // nothing changes it, and reading the names takes milliseconds
+
+func newIndex() index {
+	x := index{map[string]string{}, map[string]string{}}
 	for codes := range lines() {
 		for _, code := range codes {
 			x.codes[strings.ToLower(code)] = countryOf(codes)
@@ -116,24 +107,6 @@ func NewIndex() Index {
 		}
 	}
 	return x
-}
-
-// Parse is like the function Parse, but faster.
-func (x Index) Parse(text string) (code string, ok bool) {
-	text = bare(text)
-	if code, ok = x.codes[strings.ToLower(text)]; ok {
-		return code, true
-	}
-	if wanted := fold(text); wanted != "" {
-		code, ok = x.names[wanted]
-	}
-	return code, ok
-}
-
-// Alpha2 is like the function Alpha2, but faster.
-func (x Index) Alpha2(text string) (code string, ok bool) {
-	code, _ = x.Parse(text)
-	return today(code)
 }
 
 // bare returns a text without spaces around it, and the country of a subdivision. It returns

@@ -11,7 +11,6 @@ import (
 )
 
 func TestCountriesAreRecognised(t *testing.T) {
-	index := country.NewIndex()
 	for text, want := range map[string]string{
 		"de": "de", "DE": "de", " De ": "de", "DEU": "de", "276": "de", "004": "af", "UK": "gb", "xk": "xk", "XKX": "xk", "AND": "ad", "ua-43": "ua", "UA-CR": "ua",
 		"Germany": "de", "GERMANY": "de", "Deutschland": "de", "Allemagne": "de", "Россия": "ru", "ألمانيا": "de", "中国": "cn",
@@ -24,9 +23,6 @@ func TestCountriesAreRecognised(t *testing.T) {
 	} {
 		if got, ok := country.Parse(text); got != want || !ok {
 			t.Errorf("Parse(%q) = %q, %t, want %q", text, got, ok, want)
-		}
-		if got, ok := index.Parse(text); got != want || !ok {
-			t.Errorf("Parse(%q) of the index = %q, %t, want %q", text, got, ok, want)
 		}
 	}
 }
@@ -71,7 +67,6 @@ func TestEveryCodeOfISO3166IsKnown(t *testing.T) {
 // successor, AA for its own code, and HH or XX for none that can be named.
 func TestEveryFormerCodeOfISO3166IsKnown(t *testing.T) {
 	stays := map[string]bool{"DDDE": true, "YUCS": true} // states that people and lists still name
-	index := country.NewIndex()
 	for _, line := range isoLines(t, "3") {
 		want := line[0][2:]
 		switch {
@@ -91,16 +86,12 @@ func TestEveryFormerCodeOfISO3166IsKnown(t *testing.T) {
 			if got, ok := country.Parse(code); got != strings.ToLower(want) || !ok {
 				t.Errorf("Parse(%q) = %q, %t, want %s", code, got, ok, want)
 			}
-			if got, ok := index.Parse(code); got != strings.ToLower(want) || !ok {
-				t.Errorf("Parse(%q) of the index = %q, %t, want %s", code, got, ok, want)
-			}
 		}
 	}
 }
 
 // The codes are those of ICAO Doc 9303-3, eighth edition, section 5, which ISO 3166 does not have.
 func TestCodesOfTravelDocumentsAreKnown(t *testing.T) {
-	index := country.NewIndex()
 	for _, row := range []struct{ want, codes string }{
 		{"de", "D"},
 		{"gb", "GBD GBN GBO GBP GBS"},
@@ -113,9 +104,6 @@ func TestCodesOfTravelDocumentsAreKnown(t *testing.T) {
 		for code := range strings.FieldsSeq(row.codes) {
 			if got, ok := country.Parse(code); got != row.want || !ok {
 				t.Errorf("Parse(%q) = %q, %t, want %q", code, got, ok, row.want)
-			}
-			if got, ok := index.Parse(code); got != row.want || !ok {
-				t.Errorf("Parse(%q) of the index = %q, %t, want %q", code, got, ok, row.want)
 			}
 			if name := country.Name(code, "en"); name == code && row.want == "" {
 				t.Errorf("Name(%q) = %q, want a name", code, name)
@@ -138,11 +126,7 @@ func TestFormerStatesAreNoCountriesOfToday(t *testing.T) {
 }
 
 func TestOtherTextIsNoCountry(t *testing.T) {
-	index := country.NewIndex()
 	for _, text := range []string{"", " ", "xx", "zz", "00", "000", "-", "QQQ", "999", "Atlantis", "Korea", "de fr", strings.Repeat("a", 1000), "\xff"} {
-		if got, ok := index.Parse(text); ok {
-			t.Errorf("Parse(%q) of the index = %q, want no country", text, got)
-		}
 		if got, ok := country.Parse(text); ok {
 			t.Errorf("Parse(%q) = %q, want no country", text, got)
 		}
@@ -179,25 +163,11 @@ func TestCountriesHaveNamesInALanguage(t *testing.T) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	for _, text := range []string{"de", "Zimbabwe", "Deutschland", "Atlantis"} {
-		b.Run(text, func(b *testing.B) {
+	for _, text := range []string{"de", "Zimbabwe", "Deutschland", "Atlantis", strings.Repeat("é ", 60)} {
+		b.Run(text[:2], func(b *testing.B) {
 			for b.Loop() {
 				country.Parse(text)
 			}
 		})
-	}
-	index := country.NewIndex()
-	for _, text := range []string{"de", "Zimbabwe", "Atlantis", strings.Repeat("é ", 60)} {
-		b.Run("index of "+text[:2], func(b *testing.B) {
-			for b.Loop() {
-				index.Parse(text)
-			}
-		})
-	}
-}
-
-func BenchmarkNewIndex(b *testing.B) {
-	for b.Loop() {
-		country.NewIndex()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 )
 
 // Kind says whether a name is that of a person or of a company.
@@ -57,11 +58,12 @@ type tokenSource struct {
 	broken                           bool
 }
 
-// New returns a Comparer. Reading its tables takes some milliseconds.
-func New() *Comparer {
-	t := newTables()
-	return &Comparer{tables: t, sounds: newSounds(), weights: readWeights()}
-}
+var comparer = sync.OnceValue(func() *Comparer { //nolint:gochecknoglobals // nothing changes it, and reading its tables takes milliseconds
+	return &Comparer{tables: newTables(), sounds: newSounds(), weights: readWeights()}
+})
+
+// New returns a Comparer. The first call in a process reads its tables, which takes some milliseconds.
+func New() *Comparer { return comparer() }
 
 // Batch returns a Comparer that remembers the tokens of the names that it parses, for
 // many names at once. It is not safe for concurrent use, and its tokens must not be

@@ -61,7 +61,6 @@ type splitter struct {
 	words   *regexp.Regexp  // the words that say that brackets are a remark
 	units   *regexp.Regexp  // the words of a part of a party
 	endings []string        // the same, without spaces before them
-	place   country.Index
 }
 
 // joins returns the phrases of a use in the table of what joins names.
@@ -77,7 +76,7 @@ func joins(use string) []string {
 func newSplitter() *splitter {
 	between := slices.Concat(joins("name:"), joins("between:"))
 	s := &splitter{
-		begins: map[string]bool{}, remarks: map[string]bool{}, forms: map[string]bool{}, place: country.NewIndex(),
+		begins: map[string]bool{}, remarks: map[string]bool{}, forms: map[string]bool{},
 		between: phrases(strings.Join(between, "|")), inside: joins("inside:"),
 		both:  regexp.MustCompile(`\x00\s+(?:and|et|und|y|e|и)\s[^\x00]+\x00`),
 		words: phrases(strings.Join(joins("word:"), "|")), units: phrases(strings.Join(joins("unit:"), "|")), endings: joins("ending:"),
@@ -256,7 +255,7 @@ func (c *Comparer) isName(text string) bool {
 	if len(key) < 2 || s.remarks[key] || !strings.ContainsFunc(key, unicode.IsLetter) || c.onlyForms(text) {
 		return false
 	}
-	if _, ok := s.place.Parse(text); ok && len(key) != 3 || c.tables.titles[key] == title { // codes of three letters are acronyms, too
+	if _, ok := country.Parse(text); ok && len(key) != 3 || c.tables.titles[key] == title { // codes of three letters are acronyms, too
 		return false
 	}
 	for _, kind := range []Kind{Company, Person} {

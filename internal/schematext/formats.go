@@ -5,7 +5,6 @@ package schematext
 import (
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -29,7 +28,6 @@ var errFormat = errors.New("does not have the format")
 // Formats returns the formats of ours, for a compiler of schemas. They may be used by
 // several goroutines.
 func Formats() []*jsonschema.Format {
-	index := sync.OnceValue(country.NewIndex)
 	format := func(name string, has func(text string) bool) *jsonschema.Format {
 		return &jsonschema.Format{Name: name, Validate: func(v any) error {
 			if text, ok := v.(string); ok && !has(text) {
@@ -40,11 +38,11 @@ func Formats() []*jsonschema.Format {
 	}
 	return []*jsonschema.Format{
 		format(formatCountry, func(text string) bool {
-			_, ok := index().Alpha2(text)
+			_, ok := country.Alpha2(text)
 			return ok
 		}),
 		format(formatNationality, func(text string) bool {
-			_, ok := index().Parse(text)
+			_, ok := country.Parse(text)
 			return ok
 		}),
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-text/typesetting/font"
 	"github.com/go-text/typesetting/font/opentype"
@@ -40,30 +41,42 @@ type Fonts struct {
 // the order of their names; bold text searches those that end in -Bold first.
 func LoadFonts(dir string) (*Fonts, error) {
 	t := &Fonts{}
-	own, err := fs.Sub(embedded, "fonts")
+	all, err := own()
 	if err != nil {
-		return nil, fmt.Errorf("open the embedded fonts: %w", err)
-	}
-	if err := t.load(own); err != nil {
 		return nil, err
 	}
 	if dir != "" {
-		if err := t.load(os.DirFS(dir)); err != nil {
+		more, err := parse(os.DirFS(dir))
+		if err != nil {
 			return nil, err
 		}
+		all = slices.Concat(all, more)
+	}
+	for _, face := range all {
+		t.add(face)
 	}
 	t.regularOrder = slices.Concat([]*fontFile{t.regular}, t.others, t.heavies)
 	t.boldOrder = slices.Concat([]*fontFile{t.bold}, t.heavies, t.others)
 	return t, nil
 }
 
-// load adds the fonts of a directory in the order of their names. Of a collection
+// own returns the embedded fonts.
+var own = sync.OnceValues(func() ([]*fontFile, error) { //nolint:gochecknoglobals // nothing changes them, and parsing takes milliseconds
+	folder, err := fs.Sub(embedded, "fonts")
+	if err != nil {
+		return nil, fmt.Errorf("open the embedded fonts: %w", err)
+	}
+	return parse(folder)
+})
+
+// parse returns the fonts of a directory in the order of their names. Of a collection
 // it uses the first.
-func (t *Fonts) load(folder fs.FS) error {
+func parse(folder fs.FS) ([]*fontFile, error) {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
-		return fmt.Errorf("read the fonts: %w", err)
+		return nil, fmt.Errorf("read the fonts: %w", err)
 	}
+	var all []*fontFile
 	for _, e := range entries {
 		name := e.Name()
 		if !slices.ContainsFunc([]string{".ttf", ".otf", ".ttc"}, func(ext string) bool {
@@ -73,17 +86,17 @@ func (t *Fonts) load(folder fs.FS) error {
 		}
 		raw, err := fs.ReadFile(folder, name)
 		if err != nil {
-			return fmt.Errorf("read the font %s: %w", name, err)
+			return nil, fmt.Errorf("read the font %s: %w", name, err)
 		}
 		face, err := parseFont(name, raw)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if face != nil {
-			t.add(face)
+			all = append(all, face)
 		}
 	}
-	return nil
+	return all, nil
 }
 
 func (t *Fonts) add(face *fontFile) {

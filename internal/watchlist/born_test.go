@@ -15,7 +15,6 @@ import (
 )
 
 func TestBirthDatesAreReadAsListsWriteThem(t *testing.T) {
-	c := names.New()
 	for text, want := range map[string][]string{
 		"1961": {"1961"}, "1961-03": {"1961-03"}, "1961-03-14": {"1961-03-14"}, "1961-03-14T00:00:00": {"1961-03-14"}, "1961-00-00": {"1961"}, "1961-03-00": {"1961-03"},
 		"14/03/1961": {"1961-03-14"}, "00/00/1961": {"1961"}, "00/03/1961": {"1961-03"}, "dd/mm/1961": {"1961"}, "14.3.1961": {"1961-03-14"}, "03/14/1961": {"1961-03-14"},
@@ -33,7 +32,7 @@ func TestBirthDatesAreReadAsListsWriteThem(t *testing.T) {
 		"1961-13": {"?1961-13"}, "197O": {"?197O"}, "1340-07-01": {"?1340-07-01"}, "before 1950": {"?before 1950"}, "1963-1961": {"?1963-1961"}, "31/02/1961": {"?31/02/1961"}, "unknown": nil, "": nil,
 	} {
 		file := "id,name,birth_date\ne,Viktor Zamoyskov,\"" + text + "\"\n" + strings.Repeat("o,Asha Rao,1990\n", 3)
-		l, err := watchlist.ReadWith(t.Context(), strings.NewReader(file), watchlist.Format{Type: watchlist.CSV}, c)
+		l, err := watchlist.Read(t.Context(), strings.NewReader(file), watchlist.Format{Type: watchlist.CSV})
 		if err != nil {
 			t.Fatal(err)
 		}

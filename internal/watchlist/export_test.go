@@ -3,7 +3,6 @@ package watchlist
 import (
 	"context"
 	"hash/maphash"
-	"io"
 	"slices"
 	"sync"
 
@@ -123,8 +122,8 @@ func (l *List) Has(kind names.Kind, id string) bool {
 
 // BreakNext makes the next loads of all lists return lists that find nothing.
 func (a *Lists) BreakNext() {
-	a.read = func(ctx context.Context, s Source, c *names.Comparer) (*List, error) {
-		l, err := load(ctx, s, c)
+	a.read = func(ctx context.Context, s Source) (*List, error) {
+		l, err := Load(ctx, s)
 		if err == nil {
 			l.ForgetExactNames()
 			l.ForgetKeys()
@@ -158,9 +157,4 @@ func (l *List) LostAsWritten() (searched, lost int) {
 		}
 	}
 	return searched, lost
-}
-
-// ReadWith is Read with a Comparer that several lists share.
-func ReadWith(ctx context.Context, r io.Reader, format Format, c *names.Comparer) (*List, error) {
-	return read(ctx, r, format, c, 0)
 }

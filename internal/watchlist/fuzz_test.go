@@ -16,10 +16,9 @@ func FuzzRead(f *testing.F) {
 		f.Add(openPublished(f, file))
 	}
 	f.Add([]byte("id,schema,name,aliases,birth_date,countries\na,Person,Ivan Testov,\"x;y\",1970,ru\n"))
-	c := names.New()
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		format := watchlist.Format{}
-		l, err := watchlist.ReadWith(t.Context(), bytes.NewReader(raw), format, c)
+		l, err := watchlist.Read(t.Context(), bytes.NewReader(raw), format)
 		if err != nil {
 			return
 		}

@@ -63,9 +63,7 @@ type page struct {
 const pageSize = 1 << 20
 
 // Load reads a list from a file.
-func Load(ctx context.Context, s Source) (*List, error) { return load(ctx, s, names.New()) }
-
-func load(ctx context.Context, s Source, c *names.Comparer) (*List, error) {
+func Load(ctx context.Context, s Source) (*List, error) {
 	file, err := s.open()
 	if err != nil {
 		return nil, err
@@ -75,7 +73,7 @@ func load(ctx context.Context, s Source, c *names.Comparer) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := read(ctx, file, s.Format, c, s.MaxBytes)
+	l, err := read(ctx, file, s.Format, s.MaxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Path, err)
 	}
@@ -90,7 +88,7 @@ func load(ctx context.Context, s Source, c *names.Comparer) (*List, error) {
 // Read reads a list. A list without an entry is an error, because an empty file is
 // more often a mistake than intended.
 func Read(ctx context.Context, r io.Reader, format Format) (*List, error) {
-	return read(ctx, r, format, names.New(), 0)
+	return read(ctx, r, format, 0)
 }
 
 // tooLargeError is the error of a list of which some entries take more memory than the list may.
@@ -100,8 +98,8 @@ func (e *tooLargeError) Error() string {
 	return fmt.Sprintf("its first %d entries take more memory than the list may", e.entries)
 }
 
-func read(ctx context.Context, r io.Reader, format Format, c *names.Comparer, most int64) (*List, error) {
-	b, sum := newListBuilder(c), sha256.New()
+func read(ctx context.Context, r io.Reader, format Format, most int64) (*List, error) {
+	b, sum := newListBuilder(), sha256.New()
 	hashed := bufio.NewReaderSize(io.TeeReader(&interruptible{ctx, r}, sum), 1<<20)
 	file, err := format.open(hashed)
 	if err != nil {
@@ -222,7 +220,8 @@ type listBuilder struct {
 	full              int64  // bytes of the pages before
 }
 
-func newListBuilder(c *names.Comparer) *listBuilder {
+func newListBuilder() *listBuilder {
+	c := names.New()
 	return &listBuilder{list: &List{comparer: c, exact: newExact()}, people: newBuilder(names.Person, c), companies: newBuilder(names.Company, c)}
 }
 
@@ -325,7 +324,7 @@ func (b *listBuilder) build() *List {
 
 // ListOf returns a list of entries that are in no file.
 func ListOf(entries ...Entry) *List {
-	b := newListBuilder(names.New())
+	b := newListBuilder()
 	for _, e := range entries {
 		b.add(e)
 	}

@@ -14,8 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/verifyd/verifyd/internal/names"
 )
 
 // Source is where a list comes from.
@@ -55,12 +53,11 @@ func (s Source) state() (fileState, error) {
 
 // Lists holds the current version of each list. It is safe for concurrent use.
 type Lists struct {
-	comparer *names.Comparer
 	lists    map[string]*kept
 	log      *slog.Logger
 	loaded   func(list string, l *List, err error)
 	now      func() time.Time
-	read     func(context.Context, Source, *names.Comparer) (*List, error) // load
+	read     func(context.Context, Source) (*List, error) // Load
 	maxBytes int64
 	setting  string     // of maxBytes
 	reload   sync.Mutex // one reload at a time
@@ -100,7 +97,7 @@ const selfTested = 1000
 
 // Open loads all lists. The error joins the problems of all of them.
 func Open(ctx context.Context, sources []Source, o Options) (*Lists, error) {
-	all := &Lists{comparer: names.New(), lists: map[string]*kept{}, log: o.Log, loaded: o.Loaded, now: o.Now, read: load, maxBytes: o.MaxBytes, setting: o.Setting}
+	all := &Lists{lists: map[string]*kept{}, log: o.Log, loaded: o.Loaded, now: o.Now, read: Load, maxBytes: o.MaxBytes, setting: o.Setting}
 	if all.loaded == nil {
 		all.loaded = func(string, *List, error) {}
 	}
@@ -144,7 +141,7 @@ func (a *Lists) load(ctx context.Context, k *kept) error {
 	if a.maxBytes > 0 {
 		source.MaxBytes = max(1, a.maxBytes-a.others(k))
 	}
-	l, err := a.read(ctx, source, a.comparer)
+	l, err := a.read(ctx, source)
 	if large := (*tooLargeError)(nil); errors.As(err, &large) {
 		err = fmt.Errorf("%s: its first %d entries exceed the limit %s of %d bytes for all lists, of which other lists take %d: raise the limit, or use a shorter list",
 			source.Path, large.entries, a.setting, a.maxBytes, a.others(k))

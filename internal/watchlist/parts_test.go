@@ -90,10 +90,9 @@ func TestEachOfSeveralNamesIsFound(t *testing.T) {
 			return "Last Updated,2026\nName 6,Group Type,Alias Type,Group ID\n\"" + quoted(name) + "\",Entity,Primary name,e\n"
 		},
 	}
-	c := names.New()
 	for format, file := range files {
 		for listed, given := range publishedParties() {
-			l, err := watchlist.ReadWith(t.Context(), strings.NewReader(file(listed)), watchlist.Format{}, c)
+			l, err := watchlist.Read(t.Context(), strings.NewReader(file(listed)), watchlist.Format{})
 			if err != nil {
 				t.Fatalf("%s: %v", format, err)
 			}

@@ -52,9 +52,8 @@ const (
 
 // filler fills entries from the texts of a file, and counts what it cannot read.
 type filler struct {
-	unread    map[string]*Unread
-	countries country.Index
-	types     [][2]string // identifier types and the words of their labels
+	unread map[string]*Unread
+	types  [][2]string // identifier types and the words of their labels
 
 	columns   []*Column          // in the order in which the file has them
 	byName    map[string]*Column // the same
@@ -69,7 +68,7 @@ type filler struct {
 var identifierTypes string
 
 func newFiller() *filler {
-	f := &filler{unread: map[string]*Unread{}, countries: country.NewIndex(), byName: map[string]*Column{}, nameIn: fieldName}
+	f := &filler{unread: map[string]*Unread{}, byName: map[string]*Column{}, nameIn: fieldName}
 	for line := range strings.Lines(identifierTypes) {
 		if kind, words, ok := strings.Cut(strings.TrimSpace(line), " "); ok && kind != "#" {
 			f.types = append(f.types, [2]string{kind, words})
@@ -166,10 +165,10 @@ func (f *filler) advice(u *Unread) string {
 // country adds a country to an entry.
 func (f *filler) country(e *Entry, text string) {
 	for _, text := range numbered(text) {
-		code, ok := f.countries.Parse(text)
+		code, ok := country.Parse(text)
 		if !ok {
 			bare, _, _ := strings.Cut(text, "(") // Iraq (previous address)
-			code, ok = f.countries.Parse(bare)
+			code, ok = country.Parse(bare)
 		}
 		f.count(fieldCountries, e.ID, text, ok)
 		if code != "" && !slices.Contains(e.Countries, code) {

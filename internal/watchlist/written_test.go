@@ -27,7 +27,7 @@ func TestReasonsHaveTheWordsAsTheyAreWritten(t *testing.T) {
 			t.Errorf("%s and %s: %q, %v, want %q", tc.name, tc.other, m.Reasons, err, tc.want)
 		}
 		list := "name,kind\n" + tc.other + "," + tc.kind + "\n"
-		l, err := watchlist.ReadWith(t.Context(), strings.NewReader(list), watchlist.Format{Type: watchlist.CSV}, c)
+		l, err := watchlist.Read(t.Context(), strings.NewReader(list), watchlist.Format{Type: watchlist.CSV})
 		if err != nil {
 			t.Fatal(err)
 		}

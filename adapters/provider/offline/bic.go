@@ -13,15 +13,9 @@ type bicWith struct {
 	Countries []string `json:"countries"`
 }
 
-func newBICJudge(known country.Index) judge[bicWith] {
-	return func(w bicWith, _ time.Time) (map[string]any, reason, error) {
-		return judgeBIC(w, countries(known, w.Countries))
-	}
-}
-
 // judgeBIC judges by ISO 9362:2022: a prefix of four letters or digits, a country of
 // ISO 3166-1, a suffix of two, and for a branch three more.
-func judgeBIC(w bicWith, accepts func(country string) bool) (map[string]any, reason, error) {
+func judgeBIC(w bicWith, _ time.Time) (map[string]any, reason, error) {
 	bic := compact(w.BIC)
 	pattern := "XXXXAAXX"
 	if len(bic) > len(pattern) {
@@ -37,7 +31,7 @@ func judgeBIC(w bicWith, accepts func(country string) bool) (map[string]any, rea
 	data := map[string]any{
 		"bic": bic, "institution_code": bic[:4], "country": code, "branch_code": branch, "test": bic[7] == '0',
 	}
-	if !country.IsAlpha2(code) || !accepts(code) {
+	if !country.IsAlpha2(code) || !accepted(w.Countries, code) {
 		return data, reasonCountry, nil
 	}
 	return data, "", nil

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/provider/internal/with"
-	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -32,24 +31,23 @@ func Checks() map[string]verification.Provider {
 	if err := json.Unmarshal(checksJSON, &all); err != nil {
 		panic("offline: " + err.Error())
 	}
-	known := country.NewIndex()
 	return map[string]verification.Provider{
 		"offline.aadhaar":     newCheck("offline.aadhaar", all, judgeAadhaar),
 		"offline.age":         newCheck("offline.age", all, judgeAge),
-		"offline.bic":         newCheck("offline.bic", all, newBICJudge(known)),
+		"offline.bic":         newCheck("offline.bic", all, judgeBIC),
 		"offline.card_number": newCheck("offline.card_number", all, newCardNumberJudge()),
 		"offline.cin":         newCheck("offline.cin", all, newCINJudge()),
 		"offline.email":       newCheck("offline.email", all, newEmailJudge()),
 		"offline.expiry":      newCheck("offline.expiry", all, judgeExpiry),
 		"offline.gstin":       newCheck("offline.gstin", all, judgeGSTIN),
-		"offline.iban":        newCheck("offline.iban", all, newIBANJudge(known)),
+		"offline.iban":        newCheck("offline.iban", all, newIBANJudge()),
 		"offline.ifsc":        newCheck("offline.ifsc", all, judgeIFSC),
 		"offline.lei":         newCheck("offline.lei", all, judgeLEI),
-		"offline.mrz":         newCheck("offline.mrz", all, newMRZJudge(known)),
+		"offline.mrz":         newCheck("offline.mrz", all, newMRZJudge()),
 		"offline.pan":         newCheck("offline.pan", all, judgePAN),
-		"offline.phone":       newCheck("offline.phone", all, newPhoneJudge(known)),
+		"offline.phone":       newCheck("offline.phone", all, newPhoneJudge()),
 		"offline.tan":         newCheck("offline.tan", all, judgeTAN),
-		"offline.vat":         newCheck("offline.vat", all, newVATJudge(known)),
+		"offline.vat":         newCheck("offline.vat", all, newVATJudge()),
 		"offline.voter_id":    newCheck("offline.voter_id", all, judgeVoterID),
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/verifyd/verifyd/internal/country"
 )
 
 //go:embed iban_registry.tsv
@@ -30,10 +28,9 @@ type span struct{ from, to int }
 
 // newIBANJudge reads the registry, which is the IBAN Registry of SWIFT. The check digits
 // follow ISO 13616-1, by ISO/IEC 7064 MOD 97-10.
-func newIBANJudge(known country.Index) judge[ibanWith] {
+func newIBANJudge() judge[ibanWith] {
 	registry := readIBANRegistry()
 	return func(w ibanWith, _ time.Time) (map[string]any, reason, error) {
-		accepts := countries(known, w.Countries)
 		number := withoutLabel(compact(w.Number))
 		if number == "" {
 			return nil, reasonEmpty, nil
@@ -52,7 +49,7 @@ func newIBANJudge(known country.Index) judge[ibanWith] {
 		switch {
 		case !mod97(number[4:]+number[:2], number[2:4]):
 			return data, reasonCheckDigit, nil
-		case !accepts(number[:2]):
+		case !accepted(w.Countries, number[:2]):
 			return data, reasonCountry, nil
 		}
 		return data, "", nil

@@ -23,27 +23,21 @@ type mrzWith struct {
 	IssuingState   string `json:"issuing_state"`
 }
 
-// mrzTables are what zones are judged with.
-type mrzTables struct {
-	endless map[string]bool
-	states  country.Index
-}
-
 // newMRZJudge reads the table of dates that mean no end. The rules are those of ICAO Doc
 // 9303, eighth edition: part 4 for passports (TD3), part 5 for cards (TD1), part 6 for
 // larger cards (TD2), part 3 for what they share; and of the French identity card.
-func newMRZJudge(states country.Index) judge[mrzWith] {
-	t := mrzTables{readEndless(), states}
-	return func(w mrzWith, today time.Time) (map[string]any, reason, error) { return t.judge(w, today) }
+func newMRZJudge() judge[mrzWith] {
+	endless := readEndless()
+	return func(w mrzWith, today time.Time) (map[string]any, reason, error) { return judgeMRZ(w, today, endless) }
 }
 
-func (t mrzTables) judge(w mrzWith, today time.Time) (map[string]any, reason, error) {
+func judgeMRZ(w mrzWith, today time.Time, endless map[string]bool) (map[string]any, reason, error) {
 	z, why := parseMRZ(w.MRZ)
 	if why != "" {
 		return nil, why, nil
 	}
 	birth, birthOK := z.birthDate(today, w.BirthDate)
-	expiry, expiryOK := z.expires(today, birth, t.endless)
+	expiry, expiryOK := z.expires(today, birth, endless)
 	data := map[string]any{
 		"format": z.format, "document_code": z.code, "issuing_state": z.issuer, "document_number": z.number,
 		"surname": z.surname, "given_names": z.given, "nationality": z.nationality, "sex": z.sexWord(),
@@ -61,7 +55,7 @@ func (t mrzTables) judge(w mrzWith, today time.Time) (map[string]any, reason, er
 	if len(z.wrong) > 0 {
 		data["wrong_check_digits"] = z.wrong
 	}
-	differ := t.differences(z, w, expiry)
+	differ := differences(z, w, expiry)
 	if len(differ) > 0 {
 		data["differences"] = differ
 	}
@@ -114,7 +108,7 @@ func (z mrz) date(s string, limit time.Time) (time.Time, bool) {
 }
 
 // differences returns the keys of with whose values differ from the zone.
-func (t mrzTables) differences(z mrz, w mrzWith, expiry mrzExpiry) []string {
+func differences(z mrz, w mrzWith, expiry mrzExpiry) []string {
 	var keys []string
 	surname, given := z.sameNames(w.Surname, w.GivenNames)
 	compare := func(key, given string, same func(string) bool) {
@@ -132,8 +126,8 @@ func (t mrzTables) differences(z mrz, w mrzWith, expiry mrzExpiry) []string {
 		return why == "" && expiry.is(d)
 	})
 	compare("given_names", w.GivenNames, func(string) bool { return given })
-	compare("issuing_state", w.IssuingState, func(given string) bool { return t.sameState(given, z.issuer) })
-	compare("nationality", w.Nationality, func(given string) bool { return t.sameNationality(given, z.nationality) })
+	compare("issuing_state", w.IssuingState, func(given string) bool { return sameState(given, z.issuer) })
+	compare("nationality", w.Nationality, func(given string) bool { return sameNationality(given, z.nationality) })
 	compare("sex", w.Sex, z.isSex)
 	compare("surname", w.Surname, func(string) bool { return surname })
 	return keys
@@ -169,20 +163,20 @@ func plainNumber(s string) string {
 
 // sameState reports whether a text that the customer gave, a code or a name, means a state
 // of a zone.
-func (t mrzTables) sameState(given, state string) bool {
-	a, known := t.states.Parse(given)
-	b, _ := t.states.Parse(state)
+func sameState(given, state string) bool {
+	a, known := country.Parse(given)
+	b, _ := country.Parse(state)
 	return compact(given) == state || known && a != "" && a == b
 }
 
 // sameNationality is sameState for the nationality of a zone. Documents for refugees, and of
 // organizations, have a code that does not say the nationality, which then contradicts
 // nobody. XXA says that there is none.
-func (t mrzTables) sameNationality(given, state string) bool {
-	of, known := t.states.Parse(state)
+func sameNationality(given, state string) bool {
+	of, known := country.Parse(state)
 	if !known || of != "" || state == "UTO" { // the state of specimens
-		return t.sameState(given, state)
+		return sameState(given, state)
 	}
-	country, known := t.states.Parse(given)
-	return state != "XXA" || known && country == ""
+	stated, known := country.Parse(given)
+	return state != "XXA" || known && stated == ""
 }

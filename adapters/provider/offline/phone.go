@@ -22,7 +22,7 @@ type phoneWith struct {
 	Types   []string `json:"types"`
 }
 
-func newPhoneJudge(known country.Index) judge[phoneWith] {
+func newPhoneJudge() judge[phoneWith] {
 	regions := phonenumbers.GetSupportedRegions()
 	// region returns the region of a country; a text that is none, which only a template can
 	// give, has none. Some regions are no countries, such as AC.
@@ -30,7 +30,7 @@ func newPhoneJudge(known country.Index) judge[phoneWith] {
 		if code := compact(text); regions[code] {
 			return code
 		}
-		code, _ := known.Alpha2(text)
+		code, _ := country.Alpha2(text)
 		return code
 	}
 	return func(w phoneWith, _ time.Time) (map[string]any, reason, error) {

@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/verifyd/verifyd/internal/country"
 )
 
 //go:embed vat_numbers.tsv
@@ -26,10 +24,9 @@ type vatRule struct {
 }
 
 // newVATJudge reads the table, which has the rules of the European Commission.
-func newVATJudge(known country.Index) judge[vatWith] {
+func newVATJudge() judge[vatWith] {
 	rules := readVATRules()
 	return func(w vatWith, _ time.Time) (map[string]any, reason, error) {
-		accepts := countries(known, w.Countries)
 		number := strings.ReplaceAll(compact(w.Number), ".", "")
 		switch {
 		case number == "":
@@ -54,7 +51,7 @@ func newVATJudge(known country.Index) judge[vatWith] {
 		switch {
 		case !right:
 			return data, reasonCheckDigit, nil
-		case !accepts(vatCountry(prefix)):
+		case !accepted(w.Countries, vatCountry(prefix)):
 			return data, reasonCountry, nil
 		}
 		return data, "", nil

@@ -15,11 +15,10 @@ import (
 // NameMatch is the provider offline.name_match. It implements verification.Describer.
 type NameMatch struct {
 	described
-	comparer *names.Comparer
 }
 
 // NewNameMatch returns a provider that compares two names.
-func NewNameMatch() *NameMatch { return &NameMatch{describedAs(NameMatchName), names.New()} }
+func NewNameMatch() *NameMatch { return &NameMatch{describedAs(NameMatchName)} }
 
 // Check compares name and other of the check's `with`. A score of at least threshold passes.
 // A name or a kind that cannot be compared fails the check, with the reason.
@@ -33,7 +32,7 @@ func (p *NameMatch) Check(_ context.Context, r verification.CheckRequest) (verif
 	if err := p.with.Read(r.With, &w); err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}
-	m, err := watchlist.Same(p.comparer, w.Kind, w.Name, w.Other)
+	m, err := watchlist.Same(names.New(), w.Kind, w.Name, w.Other)
 	switch {
 	case w.Kind != names.Person && w.Kind != names.Company:
 		m = watchlist.Comparison{Reasons: []string{"the kind is neither person nor company"}}

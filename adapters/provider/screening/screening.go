@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/provider/internal/with"
-	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/internal/names"
 	"github.com/verifyd/verifyd/internal/watchlist"
 	"github.com/verifyd/verifyd/verification"
@@ -68,14 +67,13 @@ func (d described) Describe() verification.ProviderDescription { return d.descri
 // verification.Rescreener.
 type Provider struct {
 	described
-	lists     *Lists
-	now       func() time.Time
-	countries country.Index
+	lists *Lists
+	now   func() time.Time
 }
 
 // NewProvider returns a provider that searches lists. It judges their age by now.
 func NewProvider(lists *Lists, now func() time.Time) *Provider {
-	return &Provider{describedAs(ProviderName), lists, now, country.NewIndex()}
+	return &Provider{describedAs(ProviderName), lists, now}
 }
 
 // Check searches a list for the name in the check's `with`. Without a hit the check

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/internal/names"
 	"github.com/verifyd/verifyd/internal/watchlist"
 )
@@ -85,7 +86,7 @@ func (p *Provider) readValues(w *searchWith) {
 	var codes []string
 	unknown := 0
 	for _, text := range w.Countries {
-		code, ok := p.countries.Parse(text)
+		code, ok := country.Parse(text)
 		switch {
 		case code != "":
 			codes = append(codes, code)
