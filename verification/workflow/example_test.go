@@ -31,4 +31,3 @@ func ExampleCompile() {
 	// nodes.risk.else: there is no node "doen"; did you mean done?
 	// nodes.risk.rules[0].when: there is no step pna; did you mean pan?
 }
-
