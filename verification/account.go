@@ -21,11 +21,15 @@ const (
 	SurfaceRuns      Surface = "runs"      // start, list, read, report, documents, cancel
 	SurfaceSignals   Surface = "signals"   // deliver a signal
 	SurfaceFiles     Surface = "files"     // print the report for the file, which says who decided and why
+	SurfaceErase     Surface = "erase"     // redact a run
 )
 
-// Surfaces returns the surfaces of an account for which none are chosen: all but SurfaceFiles,
-// which nobody has unless an operator gives it.
+// Surfaces returns the surfaces of an account for which none are chosen: all but SurfaceFiles and
+// SurfaceErase, which nobody has unless an operator gives them.
 func Surfaces() []Surface { return []Surface{SurfaceWorkflows, SurfaceRuns, SurfaceSignals} }
+
+// AllSurfaces returns every surface.
+func AllSurfaces() []Surface { return append(Surfaces(), SurfaceFiles, SurfaceErase) }
 
 // MinAPIKeyLength is the minimum length of an API key, in characters.
 const MinAPIKeyLength = 20
@@ -62,9 +66,9 @@ func (a Account) Validate() error {
 		problems = append(problems, FieldError{Name: "client_id", Message: printableRule(1, maxClientID)})
 	}
 	for _, s := range a.Surfaces {
-		if s != SurfaceFiles && !slices.Contains(Surfaces(), s) {
+		if !slices.Contains(AllSurfaces(), s) {
 			problems = append(problems, FieldError{
-				Name: "surfaces", Message: fmt.Sprintf("there is no surface %q (supported: %s)", s, texts.Join(append(Surfaces(), SurfaceFiles))),
+				Name: "surfaces", Message: fmt.Sprintf("there is no surface %q (supported: %s)", s, texts.Join(AllSurfaces())),
 			})
 		}
 	}

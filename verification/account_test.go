@@ -15,7 +15,7 @@ import (
 func TestAccountsAreAuthorizedBySurface(t *testing.T) {
 	a := verification.Account{Surfaces: []verification.Surface{verification.SurfaceRuns, verification.SurfaceSignals}}
 	for s, want := range map[verification.Surface]bool{
-		verification.SurfaceRuns: true, verification.SurfaceSignals: true, verification.SurfaceWorkflows: false, verification.SurfaceFiles: false, "": false,
+		verification.SurfaceRuns: true, verification.SurfaceSignals: true, verification.SurfaceWorkflows: false, verification.SurfaceFiles: false, verification.SurfaceErase: false, "": false,
 	} {
 		if got := a.Allows(s); got != want {
 			t.Errorf("Allows(%s) = %v, want %v", s, got, want)
@@ -48,7 +48,7 @@ func TestAccountValidation(t *testing.T) {
 	err := verification.Account{Surfaces: []verification.Surface{"runs", "files", "reports"}}.Validate()
 	want := []verification.FieldError{
 		{Name: "client_id", Message: "must be 1 to 200 printable ASCII characters without spaces"},
-		{Name: "surfaces", Message: `there is no surface "reports" (supported: workflows, runs, signals, files)`},
+		{Name: "surfaces", Message: `there is no surface "reports" (supported: workflows, runs, signals, files, erase)`},
 	}
 	if diff := cmp.Diff(want, flows.FieldsOf(t, err)); diff != "" {
 		t.Errorf("Validate (-want +got):\n%s", diff)

@@ -49,6 +49,9 @@ type DocumentStore interface {
 	// document is either complete or gone. Removing a document that does not exist
 	// is not an error.
 	RemoveDocument(ctx context.Context, r RunRef, id string) error
+	// RemoveDocuments removes all documents of a run, as RemoveDocument does. It may be called again
+	// after an error.
+	RemoveDocuments(ctx context.Context, r RunRef) error
 }
 
 // IdentifiedStore is a DocumentStore that hosts can compare.

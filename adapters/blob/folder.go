@@ -33,6 +33,9 @@ const (
 	folderMode = 0o700
 )
 
+// anyDocument stands for a document in a path whose folder is meant.
+const anyDocument = "00000000-0000-0000-0000-000000000000"
+
 // FolderStore is a verification.DocumentStore in a folder. It is safe for
 // concurrent use, also by several processes.
 type FolderStore struct {
@@ -149,6 +152,31 @@ func (s *FolderStore) RemoveDocument(ctx context.Context, r verification.RunRef,
 		return fmt.Errorf("remove document %s: %w", name, err)
 	}
 	s.quota.free(tenantOf(name), info.Size()+recordBytes)
+	return nil
+}
+
+// RemoveDocuments implements verification.DocumentStore.
+func (s *FolderStore) RemoveDocuments(ctx context.Context, r verification.RunRef) error {
+	name, err := verification.DocumentPath(r, anyDocument)
+	if err != nil {
+		return nil //nolint:nilerr // such a run never had a document
+	}
+	dir := path.Dir(name)
+	entries, err := fs.ReadDir(s.root.FS(), dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the documents of run %s: %w", r.Run, err)
+	}
+	for _, entry := range entries {
+		if err := s.RemoveDocument(ctx, r, entry.Name()); err != nil {
+			return err
+		}
+	}
+	if err := s.root.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the folder of run %s: %w", r.Run, err)
+	}
 	return nil
 }
 

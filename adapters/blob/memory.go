@@ -121,6 +121,26 @@ func (s *MemoryStore) RemoveDocument(ctx context.Context, r verification.RunRef,
 	return nil
 }
 
+// RemoveDocuments implements verification.DocumentStore.
+func (s *MemoryStore) RemoveDocuments(ctx context.Context, r verification.RunRef) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	name, err := verification.DocumentPath(r, anyDocument)
+	if err != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for other, found := range s.documents {
+		if path.Dir(other) == path.Dir(name) {
+			delete(s.documents, other)
+			s.quota.free(tenantOf(other), found.document.Size+recordBytes)
+		}
+	}
+	return nil
+}
+
 func (s *MemoryStore) find(ctx context.Context, r verification.RunRef, id string) (*stored, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ type pendingAppend struct {
 	seq      int32
 	events   string // a JSON array, byte for byte
 	commit   store.Commit
+	replaced []string // of a rewrite: the events that replace those before seq, each a JSON object
 }
 
 func newPendingAppend(t verification.TenantID, id verification.RunID, seq int, c store.Commit) (p *pendingAppend, err error) {
@@ -90,6 +91,9 @@ func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification
 	default:
 		add(stmtAppendNothing, p.seq, p.nextSeq(), p.events, p.workflow, revision).Exec(mark)
 	}
+	if c.Rewrite {
+		p.queueReplacement(b, appended)
+	}
 	summary, err := p.summaryArgs()
 	if err != nil {
 		return err
@@ -143,7 +147,7 @@ func (p *pendingAppend) summaryArgs() ([]any, error) {
 	return []any{
 		orNull(s.AbandonAt), string(s.Waiting), s.Signal, int32(s.WaitNumber), string(s.Ended), orNull(s.CompletedAt),
 		failure, string(s.Verdict), s.Flagged, string(in.Status), string(in.Decision), orNull(in.Until), s.Outcome,
-		review.since, review.due, review.until, review.causes, review.shown, review.assignee,
+		review.since, review.due, review.until, review.causes, review.shown, review.assignee, orNull(s.RedactedAt),
 	}, nil
 }
 

@@ -53,11 +53,12 @@ type runRow struct {
 	Flagged     bool
 	Status      rules.Status
 	Decision    rules.Decision
+	RedactedAt  pgtype.Timestamptz
 }
 
 // runColumns are the columns of a runRow.
 const runColumns = `r.tenant_id, r.id, r.workflow_id, r.reference_id, r.started_at, r.expires_at, r.abandon_at,
-    r.waiting, r.signal, r.wait, r.ended, r.completed_at, r.outcome, r.error, r.verdict, r.flagged, r.status, r.decision`
+    r.waiting, r.signal, r.wait, r.ended, r.completed_at, r.outcome, r.error, r.verdict, r.flagged, r.status, r.decision, r.redacted_at`
 
 // summary returns the summary of the row.
 func (r runRow) summary() (rules.Summary, error) {
@@ -66,6 +67,7 @@ func (r runRow) summary() (rules.Summary, error) {
 		StartedAt: r.StartedAt.UTC(), ExpiresAt: utc(r.ExpiresAt.Time), AbandonAt: utc(r.AbandonAt.Time),
 		Waiting: r.Waiting, Signal: r.Signal, WaitNumber: r.Wait,
 		Ended: r.Ended, CompletedAt: utc(r.CompletedAt.Time), Outcome: r.Outcome, Verdict: r.Verdict, Flagged: r.Flagged,
+		RedactedAt: utc(r.RedactedAt.Time),
 	}
 	if r.Error != "" {
 		s.Error = &rules.RunError{}

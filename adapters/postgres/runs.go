@@ -59,6 +59,11 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if c.Rewrite {
+		ctx, cancel := s.withTimeout(ctx)
+		defer cancel()
+		return rewrite(ctx, s, s.pool, querier{}, t, id, seq, c)
+	}
 	p, err := newPendingAppend(t, id, seq, c)
 	if err != nil {
 		return pgerror.Translate("append to run "+string(id), err)

@@ -90,6 +90,9 @@ func (t *Tx) Load(ctx context.Context, tenant verification.TenantID, id verifica
 // Append adds to a run whose history has seq events, all or nothing, or
 // returns ErrConflict.
 func (t *Tx) Append(ctx context.Context, tenant verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
+	if c.Rewrite {
+		return rewrite(ctx, t.store, t.tx, t.querier(), tenant, id, seq, c)
+	}
 	p, err := newPendingAppend(tenant, id, seq, c)
 	if err == nil {
 		err = t.store.appendOne(ctx, t.querier(), t.tx, p)
@@ -127,7 +130,7 @@ func (t openTx) Begin(ctx context.Context) (pgx.Tx, error) {
 	if _, err := t.Exec(ctx, "SAVEPOINT verifyd"); err != nil {
 		return nil, err
 	}
-	return savepoint{t}, nil
+	return &savepoint{openTx: t}, nil
 }
 
 // Commit returns an error.
@@ -142,17 +145,26 @@ func (openTx) LargeObjects() pgx.LargeObjects { return pgx.LargeObjects{} }
 // Conn returns the connection.
 func (t openTx) Conn() *pgx.Conn { return t.conn }
 
-// savepoint is a transaction inside an open transaction.
-type savepoint struct{ openTx }
-
-// Commit releases the savepoint.
-func (t savepoint) Commit(ctx context.Context) error {
-	_, err := t.Exec(ctx, "RELEASE SAVEPOINT verifyd")
-	return err
+// savepoint is a transaction inside an open transaction. Once it has ended, Commit and Rollback return
+// pgx.ErrTxClosed.
+type savepoint struct {
+	openTx
+	ended bool
 }
 
-// Rollback returns to the savepoint.
-func (t savepoint) Rollback(ctx context.Context) error {
-	_, err := t.Exec(ctx, "ROLLBACK TO SAVEPOINT verifyd")
+// Commit releases the savepoint.
+func (t *savepoint) Commit(ctx context.Context) error { return t.end(ctx, "RELEASE SAVEPOINT verifyd") }
+
+// Rollback returns to the savepoint, and releases it.
+func (t *savepoint) Rollback(ctx context.Context) error {
+	return t.end(ctx, "ROLLBACK TO SAVEPOINT verifyd; RELEASE SAVEPOINT verifyd")
+}
+
+func (t *savepoint) end(ctx context.Context, statements string) error {
+	if t.ended {
+		return pgx.ErrTxClosed
+	}
+	t.ended = true
+	_, err := t.Exec(ctx, statements)
 	return err
 }

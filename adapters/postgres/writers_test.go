@@ -200,6 +200,9 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 			} else {
 				c.Work[store.WorkKey{Kind: store.WorkAnnounce}] = noon()
 			}
+			if n%2 == 0 {
+				c.Summary.RedactedAt = noon().Add(time.Duration(step) * time.Hour)
+			}
 			c.WorkflowRevision = 1
 			if step == 2 && n%6 == 0 {
 				c.Work = nil
@@ -230,7 +233,7 @@ func TestAGroupKeepsWhatItsAppendsKeepAlone(t *testing.T) {
 		}
 		for table, columns := range map[string]string{
 			"run_events":  "run_id, seq, next_seq, events",
-			"runs":        "id, workflow_id, reference_id, started_at, expires_at, abandon_at, waiting, signal, wait, ended, completed_at, outcome, error, verdict, flagged, status, decision, status_until, review_since, review_due, review_until, causes, review",
+			"runs":        "id, workflow_id, reference_id, started_at, expires_at, abandon_at, waiting, signal, wait, ended, completed_at, outcome, error, verdict, flagged, status, decision, status_until, redacted_at, review_since, review_due, review_until, causes, review",
 			"work":        "run_id, kind, due_at, workflow_id, leased, lease_id IS NULL, attempt, lost_leases",
 			"measure_log": "count(*) > 0",
 		} {

@@ -92,6 +92,12 @@ func describe(f rules.Fact) string {
 		return errorText(&f.Error)
 	case rules.Cancelled:
 		return ""
+	case rules.Held:
+		return "by " + f.By + ": " + f.Reason
+	case rules.HoldEnded:
+		return "by " + f.By
+	case rules.Redacted:
+		return "by " + cmp.Or(f.By, "a program")
 	}
 	return ""
 }

@@ -101,6 +101,9 @@ const (
 	TimelineFailed     TimelineKind = "failed"
 	TimelineExpired    TimelineKind = "expired"
 	TimelineCancelled  TimelineKind = "cancelled"
+	TimelineHeld       TimelineKind = "held" // under a hold
+	TimelineHoldEnded  TimelineKind = "hold_ended"
+	TimelineRedacted   TimelineKind = "redacted" // personal data was removed from the run
 )
 
 // Timeline returns the lines of a history, oldest first.
@@ -247,6 +250,12 @@ func (t *timeline) entry(f rules.Fact) TimelineEntry {
 		return TimelineEntry{Kind: TimelineExpired, Sentences: []rules.Sentence{f.Error.Sentence()}}
 	case rules.Cancelled:
 		return TimelineEntry{Kind: TimelineCancelled}
+	case rules.Held:
+		return TimelineEntry{Kind: TimelineHeld, Text: f.Reason, By: f.By}
+	case rules.HoldEnded:
+		return TimelineEntry{Kind: TimelineHoldEnded, By: f.By}
+	case rules.Redacted:
+		return TimelineEntry{Kind: TimelineRedacted, By: f.By}
 	}
 	return TimelineEntry{}
 }

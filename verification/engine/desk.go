@@ -30,3 +30,17 @@ func (e *Engine) Assign(ctx context.Context, t verification.TenantID, id verific
 	}
 	return nil
 }
+
+// HoldRun puts a run under a hold, which keeps it from being redacted. ErrInvalid is returned without a
+// reason or a person, ErrNotFound for an unknown run, and rules.ErrRedacted for a redacted one.
+func (e *Engine) HoldRun(ctx context.Context, t verification.TenantID, id verification.RunID, c rules.HoldRun) error {
+	_, err := (&session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}).command(ctx, c)
+	return err
+}
+
+// EndHold ends the hold of a run. It returns rules.ErrNoHold if there is none, and otherwise the errors of
+// HoldRun.
+func (e *Engine) EndHold(ctx context.Context, t verification.TenantID, id verification.RunID, c rules.EndHold) error {
+	_, err := (&session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}).command(ctx, c)
+	return err
+}

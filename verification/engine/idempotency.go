@@ -13,15 +13,15 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// newRecord returns the record of a request with a key. Requests whose fingerprints
-// have the same JSON are the same.
+// newRecord returns the record of a request with a key, which is kept as its hash: a client may
+// have put personal data into it. Requests whose fingerprints have the same JSON are the same.
 func (e *Engine) newRecord(s store.IdempotencyScope, key, id string, fingerprint any) (store.IdempotencyRecord, error) {
 	raw, err := json.Marshal(fingerprint)
 	if err != nil {
 		return store.IdempotencyRecord{}, fmt.Errorf("fingerprint the request: %w", err)
 	}
 	return store.IdempotencyRecord{
-		IdempotencyKey: store.IdempotencyKey{Scope: s, Key: key},
+		IdempotencyKey: store.IdempotencyKey{Scope: s, Key: fmt.Sprintf("%x", sha256.Sum256([]byte(key)))},
 		Fingerprint:    fmt.Sprintf("%x", sha256.Sum256(raw)), ID: id, At: e.now(),
 	}, nil
 }

@@ -46,7 +46,7 @@ func (r *rescreening) recheckRuns(ctx context.Context, w store.Work) error {
 			if ctx.Err() != nil {
 				return err
 			}
-			log.Warn("cleared hits are checked again later", "error", err)
+			log.Warn("the run is checked again later", "error", err)
 			again := r.now().Add(recheckAgain)
 			err = r.ports.Store.Release(ctx, []store.Work{w}, again)
 			r.runner.Nudge(again)
@@ -70,6 +70,9 @@ func (r *rescreening) recheckRuns(ctx context.Context, w store.Work) error {
 // pages. Runs that rest on the decisions and are not completed yet follow when they are.
 func (r *rescreening) recheckPage(ctx context.Context, ref verification.RunRef, page int) (more bool, err error) {
 	s, err := r.readAgain(ctx, ref)
+	if s != nil && !s.run.RedactedAt.IsZero() { // its documents go, whether its version can be read or not
+		return false, r.erase(ctx, ref)
+	}
 	if err != nil {
 		return false, r.recheckFailed(ctx, ref, err)
 	}
@@ -108,8 +111,8 @@ func (r *rescreening) recheckPage(ctx context.Context, ref verification.RunRef, 
 	return more, nil
 }
 
-// readAgain reads a run and its program from the store. The run is not cached, so that live runs
-// stay in the cache.
+// readAgain reads a run and its program from the store. If only the program cannot be read, it returns
+// the run and the error. The run is not cached, so that live runs stay in the cache.
 func (r *rescreening) readAgain(ctx context.Context, ref verification.RunRef) (*session, error) {
 	events, err := r.ports.Store.Load(ctx, ref.Tenant, ref.Run, 0)
 	if err != nil {

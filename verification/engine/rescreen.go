@@ -269,6 +269,9 @@ func (r *rescreening) rescreenRun(ctx context.Context, pass store.RescreenPass, 
 	// Since runs are screened one at a time, a large one does not wait for a slot of its
 	// tenant, which would delay the runs of other tenants.
 	s := &session{Engine: r.Engine, ref: ref, run: rules.Fold(ref.Run, events), waitless: true}
+	if !s.run.RedactedAt.IsZero() { // since its work was queued
+		return false, nil
+	}
 	if err := s.loadProgram(ctx); err != nil {
 		return false, err
 	}

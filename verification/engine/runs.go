@@ -132,7 +132,11 @@ func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef) (h ru
 		return h, err
 	}
 	h.at = e.now()
-	h.run = e.fold(ref, run, h.events[min(run.Seq, len(h.events)):])
+	rest := h.events[min(run.Seq, len(h.events)):]
+	if redacts(rest) {
+		run, rest = rules.Run{ID: ref.Run}, h.events
+	}
+	h.run = e.fold(ref, run, rest)
 	h.report = rules.MakeReport(ref.Run, h.events, h.at)
 	return h, nil
 }

@@ -71,6 +71,10 @@ func (s *session) reload(ctx context.Context) error {
 	defer release()
 	run := s.cached(s.ref) // another call may have read it meanwhile
 	events, err := s.store.Load(ctx, s.ref.Tenant, s.ref.Run, run.Seq)
+	if err == nil && run.Seq > 0 && redacts(events) {
+		run = rules.Run{ID: s.ref.Run} // what the cache has of it was removed
+		events, err = s.store.Load(ctx, s.ref.Tenant, s.ref.Run, 0)
+	}
 	if err != nil {
 		return err
 	}
@@ -102,6 +106,14 @@ func (e *Engine) fold(ref verification.RunRef, run rules.Run, events []rules.Eve
 		e.remember(ref, run)
 	}
 	return run
+}
+
+// redacts reports whether the events before some of these events were rewritten.
+func redacts(events []rules.Event) bool {
+	return slices.ContainsFunc(events, func(e rules.Event) bool {
+		_, yes := e.Fact.(rules.Redacted)
+		return yes
+	})
 }
 
 // remember caches a run. Of a large run, the cache has only the ID: see knownLarge.

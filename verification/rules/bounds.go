@@ -98,6 +98,8 @@ func bytesOf(f Fact) int {
 		return len(f.Notes)
 	case ResultPending:
 		return len(f.Handle)
+	case Held:
+		return len(f.Reason)
 	}
 	return 0
 }

@@ -186,6 +186,20 @@ type Assign struct {
 	Identity string   // identifies the reviewer; required
 }
 
+// HoldRun puts a run under a hold, which keeps it from being redacted. The hold that the same person has just
+// given for the same reason changes nothing.
+type HoldRun struct {
+	Reason   string // 1 to 10,000 characters, not only white space
+	By       string // the name of the person
+	Identity string // identifies the person; required
+}
+
+// EndHold ends the hold of a run.
+type EndHold struct {
+	By       string // the name of the person
+	Identity string // identifies the person; required
+}
+
 // Remind records that a verdict falls due soon. It changes nothing before RemindAt.
 type Remind struct{}
 
@@ -206,4 +220,6 @@ func (Cancel) command()         {}
 func (Expire) command()         {}
 func (AddNote) command()        {}
 func (Assign) command()         {}
+func (HoldRun) command()        {}
+func (EndHold) command()        {}
 func (Remind) command()         {}

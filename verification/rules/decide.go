@@ -64,6 +64,12 @@ func (d *decision) decide(c Command) error {
 	if _, begins := c.(Start); !begins && d.run.Seq == 0 {
 		return &verification.Error{Kind: verification.ErrNotFound, Subject: "run", Message: "the run has not started"}
 	}
+	if !d.run.RedactedAt.IsZero() {
+		switch c.(type) {
+		case RecordHits, DecideHit, AddNote, Assign, HoldRun, EndHold:
+			return ErrRedacted
+		}
+	}
 	switch c := c.(type) {
 	case Start:
 		return d.start(c)
@@ -97,6 +103,10 @@ func (d *decision) decide(c Command) error {
 		return d.addNote(c)
 	case Assign:
 		return d.assign(c)
+	case HoldRun:
+		return d.hold(c)
+	case EndHold:
+		return d.endHold(c)
 	case Remind:
 		d.remind()
 	case Cancel:

@@ -108,6 +108,9 @@ type Screening struct {
 	// Asked identifies what the check was asked, see HitDecided.Asked. It is empty if there are
 	// no hits.
 	Asked string `json:"asked,omitempty"`
+	// Doubted says that analysis_ok was false for another reason than hits. Only a redacted run has it:
+	// the data of its checks no longer tells.
+	Doubted bool `json:"doubted,omitempty"`
 }
 
 // DispatchFailed records a dispatch without a result.
@@ -291,6 +294,28 @@ type Assigned struct {
 	Identity  string   `json:"identity,omitempty"` // as in VerdictRecorded
 }
 
+// Held records that the run is under a hold, in place of an earlier one: see Hold.
+type Held struct {
+	Reason   string `json:"reason"`
+	By       string `json:"by,omitempty"`       // as in VerdictRecorded
+	Identity string `json:"identity,omitempty"` // as in VerdictRecorded
+}
+
+// HoldEnded records that the hold of the run has ended.
+type HoldEnded struct {
+	By       string `json:"by,omitempty"`       // as in VerdictRecorded
+	Identity string `json:"identity,omitempty"` // as in VerdictRecorded
+}
+
+// Redacted records that the personal data of the run was removed from the events before. Its reviewer may
+// be an operator or an API client.
+type Redacted struct {
+	// Digest is that of the history before, as a report of it has it.
+	Digest   string `json:"digest"`
+	By       string `json:"by,omitempty"`       // as in VerdictRecorded
+	Identity string `json:"identity,omitempty"` // as in VerdictRecorded
+}
+
 // ReviewDueSoon records that the last quarter of the time for a verdict has begun. It is
 // recorded once for each review, and only if the workflow asks for workflow.NoticeReviewDueSoon.
 type ReviewDueSoon struct {
@@ -323,6 +348,9 @@ func (Expired) kind() string           { return "expired" }
 func (Cancelled) kind() string         { return "cancelled" }
 func (NoteAdded) kind() string         { return "note_added" }
 func (Assigned) kind() string          { return "assigned" }
+func (Held) kind() string              { return "held" }
+func (HoldEnded) kind() string         { return "hold_ended" }
+func (Redacted) kind() string          { return "redacted" }
 func (ReviewDueSoon) kind() string     { return "review_due_soon" }
 
 // Kind returns the name of the fact's type, such as "dispatched"; empty if the

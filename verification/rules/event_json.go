@@ -197,7 +197,7 @@ func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
 		decodeAs[CustomerAwaited], decodeAs[JourneyOpened], decodeAs[DocumentUploaded], decodeAs[CustomerSubmitted], decodeAs[BranchTaken],
 		decodeAs[ReviewAsked], decodeAs[VerdictRecorded], decodeAs[VerdictProposed], decodeAs[ProposalReturned], decodeAs[HitsFound],
 		decodeAs[HitDecided], decodeAs[HitsCleared], decodeAs[Failed], decodeAs[Expired], decodeAs[Cancelled],
-		decodeAs[NoteAdded], decodeAs[Assigned], decodeAs[ReviewDueSoon],
+		decodeAs[NoteAdded], decodeAs[Assigned], decodeAs[ReviewDueSoon], decodeAs[Held], decodeAs[HoldEnded], decodeAs[Redacted],
 	} {
 		if f, err := decode(kind, raw); f != nil {
 			return f, err

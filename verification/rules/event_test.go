@@ -135,6 +135,9 @@ func allFacts() map[string]struct {
 			rules.Assigned{To: rules.Assignee{Team: "seniors"}, Escalated: true, Notes: "look", By: "asha", Identity: "verifyd#asha"},
 			`{"to":{"team":"seniors"},"escalated":true,"notes":"look","by":"asha","identity":"verifyd#asha"}`,
 		},
+		"held":            {rules.Held{Reason: "in dispute", By: "asha", Identity: "asha"}, `{"reason":"in dispute","by":"asha","identity":"asha"}`},
+		"hold_ended":      {rules.HoldEnded{By: "asha", Identity: "asha"}, `{"by":"asha","identity":"asha"}`},
+		"redacted":        {rules.Redacted{Digest: "ab", By: "root", Identity: "operator#root"}, `{"digest":"ab","by":"root","identity":"operator#root"}`},
 		"review_due_soon": {rules.ReviewDueSoon{DueAt: at}, `{"due_at":"2026-03-02T12:00:00Z"}`},
 	}
 }

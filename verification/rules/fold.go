@@ -125,6 +125,14 @@ func (r *Run) evolve(e Event) {
 		}
 		r.lastNote = NoteAdded{}
 		r.assigned(f, e.At)
+	case Held:
+		r.Hold = Hold{f.Reason, f.By, f.Identity, e.At}
+		r.holds++
+		r.lastNote = NoteAdded{}
+	case HoldEnded:
+		r.Hold, r.lastNote = Hold{}, NoteAdded{}
+	case Redacted:
+		r.RedactedAt = e.At
 	case ReviewDueSoon:
 		r.reminded, _ = r.InReview()
 	case Completed:

@@ -67,6 +67,7 @@ func ParseNoticeRef(s string) (r NoticeRef, err error) {
 // after its end, so that the notice is the same at every attempt. The caller adds the rest.
 func EndNotice(r Run) Notice {
 	view := r.outline().View(r.CompletedAt)
+	view.RedactedAt = time.Time{}
 	if r.endDecision == DecisionReview {
 		view.Outcome = ""
 	}

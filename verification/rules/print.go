@@ -167,7 +167,7 @@ func (r Run) Print(
 	schema := p.Version.Definition.InputSchema
 	out.InputSchema = schema.Map()
 	out.Input = ordered(out.Input, fieldNames(schema, "properties"))
-	out.Consents = consents(p, history)
+	out.Consents = Consents(p.Version.Definition, history)
 	labels := map[string]string{}
 	for i := range out.Cards {
 		c := &out.Cards[i]
@@ -195,11 +195,12 @@ func (r Run) Print(
 	return out
 }
 
-// consents returns the customer's answers to consents, with the texts of the definition.
-func consents(p workflow.Program, history []Event) (all []Consent) {
+// Consents returns the customer's answers to consents, oldest first, with the texts of the
+// definition, which is of the version that the run executed.
+func Consents(d workflow.Definition, history []Event) (all []Consent) {
 	for _, e := range history {
 		f, ok := e.Fact.(CustomerSubmitted)
-		n, _ := p.Node(f.Node)
+		n := d.Nodes[f.Node]
 		if !ok || n.Type != workflow.NodeConsent {
 			continue
 		}

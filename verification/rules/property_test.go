@@ -32,6 +32,7 @@ func consistent(t flows.Tester, j *journey) {
 	measuresAddUp(t, j)
 	reasonsAreOfTheWorkflow(t, j)
 	sentencesSayTheReason(t, j)
+	redactionKeeps(t, j)
 }
 
 // measuresAddUp: the measures of all commits are those of the whole history, and of a

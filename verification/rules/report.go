@@ -55,6 +55,7 @@ type ReportRun struct {
 	Status      Status
 	StartedAt   time.Time
 	CompletedAt time.Time // zero until terminal
+	RedactedAt  time.Time `json:",omitzero"` // when personal data was last removed; zero for never
 	// Outcome is Summary.Outcome. A verdict may have led there, so a printed report
 	// does not have it.
 	Outcome string
@@ -130,7 +131,7 @@ func makeReport(id verification.RunID, history []Event, now time.Time, decide fu
 	report := Report{
 		Run: ReportRun{
 			ID: id, ReferenceID: view.ReferenceID, Status: view.Status,
-			StartedAt: view.StartedAt, CompletedAt: view.CompletedAt, Outcome: view.Outcome,
+			StartedAt: view.StartedAt, CompletedAt: view.CompletedAt, Outcome: view.Outcome, RedactedAt: view.RedactedAt,
 		},
 		Workflow: ReportWorkflow{
 			ID: r.Started.Workflow, Name: r.Started.WorkflowName,
@@ -140,7 +141,7 @@ func makeReport(id verification.RunID, history []Event, now time.Time, decide fu
 		Flags:    r.flags(),
 		Decision: decide(r),
 		Proposal: r.Proposal,
-		Digest:   digest(history),
+		Digest:   reportDigest(history),
 	}
 	report.Concerns = r.concerns()
 	report.Notes, report.ResolvedAt = r.resolution()

@@ -87,6 +87,7 @@ func reasonsOf(d verification.Data, s *Screening) flagReasons {
 			f.analysisNotOK = true
 		}
 	})
+	f.analysisNotOK = f.analysisNotOK || s.Doubted
 	f.hit = len(s.Hits) > 0 || len(s.Cleared) > 0 && !f.analysisNotOK
 	f.analysisNotOK = f.analysisNotOK || !f.hit
 	return f

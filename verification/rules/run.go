@@ -34,6 +34,12 @@ type Run struct {
 	// later version of a list has a hit for it; zero for never.
 	ReopenedAt time.Time
 
+	// Hold keeps the run from being redacted; zero for none.
+	Hold Hold
+
+	// RedactedAt is when the personal data of the run was last removed; zero for never.
+	RedactedAt time.Time
+
 	// HadHits reports whether a screening of the run has found hits, on any visit.
 	HadHits bool
 
@@ -60,6 +66,7 @@ type Run struct {
 	escalations tally
 	verdicts    int
 	returned    tally     // proposals that were sent back
+	holds       int       // how often the run was put under a hold
 	hits        tally     // decisions on hits
 	opened      int       // how often the journey was opened
 	bytes       int       // of the data and texts of the history, see bytesOf

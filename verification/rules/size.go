@@ -11,7 +11,7 @@ const receiptSize = 120
 // Size estimates the memory of the run, in bytes: its input, the data of its
 // steps, and a fixed amount for the rest.
 func (r Run) Size() int {
-	n := 2*stepOverhead + len(r.Started.Input) + len(r.Started.ReferenceID) + len(r.Started.RedirectURI) + len(r.Started.Zone) + len(r.Verdict.Notes) + len(r.Verdict.Reason) + len(r.Proposal.Notes) + len(r.Proposal.Reason) + len(r.lastNote.Notes) +
+	n := 2*stepOverhead + len(r.Started.Input) + len(r.Started.ReferenceID) + len(r.Started.RedirectURI) + len(r.Started.Zone) + len(r.Verdict.Notes) + len(r.Verdict.Reason) + len(r.Proposal.Notes) + len(r.Proposal.Reason) + len(r.lastNote.Notes) + len(r.Hold.Reason) +
 		receiptSize*(len(r.receipts)+len(r.notes.people)+len(r.assignments.people)+len(r.escalations.people)+len(r.returned.people)+len(r.hits.people))
 	for _, s := range r.Steps {
 		n += stepOverhead + len(s.Data) + len(s.Reason) + len(s.Label) + len(s.Rescreened)*maxHits*receiptSize

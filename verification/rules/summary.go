@@ -38,8 +38,9 @@ type Summary struct {
 	Outcome string
 	Error   *RunError
 
-	Verdict Decision // the newest; empty for none
-	Flagged bool     // some step is flagged
+	Verdict    Decision  // the newest; empty for none
+	Flagged    bool      // some step is flagged
+	RedactedAt time.Time `json:",omitzero"` // when personal data was last removed; zero for never
 
 	// Review is what the review queue shows of the run. It is nil unless the decision is
 	// review before the deadline.
@@ -78,7 +79,7 @@ func (r *Run) outline() Summary {
 		ID: r.ID, Workflow: r.Started.Workflow, ReferenceID: r.Started.ReferenceID,
 		StartedAt: r.StartedAt, ExpiresAt: r.Deadline(),
 		Ended: r.Ended, CompletedAt: r.CompletedAt, Outcome: r.Outcome, Error: r.Error,
-		Verdict: r.Verdict.Decision,
+		Verdict: r.Verdict.Decision, RedactedAt: r.RedactedAt,
 	}
 	switch r.Wait.Kind {
 	case WaitCustomer:

@@ -135,7 +135,7 @@ func timelineKinds() []desk.TimelineKind {
 		desk.TimelineApproved, desk.TimelineRejected, desk.TimelineProposedApproval, desk.TimelineProposedRejection,
 		desk.TimelineSentBack, desk.TimelineHitsFound, desk.TimelineMatches, desk.TimelineHitSame,
 		desk.TimelineHitOther, desk.TimelineHitUnsure, desk.TimelineHitsCleared, desk.TimelineHitsOverruled, desk.TimelineCompleted, desk.TimelineFailed,
-		desk.TimelineExpired, desk.TimelineCancelled,
+		desk.TimelineExpired, desk.TimelineCancelled, desk.TimelineHeld, desk.TimelineHoldEnded, desk.TimelineRedacted,
 		desk.TimelineNote, desk.TimelineAssigned, desk.TimelineUnassigned, desk.TimelineEscalated, desk.TimelineDueSoon,
 	}
 }

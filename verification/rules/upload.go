@@ -57,7 +57,7 @@ func (w Wait) named(answer verification.Data) (named []verification.Document) {
 	}
 	values := answer.Map()
 	for _, u := range w.Uploads {
-		if documentID(values[u.Field]) == u.ID {
+		if u.ID != "" && documentID(values[u.Field]) == u.ID { // a redacted upload has no id
 			named = append(named, u)
 		}
 	}

@@ -21,6 +21,7 @@ type RunView struct {
 	Outcome     string    // see Summary.Outcome
 	Action      *Action   // nil unless a live run waits on a human
 	Error       *RunError // of a failed or expired run
+	RedactedAt  time.Time `json:",omitzero"` // when personal data was last removed; zero for never
 }
 
 // RunDetail is a run as the API shows it on its own.
@@ -80,7 +81,7 @@ const (
 func (s Summary) View(now time.Time) RunView {
 	v := RunView{
 		ID: s.ID, WorkflowID: s.Workflow, ReferenceID: s.ReferenceID,
-		Status: s.StatusAt(now), StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Outcome: s.Outcome, Error: s.Error,
+		Status: s.StatusAt(now), StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Outcome: s.Outcome, Error: s.Error, RedactedAt: s.RedactedAt,
 	}
 	if e, overdue := s.expiry(now); overdue {
 		v.CompletedAt, v.Error = s.ExpiresAt, &e.Error

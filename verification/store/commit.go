@@ -36,6 +36,11 @@ type Commit struct {
 	Screened []rules.ScreenedList
 	// Measures are added to the sums of the workflow and the tenant.
 	Measures []Measure
+	// Rewrite says that Events are the whole history: they replace the seq events of the run, of which
+	// nothing is kept. What the store keeps of the run besides is replaced, too: its summary with the
+	// reference id, its search keys, and the lists that it was screened against. Only the redaction of a
+	// run rewrites it. A commit with Rewrite has Work, and more than seq Events.
+	Rewrite bool
 	// Keys replace the search keys of the run; nil leaves them as they are. A commit with Keys
 	// has Events and Work.
 	Keys []SearchKey
@@ -134,7 +139,9 @@ const (
 	WorkAdvance  WorkKind = "advance"  // drive the run
 	WorkAnnounce WorkKind = "announce" // send a notice of the run, see WorkKey.Seq
 	WorkExpire   WorkKind = "expire"   // record that a time has come, see Run.NextDue
-	WorkRecheck  WorkKind = "recheck"  // check whether the decisions still count by which hits were cleared
+	// WorkRecheck checks whether the decisions still count by which hits were cleared. Of a redacted run
+	// it removes the documents.
+	WorkRecheck  WorkKind = "recheck"
 	WorkRescreen WorkKind = "rescreen" // screen the completed run again against a list, see WorkKey.List
 )
 
@@ -180,4 +187,10 @@ type Work struct {
 	LeftAt time.Time
 	// Lease distinguishes this lease from every other of the same piece.
 	Lease LeaseID
+}
+
+// NoticePending returns the ErrConflict of a RunStore for a commit with Rewrite while a notice of the run
+// is in the queue.
+func NoticePending() error {
+	return verification.Conflict("run", "a notice of the run is neither delivered nor given up")
 }

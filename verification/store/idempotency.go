@@ -30,7 +30,7 @@ const (
 // IdempotencyKey is a key of one tenant.
 type IdempotencyKey struct {
 	Scope IdempotencyScope
-	Key   string
+	Key   string // of a start or a signal, the SHA-256 of the client's key in hexadecimal
 }
 
 // IdempotencyRecord is the request that was first sent with a key.

@@ -33,7 +33,8 @@ type RunStore interface {
 	// Append applies the commit c to a run whose history has seq events (0 creates the
 	// run), all or nothing. It returns ErrConflict if the history no longer ends
 	// at seq, or the workflow no longer has the commit's revision; the caller then
-	// decides again on what is stored.
+	// decides again on what is stored. A commit with Rewrite replaces the history; it
+	// is refused with NoticePending while a notice of the run is in the queue.
 	Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c Commit) error
 	// List returns one page of the runs that match the query, in its order, and the number
 	// of all matches. The summaries have a Review if q.OfQueue(), and no Claim that is over

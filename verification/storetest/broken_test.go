@@ -75,7 +75,7 @@ func (s stores) broken(change breakage) *broken {
 		&mock.DeliveryStoreMock{DeliveriesFunc: s.Deliveries, DeliveryFunc: s.Delivery, SaveDeliveryFunc: s.SaveDelivery},
 		&mock.DocumentStoreMock{
 			DocumentFunc: s.Document, OpenDocumentFunc: s.OpenDocument,
-			RemoveDocumentFunc: s.RemoveDocument, SaveDocumentFunc: s.SaveDocument,
+			RemoveDocumentFunc: s.RemoveDocument, RemoveDocumentsFunc: s.RemoveDocuments, SaveDocumentFunc: s.SaveDocument,
 		},
 		&mock.MeasureStoreMock{MeasuresFunc: s.Measures},
 		&mock.RescreenStoreMock{

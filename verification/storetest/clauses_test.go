@@ -20,7 +20,7 @@ type breach struct {
 func breaches() []breach {
 	return slices.Concat(runBreaches(), appendBreaches(), listBreaches(), searchBreaches(), workBreaches(), turnBreaches(), leaseBreaches(),
 		workflowBreaches(), tenantBreaches(), idempotencyBreaches(), deliveryBreaches(), reviewBreaches(), measureBreaches(),
-		rescreenBreaches(), copyBreaches(), documentBreaches())
+		rescreenBreaches(), copyBreaches(), documentBreaches(), rewriteBreaches())
 }
 
 func TestEveryClauseCatchesItsBreach(t *testing.T) {

@@ -30,6 +30,7 @@ func documents() []clause {
 		{"a removed document is gone", remove + "removes a document", removedDocument},
 		{"removing a document leaves the others", remove + "removes a document", removedAlone},
 		{"removing an unknown document is no error", remove + "removing a document that does not exist is not an error", removedTwice},
+		{"the documents of a run are removed together", "DocumentStore.RemoveDocuments: removes all documents of a run", removedTogether},
 		{"a removed document frees its space", remove + "removes a document and frees its space", removedSpace},
 	}
 }
@@ -217,3 +218,23 @@ func filler(length int) []byte { return bytes.Repeat([]byte("x"), length) }
 type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func removedTogether(t *trial) {
+	content := []byte("content")
+	other := t.saveDocument(ourRun(2), upload(1), content)
+	elsewhere := verification.RunRef{Tenant: theirs, Run: runID(1)}
+	foreign := t.saveDocument(elsewhere, upload(1), content)
+	for n := range 3 {
+		t.saveDocument(ourRun(1), upload(n+1), content)
+	}
+	for range 2 { // the second time, there is nothing to remove
+		t.ok("RemoveDocuments", t.store.RemoveDocuments(t.ctx, ourRun(1)))
+		for n := range 3 {
+			t.lacksDocument(ourRun(1), upload(n+1).ID)
+		}
+	}
+	t.ok("RemoveDocuments of an odd run", t.store.RemoveDocuments(t.ctx, verification.RunRef{Tenant: ours, Run: "../x"}))
+	t.holdsDocument(ourRun(2), other, content)
+	t.holdsDocument(elsewhere, foreign, content)
+	t.holdsDocument(ourRun(1), t.saveDocument(ourRun(1), upload(1), content), content)
+}

@@ -275,7 +275,7 @@ func everyFact() []rules.Fact {
 		rules.PollFailed{Node: "pan", Cause: oddText, PollAt: instant(2 * time.Minute)},
 		rules.ResultRecorded{Node: "pan", Passed: true, Data: data, Screening: &rules.Screening{
 			Total: 12,
-			List:  "sanctions", ListVersion: "ab", Hits: []verification.Hit{{ID: oddText}}, Asked: "cd", Cleared: cleared,
+			List:  "sanctions", ListVersion: "ab", Hits: []verification.Hit{{ID: oddText}}, Asked: "cd", Cleared: cleared, Doubted: true,
 		}},
 		rules.ResultRecorded{Node: "pan"},
 		rules.DispatchFailed{Node: "pan", Cause: oddText, RetryAt: instant(3 * time.Minute)},
@@ -284,6 +284,9 @@ func everyFact() []rules.Fact {
 		rules.ResultUnavailable{Node: "pan"},
 		rules.CustomerAwaited{Node: "consent", Type: workflow.NodeConsent, Label: oddText, Signal: "consent_submitted"},
 		rules.JourneyOpened{Node: "consent"},
+		rules.Held{Reason: oddText, By: oddText, Identity: oddText},
+		rules.HoldEnded{By: oddText, Identity: oddText},
+		rules.Redacted{Digest: "ab", By: oddText, Identity: oddText},
 		rules.DocumentUploaded{
 			Node: "consent", Document: "e0000000-0000-7000-8000-000000000001", Field: oddText,
 			MediaType: "image/jpeg", Size: 1 << 40, SHA256: "ab",

@@ -28,6 +28,7 @@ func rescreens() []clause {
 		{"a run is screened against each of its lists alone", "WorkRescreen: screen the completed run again against a list", runOfTwoLists},
 		{"a later append of a run queues no re-screening", "Commit.Screened: set by the commit that completes the run", appendAfterPass},
 		{"a refused append adds no run to be screened again", "RunStore.Append: all or nothing", refusedScreened},
+		{"a rewritten run is not screened again", "Commit.Rewrite: replaced, too: the lists that it was screened against", rewriteEndsScreening},
 		{"runs of every tenant are screened again", hold + "for each run that was screened against another version", runsOfEveryTenant},
 	}
 }

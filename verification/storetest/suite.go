@@ -84,7 +84,9 @@ func run(t *testing.T, clauses []clause, fresh func(t *testing.T) Ports) {
 	}
 }
 
-func runs() []clause { return slices.Concat(histories(), appends(), lists(), reviews(), searches()) }
+func runs() []clause {
+	return slices.Concat(histories(), appends(), lists(), reviews(), searches(), rewrites())
+}
 
 func work() []clause { return slices.Concat(queue(), turns(), leases()) }
 

@@ -137,6 +137,36 @@ func (s *Store) RemoveDocument(ctx context.Context, r verification.RunRef, id st
 	return wrap("remove", name, err)
 }
 
+// RemoveDocuments implements verification.DocumentStore.
+func (s *Store) RemoveDocuments(ctx context.Context, r verification.RunRef) error {
+	const anyDocument = "00000000-0000-0000-0000-000000000000"
+	name, err := verification.DocumentPath(r, anyDocument)
+	if err != nil {
+		return nil //nolint:nilerr // such a run never had a document
+	}
+	var ids []string
+	err = s.request(ctx, func(ctx context.Context) error {
+		ids = nil
+		folder := path.Join(s.prefix, path.Dir(name)) + "/"
+		for object := range s.client.Client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: folder, Recursive: true}) {
+			if object.Err != nil {
+				return object.Err
+			}
+			ids = append(ids, path.Base(path.Dir(object.Key)))
+		}
+		return nil
+	})
+	if err != nil {
+		return wrap("list", path.Dir(name), err)
+	}
+	for _, id := range ids {
+		if err := s.RemoveDocument(ctx, r, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Identity returns a text that identifies the bucket and the path in it: every process that
 // uses them gets the same. The first call writes it there.
 func (s *Store) Identity(ctx context.Context) (string, error) {

@@ -19,7 +19,14 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 			return err
 		}
 	}
-	return s.record(kindAppend, newAppended(t, id, seq, c), func() error { return s.memory.Append(ctx, t, id, seq, c) })
+	err := s.record(kindAppend, newAppended(t, id, seq, c), func() error { return s.memory.Append(ctx, t, id, seq, c) })
+	if c.Rewrite && err == nil {
+		select {
+		case s.rewritten <- struct{}{}:
+		default:
+		}
+	}
+	return err
 }
 
 // Claim implements store.RunStore.

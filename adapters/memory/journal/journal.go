@@ -50,6 +50,10 @@ type Options struct {
 	// SnapshotBytes is the size of the segments after which a snapshot replaces them, or half
 	// the size of the last snapshot if that is more; 0 means 64 MiB.
 	SnapshotBytes int64
+	// EraseWithin is how soon after the redaction of a run a snapshot replaces the segments that have its
+	// personal data; 0 means an hour. If the process has ended before, the next one takes the snapshot within a
+	// minute.
+	EraseWithin time.Duration
 	// Fail is called once, when the journal could not be written. Nobody knows then which of
 	// the last changes are on disk, and every call of the store returns ErrUnavailable: the
 	// process must end and open the journal again. Fail must not call the store; nil does
@@ -81,6 +85,7 @@ type Store struct {
 	writer    *writer
 	log       *slog.Logger
 	snapshots chan struct{} // has a value while a snapshot is taken
+	rewritten chan struct{} // has a value if a run was rewritten since the last look
 	closing   context.Context
 	close     context.CancelFunc
 	room      func() error
@@ -181,6 +186,9 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	if o.SnapshotBytes == 0 {
 		o.SnapshotBytes = 64 << 20
 	}
+	if o.EraseWithin == 0 {
+		o.EraseWithin = time.Hour
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -205,12 +213,12 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.marks.close(nil))
 	}
-	s := &Store{memory: r.memory, writer: newWriter(out, o.Fail), log: o.Log, snapshots: make(chan struct{}, 1), room: o.Room, found: r.found, partBytes: defaultPartBytes}
+	s := &Store{memory: r.memory, writer: newWriter(out, o.Fail), log: o.Log, snapshots: make(chan struct{}, 1), rewritten: make(chan struct{}, 1), room: o.Room, found: r.found, partBytes: defaultPartBytes}
 	s.closing, s.close = context.WithCancel(context.WithoutCancel(ctx))
 	s.writer.tail, s.writer.limit, s.writer.dueAt = r.tail, o.SnapshotBytes, max(o.SnapshotBytes, r.snapshotSize/2)
 	s.writer.checkTailLocked()
 	go s.writer.run()
-	go s.snapshotWhenDue()
+	go s.snapshotWhenDue(o.EraseWithin, r.rewritten)
 	go s.markWhenDue()
 	return s, nil
 }

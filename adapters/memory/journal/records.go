@@ -207,6 +207,7 @@ type appended struct {
 	Screened         []rules.ScreenedList  `json:"screened"`
 	Measures         []store.Measure       `json:"measures"`
 	Keys             []store.SearchKey     `json:"keys"` // nil and empty differ
+	Rewrite          bool                  `json:"rewrite"`
 }
 
 // dueWork is an entry of store.DueWork.
@@ -219,7 +220,7 @@ type dueWork struct {
 func newAppended(t verification.TenantID, id verification.RunID, seq int, c store.Commit) appended {
 	r := appended{
 		Run: id, Tenant: t, Seq: seq, Events: c.Events, Summary: c.Summary, Hold: c.Hold, WorkflowRevision: c.WorkflowRevision,
-		Screened: c.Screened, Measures: c.Measures, Keys: c.Keys,
+		Screened: c.Screened, Measures: c.Measures, Keys: c.Keys, Rewrite: c.Rewrite,
 	}
 	if c.Work == nil {
 		if seq > 0 { // the summary is the one before
@@ -241,7 +242,7 @@ func newAppended(t verification.TenantID, id verification.RunID, seq int, c stor
 func (r appended) apply(ctx context.Context, m *memstore.Store) error {
 	c := store.Commit{
 		Events: r.Events, Summary: r.Summary, Hold: r.Hold, WorkflowRevision: r.WorkflowRevision,
-		Screened: r.Screened, Measures: r.Measures, Keys: r.Keys,
+		Screened: r.Screened, Measures: r.Measures, Keys: r.Keys, Rewrite: r.Rewrite,
 	}
 	if r.Work != nil {
 		c.Work = store.DueWork{}

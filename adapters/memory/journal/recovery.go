@@ -29,6 +29,7 @@ type recovery struct {
 	found        Recovery
 	next         int   // the number of the segment that comes next
 	tail         int64 // the size of the segments since the snapshot
+	rewritten    bool  // a run was rewritten since the snapshot
 	snapshotSize int64
 }
 
@@ -228,6 +229,7 @@ func (r *recovery) replay(ctx context.Context, number int, last bool) (segment, 
 	}
 	r.found.Records += s.records
 	r.tail += int64(s.offset)
+	r.rewritten = r.rewritten || s.rewritten
 	r.next = number + 1
 	return s, nil
 }
@@ -250,7 +252,9 @@ type segment struct {
 	after   position // the end of the segment before it
 	offset  int      // up to which the records are read
 	records int      // without the first
-	torn    error    // why the frame at the offset is incomplete; nil if the segment ends there
+	// rewritten says that it has an append that rewrote its run.
+	rewritten bool
+	torn      error // why the frame at the offset is incomplete; nil if the segment ends there
 }
 
 // replay makes the changes of the segment, up to an incomplete frame at its end.
@@ -282,6 +286,9 @@ func (s *segment) replay(ctx context.Context, m *memstore.Store) error {
 				return s.damaged(d.frame, m, err)
 			}
 			s.records++
+			if c, ok := d.record.(appended); ok && c.Rewrite {
+				s.rewritten = true
+			}
 		}
 		s.offset += d.frame.size()
 	}

@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"time"
 
 	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 )
@@ -64,16 +65,32 @@ func (s *Store) cut() (*memstore.Dump, *group, error) {
 	return d, w.sealLocked(), nil
 }
 
-// snapshotWhenDue takes snapshots until the store is closed.
-func (s *Store) snapshotWhenDue() {
+// snapshotWhenDue takes snapshots until the store is closed: when enough was written, and soon after a run
+// was rewritten, because the segments still have what it had. rewritten says that a process before did so.
+func (s *Store) snapshotWhenDue(eraseWithin time.Duration, rewritten bool) {
+	var erase <-chan time.Time // nil if no run was rewritten
+	soon := min(eraseWithin, time.Minute)
+	if rewritten {
+		erase = time.After(soon)
+	}
 	for {
 		select {
 		case <-s.closing.Done():
 			return
+		case <-s.rewritten:
+			if erase == nil {
+				erase = time.After(eraseWithin)
+			}
+			continue
+		case <-erase:
 		case <-s.writer.due:
 		}
+		rewritten, erase = erase != nil, nil
 		if err := s.Snapshot(s.closing); err != nil && s.closing.Err() == nil {
 			s.writer.postpone()
+			if rewritten {
+				erase = time.After(soon)
+			}
 			s.log.Warn("No snapshot of the journal could be taken. Nothing is lost; the journal grows until one can", "error", err.Error())
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
@@ -269,4 +270,68 @@ func TestAClosedStoreEndsItsSnapshot(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Soon after a run is rewritten, no file of the folder has what it was: also if the process stops before.
+func TestARewrittenRunIsSoonInNoFile(t *testing.T) {
+	const canary = "Kanarienvogel"
+	begun := []rules.Event{
+		{At: start(), Fact: rules.Started{Workflow: "a0000000-0000-7000-8000-0000000000ff", ReferenceID: canary, Input: verification.Data(`{"name":"` + canary + `"}`)}},
+		{At: start(), Fact: rules.Cancelled{}},
+	}
+	rewritten, err := rules.Redact(runID(0), begun, verification.Person{}, start())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rewrite := store.Commit{Events: rewritten, Summary: rules.Fold(runID(0), rewritten).Summary(), Work: store.DueWork{}, Rewrite: true}
+	for name, restarted := range map[string]bool{"at once": false, "after a restart": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, o := newFakeDisk(), journal.Options{EraseWithin: time.Hour}
+				open := func() *journal.Store {
+					s, err := journal.OpenDisk(t.Context(), d, o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s
+				}
+				s := open()
+				err := errors.Join(
+					s.Append(t.Context(), tenant, runID(0), 0, store.NewCommit(rules.Run{}, rules.Fold(runID(0), begun), begun, time.UTC)),
+					s.Append(t.Context(), tenant, runID(0), len(begun), rewrite))
+				if err != nil {
+					t.Fatal(err)
+				}
+				wait := time.Hour
+				if restarted {
+					closed(t, s)
+					s, wait = open(), time.Minute
+				}
+				time.Sleep(wait - time.Second) //nolint:forbidigo // the clock of synctest
+				if len(d.filesWith(canary)) == 0 {
+					t.Error("nothing is left to erase")
+				}
+				time.Sleep(2 * time.Second) //nolint:forbidigo // the clock of synctest
+				if left := d.filesWith(canary); len(left) > 0 {
+					t.Errorf("the files %q still have it", left)
+				}
+				if got, err := s.Load(t.Context(), tenant, runID(0), 0); err != nil || len(got) != len(rewritten) {
+					t.Errorf("the run has %d events, %v, want %d", len(got), err, len(rewritten))
+				}
+				closed(t, s)
+			})
+		})
+	}
+}
+
+// filesWith returns the names of the files that have a text.
+func (d *fakeDisk) filesWith(text string) (names []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for name, f := range d.files {
+		if bytes.Contains(f.data, []byte(text)) {
+			names = append(names, name)
+		}
+	}
+	return names
 }

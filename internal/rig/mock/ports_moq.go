@@ -542,6 +542,9 @@ var _ verification.DocumentStore = &DocumentStoreMock{}
 //			RemoveDocumentFunc: func(ctx context.Context, r verification.RunRef, id string) error {
 //				panic("mock out the RemoveDocument method")
 //			},
+//			RemoveDocumentsFunc: func(ctx context.Context, r verification.RunRef) error {
+//				panic("mock out the RemoveDocuments method")
+//			},
 //			SaveDocumentFunc: func(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
 //				panic("mock out the SaveDocument method")
 //			},
@@ -560,6 +563,9 @@ type DocumentStoreMock struct {
 
 	// RemoveDocumentFunc mocks the RemoveDocument method.
 	RemoveDocumentFunc func(ctx context.Context, r verification.RunRef, id string) error
+
+	// RemoveDocumentsFunc mocks the RemoveDocuments method.
+	RemoveDocumentsFunc func(ctx context.Context, r verification.RunRef) error
 
 	// SaveDocumentFunc mocks the SaveDocument method.
 	SaveDocumentFunc func(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error)
@@ -593,6 +599,13 @@ type DocumentStoreMock struct {
 			// ID is the id argument value.
 			ID string
 		}
+		// RemoveDocuments holds details about calls to the RemoveDocuments method.
+		RemoveDocuments []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// R is the r argument value.
+			R verification.RunRef
+		}
 		// SaveDocument holds details about calls to the SaveDocument method.
 		SaveDocument []struct {
 			// Ctx is the ctx argument value.
@@ -605,10 +618,11 @@ type DocumentStoreMock struct {
 			Content io.Reader
 		}
 	}
-	lockDocument       sync.RWMutex
-	lockOpenDocument   sync.RWMutex
-	lockRemoveDocument sync.RWMutex
-	lockSaveDocument   sync.RWMutex
+	lockDocument        sync.RWMutex
+	lockOpenDocument    sync.RWMutex
+	lockRemoveDocument  sync.RWMutex
+	lockRemoveDocuments sync.RWMutex
+	lockSaveDocument    sync.RWMutex
 }
 
 // Document calls DocumentFunc.
@@ -728,6 +742,42 @@ func (mock *DocumentStoreMock) RemoveDocumentCalls() []struct {
 	mock.lockRemoveDocument.RLock()
 	calls = mock.calls.RemoveDocument
 	mock.lockRemoveDocument.RUnlock()
+	return calls
+}
+
+// RemoveDocuments calls RemoveDocumentsFunc.
+func (mock *DocumentStoreMock) RemoveDocuments(ctx context.Context, r verification.RunRef) error {
+	if mock.RemoveDocumentsFunc == nil {
+		panic("DocumentStoreMock.RemoveDocumentsFunc: method is nil but DocumentStore.RemoveDocuments was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		R   verification.RunRef
+	}{
+		Ctx: ctx,
+		R:   r,
+	}
+	mock.lockRemoveDocuments.Lock()
+	mock.calls.RemoveDocuments = append(mock.calls.RemoveDocuments, callInfo)
+	mock.lockRemoveDocuments.Unlock()
+	return mock.RemoveDocumentsFunc(ctx, r)
+}
+
+// RemoveDocumentsCalls gets all the calls that were made to RemoveDocuments.
+// Check the length with:
+//
+//	len(mockedDocumentStore.RemoveDocumentsCalls())
+func (mock *DocumentStoreMock) RemoveDocumentsCalls() []struct {
+	Ctx context.Context
+	R   verification.RunRef
+} {
+	var calls []struct {
+		Ctx context.Context
+		R   verification.RunRef
+	}
+	mock.lockRemoveDocuments.RLock()
+	calls = mock.calls.RemoveDocuments
+	mock.lockRemoveDocuments.RUnlock()
 	return calls
 }
 

@@ -69,6 +69,7 @@ func next(t *rapid.T, n int) []rules.Fact {
 		{rules.ReviewAsked{Node: "review", Label: "Review", Reason: "The names differ."}},
 		{rules.VerdictRecorded{Node: "review", Decision: rules.DecisionApprove, By: "Asha", Identity: "asha@example.com"}},
 		{rules.Completed{Node: "done", Outcome: "approved"}},
+		{rules.Cancelled{}},
 		{
 			rules.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: n, Visit: 1, Rescreen: "sanctions"},
 			rules.ResultRecorded{Node: "pan", Passed: true, Screening: &rules.Screening{List: "sanctions", ListVersion: fmt.Sprint(n % 3)}},
@@ -117,6 +118,23 @@ func (c *Caller) append(t *rapid.T) error {
 	return c.Append(t.Context(), Tenant, id, seq, commit)
 }
 
+// rewrite removes the personal data of a run, if that is allowed.
+func (c *Caller) rewrite(t *rapid.T) error {
+	id := c.run(t)
+	history, err := c.Load(t.Context(), Tenant, id, 0)
+	if err != nil {
+		return err
+	}
+	events, err := rules.Redact(id, history, verification.Person{Name: "root"}, c.now)
+	if err != nil || events == nil {
+		return err
+	}
+	work := store.DueWork{{Kind: store.WorkAdvance}: {}, {Kind: store.WorkExpire}: {}, {Kind: store.WorkRecheck}: c.now}
+	return c.Append(t.Context(), Tenant, id, len(history), store.Commit{
+		Events: events, Summary: rules.Fold(id, events).Summary(), Work: work, Rewrite: true,
+	})
+}
+
 // some returns some of the work that was taken, which others may have by now.
 func (c *Caller) some(t *rapid.T) store.Work {
 	if len(c.work) == 0 {
@@ -143,7 +161,7 @@ func (c *Caller) Actions(t *rapid.T) map[string]func(*rapid.T) {
 	}
 	return map[string]func(*rapid.T){
 		"wait":   func(t *rapid.T) { c.now = c.now.Add(rapid.SampledFrom(waits()).Draw(t, "for")) },
-		"append": refusable(c.append),
+		"append": refusable(c.append), "rewrite": refusable(c.rewrite),
 		"claim": refusable(func(t *rapid.T) error {
 			by := rapid.SampledFrom([]string{"asha", "bo"}).Draw(t, "by")
 			_, err := c.Claim(ctx, Tenant, c.run(t), rules.Claim{By: by, Name: by, At: c.now, Until: c.now.Add(15 * time.Minute)})

@@ -74,7 +74,7 @@ func happened(s shell.Session, e desk.TimelineEntry) string {
 	case desk.TimelineApproved, desk.TimelineRejected, desk.TimelineProposedApproval,
 		desk.TimelineProposedRejection, desk.TimelineSentBack:
 		return s.Say(key, shell.Isolate(personName(s, e.By)))
-	case desk.TimelineNote, desk.TimelineUnassigned:
+	case desk.TimelineNote, desk.TimelineUnassigned, desk.TimelineRedacted, desk.TimelineHeld, desk.TimelineHoldEnded:
 		return s.Say(key, shell.Isolate(personName(s, e.By)))
 	case desk.TimelineAssigned, desk.TimelineEscalated:
 		return s.Say(key, shell.Isolate(personName(s, e.By)), shell.Isolate(e.Assignee))

@@ -269,6 +269,18 @@ func (q *queue) enqueue(run verification.RunRef, c store.Commit) {
 	}
 }
 
+// announces reports whether a notice of the first seq events of a run, or of its end, is in the queue.
+func (q *queue) announces(run verification.RunRef, seq int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for n := range seq + 1 {
+		if q.pieces[pieceKey{store.WorkKey{Kind: store.WorkAnnounce, Seq: n}, run}] != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // leased returns the piece of w, or nil if w.Lease is no longer its lease.
 func (q *queue) leased(w store.Work) *piece {
 	p := q.pieces[pieceKey{w.WorkKey, w.RunRef}]

@@ -44,6 +44,15 @@ func (rs *rescreens) add(q *queue, ref verification.RunRef, c store.Commit) {
 	}
 }
 
+// remove forgets that a run was screened against lists.
+func (rs *rescreens) remove(ref verification.RunRef, lists []rules.ScreenedList) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for _, l := range lists {
+		delete(rs.runs[l.List], ref)
+	}
+}
+
 // noteLocked notes against which version of a list a run was screened.
 func (rs *rescreens) noteLocked(ref verification.RunRef, workflow verification.WorkflowID, l rules.ScreenedList) {
 	if rs.runs == nil {

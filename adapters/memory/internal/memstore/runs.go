@@ -104,15 +104,24 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 			return err
 		}
 		r = &record{ref: verification.RunRef{Tenant: t, Run: id}, dump: d.dump}
+	case c.Rewrite:
+		if s.queue.announces(r.ref, seq) {
+			return store.NoticePending()
+		}
 	case len(c.Events) > 0 && c.Events[0].CanWait():
 		if err := s.refuse(d.kept, answers); err != nil {
 			return err
 		}
 	}
 	d.changes(r)
-	if err := r.history.add(c.Events, c.Summary.Ended != ""); err != nil {
+	history := r.history
+	if c.Rewrite {
+		history = History{}
+	}
+	if err := history.add(c.Events, c.Summary.Ended != ""); err != nil {
 		return err
 	}
+	r.history = history
 	d.runs[id] = r
 	defer s.count(d, r)
 	s.kept.addTo(d.kept, d.measures.add(c.Summary.Workflow, c.Measures))
@@ -127,8 +136,12 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 		r.claim = rules.Claim{}
 	}
 	d.index.put(r, c.Summary)
-	if c.Keys != nil {
+	if c.Keys != nil || c.Rewrite {
 		d.index.putKeys(r, c.Keys)
+	}
+	if c.Rewrite {
+		s.rescreens.remove(r.ref, r.screened)
+		r.screened = nil
 	}
 	r.screen(c.Screened)
 	s.queue.enqueue(r.ref, c)

@@ -97,6 +97,7 @@ CREATE TABLE verifyd.runs (
     decision     text COLLATE "C" NOT NULL,
     status_from  timestamptz,
     status_until timestamptz,
+    redacted_at  timestamptz, -- when personal data was last removed; null for never
     -- The review of a run that needs a verdict; without one, review_since is null and the others
     -- are null or empty.
     review_since timestamptz,

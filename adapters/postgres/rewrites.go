@@ -1,0 +1,95 @@
+// Rewrites: appends that replace the history of a run, see store.Commit.Rewrite.
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/verifyd/verifyd/internal/postgres/pgerror"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+// A rewrite appends its last events to the history, as other appends do. The statements that
+// follow replace what was there before. $1 is the tenant and $2 the run.
+//
+// The rows of the history stay at their positions. If one were deleted, an append that was
+// decided on an earlier history, and that waits for a lock, could still be inserted there.
+const (
+	ofRun = " WHERE tenant_id = $1::uuid AND run_id = $2::uuid"
+
+	pendingNotice = "SELECT 1 FROM verifyd.work" + ofRun + " AND (kind || '') = $3::text LIMIT 1"
+
+	// replaceEvents replaces the events before $3 by those in $4, each a JSON object.
+	replaceEvents = `
+UPDATE verifyd.run_events SET events = '[' || array_to_string(($4::text[])[seq + 1 : next_seq], E',\n') || ']'` + ofRun + " AND seq < $3::int"
+
+	replaceReference = "UPDATE verifyd.runs SET reference_id = $3::text WHERE tenant_id = $1::uuid AND id = $2::uuid"
+	removeKeys       = "DELETE FROM verifyd.search_keys" + ofRun
+	removeScreened   = "DELETE FROM verifyd.screened_runs" + ofRun
+)
+
+// newRewrite returns the append that replaces a history of seq events.
+func newRewrite(t verification.TenantID, id verification.RunID, seq int, c store.Commit) (*pendingAppend, error) {
+	if seq >= len(c.Events) || c.Work == nil {
+		return nil, fmt.Errorf("a rewrite needs work, and more than %d events", seq)
+	}
+	replaced := make([]string, seq)
+	for i := range replaced {
+		raw, err := rules.EncodeEvents(c.Events[i : i+1])
+		if err != nil {
+			return nil, err
+		}
+		replaced[i] = string(raw[1 : len(raw)-1])
+	}
+	c.Events = c.Events[seq:]
+	p, err := newPendingAppend(t, id, seq, c)
+	p.replaced = replaced
+	return p, err
+}
+
+// queueReplacement queues the statements of a rewrite that follow the insertion of its last events. They
+// need a transaction that is rolled back if the rewrite is refused.
+func (p *pendingAppend) queueReplacement(b *pgx.Batch, appended map[verification.RunRef]bool) {
+	add := func(statement string, args ...any) *pgx.QueuedQuery {
+		return b.Queue(statement, append([]any{p.tenant, p.run}, args...)...)
+	}
+	add(lockRun) // an append without events may queue a notice
+	add(pendingNotice, string(store.WorkAnnounce)).Exec(func(t pgconn.CommandTag) error {
+		if appended[p.ref] && t.RowsAffected() > 0 {
+			return store.NoticePending()
+		}
+		return nil
+	})
+	add(replaceEvents, p.seq, p.replaced)
+	add(replaceReference, p.commit.Summary.ReferenceID)
+	add(removeKeys)
+	add(removeScreened)
+}
+
+// beginner begins a transaction, or a savepoint inside an open one.
+type beginner interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+}
+
+// rewrite sends a rewrite in a transaction that in begins. A rewrite that is refused leaves nothing.
+func rewrite(
+	ctx context.Context, s *Store, in beginner, q querier, t verification.TenantID, id verification.RunID, seq int, c store.Commit,
+) error {
+	p, err := newRewrite(t, id, seq, c)
+	if err == nil {
+		err = pgx.BeginFunc(ctx, in, func(tx pgx.Tx) error {
+			q.to = tx
+			return s.appendOne(ctx, q, tx, p)
+		})
+	}
+	if isAppendConflict(err) {
+		err = store.HistoryChanged()
+	}
+	return pgerror.Translate("rewrite run "+string(id), err)
+}
