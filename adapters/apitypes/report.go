@@ -33,6 +33,7 @@ type ReportRun struct {
 	StartedAt   Timestamp          `json:"started_at"`
 	CompletedAt Timestamp          `json:"completed_at"` // null until the run ends
 	Outcome     string             `json:"outcome,omitempty"`
+	RedactedAt  Timestamp          `json:"redacted_at,omitzero"` // see Run
 }
 
 // Card is one step of a report.
@@ -89,7 +90,7 @@ func NewReport(r rules.Report) Report {
 		Run: ReportRun{
 			ID: r.Run.ID, ReferenceID: r.Run.ReferenceID, Status: r.Run.Status,
 			StartedAt: Timestamp{r.Run.StartedAt}, CompletedAt: Timestamp{r.Run.CompletedAt},
-			Outcome: r.Run.Outcome,
+			Outcome: r.Run.Outcome, RedactedAt: Timestamp{r.Run.RedactedAt},
 		},
 		Workflow: r.Workflow, Summary: r.Summary,
 		Cards: convertAll(r.Cards, newCard), Error: r.Error, Reviews: newFlags(r.Flags),

@@ -19,6 +19,7 @@ type Run struct {
 	// Outcome is the outcome of the end node that a completed run reached. It is left out if
 	// there is none, while the run needs a verdict, and after a rejection of the finished run.
 	Outcome        string          `json:"outcome,omitempty"`
+	RedactedAt     Timestamp       `json:"redacted_at,omitzero"` // when personal data was last removed; left out if it never was
 	ActionRequired *rules.Action   `json:"action_required"`
 	Error          *rules.RunError `json:"error"`
 }
@@ -64,7 +65,7 @@ func NewRun(v rules.RunView) Run {
 	return Run{
 		ID: v.ID, WorkflowID: v.WorkflowID, ReferenceID: v.ReferenceID, Status: v.Status,
 		StartedAt: Timestamp{v.StartedAt}, CompletedAt: Timestamp{v.CompletedAt}, Outcome: v.Outcome,
-		ActionRequired: v.Action, Error: v.Error,
+		RedactedAt: Timestamp{v.RedactedAt}, ActionRequired: v.Action, Error: v.Error,
 	}
 }
 

@@ -92,11 +92,20 @@ func TestARunFromStartToReport(t *testing.T) {
 	if detail, err := c.ReadWorkflow(ctx, w.ID); err != nil || detail.Steps == nil || detail.LifecycleWebhookURL == "" {
 		t.Errorf("ReadWorkflow = %v, %v", detail, err)
 	}
+	s.Settle()
+	s.Notices.FailWith(errors.New("away")) // the notice of the run that is cancelled next
 	other := s.Start(w.ID, engine.StartRequest{ReferenceID: "person-2"})
+	if _, err := c.RedactRun(ctx, other.ID); !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("RedactRun of a live run = %v, want a conflict", err)
+	}
 	for range 2 {
 		if got, err := c.CancelRun(ctx, other.ID); err != nil || got != (apitypes.Cancelled{ID: other.ID, Status: rules.StatusCancelled}) {
 			t.Errorf("CancelRun = %v, %v", got, err)
 		}
+	}
+	silent := s.Start(s.Apply(simple()).ID, engine.StartRequest{ReferenceID: "person-3"})
+	if got, err := c.RedactRun(ctx, silent.ID); err != nil || got.ReferenceID != rules.RedactedReference || got.RedactedAt.IsZero() {
+		t.Errorf("RedactRun = %v, %v", got, err)
 	}
 }
 

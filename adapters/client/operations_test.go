@@ -69,6 +69,7 @@ func TestEachOperationHasAMethodAndNoOther(t *testing.T) {
 		"PrintReport":     func() error { return second(c.PrintReport(ctx, run)) },
 		"SignReport":      func() error { return second(c.SignReport(ctx, run)) },
 		"CancelRun":       func() error { return second(c.CancelRun(ctx, run)) },
+		"RedactRun":       func() error { return second(c.RedactRun(ctx, run)) },
 		"DeliverSignal":   func() error { return second(c.DeliverSignal(ctx, run, client.Signal{Name: "a/b"})) },
 		"ReadStep":        func() error { return second(c.ReadStep(ctx, run, "hi")) },
 		"UploadDocument":  func() error { return second(c.UploadDocument(ctx, run, "bill", nil)) },

@@ -1,4 +1,4 @@
-// Runs: start, list, read, wait, report and cancel.
+// Runs: start, list, read, wait, report, cancel and redact.
 
 package client
 
@@ -254,5 +254,14 @@ func fileQuery(allowMissing bool) url.Values {
 func (c *Client) CancelRun(ctx context.Context, id verification.RunID) (apitypes.Cancelled, error) {
 	return read[apitypes.Cancelled](ctx, c, call{
 		operation: "cancelRun", method: http.MethodPost, path: join([]string{"v1", "runs", string(id), "cancel"}),
+	})
+}
+
+// RedactRun removes the personal data of a run for good, and returns what is left of it. Once that is done, it does
+// nothing until something is added to the run. A run that is live, needs a verdict, is under a hold, or has a webhook
+// neither delivered nor given up is an ErrConflict. The account needs the surface erase.
+func (c *Client) RedactRun(ctx context.Context, id verification.RunID) (apitypes.RunDetail, error) {
+	return read[apitypes.RunDetail](ctx, c, call{
+		operation: "redactRun", method: http.MethodPost, path: join([]string{"v1", "runs", string(id), "redact"}),
 	})
 }

@@ -49,7 +49,7 @@ func newSite(t testing.TB, changes ...enginetest.Change) *site {
 	}
 	s := &site{Kit: enginetest.New(t, append([]enginetest.Change{change}, changes...)...)}
 	must(t, s.Store.SaveAccount(t.Context(), verification.Account{
-		ClientID: "acme", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey(apiKey), Surfaces: verification.Surfaces(),
+		ClientID: "acme", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey(apiKey), Surfaces: verification.AllSurfaces(),
 	}))
 	keys, err := token.NewKeys()
 	must(t, err)

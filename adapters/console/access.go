@@ -71,6 +71,7 @@ func (c *console) table() []route {
 		{post, "/runs/{run}/verdict", reviewer, c.runpage.GiveVerdict},
 		{post, "/runs/{run}/hits", reviewer, c.runpage.DecideHit},
 		{post, "/runs/{run}/cancel", reviewer, c.runpage.Cancel},
+		{post, "/runs/{run}/redact", admin, c.runpage.Redact},
 		{post, "/runs/{run}/notes", reviewer, c.runpage.AddNote},
 		{post, "/runs/{run}/assign", reviewer, c.runpage.Assign},
 

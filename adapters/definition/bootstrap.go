@@ -242,7 +242,7 @@ func (b *bootstrapReader) account(p path, f accountFields, tenant verification.T
 	if f.Surfaces == nil {
 		a.Surfaces = verification.Surfaces()
 	}
-	b.check(f.Surfaces == nil || len(f.Surfaces) > 0, p, "surfaces", "must name a surface: leave the field out for all but files")
+	b.check(f.Surfaces == nil || len(f.Surfaces) > 0, p, "surfaces", "must name a surface: leave the field out for all but files and erase")
 	for i, s := range f.Surfaces {
 		if slices.Contains(f.Surfaces[:i], s) {
 			b.problem(append(slices.Clip(p), "surfaces", i), "the surface is given twice")

@@ -141,6 +141,7 @@ func New(e *engine.Engine, o Options) http.Handler {
 	get("/v1/runs/{id}/step", customer, a.readStep)
 	post("/v1/runs/{id}/documents", customer, a.uploadDocument)
 	post("/v1/runs/{id}/cancel", runs, a.cancelRun)
+	post("/v1/runs/{id}/redact", rule{surface: verification.SurfaceErase, noun: "run"}, a.redactRun)
 
 	signals := rule{surface: verification.SurfaceSignals, noun: "run", bearer: o.Bearers != nil}
 	post("/v1/signals/{run_id}/{signal_name}", signals, a.deliverSignal)

@@ -69,6 +69,7 @@ func TestASurfaceOpensOnlyItsRoutes(t *testing.T) {
 			"POST /v1/workflows/x/runs", "GET /v1/runs", "GET /v1/runs/x", "GET /v1/runs/x/report.pdf", "GET /v1/runs/x/report.pdf.jws", "POST /v1/runs/x/cancel",
 		},
 		verification.SurfaceSignals: {"POST /v1/signals/x/human_review_decision"},
+		verification.SurfaceErase:   {"POST /v1/runs/x/redact"},
 	}
 	for owned := range routes {
 		client := "only-" + string(owned)
@@ -195,6 +196,7 @@ func TestResourcesOfAnotherTenantAreNotFound(t *testing.T) {
 		{http.MethodGet, "/v1/runs/" + string(id) + "/report.pdf", "", noRun},
 		{http.MethodGet, "/v1/runs/" + string(id) + "/report.pdf.jws", "", noRun},
 		{http.MethodPost, "/v1/runs/" + string(id) + "/cancel", "", noRun},
+		{http.MethodPost, "/v1/runs/" + string(id) + "/redact", "", noRun},
 		{http.MethodPost, "/v1/signals/" + string(id) + "/human_review_decision", `{"payload":{"decision":"approve"}}`, noRun},
 		{http.MethodPost, "/v1/signals/" + string(id) + "/consent_submitted", `{"payload":{}}`, noRun},
 	} {

@@ -61,7 +61,7 @@ func (a *api) encodeDetail(ref verification.RunRef, d rules.RunDetail) (encoded,
 // sameDetail does what reflect.DeepEqual would do, in a fraction of the time.
 func sameDetail(a, b rules.RunDetail) bool {
 	return a.Seq == b.Seq && a.ID == b.ID && a.WorkflowID == b.WorkflowID && a.ReferenceID == b.ReferenceID &&
-		a.Status == b.Status && a.StartedAt.Equal(b.StartedAt) && a.CompletedAt.Equal(b.CompletedAt) && a.Outcome == b.Outcome &&
+		a.Status == b.Status && a.StartedAt.Equal(b.StartedAt) && a.CompletedAt.Equal(b.CompletedAt) && a.Outcome == b.Outcome && a.RedactedAt.Equal(b.RedactedAt) &&
 		samePointed(a.Action, b.Action) && samePointed(a.Error, b.Error) &&
 		a.Decision == b.Decision && a.Notes == b.Notes && a.ResolvedAt.Equal(b.ResolvedAt) && slices.EqualFunc(a.Flags, b.Flags, sameFlag) &&
 		a.Proposal == b.Proposal &&

@@ -56,8 +56,8 @@ func newAPI(t testing.TB, s setup) *api {
 		}
 	}
 	a := &api{Kit: enginetest.New(t, change), t: t}
-	a.account("acme", enginetest.Tenant, append(verification.Surfaces(), verification.SurfaceFiles)...)
-	a.account("other", otherTenant, verification.Surfaces()...)
+	a.account("acme", enginetest.Tenant, verification.AllSurfaces()...)
+	a.account("other", otherTenant, verification.AllSurfaces()...)
 	must(t, a.Store.SaveTenant(t.Context(), verification.Tenant{
 		ID: enginetest.Tenant, Name: "Acme", RedirectAllowlist: []string{"https://app.example/verify"},
 	}))

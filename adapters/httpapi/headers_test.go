@@ -4,6 +4,8 @@ package httpapi_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -49,16 +51,19 @@ func field(t *testing.T, got response, name string) string {
 	return string(m[1])
 }
 
+// stored returns an idempotency key as it is stored.
+func stored(key string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(key))) }
+
 func TestAnIdempotencyKeyInFlight(t *testing.T) {
 	a := newAPI(t, setup{})
 	w := a.Apply(simple())
 	start := "/v1/workflows/" + string(w.ID) + "/runs"
 	a.do(http.MethodPost, start, `{"reference_id":"p"}`, "Idempotency-Key: k").says(202, `"status"`)
 	record, err := a.Store.IdempotencyRecord(t.Context(), enginetest.Tenant,
-		store.IdempotencyKey{Scope: store.ScopeStart, Key: "k"}, a.Clock.Now())
+		store.IdempotencyKey{Scope: store.ScopeStart, Key: stored("k")}, a.Clock.Now())
 	must(t, err)
 	// Another host has claimed the key and not answered yet.
-	record.Key, record.Settled, record.At = "k2", false, a.Clock.Now()
+	record.Key, record.Settled, record.At = stored("k2"), false, a.Clock.Now()
 	_, err = a.Store.ClaimIdempotencyKey(t.Context(), enginetest.Tenant, record)
 	must(t, err)
 	a.do(http.MethodPost, start, `{"reference_id":"p"}`, "Idempotency-Key: k2").
@@ -73,10 +78,10 @@ func TestAnIdempotencyKeyOfASignalInFlight(t *testing.T) {
 	a.do(http.MethodPost, signal, approve, "Idempotency-Key: k").
 		is(200, `{"ok":true,"result":"signal_delivered","decision":"approve"}`)
 	record, err := a.Store.IdempotencyRecord(t.Context(), enginetest.Tenant,
-		store.IdempotencyKey{Scope: store.ScopeSignal, Key: "k"}, a.Clock.Now())
+		store.IdempotencyKey{Scope: store.ScopeSignal, Key: stored("k")}, a.Clock.Now())
 	must(t, err)
 	// Another host has claimed the key and not answered yet.
-	record.Key, record.Settled, record.At = "k2", false, a.Clock.Now()
+	record.Key, record.Settled, record.At = stored("k2"), false, a.Clock.Now()
 	_, err = a.Store.ClaimIdempotencyKey(t.Context(), enginetest.Tenant, record)
 	must(t, err)
 	a.do(http.MethodPost, signal, approve, "Idempotency-Key: k2").

@@ -34,7 +34,7 @@ func TestUnknownRoutesAndWrongMethods(t *testing.T) {
 	const wrongMethod = `{"error":"Method Not Allowed","message":"The route does not take this method.","code":405}`
 	for path, allow := range map[string]string{
 		"/v1/workflows": "GET, HEAD", "/v1/workflows/x": "GET, HEAD", "/v1/workflows/x/webhook": "POST", "/v1/workflows/x/runs": "POST",
-		"/v1/runs": "GET, HEAD", "/v1/runs/x": "GET, HEAD", "/v1/runs/x/report.pdf": "GET, HEAD", "/v1/runs/x/cancel": "POST",
+		"/v1/runs": "GET, HEAD", "/v1/runs/x": "GET, HEAD", "/v1/runs/x/report.pdf": "GET, HEAD", "/v1/runs/x/cancel": "POST", "/v1/runs/x/redact": "POST",
 		"/v1/runs/x/report.pdf.jws": "GET, HEAD", "/.well-known/jwks.json": "GET, HEAD",
 		"/v1/signals/x/y": "POST", "/": "GET, HEAD", "/openapi.yaml": "GET, HEAD", "/v1/runs/%78": "GET, HEAD",
 	} {
@@ -252,6 +252,7 @@ func TestTheLogNamesTheRunOfARequest(t *testing.T) {
 	named(http.MethodGet, "/v1/runs/"+strings.ToUpper(id)+"?view=report", "", id)
 	named(http.MethodGet, "/v1/runs/"+id+"/report.pdf", "", id)
 	named(http.MethodPost, "/v1/runs/"+id+"/cancel", "", id)
+	named(http.MethodPost, "/v1/runs/"+id+"/redact", "", id)
 	named(http.MethodPost, "/v1/signals/"+id+"/human_review_decision", `{"payload":{"decision":"approve"}}`, id)
 	named(http.MethodPost, "/v1/signals/"+nowhere+"/x", `{"payload":`, nowhere)
 	named(http.MethodPost, "/v1/workflows/"+string(a.Apply(simple()).ID)+"/runs", `{"reference_id":"p"}`, "")

@@ -88,4 +88,6 @@ func TestBodyRulesComeBeforeExistence(t *testing.T) {
 	a.do(http.MethodGet, "/v1/runs/"+nowhere+"?view=pdf", "").is(400, `{"error":"invalid view"}`)
 	a.do(http.MethodPost, "/v1/runs/"+nowhere+"/cancel", `{"why":1}`).is(400, badField("why", "is not a known field"))
 	a.do(http.MethodPost, "/v1/runs/"+nowhere+"/cancel", "").is(404, noRun)
+	a.do(http.MethodPost, "/v1/runs/"+nowhere+"/redact", `{"why":1}`).is(400, badField("why", "is not a known field"))
+	a.do(http.MethodPost, "/v1/runs/"+nowhere+"/redact", "").is(404, noRun)
 }

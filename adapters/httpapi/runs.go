@@ -1,4 +1,4 @@
-// Runs: start, list, read, cancel.
+// Runs: start, list, read, cancel, redact.
 
 package httpapi
 
@@ -97,6 +97,22 @@ func (a *api) cancelRun(w *response, r *http.Request, who caller) error {
 		return err
 	}
 	return a.write(w, http.StatusOK, apitypes.Cancelled{ID: v.ID, Status: v.Status})
+}
+
+func (a *api) redactRun(w *response, r *http.Request, who caller) error {
+	if err := a.noBody(w, r); err != nil {
+		return err
+	}
+	id, _ := verification.ParseRunID(pathParam(r, "id")) // an invalid id has no run
+	d, err := a.engine.Redact(context.WithoutCancel(r.Context()), who.tenant, id, verification.Person{Name: who.name})
+	if err != nil {
+		return err
+	}
+	e, err := a.encodeDetail(verification.RunRef{Tenant: who.tenant, Run: id}, d) // nothing else of the run stays in the cache
+	if err == nil {
+		writeBody(w, http.StatusOK, "application/json", e.body)
+	}
+	return err
 }
 
 // pathParam returns a parameter of the path. chi does not decode it if the path

@@ -143,6 +143,32 @@ func TestCancelSaysWhatTheRunIs(t *testing.T) {
 	a.do(http.MethodPost, "/v1/runs/no-uuid/cancel", "").is(404, noRun)
 }
 
+func TestARedactedRunIsReadWithoutPersonalData(t *testing.T) {
+	a := newAPI(t, setup{})
+	live := string(a.started(journey()).ID)
+	a.do(http.MethodPost, "/v1/runs/"+live+"/redact", "").
+		is(409, `{"error":"Conflict","message":"The run is live: cancel it, or wait for its end.","code":409}`)
+	a.do(http.MethodGet, "/v1/runs/"+live, "").says(200, `"reference_id":"person-1"`)
+
+	path := "/v1/runs/" + string(a.started(simple()).ID)
+	if before := a.do(http.MethodGet, path, ""); strings.Contains(string(before.Body), "redacted_at") {
+		t.Errorf("the run has a redacted_at: %s", before.Body)
+	}
+	got := a.do(http.MethodPost, path+"/redact", "{}").says(200, `"reference_id":"redacted"`).header("Cache-Control", "no-store")
+	at := field(t, got, "redacted_at")
+	if want := a.Clock.Now().UTC().Format(time.RFC3339); at != want {
+		t.Errorf("redacted_at = %s, want %s", at, want)
+	}
+	a.Advance(time.Hour)
+	for _, again := range []string{string(a.do(http.MethodPost, path+"/redact", "").Body), string(a.do(http.MethodGet, path, "").Body)} {
+		if again != string(got.Body) {
+			t.Errorf("the run then reads %s, want %s", again, got.Body)
+		}
+	}
+	a.do(http.MethodGet, path+"?view=report", "").says(200, `"redacted_at":"`+at+`"`)
+	a.do(http.MethodGet, "/v1/runs?reference_id=redacted", "").says(200, `"redacted_at":"`+at+`"`)
+}
+
 func TestIDsOfThePathAreUUIDs(t *testing.T) {
 	a := newAPI(t, setup{})
 	id := string(a.started(simple()).ID)

@@ -354,6 +354,26 @@ func TestTheCustomerIsRedirectedWhateverTheStatus(t *testing.T) {
 	}
 }
 
+func TestTheLinkOfARedactedRunShowsItsEnd(t *testing.T) {
+	c := serve(t).begin(onboarding(), "https://app.example/verify")
+	cancel(c)
+	wants(t, c.get(), http.StatusSeeOther)
+	if _, err := c.Engine.Redact(t.Context(), enginetest.Tenant, c.run, verification.Person{}); err != nil {
+		t.Fatal(err)
+	}
+	link := c.link
+	for _, mark := range []string{"", "?sent"} {
+		c.link = link + mark
+		page := c.get()
+		wants(t, page, http.StatusGone, "This verification was cancelled")
+		for _, gone := range []string{"app.example", "person-1", rules.RedactedReference} {
+			if strings.Contains(page.body, gone) {
+				t.Errorf("the page of a redacted run says %q", gone)
+			}
+		}
+	}
+}
+
 func TestThePageAfterADeclinedConsent(t *testing.T) {
 	s := serve(t)
 	c := s.begin(declining(), "")

@@ -306,7 +306,9 @@ func endPage(v visitor, j engine.Journey) page {
 	default:
 		p.Title, p.Icon, p.Tone = "done.title", "tick", web.Good
 	}
-	p.Reference = j.Run.ReferenceID
+	if j.Run.RedactedAt.IsZero() {
+		p.Reference = j.Run.ReferenceID
+	}
 	p.Words = j.EndTextIn.In(v.Lang(), j.EndText)
 	if p.Rejected = j.RejectTextIn.In(v.Lang(), j.RejectText); p.Rejected != "" { // it may say what to do
 		p.Closing = "end.close.rejected"

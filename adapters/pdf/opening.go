@@ -54,7 +54,7 @@ func (l *layout) letterhead(h rules.Letterhead) []block {
 }
 
 // title is the name of the document, of the workflow, and the status; in a report for the file
-// the decision instead of the status.
+// the decision instead of the status. For a redacted run it also says when data was removed.
 func (l *layout) title(r rules.Print) []block {
 	const badgeWidth = 46.0
 	name := fmt.Sprintf(fromLeft+"%s, version %d", r.Workflow.Name, r.Workflow.Version)
@@ -68,11 +68,17 @@ func (l *layout) title(r rules.Print) []block {
 	}
 	lines := l.name(name, styleSubtitle(), contentWidth-badgeWidth, limitNameLines)
 	workflow := newParagraph(0, 0, styleSubtitle(), lines...)
+	parts, end := []core.Component{workflow}, workflow.bottom()
+	if !r.Run.RedactedAt.IsZero() {
+		st := styleCaption()
+		note := newParagraph(0, end+0.6, st, l.word("Personal data was removed from this run on "+l.time(r.Run.RedactedAt)+".", st))
+		parts, end = append(parts, note), note.bottom()
+	}
 	return []block{
 		newBlock(12.5,
 			column(contentWidth-badgeWidth, newParagraph(0, 1, styleTitle(), l.word("Verification report", styleTitle()))),
 			column(badgeWidth, l.newBadge(badgeWidth, 4.2, word, t, 1.25))),
-		newBlock(workflow.bottom()+4, column(contentWidth, workflow)),
+		newBlock(end+4, column(contentWidth, parts...)),
 	}
 }
 

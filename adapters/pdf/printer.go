@@ -101,20 +101,21 @@ func New(o Options) (*Printer, error) {
 }
 
 // key is the key of the cache: the digest identifies the recorded history of
-// the run, and the status may change with time alone.
+// the run, the status may change with time alone, and a redaction keeps the digest.
 type key struct {
-	tenant verification.TenantID
-	run    verification.RunID
-	digest string
-	status rules.Status
-	file   bool
-	lacks  bool   // it may lack text
-	name   string // of the tenant
-	logo   string
+	tenant   verification.TenantID
+	run      verification.RunID
+	digest   string
+	redacted int64 // in microseconds
+	status   rules.Status
+	file     bool
+	lacks    bool   // it may lack text
+	name     string // of the tenant
+	logo     string
 }
 
 func keyOf(t verification.TenantID, p rules.Print) key {
-	return key{t, p.Run.ID, p.Digest, p.Run.Status, p.ForFile, p.AllowMissing, p.Letterhead.Name, p.Letterhead.Logo.Name}
+	return key{t, p.Run.ID, p.Digest, p.Run.RedactedAt.UnixMicro(), p.Run.Status, p.ForFile, p.AllowMissing, p.Letterhead.Name, p.Letterhead.Logo.Name}
 }
 
 // restAfter is how long a report may take without a pause of its tenant.

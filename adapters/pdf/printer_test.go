@@ -103,6 +103,18 @@ func TestAllElseIsPrinted(t *testing.T) {
 	}
 }
 
+func TestARedactedReportSaysWhenDataWasRemoved(t *testing.T) {
+	p := plain(t)
+	before := text(t, render(t, p, sample()))
+	r := sample()
+	r.Run.ReferenceID, r.Run.RedactedAt = rules.RedactedReference, time.Date(2026, 3, 9, 8, 30, 0, 0, time.UTC)
+	after := text(t, render(t, p, r)) // the digest is the same
+	const want = "Personal data was removed from this run on 9 Mar 2026, 08:30:00 UTC."
+	if strings.Contains(before, "Personal data") || !strings.Contains(after, want) {
+		t.Errorf("the document of the redacted run says\n%s\nwant %q, and nothing of that before", after, want)
+	}
+}
+
 func TestACachedReportIsThatOfItsHistoryAndStatus(t *testing.T) {
 	p := printer(t, pdf.Options{Uncompressed: true})
 	render(t, p, sample())
@@ -114,6 +126,7 @@ func TestACachedReportIsThatOfItsHistoryAndStatus(t *testing.T) {
 		{"digest", func(r *rules.Print) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
 		{"status", func(r *rules.Print) { r.Run.Status = rules.StatusExpired }, "EXPIRED"},
 		{"run", func(r *rules.Print) { r.Run.ID = "0191-other" }, "Run 0191-other"},
+		{"redaction", func(r *rules.Print) { r.Run.RedactedAt, r.Run.ReferenceID = time.Unix(1, 0), rules.RedactedReference }, rules.RedactedReference},
 	} {
 		r := sample()
 		c.change(&r)

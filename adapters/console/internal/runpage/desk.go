@@ -94,7 +94,9 @@ func (p *Pages) deskView(s shell.Session, rec desk.RunRecord, f queue.Filter, ke
 	if !s.May(verification.RoleReviewer) {
 		return v
 	}
-	v.Add = at + "/notes" + f.Query()
+	if rec.Report.Run.RedactedAt.IsZero() {
+		v.Add = at + "/notes" + f.Query()
+	}
 	if rec.Review == nil {
 		return v
 	}

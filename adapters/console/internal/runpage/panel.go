@@ -26,6 +26,7 @@ type verdictPanel struct {
 	Claims  string // the URL that claims the run
 	Release string // the URL that releases it
 	Cancel  string // the URL that cancels the run; empty if it is over
+	Redact  string // the URL that removes the personal data of the run; empty if that is done, or not allowed
 	Note    *web.Note
 	Changes []timelineLine // what happened while the form was open
 	Problem string         // of the notes
@@ -103,6 +104,9 @@ func panelOf(s shell.Session, rec desk.RunRecord, f queue.Filter, claim rules.Cl
 	if !over && s.May(verification.RoleReviewer) {
 		p.Cancel = at + "/cancel" + f.Query()
 	}
+	if s.May(verification.RoleAdmin) && redactable(rec) {
+		p.Redact = at + "/redact" + f.Query()
+	}
 	if rec.Review != nil {
 		p.Position = store.PositionOf(rec.Report.Run.ID, *rec.Review).String()
 		p.Next, p.Hold = nextURL(s, rec.Report.Run.ID, p.Position, f), holdOf(s, rec)
@@ -162,6 +166,13 @@ func panelOf(s shell.Session, rec desk.RunRecord, f queue.Filter, claim rules.Cl
 		}
 	}
 	return p
+}
+
+// redactable reports whether a run has personal data that may be removed. A notice that is neither
+// delivered nor given up still forbids it.
+func redactable(rec desk.RunRecord) bool {
+	left, err := rules.Redact(rec.Report.Run.ID, rec.History, verification.Person{}, rec.At)
+	return err == nil && left != nil
 }
 
 // listed says who decided that the person or company of a run is on a list; empty if nobody

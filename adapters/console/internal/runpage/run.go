@@ -60,6 +60,7 @@ type runView struct {
 	Dates     []runFact // when it started and ended, and its id
 	Guide     []guideRow
 	Error     string // why the run failed or expired; empty if it did not
+	Redacted  string // says when personal data was removed; empty if it was not
 	Counts    string // of the cards
 	Subject   subjectView
 	Differing *factsView // what the sources of the run say; nil for nothing
@@ -170,6 +171,9 @@ func (p *Pages) runView(s shell.Session, rec desk.RunRecord, f queue.Filter) run
 	}
 	if report.Error != nil {
 		v.Error = s.Sentences([]rules.Sentence{report.Error.Sentence()})
+	}
+	if at := report.Run.RedactedAt; !at.IsZero() {
+		v.Redacted = s.Say("run.redacted", s.At(at).Text+" "+s.Zone.String())
 	}
 	if report.Run.Status.Terminal() {
 		v.PDF = s.Base + "/runs/" + string(v.ID) + "/report.pdf"
