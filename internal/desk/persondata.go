@@ -1,0 +1,175 @@
+// The data in a person's file: what was given, sent and answered, in the order of time.
+
+package desk
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+)
+
+// personEntry is an entry of data.json. Kind says what happened.
+type personEntry struct {
+	At          time.Time           `json:"at"`
+	Kind        personEntryKind     `json:"kind"`
+	Step        verification.NodeID `json:"step,omitempty"`
+	Label       string              `json:"label,omitempty"`
+	ReferenceID string              `json:"reference_id,omitempty"`
+	RedirectURI string              `json:"redirect_uri,omitempty"`
+	Source      string              `json:"source,omitempty"`      // the name of the provider that was asked
+	SentFields  []string            `json:"sent_fields,omitempty"` // the names of what was sent
+	Handle      string              `json:"handle,omitempty"`      // by which the source knows its pending result
+	Problem     string              `json:"problem,omitempty"`     // why there was no result
+	Passed      *bool               `json:"passed,omitempty"`
+	Document    *personDocument     `json:"document,omitempty"`
+	Language    string              `json:"language,omitempty"` // of the page with the answer
+	Data        verification.Data   `json:"data,omitzero"`
+	Screening   *rules.Screening    `json:"screening,omitempty"` // only with all that is kept
+}
+
+type personEntryKind string
+
+const (
+	personStarted personEntryKind = "started"
+	personOpened  personEntryKind = "opened"
+	personUpload  personEntryKind = "uploaded"
+	personAnswer  personEntryKind = "answered"
+	personAsked   personEntryKind = "source_asked"
+	personPending personEntryKind = "source_pending"
+	personFailed  personEntryKind = "source_failed"
+	personResult  personEntryKind = "result"
+	personNone    personEntryKind = "no_result"
+	personStopped personEntryKind = "stopped"
+	personErased  personEntryKind = "redacted"
+)
+
+// personDocument is an upload in data.json.
+type personDocument struct {
+	ID        string `json:"document_id,omitempty"`
+	Field     string `json:"field"`
+	MediaType string `json:"media_type"`
+	Size      int64  `json:"size"`
+	SHA256    string `json:"sha256,omitempty"`
+}
+
+// data returns the entries of data.json, oldest first.
+func (r personRun) data() []personEntry {
+	all := []personEntry{}
+	for _, event := range r.history {
+		e := personEntry{At: event.At}
+		switch f := event.Fact.(type) {
+		case rules.Started:
+			e.Kind, e.ReferenceID, e.RedirectURI, e.Data = personStarted, f.ReferenceID, f.RedirectURI, f.Input
+		case rules.JourneyOpened:
+			e.Kind, e.Step = personOpened, f.Node
+		case rules.DocumentUploaded:
+			e.Kind, e.Step = personUpload, f.Node
+			e.Document = &personDocument{ID: f.Document, Field: f.Field, MediaType: f.MediaType, Size: f.Size, SHA256: f.SHA256}
+		case rules.CustomerSubmitted:
+			e.Kind, e.Step, e.Language, e.Data = personAnswer, f.Node, f.Language, f.Data
+		case rules.Dispatched:
+			e.Kind, e.Step, e.Source, e.SentFields = personAsked, f.Node, f.Provider, fieldsOf("", r.definition.Nodes[f.Node].With.Map())
+		case rules.ResultPending:
+			e.Kind, e.Step, e.Handle = personPending, f.Node, f.Handle
+		case rules.PollFailed:
+			e.Kind, e.Step, e.Problem = personFailed, f.Node, f.Cause
+		case rules.DispatchFailed:
+			e.Kind, e.Step, e.Problem = personFailed, f.Node, f.Cause
+		case rules.ResultRecorded:
+			e.Kind, e.Step, e.Passed, e.Data, e.Screening = personResult, f.Node, &f.Passed, f.Data, f.Screening
+		case rules.ResultUnavailable:
+			e.Kind, e.Step, e.Data = personNone, f.Node, f.Data
+		case rules.Failed:
+			e.Kind, e.Step, e.Problem = personStopped, f.Node, f.Cause
+		case rules.Redacted:
+			e.Kind = personErased
+		default:
+			continue
+		}
+		if step, ok := r.run.Step(e.Step); ok {
+			e.Label = step.Label
+		}
+		if !r.all {
+			e = r.told(e)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// told returns an entry without what may tip the person off: of a check that screened, only
+// source_ok and the name of the list stay.
+func (r personRun) told(e personEntry) personEntry {
+	screening := e.Screening
+	e.Screening = nil
+	if e.Kind == personStopped && r.hides() { // it may quote what the screening found
+		e.Problem = ""
+	}
+	if !r.screened[e.Step] {
+		return e
+	}
+	kept := map[string]any{}
+	if ok, is := e.Data.Map()["source_ok"].(bool); is {
+		kept["source_ok"] = ok
+	}
+	if screening != nil && screening.List != "" {
+		kept["list"] = screening.List
+	}
+	e.Passed, e.Problem, e.Handle = nil, "", ""
+	e.Data = verification.DataOf(kept)
+	return e
+}
+
+// fieldsOf returns the names of the fields of an object, such as place.country.
+func fieldsOf(within string, object map[string]any) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if inner, ok := object[name].(map[string]any); ok {
+			names = append(names, fieldsOf(within+name+".", inner)...)
+		} else {
+			names = append(names, within+name)
+		}
+	}
+	return names
+}
+
+// personConsent is an answer to a consent in consents.json.
+type personConsent struct {
+	At       time.Time           `json:"at"`
+	Step     verification.NodeID `json:"step"`
+	Label    string              `json:"label"`
+	Text     string              `json:"text"`
+	Language string              `json:"language,omitempty"` // empty for the default language of the workflow
+	Agreed   bool                `json:"agreed"`
+	SHA256   string              `json:"sha256"` // of the text
+}
+
+func (r personRun) consents() []personConsent {
+	all := []personConsent{}
+	for _, c := range rules.Consents(r.definition, r.history) {
+		all = append(all, personConsent{c.At, c.Node, c.Label, c.Text, c.Language, c.Agreed, c.SHA256})
+	}
+	return all
+}
+
+// reviewEntry is an entry of review.json.
+type reviewEntry struct {
+	At   time.Time  `json:"at"`
+	Kind string     `json:"kind"`
+	Fact rules.Fact `json:"fact"`
+}
+
+// review returns what reviewers said, what screening found later, and the outcome, oldest first.
+func (r personRun) review() []reviewEntry {
+	all := []reviewEntry{}
+	for _, e := range r.history {
+		switch e.Fact.(type) {
+		case rules.ReviewAsked, rules.VerdictRecorded, rules.VerdictProposed, rules.ProposalReturned, rules.HitsFound,
+			rules.HitDecided, rules.HitsCleared, rules.NoteAdded, rules.Assigned, rules.Held, rules.HoldEnded, rules.Completed:
+			all = append(all, reviewEntry{e.At, e.Kind(), e.Fact})
+		}
+	}
+	return all
+}

@@ -1,0 +1,107 @@
+// One run in a person's file, without what the file leaves out.
+
+package desk
+
+import (
+	"slices"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
+)
+
+// personRun is a run in a person's file.
+type personRun struct {
+	run        rules.Run
+	history    []rules.Event
+	definition workflow.Definition
+	at         time.Time
+	all        bool // also what may tip a person off
+	// screened are the checks that screened. If there are any, nothing is told that may depend
+	// on what they found, also if they found nothing.
+	screened  map[verification.NodeID]bool
+	documents []verification.Document
+}
+
+func newPersonRun(id verification.RunID, history []rules.Event, d workflow.Definition, at time.Time, q PersonQuery) personRun {
+	run := rules.Fold(id, history)
+	r := personRun{
+		run: run.AsOf(at), history: history, definition: d, at: at, all: q.ScreeningReason != "",
+		screened:  map[verification.NodeID]bool{},
+		documents: slices.Concat(run.Documents, run.Wait.Uploads),
+	}
+	r.documents = slices.DeleteFunc(r.documents, func(d verification.Document) bool { return d.ID == "" }) // redacted
+	for _, s := range run.Steps {
+		if slices.Contains(q.ScreeningChecks, s.Key) {
+			r.screened[s.Node] = true
+		}
+	}
+	for _, e := range history {
+		switch f := e.Fact.(type) {
+		case rules.Dispatched:
+			if f.Rescreen != "" {
+				r.screened[f.Node] = true
+			}
+		case rules.ResultRecorded:
+			if f.Screening != nil {
+				r.screened[f.Node] = true
+			}
+		}
+	}
+	return r
+}
+
+// hides reports whether the file leaves out what may depend on a screening of the run.
+func (r personRun) hides() bool { return !r.all && len(r.screened) > 0 }
+
+// detail returns the run as the API shows it, without what the file leaves out.
+func (r personRun) detail() rules.RunDetail {
+	d := r.run.Detail(r.at)
+	if !r.all {
+		d.Notes, d.Proposal = "", rules.Verdict{}
+	}
+	if !r.hides() {
+		return d
+	}
+	d.Outcome, d.Action, d.Error, d.Decision, d.ResolvedAt, d.Flags = "", nil, r.shownError(), rules.DecisionNone, time.Time{}, nil
+	d.Checks = slices.DeleteFunc(d.Checks, func(c rules.Check) bool { return r.screens(c.Key) })
+	return d
+}
+
+// screens reports whether a check that screened has this key.
+func (r personRun) screens(key string) bool {
+	return slices.ContainsFunc(r.run.Steps, func(s rules.Step) bool { return s.Key == key && r.screened[s.Node] })
+}
+
+// shownError returns the error of the run unless it is of a check that screened.
+func (r personRun) shownError() *rules.RunError {
+	if e := r.run.Error; e != nil && !r.screens(e.Check) {
+		return e
+	}
+	return nil
+}
+
+// report returns the report for the customer, without what the file leaves out.
+func (r personRun) report() rules.Report {
+	report := rules.MakePrint(r.run.ID, r.history, r.at)
+	if !r.hides() {
+		return report
+	}
+	report.Error = r.shownError()
+	report.Summary = rules.ReportSummary{}
+	report.Cards = slices.DeleteFunc(report.Cards, func(c rules.Card) bool {
+		return r.screened[c.NodeID] || c.Type == workflow.NodeReview
+	})
+	for _, c := range report.Cards {
+		switch c.Status {
+		case rules.CardOK:
+			report.Summary.OK++
+		case rules.CardFailed:
+			report.Summary.Failed++
+		case rules.CardNeedsReview:
+			report.Summary.NeedsReview++
+		}
+	}
+	return report
+}
