@@ -62,7 +62,7 @@ func (c accountList) Run(ctx context.Context, s *session) error {
 type accountCreate struct {
 	ClientID string `arg:"" name:"client-id" help:"Client identifier: the client-id header of the client."`
 	tenantFlags
-	Surfaces   []string `default:"workflows,runs,signals" enum:"workflows,runs,signals,files" placeholder:"NAME" help:"Surfaces that the account may use: workflows, runs, signals, files (default all but files: reports that say who decided and why)."`
+	Surfaces   []string `default:"workflows,runs,signals" enum:"workflows,runs,signals,files,erase" placeholder:"NAME" help:"Surfaces that the account may use: workflows, runs, signals, files, erase (default all but files, reports that say who decided and why, and erase, the redaction of runs)."`
 	TenantName string   `placeholder:"NAME" help:"Create the tenant under this name if there is none with the id of --tenant."`
 	keyFlag
 	jsonFlag
@@ -72,7 +72,7 @@ type accountCreate struct {
 func (c accountCreate) Run(ctx context.Context, s *session) error {
 	a := verification.Account{
 		ClientID: c.ClientID,
-		Surfaces: slices.DeleteFunc(append(verification.Surfaces(), verification.SurfaceFiles), func(surface verification.Surface) bool {
+		Surfaces: slices.DeleteFunc(verification.AllSurfaces(), func(surface verification.Surface) bool {
 			return !slices.Contains(c.Surfaces, string(surface))
 		}),
 	}

@@ -324,3 +324,26 @@ func TestARedeliveryOfAFolderIsSentAtOnce(t *testing.T) {
 		t.Errorf("%d notices were sent after the command, want 1:\n%s", got-before, w.transcript())
 	}
 }
+
+func TestAFolderIsSearchedForAText(t *testing.T) {
+	w := onFolder(t)
+	folder := w.env["VERIFYD_DATA_DIR"]
+	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
+	w.ctl("apply testdata/bootstrap.yaml")
+	w.start(onboarding, "Zoë&Co")
+	if err := os.WriteFile(filepath.Join(folder, "note"), []byte(strings.Repeat("x", 64<<10)+"across-a-read"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.transcript()
+	for text, want := range map[string]string{
+		"Zoë&Co":        "journal/0000000001.journal\n",
+		"across-a-read": "note\n",
+		"person-2":      "verifyctl: 0 of ",
+	} {
+		w.ctl("store check " + folder + " --search " + text)
+		got := string(w.transcript())
+		if !strings.Contains(got, want) || strings.Contains(got, "exit 1") != (text != "person-2") {
+			t.Errorf("the search for %q says %s, want %s", text, got, want)
+		}
+	}
+}

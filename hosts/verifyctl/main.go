@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"os/user"
 	"strings"
 	"syscall"
 	"time"
@@ -37,7 +38,7 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], session{
 		getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		clock: clock.System{}, server: postgresServer(),
+		clock: clock.System{}, server: postgresServer(), operator: currentUser(),
 	})
 	stop()
 	os.Exit(code)
@@ -53,7 +54,8 @@ type commands struct {
 	Account   accountCommands   `cmd:"" help:"Manage the accounts that call the API."`
 	Workflow  workflowCommands  `cmd:"" help:"Check workflow files, and manage the workflows of a tenant."`
 	Provider  providerCommands  `cmd:"" help:"Check and call the providers of a bootstrap file."`
-	Run       runCommands       `cmd:"" help:"Examine runs."`
+	Run       runCommands       `cmd:"" help:"Examine and redact runs."`
+	Person    personCommands    `cmd:"" help:"Export what is kept about a person."`
 	Report    reportCommands    `cmd:"" help:"Verify printed reports."`
 	Screening screeningCommands `cmd:"" help:"Search and test lists, and compare names."`
 	Webhook   webhookCommands   `cmd:"" help:"Manage lifecycle webhooks and their deliveries."`
@@ -75,8 +77,19 @@ type session struct {
 	binary io.Writer // stdout without the escapes of texts
 	clock  verification.Clock
 	server server
+	// operator is who runs the command.
+	operator verification.Person
 	// hostWait is how long the host of a data folder may take to answer; 0 is the default.
 	hostWait time.Duration
+}
+
+// currentUser returns the user of the process, as far as the operating system tells.
+func currentUser() verification.Person {
+	u, err := user.Current()
+	if err != nil || u.Username == "" {
+		return verification.Person{Name: "operator"}
+	}
+	return verification.Person{Name: u.Username, Identity: verification.IssuedIdentity("operator", u.Username)}
 }
 
 // note prints additional information on stderr.

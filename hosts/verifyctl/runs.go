@@ -12,14 +12,19 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
 type runCommands struct {
-	List runList `cmd:"" help:"List the runs of a tenant."`
-	Show runShow `cmd:"" help:"Show one run: its status, its cards and, with --events, its history."`
+	List    runList    `cmd:"" help:"List the runs of a tenant."`
+	Show    runShow    `cmd:"" help:"Show one run: its status, its cards and, with --events, its history."`
+	Redact  runRedact  `cmd:"" help:"Remove the personal data of a run for good."`
+	Hold    runHold    `cmd:"" help:"Put a run under a hold, so that nothing of it is removed."`
+	Release runRelease `cmd:"" help:"End the hold of a run."`
 }
 
 type runList struct {
@@ -147,11 +152,8 @@ func (c runShow) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		history, err := db.Load(ctx, tenant, id, 0)
-		if errors.Is(err, verification.ErrNotFound) {
-			return notFound("run", "the tenant has no run with this id")
-		}
 		if err != nil {
-			return err
+			return runError(err)
 		}
 		now := s.clock.Now().UTC()
 		run := rules.Fold(id, history).AsOf(now)
@@ -170,6 +172,14 @@ func (c runShow) Run(ctx context.Context, s *session) error {
 		}
 		return s.json(shown)
 	})
+}
+
+// runError names the run in an error of a store.
+func runError(err error) error {
+	if errors.Is(err, verification.ErrNotFound) {
+		return notFound("run", "the tenant has no run with this id")
+	}
+	return err
 }
 
 func (r shownRun) print(s *session, history []rules.Event, events bool) error {
@@ -196,6 +206,7 @@ func (r shownRun) print(s *session, history []rules.Event, events bool) error {
 		{"notes", r.Notes},
 		{"started_at", r.Run.StartedAt.String()},
 		{"completed_at", r.Run.CompletedAt.String()},
+		{"redacted_at", r.Run.RedactedAt.String()},
 		{"digest", r.Digest},
 	}...)
 	if err != nil {
@@ -228,4 +239,71 @@ func cardRows(c apitypes.Card) [][]string {
 		rows = append(rows, []string{fmt.Sprintf("%s, visits left out: %d", c.NodeID, c.VisitsOmitted), string(c.Type), "", "", "", "", ""})
 	}
 	return rows
+}
+
+type runRedact struct {
+	RunID runID `arg:"" help:"The run."`
+	tenantFlags
+	jsonFlag
+}
+
+// Run redacts the run. A host removes its documents.
+func (c runRedact) Run(ctx context.Context, s *session) error {
+	return c.change(ctx, s, c.RunID, func(e *engine.Engine, t verification.TenantID, id verification.RunID) error {
+		left, err := e.Redact(ctx, t, id, s.operator)
+		if err != nil {
+			return err
+		}
+		shown := apitypes.NewRunDetail(left)
+		return s.say(c.JSON, shown, "run %s: personal data was removed at %s", id, shown.RedactedAt)
+	})
+}
+
+// change calls f with an engine and the tenant of a run.
+func (c tenantFlags) change(
+	ctx context.Context, s *session, run runID, f func(*engine.Engine, verification.TenantID, verification.RunID) error,
+) error {
+	return c.databaseFlag.with(ctx, s, func(db *database) error {
+		tenant, err := db.tenantOf(ctx, c.tenantFlag, run.RunID)
+		if err != nil {
+			return err
+		}
+		e, err := s.engine(db, bootstrap.Providers{})
+		if err != nil {
+			return err
+		}
+		return runError(f(e, tenant, run.RunID))
+	})
+}
+
+type runHold struct {
+	RunID  runID  `arg:"" help:"The run."`
+	Reason string `required:"" placeholder:"TEXT" help:"Why nothing of the run may be removed."`
+	tenantFlags
+}
+
+// Run puts the run under a hold.
+func (c runHold) Run(ctx context.Context, s *session) error {
+	return c.change(ctx, s, c.RunID, func(e *engine.Engine, t verification.TenantID, id verification.RunID) error {
+		hold := rules.HoldRun{Reason: c.Reason, By: s.operator.Name, Identity: s.operator.Identity}
+		if err := e.HoldRun(ctx, t, id, hold); err != nil {
+			return err
+		}
+		return s.say(false, nil, "run %s: under a hold of %s", id, hold.By)
+	})
+}
+
+type runRelease struct {
+	RunID runID `arg:"" help:"The run."`
+	tenantFlags
+}
+
+// Run ends the hold of the run.
+func (c runRelease) Run(ctx context.Context, s *session) error {
+	return c.change(ctx, s, c.RunID, func(e *engine.Engine, t verification.TenantID, id verification.RunID) error {
+		if err := e.EndHold(ctx, t, id, rules.EndHold{By: s.operator.Name, Identity: s.operator.Identity}); err != nil {
+			return err
+		}
+		return s.say(false, nil, "run %s: under no hold", id)
+	})
 }

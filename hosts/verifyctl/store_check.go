@@ -3,10 +3,16 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,12 +23,16 @@ import (
 )
 
 type storeCheck struct {
-	Dir datadir.Folder `arg:"" help:"Data folder of a host."`
+	Dir    datadir.Folder `arg:"" help:"Data folder of a host."`
+	Search string         `placeholder:"TEXT" help:"Instead, list the files of the folder that have a text, such as the name of a person whose data was removed."`
 	jsonFlag
 }
 
-// Run prints what the journal has, and all of its damage.
+// Run prints what the journal has, and all of its damage; or which files have a text.
 func (c storeCheck) Run(ctx context.Context, s *session) error {
+	if c.Search != "" {
+		return c.search(ctx, s)
+	}
 	r, err := operator.Check(ctx, c.Dir)
 	if err != nil {
 		return err
@@ -135,4 +145,74 @@ func (c storeRepair) Run(ctx context.Context, s *session) error {
 	}
 	s.note("the files as they were, and the lost records (" + journal.LostRecords + "), are in " + filepath.Join(c.Dir.Journal(), r.Folder))
 	return nil
+}
+
+// search prints the files of the folder that have the text, as it is or as JSON writes it.
+func (c storeCheck) search(ctx context.Context, s *session) error {
+	quoted, err := json.Marshal(c.Search)
+	if err != nil {
+		return err
+	}
+	texts := [][]byte{[]byte(c.Search), bytes.Trim(quoted, `"`)}
+	found := []foundFile{}
+	searched := 0
+	err = fs.WalkDir(os.DirFS(string(c.Dir)), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err := cmp.Or(err, ctx.Err()); err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		f, err := os.Open(filepath.Join(string(c.Dir), name))
+		if errors.Is(err, fs.ErrNotExist) { // a host has removed it
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		searched++
+		has, err := contains(f, texts)
+		if has {
+			found = append(found, foundFile{name})
+		}
+		return errors.Join(err, f.Close())
+	})
+	if err != nil {
+		return fmt.Errorf("search the folder: %w", err)
+	}
+	if err := printList(s, c.JSON, found, "FILE"); err != nil {
+		return err
+	}
+	s.note(fmt.Sprintf("%d of %d files have the text; it is not found in what is compressed, such as pictures and PDFs", len(found), searched))
+	if len(found) > 0 {
+		return errProblems
+	}
+	return nil
+}
+
+// foundFile is a file of a data folder.
+type foundFile struct {
+	File string `json:"file"`
+}
+
+// contains reports whether what is read has one of the texts.
+func contains(r io.Reader, texts [][]byte) (bool, error) {
+	longest := 0
+	for _, t := range texts {
+		longest = max(longest, len(t))
+	}
+	buffer, kept := make([]byte, longest+64<<10), 0 // a text may begin in one read and end in the next
+	for {
+		n, err := r.Read(buffer[kept:])
+		part := buffer[:kept+n]
+		for _, t := range texts {
+			if bytes.Contains(part, t) {
+				return true, nil
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+		kept = copy(buffer, part[max(0, len(part)-longest+1):])
+	}
 }

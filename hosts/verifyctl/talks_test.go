@@ -45,6 +45,7 @@ func TestTheCommandsPrintTheSameOnEveryStore(t *testing.T) {
 				{"deliveries", talkOfDeliveries},
 				{"webhooks", talkOfWebhooks},
 				{"tenants", talkOfTenants},
+				{"redact", talkOfRedaction},
 				{"tokens", talkOfTokens},
 			} {
 				talk.hold(w)
@@ -323,6 +324,35 @@ func talkOfTenants(w *world) {
 	w.ctl("run show " + string(w.twoTenantsRun()))
 	w.ctl("host list")
 	w.ctl("host list --json")
+}
+
+func talkOfRedaction(w *world) {
+	w.kit.Provider.On("pan_verification", enginetest.Pass(map[string]any{"name_match": 0.9}))
+	id := w.start(onboarding, "person-4").ID
+	w.ctl("run redact --tenant TENANT " + string(id))
+	w.kit.Submit(id, "consent_submitted", map[string]any{"consent_status": "declined"})
+	w.ctl("run redact --tenant TENANT " + string(id))
+	if _, err := w.kit.Engine.GiveVerdict(w.t.Context(), tenant, id, rules.GiveVerdict{
+		Decision: rules.DecisionApprove, Notes: "Asha called.", By: "asha",
+	}, ""); err != nil {
+		w.t.Fatal(err)
+	}
+	w.kit.Settle()
+	w.ctl("run hold " + string(id) + " --reason= ")
+	w.ctl("run hold " + string(id) + " --reason dispute-17")
+	w.ctl("run redact " + string(id))
+	w.ctl("run release " + string(id))
+	w.ctl("run release " + string(id))
+	w.ctl("run redact " + string(id))
+	w.ctl("run redact --json " + string(id))
+	w.ctl("run show --events " + string(id))
+	w.ctl("run list --tenant TENANT --reference-id person-4")
+	w.ctl("run list --tenant TENANT --reference-id redacted")
+	if run := w.kit.Run(id); run.ReferenceID != rules.RedactedReference || run.Notes != "" {
+		w.t.Errorf("a host reads %s and the notes %q of the redacted run", run.ReferenceID, run.Notes)
+	}
+	w.ctl("run redact 00000000-0000-7000-8000-00000000ffff")
+	w.ctl("run redact --tenant TENANT 00000000-0000-7000-8000-00000000ffff")
 }
 
 // twoTenantsRun returns the id of a run of Acme and of Bank.

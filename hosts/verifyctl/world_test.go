@@ -209,6 +209,7 @@ func (w *world) ctlWith(stdin, line string) string {
 	code := run(w.t.Context(), strings.Fields(line), session{
 		getenv: func(name string) string { return w.env[name] }, stdin: strings.NewReader(stdin),
 		stdout: &stdout, stderr: &stderr, clock: w.clock, server: w.server,
+		operator: verification.Person{Name: "root", Identity: "operator#root"},
 		hostWait: w.hostWait,
 	})
 	if w.said.Len() > 0 {

@@ -40,10 +40,10 @@ type dataFolder struct {
 }
 
 // openFolder opens the journal in a folder that exists.
-func openFolder(ctx context.Context, folder datadir.Folder, reserve int64, log *slog.Logger) (_ *dataFolder, err error) {
+func openFolder(ctx context.Context, folder datadir.Folder, reserve int64, eraseWithin time.Duration, log *slog.Logger) (_ *dataFolder, err error) {
 	f := &dataFolder{Folder: folder, space: newSpace(string(folder), reserve), failed: make(chan struct{})}
 	f.journal, err = journal.Open(ctx, f.Journal(), journal.Options{
-		Log: log, OpenedAt: time.Now().UTC().Truncate(time.Second), Room: f.space.room, Used: folder.Used(),
+		Log: log, OpenedAt: time.Now().UTC().Truncate(time.Second), Room: f.space.room, Used: folder.Used(), EraseWithin: eraseWithin,
 		Fail: func(err error) {
 			f.cause = err
 			close(f.failed)

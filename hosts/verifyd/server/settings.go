@@ -40,6 +40,7 @@ type settings struct {
 	ProviderWait        time.Duration `default:"1h" help:"How long a run waits for a host that has the provider or the list of its next check; after that the check is unavailable."`
 	ListBytes           int64         `default:"201326592" help:"Maximum memory of all lists together, in bytes; a list that exceeds it is refused. A host needs about six times as much while it loads a list again. 0 means no limit."`
 	StoreMemory         float64       `default:"0.5" placeholder:"SHARE" help:"Share of the memory limit (GOMEMLIMIT, the limit of the container, or the memory of the machine) that the runs of a host without a database may need. Beyond it, new runs get 503, and runs that exist go on. 0 means no limit."`
+	EraseWithin         time.Duration `default:"1h" help:"How soon after the redaction of a run a host with a data folder writes a snapshot, so that no file of its journal has the personal data of the run; 1m to 24h."`
 	TenantShare         float64       `default:"0.25" placeholder:"PART" help:"Part of what other tenants leave that one tenant may have: of the memory and the disk of runs on a host without a database, and of the space for uploads in a folder or in memory. A tenant that is alone may have all. 1 means no limit."`
 	OIDCIssuer          string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer of reviewers: with a client id they sign in to the console there, with an audience the signals route also accepts its tokens."`
 	OIDCAudience        string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have on the signals route; without it the route accepts none."`
@@ -197,6 +198,9 @@ func (s settings) check(p *problems) {
 	}
 	if !(s.StoreMemory >= 0 && s.StoreMemory <= 1) {
 		p.add("store-memory", "must be 0 to 1")
+	}
+	if s.EraseWithin < time.Minute || s.EraseWithin > 24*time.Hour {
+		p.add("erase-within", "must be 1m to 24h")
 	}
 	if !(s.TenantShare > 0 && s.TenantShare <= 1) {
 		p.add("tenant-share", "must be above 0 and at most 1")

@@ -38,7 +38,7 @@ func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, e
 		return &storage{Store: m, capacity: newCapacity(m, s, memlimit.FromSystem, log)}, nil
 	case s.DatabaseURL == "":
 		fit, done := fitting(ctx, s.memoryLimit())
-		f, err := openFolder(fit, s.folder(), s.DiskReserve, log)
+		f, err := openFolder(fit, s.folder(), s.DiskReserve, s.EraseWithin, log)
 		done()
 		if err != nil {
 			if small, ok := errors.AsType[*doesNotFit](context.Cause(fit)); ok {
