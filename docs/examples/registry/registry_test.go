@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 const workflow = `
@@ -57,7 +58,7 @@ func TestCompaniesAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := kit.Apply(file.Definition)
-	for number, want := range map[string]verification.StepStatus{"1": verification.StepPassed, "2": verification.StepFailed, "3": verification.StepPassed, "4": verification.StepFailed} {
+	for number, want := range map[string]rules.StepStatus{"1": rules.StepPassed, "2": rules.StepFailed, "3": rules.StepPassed, "4": rules.StepFailed} {
 		id := kit.Start(of.ID, engine.StartRequest{ReferenceID: number, Input: verification.Data(`{"number": "` + number + `"}`)}).ID
 		kit.Advance(10 * time.Second) // a repetition is due after five
 		if run := kit.Run(id); len(run.Checks) != 1 || run.Checks[0].Status != want {
@@ -66,7 +67,7 @@ func TestCompaniesAreChecked(t *testing.T) {
 	}
 	id := kit.Start(of.ID, engine.StartRequest{ReferenceID: "5", Input: verification.Data(`{"number": "5"}`)}).ID
 	kit.Advance(10 * time.Second)
-	if run := kit.Run(id); run.Decision != verification.DecisionReview {
+	if run := kit.Run(id); run.Decision != rules.DecisionReview {
 		t.Errorf("without an answer of the registry the run is %s %q, want a review", run.Status, run.Decision)
 	}
 }
