@@ -69,6 +69,17 @@ type IncompleteRemover interface {
 	RemoveIncomplete(ctx context.Context) (removed int, err error)
 }
 
+// ErasureLedger keeps which runs were redacted or deleted, apart from the store: so a store that is restored
+// from a backup can be brought up to date. It must not be restored with the store.
+type ErasureLedger interface {
+	// NoteErasures adds entries. Once it returns, they survive a loss of power. After an error some of them may
+	// have been added. An entry may be added twice.
+	NoteErasures(ctx context.Context, entries ...Erasure) error
+	// EachErasure calls f with the entries, the newest first, until f returns false. Entries that were added
+	// at about the same time may come in either order. It reads little more than what f is called with.
+	EachErasure(ctx context.Context, f func(Erasure) (more bool)) error
+}
+
 // Provider performs checks. It is called again with the same IdempotencyKey if a
 // host died before it saved the result. An error is transient unless it is a
 // PermanentError that says otherwise; a RetryError sets the earliest time of the next

@@ -11,18 +11,20 @@ import (
 	"github.com/verifyd/verifyd/verification/internal/texts"
 )
 
-// Role is what a reviewer may do in the console. Each role includes the ones before it.
+// Role is what a reviewer may do in the console.
 type Role string
 
 // The roles.
 const (
 	RoleViewer   Role = "viewer"   // reads
 	RoleReviewer Role = "reviewer" // gives verdicts
-	RoleAdmin    Role = "admin"    // also sends notices again
+	RoleAdmin    Role = "admin"    // also sends notices again, holds and redacts runs
+	RoleAuditor  Role = "auditor"  // reads more than a viewer, and changes nothing
 )
 
-// Roles returns all roles; each includes the ones before it.
-func Roles() []Role { return []Role{RoleViewer, RoleReviewer, RoleAdmin} }
+// Roles returns all roles. Each includes the ones before it, but RoleAuditor, the last one, which includes
+// RoleViewer alone.
+func Roles() []Role { return []Role{RoleViewer, RoleReviewer, RoleAdmin, RoleAuditor} }
 
 // ParseRole returns the role of a name, or ErrInvalid.
 func ParseRole(name string) (Role, error) {
@@ -35,9 +37,15 @@ func ParseRole(name string) (Role, error) {
 // Includes reports whether a reviewer with this role may do what needs the other one.
 // No role includes an unknown one.
 func (r Role) Includes(other Role) bool {
+	if r == RoleAuditor {
+		return other == RoleAuditor || other == RoleViewer
+	}
 	needed := slices.Index(Roles(), other)
 	return needed >= 0 && slices.Index(Roles(), r) >= needed
 }
+
+// Audits reports whether the role reads what reviewers did: the verdicts of each reviewer, and the audit trail.
+func (r Role) Audits() bool { return r == RoleAuditor || r == RoleAdmin }
 
 // Reviewer is a person whose token was verified.
 type Reviewer struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-func TestARoleIncludesTheOnesBeforeIt(t *testing.T) {
-	const viewer, reviewer, admin = verification.RoleViewer, verification.RoleReviewer, verification.RoleAdmin
+func TestARoleIncludesItsRoles(t *testing.T) {
+	const viewer, reviewer, admin, auditor = verification.RoleViewer, verification.RoleReviewer, verification.RoleAdmin, verification.RoleAuditor
 	for _, c := range []struct {
 		role, other verification.Role
 		want        bool
@@ -25,6 +25,14 @@ func TestARoleIncludesTheOnesBeforeIt(t *testing.T) {
 		{admin, viewer, true},
 		{admin, reviewer, true},
 		{admin, admin, true},
+		{auditor, viewer, true},
+		{auditor, reviewer, false},
+		{auditor, admin, false},
+		{auditor, auditor, true},
+		{viewer, auditor, false},
+		{reviewer, auditor, false},
+		{admin, auditor, false},
+		{auditor, "", false},
 		{"", viewer, false},
 		{"owner", viewer, false},
 		{"", "", false},

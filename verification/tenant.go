@@ -34,6 +34,8 @@ type Tenant struct {
 	Logo Logo
 	// Links are at the bottom of the journey pages.
 	Links PageLinks
+	// Retention is the policy for the runs of all workflows: see Retention.Merge.
+	Retention Retention
 }
 
 // PageLinks are links at the bottom of a tenant's journey pages; an empty one is left

@@ -162,6 +162,9 @@ func (s *FolderStore) RemoveDocuments(ctx context.Context, r verification.RunRef
 		return nil //nolint:nilerr // such a run never had a document
 	}
 	dir := path.Dir(name)
+	if err := s.removeLeaving(ctx); err != nil {
+		return fmt.Errorf("remove what is left of removed documents: %w", err)
+	}
 	entries, err := fs.ReadDir(s.root.FS(), dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -156,6 +156,27 @@ func TestLeftoversOfACrashAreRemovedAtOpen(t *testing.T) {
 	}
 }
 
+// TestAnInterruptedRemovalIsCompleted has the folder that a process leaves that dies while it removes a document.
+func TestAnInterruptedRemovalIsCompleted(t *testing.T) {
+	dir := t.TempDir()
+	store := folder(t, dir)
+	for name, complete := range map[string]func() error{
+		"with the removal of the run": func() error { return store.RemoveDocuments(t.Context(), someRun(1)) },
+		"with the other drafts": func() error {
+			_, err := store.RemoveIncomplete(t.Context())
+			return err
+		},
+	} {
+		left := filepath.Join(dir, ".incoming", "removed-1")
+		if err := errors.Join(os.Mkdir(left, 0o700), os.WriteFile(filepath.Join(left, "content"), []byte("%PDF-1"), 0o600), complete()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v, want it removed", name, err)
+		}
+	}
+}
+
 func TestARemovedDocumentLeavesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	s := folder(t, dir)

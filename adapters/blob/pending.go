@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -85,9 +86,13 @@ func (p *pending) commit() error {
 	return nil
 }
 
+// leaving begins the names of documents in .incoming that are being removed.
+const leaving = "removed-"
+
 // remove moves a stored document to .incoming atomically and then deletes it. If
-// the process dies between the two, RemoveIncomplete deletes it later.
+// the process dies between the two, removeLeaving deletes it later.
 func (p *pending) remove() error {
+	p.path = path.Join(incoming, leaving+path.Base(p.path))
 	if err := p.root.Rename(p.name, p.path); err != nil {
 		return err
 	}
@@ -95,6 +100,15 @@ func (p *pending) remove() error {
 		return err
 	}
 	return p.root.RemoveAll(p.path)
+}
+
+// removeLeaving deletes what removals of processes that died have left.
+func (s *FolderStore) removeLeaving(ctx context.Context) error {
+	left, err := fs.Glob(s.root.FS(), path.Join(incoming, leaving+"*"))
+	for _, name := range left {
+		err = errors.Join(err, ctx.Err(), s.root.RemoveAll(name))
+	}
+	return err
 }
 
 // sync makes the entries of a folder survive a loss of power.
@@ -129,7 +143,7 @@ func (p *pending) wrap(err error) error {
 }
 
 // RemoveIncomplete deletes the incomplete documents of processes that died, and returns how
-// many: those that nobody has written to for an hour. Call it now and then while the process
+// many: those that nobody has written to for an hour, and those that were being removed. Call it now and then while the process
 // runs; Folder calls it once.
 func (s *FolderStore) RemoveIncomplete(ctx context.Context) (removed int, err error) {
 	if err := s.root.MkdirAll(incoming, folderMode); err != nil {
@@ -148,7 +162,7 @@ func (s *FolderStore) RemoveIncomplete(ctx context.Context) (removed int, err er
 			return removed, err
 		}
 		name := path.Join(incoming, entry.Name())
-		if now.Sub(s.lastWrite(name)) > staleAfter {
+		if strings.HasPrefix(entry.Name(), leaving) || now.Sub(s.lastWrite(name)) > staleAfter {
 			if err := s.root.RemoveAll(name); err != nil {
 				return removed, fmt.Errorf("remove an incomplete document: %w", err)
 			}

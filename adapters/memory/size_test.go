@@ -143,6 +143,13 @@ func TestKeptIsAboutWhatTheHeapHas(t *testing.T) {
 			})
 			return err
 		}},
+		"audit trail": {10000, func(s *memory.Store, n int) error {
+			at := time.Date(2026, 3, 1, 9, 0, n, 0, time.UTC)
+			return s.AppendAudit(t.Context(), []store.AuditEntry{{
+				Tenant: sizedTenant, ID: store.AuditID(at, text(n, 36)), At: at, Action: store.AuditRunRead, Run: verification.RunID(text(n, 36)),
+				Actor: verification.Actor{Kind: verification.ActorReviewer, ID: text(n, 30), Name: text(n, 12)},
+			}})
+		}},
 		"deliveries": {10000, func(s *memory.Store, n int) error {
 			return s.SaveDelivery(t.Context(), sizedTenant, rules.Delivery{
 				Run: verification.RunID(text(n, 32)), Event: workflow.NoticeReviewed, URL: text(n, 40), State: rules.DeliveryDelivered, Attempts: 1, FirstAt: time.Date(2026, 3, 1, 9, 0, n, 0, time.UTC), Class: text(n, 6),

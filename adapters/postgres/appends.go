@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,6 +34,9 @@ func newPendingAppend(t verification.TenantID, id verification.RunID, seq int, c
 	p = &pendingAppend{ref: verification.RunRef{Tenant: t, Run: id}, seq: int32(seq), commit: c}
 	if p.tenant, p.run, err = keyOf(p.ref); err != nil {
 		return p, err
+	}
+	if c.Delete {
+		return p, nil
 	}
 	if p.workflow, err = uuidOf(string(c.Summary.Workflow)); err != nil {
 		return p, err
@@ -83,7 +87,7 @@ func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification
 	switch {
 	case p.historyOnly():
 		add(stmtAppendHistory, p.seq, p.nextSeq(), p.events).Exec(mark)
-		return p.queueMeasures(add)
+		return errors.Join(p.queueMeasures(add), p.queueAudit(b))
 	case starts:
 		add(stmtAppendStart, p.seq, p.nextSeq(), p.events, p.workflow, revision).Exec(mark)
 	case len(c.Events) > 0:
@@ -93,6 +97,10 @@ func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification
 	}
 	if c.Rewrite {
 		p.queueReplacement(b, appended)
+	}
+	if p.replacesKeys() {
+		b.Queue(removeKeys, p.tenant, p.run)
+		b.Queue(insertKeys, p.tenant, p.run, keyIDs(c.Keys))
 	}
 	summary, err := p.summaryArgs()
 	if err != nil {
@@ -112,7 +120,7 @@ func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification
 			add(stmtDeleteWork, key.KindText(), key.Seq)
 		}
 	}
-	return p.queueMeasures(add)
+	return errors.Join(p.queueMeasures(add), p.queueAudit(b))
 }
 
 // queueMeasures queues the insertion of the measures of the append into the log.

@@ -111,6 +111,7 @@ func scanRuns(rows pgx.Rows) (all []runRow, err error) {
 	_, err = pgx.ForEachRow(rows, []any{
 		&r.TenantID, &r.ID, &r.WorkflowID, &r.ReferenceID, &r.StartedAt, &r.ExpiresAt, &r.AbandonAt,
 		&r.Waiting, &r.Signal, &r.Wait, &r.Ended, &r.CompletedAt, &r.Outcome, &r.Error, &r.Verdict, &r.Flagged, &r.Status, &r.Decision, &r.RedactedAt,
+		&r.RestrictedAt,
 	}, func() error {
 		all = append(all, r)
 		return nil

@@ -140,6 +140,18 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) iter.Seq2[st
 			key:     func(r passRow) []any { return []any{r.List} },
 			records: each(func(r passRow) store.Record { return store.PassRecord{Pass: r.pass()} }),
 		}.read(ctx, s)
+	case store.RecordRetentionMark:
+		return recordPages[markRow]{
+			columns: "tenant_id, workflow_id",
+			key:     func(r markRow) []any { return []any{r.TenantID, r.WorkflowID} },
+			records: markRecords,
+		}.read(ctx, s)
+	case store.RecordAudit:
+		return recordPages[auditRow]{
+			columns: "tenant_id, id",
+			key:     func(r auditRow) []any { return []any{r.TenantID, r.ID} },
+			records: each(func(r auditRow) store.Record { return store.AuditRecord{Entry: r.entry()} }),
+		}.read(ctx, s)
 	}
 	return func(yield func(store.Record, error) bool) {
 		yield(nil, fmt.Errorf("postgres: unknown records %q", kind))

@@ -24,6 +24,7 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
 	var measures []sumRow
 	var keys []idempotencyRow
 	var deliveries []deliveryRow
+	var audit []auditRow
 	for _, r := range records {
 		var err error
 		switch r := r.(type) {
@@ -52,6 +53,13 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
 			}
 		case store.PassRecord:
 			err = s.savePassRecord(ctx, r.Pass)
+		case store.RetentionMarkRecord:
+			err = s.SaveRetentionMark(ctx, r.Mark)
+		case store.AuditRecord:
+			var row auditRow
+			if row, err = newAuditRow(r.Entry); err == nil {
+				audit = append(audit, row)
+			}
 		default:
 			err = fmt.Errorf("unknown record %T", r)
 		}
@@ -71,6 +79,11 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
 	if err == nil {
 		err = saveRows(deliveries, func(rows []deliveryRow) error {
 			return s.querier().exec(ctx, everyTenant, s.db.NewInsert().Model(&rows).On("CONFLICT (tenant_id, run_id, seq) DO UPDATE").String())
+		})
+	}
+	if err == nil {
+		err = saveRows(audit, func(rows []auditRow) error {
+			return s.querier().exec(ctx, everyTenant, s.db.NewInsert().Model(&rows).On("CONFLICT (tenant_id, id) DO UPDATE").String())
 		})
 	}
 	return pgerror.Translate("save records", err)
@@ -174,7 +187,7 @@ SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::text[], $5::
 
 // copiedTables returns the tables with rows of runs, besides the runs.
 func copiedTables() []string {
-	return []string{"run_events", "work", "claims", "search_keys", "screened_runs"}
+	return []string{"run_events", "deleted_runs", "work", "claims", "search_keys", "screened_runs"}
 }
 
 // saveRunRecords saves runs in groups, each in one transaction.
@@ -286,6 +299,9 @@ func queueRest(b *pgx.Batch, group []*pendingAppend, records []store.RunRecord) 
 	}
 	for i, p := range group {
 		r := records[i]
+		if at := r.Summary.RestrictedAt; !at.IsZero() {
+			b.Queue(replaceReference, p.tenant, p.run, r.Summary.ReferenceID, orNull(at))
+		}
 		for _, l := range r.Screened {
 			add(&screened, p, l.List, l.Version)
 		}

@@ -132,3 +132,21 @@ func (s *Store) AppendTogether(t verification.TenantID, ids []verification.RunID
 	appended, err := s.commitTogether(group)
 	return len(appended), err
 }
+
+// ForgetStatements returns the statements of Forget by the index that each uses.
+func ForgetStatements(before time.Time) map[string]Statement {
+	day := int(store.DayOf(before, time.UTC))
+	return map[string]Statement{
+		"deliveries_by_state": {forgetDeliveries, []any{before, 1000}}, "idempotency_keys_claimed_at": {forgetKeys, []any{before, 1000}},
+		"measures_by_day": {forgetMeasures, []any{day, 1000}},
+	}
+}
+
+// StartedStatement returns the statement of StartedRuns.
+func StartedStatement(t verification.TenantID, w verification.WorkflowID, after store.StartedPosition, before time.Time) Statement {
+	args, err := startedArgs(t, w, after, before, store.MaxLimit)
+	if err != nil {
+		panic(err)
+	}
+	return Statement{startedRuns(), args}
+}

@@ -107,7 +107,7 @@ func TestRowsOfAnotherTenantCannotBeWritten(t *testing.T) {
 
 func walledTables() []string {
 	return []string{
-		"accounts", "claims", "deliveries", "idempotency_keys", "measure_log", "measures",
+		"accounts", "audit_entries", "claims", "deleted_runs", "deliveries", "idempotency_keys", "measure_log", "measures", "retention_marks",
 		"run_counts", "run_events", "run_months", "runs", "screened_runs", "search_keys", "tenants", "work", "workflow_versions", "workflows",
 	}
 }
@@ -150,6 +150,10 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 		Screened: []rules.ScreenedList{{List: "sanctions"}},
 	}))
 	must(t, s.Tenanted(ctx, tenant, "INSERT INTO verifyd.run_months VALUES (?, ?, 'completed', '', '2026-03-01', '{}')", tenant, flow))
+	must(t, s.AppendAudit(ctx, []store.AuditEntry{{Tenant: tenant, ID: store.AuditID(noon(), "1"), At: noon()}}))
+	must(t, s.SaveRetentionMark(ctx, store.RetentionMark{Tenant: tenant, Workflow: flow}))
+	begin(t, s, tenant, runNumber(n+300), rules.Summary{})
+	must(t, s.Append(ctx, tenant, runNumber(n+300), 1, store.Commit{Delete: true}))
 	must(t, s.SaveDelivery(ctx, tenant, rules.Delivery{Run: run, State: rules.DeliveryPending, LastAt: noon()}))
 	for _, other := range []int{n + 100, n + 200} { // the measures of the first are added up, those of the second are in the log
 		history := reviewHistory(other, 0, 1)

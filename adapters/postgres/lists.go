@@ -35,30 +35,32 @@ var errTooManyStale = pgerror.Unavailable("list", "too many runs have just chang
 type runRow struct {
 	bun.BaseModel `bun:"table:verifyd.runs,alias:r"`
 
-	TenantID    verification.TenantID
-	ID          verification.RunID
-	WorkflowID  verification.WorkflowID
-	ReferenceID string
-	StartedAt   time.Time
-	ExpiresAt   pgtype.Timestamptz
-	AbandonAt   pgtype.Timestamptz
-	Waiting     rules.ActionType
-	Signal      string
-	Wait        int
-	Ended       rules.Status
-	CompletedAt pgtype.Timestamptz
-	Outcome     string
-	Error       string
-	Verdict     rules.Decision
-	Flagged     bool
-	Status      rules.Status
-	Decision    rules.Decision
-	RedactedAt  pgtype.Timestamptz
+	TenantID     verification.TenantID
+	ID           verification.RunID
+	WorkflowID   verification.WorkflowID
+	ReferenceID  string
+	StartedAt    time.Time
+	ExpiresAt    pgtype.Timestamptz
+	AbandonAt    pgtype.Timestamptz
+	Waiting      rules.ActionType
+	Signal       string
+	Wait         int
+	Ended        rules.Status
+	CompletedAt  pgtype.Timestamptz
+	Outcome      string
+	Error        string
+	Verdict      rules.Decision
+	Flagged      bool
+	Status       rules.Status
+	Decision     rules.Decision
+	RedactedAt   pgtype.Timestamptz
+	RestrictedAt pgtype.Timestamptz
 }
 
 // runColumns are the columns of a runRow.
 const runColumns = `r.tenant_id, r.id, r.workflow_id, r.reference_id, r.started_at, r.expires_at, r.abandon_at,
-    r.waiting, r.signal, r.wait, r.ended, r.completed_at, r.outcome, r.error, r.verdict, r.flagged, r.status, r.decision, r.redacted_at`
+    r.waiting, r.signal, r.wait, r.ended, r.completed_at, r.outcome, r.error, r.verdict, r.flagged, r.status, r.decision, r.redacted_at,
+    r.restricted_at`
 
 // summary returns the summary of the row.
 func (r runRow) summary() (rules.Summary, error) {
@@ -67,7 +69,7 @@ func (r runRow) summary() (rules.Summary, error) {
 		StartedAt: r.StartedAt.UTC(), ExpiresAt: utc(r.ExpiresAt.Time), AbandonAt: utc(r.AbandonAt.Time),
 		Waiting: r.Waiting, Signal: r.Signal, WaitNumber: r.Wait,
 		Ended: r.Ended, CompletedAt: utc(r.CompletedAt.Time), Outcome: r.Outcome, Verdict: r.Verdict, Flagged: r.Flagged,
-		RedactedAt: utc(r.RedactedAt.Time),
+		RedactedAt: utc(r.RedactedAt.Time), RestrictedAt: utc(r.RestrictedAt.Time),
 	}
 	if r.Error != "" {
 		s.Error = &rules.RunError{}

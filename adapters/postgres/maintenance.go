@@ -25,7 +25,7 @@ const (
 )
 
 // Maintain refreshes stale rows, adds up the counters of closed connections, and
-// removes old idempotency keys, claims that are over and dead hosts. It refreshes a bounded number of
+// removes old idempotency keys, claims that are over, dead hosts and what is left of deleted runs. It refreshes a bounded number of
 // rows of each tenant; the next call continues. Without it lists are slower, not
 // wrong. One host at a time is enough.
 func (s *Store) Maintain(ctx context.Context, now time.Time) error {
@@ -37,7 +37,7 @@ func (s *Store) Maintain(ctx context.Context, now time.Time) error {
 		errs = append(errs, err)
 	}
 	errs = append(errs, s.foldCounts(ctx), s.forgetClaims(ctx, now.Add(-day)),
-		s.foldMeasures(ctx, everyTenant), s.removeDeadHosts(ctx))
+		s.foldMeasures(ctx, everyTenant), s.removeDeadHosts(ctx), s.removeDeleted(ctx))
 	_, err = s.forgetKeys(ctx, now.Add(-store.IdempotencyKeyTTL), maxForget)
 	return errors.Join(append(errs, err)...)
 }

@@ -61,6 +61,7 @@ type Membership struct {
 	mu      sync.Mutex
 	served  bool          // Serve was called
 	closing chan struct{} // closed by Close
+	stop    func()        // ends a vacuum
 	ended   chan struct{} // closed when Serve returns
 }
 
@@ -72,6 +73,8 @@ func (s *Store) Join(o MembershipOptions) (*Membership, error) {
 	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	maintain := once(func(ctx context.Context) error { return s.Maintain(ctx, o.Now()) })
+	working, stop := context.WithCancel(context.Background())
+	vacuum := once(func(ctx context.Context) error { return s.Vacuum(ctx, o.Now()) })
 	workers := river.NewWorkers()
 	err := errors.Join(
 		river.AddWorkerSafely(workers, river.WorkFunc(func(_ context.Context, j *river.Job[advanceJob]) error {
@@ -79,9 +82,17 @@ func (s *Store) Join(o MembershipOptions) (*Membership, error) {
 			return snoozeUnless(!left && o.Wake())
 		})),
 		river.AddWorkerSafely(workers, river.WorkFunc(func(context.Context, *river.Job[announceJob]) error { return snoozeUnless(o.Wake()) })),
-		river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[maintainJob]) error { return maintain(ctx) })),
+		river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[maintainJob]) error {
+			go func() { // it may take longer than a job
+				if err := vacuum(working); err != nil && working.Err() == nil {
+					o.Log.Warn("the dead rows of redacted runs are not removed; the next attempt is soon", "error", err)
+				}
+			}()
+			return maintain(ctx)
+		})),
 	)
 	if err != nil {
+		stop()
 		return nil, fmt.Errorf("register job workers: %w", err)
 	}
 	c, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{
@@ -100,9 +111,10 @@ func (s *Store) Join(o MembershipOptions) (*Membership, error) {
 		Logger:                      slog.New(onlyWarnings{o.Log.Handler()}),
 	})
 	if err != nil {
+		stop()
 		return nil, fmt.Errorf("join the hosts: %w", err)
 	}
-	return &Membership{client: c, closing: make(chan struct{}), ended: make(chan struct{})}, nil
+	return &Membership{client: c, stop: stop, closing: make(chan struct{}), ended: make(chan struct{})}, nil
 }
 
 // snoozeUnless leaves a job to another host unless this one takes work.
@@ -138,6 +150,7 @@ func once(do func(context.Context) error) func(context.Context) error {
 // before Store.Close, whose connections the member uses until then. Serve returns at once
 // if it is called later.
 func (m *Membership) Close(ctx context.Context) error {
+	m.stop()
 	m.mu.Lock()
 	served := m.served
 	select {

@@ -126,6 +126,11 @@ func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 			all["search, "+name+", "+part] = statement
 		}
 	}
+	for name, after := range map[string]store.StartedPosition{
+		"from the beginning": {}, "after a run": {StartedAt: noon().AddDate(0, 0, -20), Run: runNumber(7)},
+	} {
+		all["retention, "+name] = postgres.StartedStatement(ours, flow, after, noon())
+	}
 	all["numbers"] = postgres.MeasureStatement(ours, store.MeasureQuery{
 		Workflow: flow, First: today() - 29, Last: today(), Names: []store.MeasureName{store.MeasureStarted, store.MeasureEnded},
 		Totals: []store.MeasureName{store.MeasureVerdictTime},
@@ -240,6 +245,22 @@ func TestAppendsFindRowsByPrimaryKeyWithoutStatistics(t *testing.T) {
 			if strings.Contains(plan, "Seq Scan") {
 				t.Errorf("with %s rows, %s scans a table:\n%s", rows, name, plan)
 			}
+		}
+	}
+}
+
+// A pass of retention that finds nothing old reads indexes, however many records there are.
+func TestOldRecordsAreFoundByIndex(t *testing.T) {
+	url := pgtest.Database(t)
+	openAt(t, url, postgres.Options{SingleHost: true})
+	host := connect(t, url)
+	for _, sql := range []string{"BEGIN", "PREPARE hot AS " + postgres.SetTenantHot, "EXECUTE hot('all')"} {
+		_, err := host.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol)
+		must(t, err)
+	}
+	for index, s := range postgres.ForgetStatements(noon()) {
+		if plan := explain(t, host, s.Text, s.Args...); !strings.Contains(plan, "using "+index+" ") || strings.Contains(plan, "Seq Scan on verifyd") {
+			t.Errorf("%s is not used:\n%s", index, plan)
 		}
 	}
 }

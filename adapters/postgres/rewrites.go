@@ -1,4 +1,4 @@
-// Rewrites: appends that replace the history of a run, see store.Commit.Rewrite.
+// Rewrites and deletions: appends that replace the history of a run, or remove the run; see store.Commit.
 
 package postgres
 
@@ -29,9 +29,13 @@ const (
 	replaceEvents = `
 UPDATE verifyd.run_events SET events = '[' || array_to_string(($4::text[])[seq + 1 : next_seq], E',\n') || ']'` + ofRun + " AND seq < $3::int"
 
-	replaceReference = "UPDATE verifyd.runs SET reference_id = $3::text WHERE tenant_id = $1::uuid AND id = $2::uuid"
-	removeKeys       = "DELETE FROM verifyd.search_keys" + ofRun
-	removeScreened   = "DELETE FROM verifyd.screened_runs" + ofRun
+	// replaceReference replaces what no other append changes.
+	replaceReference = "UPDATE verifyd.runs SET reference_id = $3::text, restricted_at = $4::timestamptz WHERE tenant_id = $1::uuid AND id = $2::uuid"
+	removeKeys       = "DELETE FROM verifyd.search_keys" + ofRun + " AND " + ifAppended
+	insertKeys       = `INSERT INTO verifyd.search_keys (tenant_id, run_id, key, started_at)
+SELECT r.tenant_id, r.id, k, r.started_at FROM verifyd.runs r, unnest($3::uuid[]) k
+WHERE r.tenant_id = $1::uuid AND r.id = $2::uuid AND ` + ifAppended + " ON CONFLICT DO NOTHING"
+	removeScreened = "DELETE FROM verifyd.screened_runs" + ofRun
 )
 
 // newRewrite returns the append that replaces a history of seq events.
@@ -59,17 +63,28 @@ func (p *pendingAppend) queueReplacement(b *pgx.Batch, appended map[verification
 	add := func(statement string, args ...any) *pgx.QueuedQuery {
 		return b.Queue(statement, append([]any{p.tenant, p.run}, args...)...)
 	}
-	add(lockRun) // an append without events may queue a notice
+	p.queueNoticeCheck(add, appended)
+	add(replaceEvents, p.seq, p.replaced)
+	add(replaceReference, p.commit.Summary.ReferenceID, orNull(p.commit.Summary.RestrictedAt))
+	add(removeScreened)
+}
+
+// queueNoticeCheck locks the run, because an append without events may queue a notice, and refuses a rewrite or
+// deletion while there is one.
+func (p *pendingAppend) queueNoticeCheck(add func(statement string, args ...any) *pgx.QueuedQuery, appended map[verification.RunRef]bool) {
+	add(lockRun)
 	add(pendingNotice, string(store.WorkAnnounce)).Exec(func(t pgconn.CommandTag) error {
 		if appended[p.ref] && t.RowsAffected() > 0 {
 			return store.NoticePending()
 		}
 		return nil
 	})
-	add(replaceEvents, p.seq, p.replaced)
-	add(replaceReference, p.commit.Summary.ReferenceID)
-	add(removeKeys)
-	add(removeScreened)
+}
+
+// replacesKeys reports whether an append replaces the search keys of its run on its own: its events are not those
+// of a row, by which appendKeys knows what was appended.
+func (p *pendingAppend) replacesKeys() bool {
+	return p.commit.Rewrite || p.commit.Keys != nil && len(p.commit.Events) == 0
 }
 
 // beginner begins a transaction, or a savepoint inside an open one.
@@ -77,11 +92,14 @@ type beginner interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
-// rewrite sends a rewrite in a transaction that in begins. A rewrite that is refused leaves nothing.
+// rewrite sends a rewrite or a deletion in a transaction that in begins. One that is refused leaves nothing.
 func rewrite(
 	ctx context.Context, s *Store, in beginner, q querier, t verification.TenantID, id verification.RunID, seq int, c store.Commit,
 ) error {
-	p, err := newRewrite(t, id, seq, c)
+	p, err := newPendingAppend(t, id, seq, c)
+	if c.Rewrite && err == nil {
+		p, err = newRewrite(t, id, seq, c)
+	}
 	if err == nil {
 		err = pgx.BeginFunc(ctx, in, func(tx pgx.Tx) error {
 			q.to = tx
@@ -91,5 +109,5 @@ func rewrite(
 	if isAppendConflict(err) {
 		err = store.HistoryChanged()
 	}
-	return pgerror.Translate("rewrite run "+string(id), err)
+	return pgerror.Translate("rewrite or delete run "+string(id), err)
 }

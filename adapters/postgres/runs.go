@@ -59,7 +59,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if c.Rewrite {
+	if c.Rewrite || c.Delete {
 		ctx, cancel := s.withTimeout(ctx)
 		defer cancel()
 		return rewrite(ctx, s, s.pool, querier{}, t, id, seq, c)
@@ -68,7 +68,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	if err != nil {
 		return pgerror.Translate("append to run "+string(id), err)
 	}
-	if len(c.Events) > 0 {
+	if len(c.Events) > 0 && len(c.Audit) == 0 { // those of people are few, and go alone
 		return s.writers.append(ctx, p)
 	}
 	ctx, cancel := s.withTimeout(ctx)
@@ -78,10 +78,14 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	} else {
 		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.appendOne(ctx, querier{to: tx}, tx, p) })
 	}
+	if isAppendConflict(err) {
+		err = store.HistoryChanged()
+	}
 	return pgerror.Translate("append to run "+string(id), err)
 }
 
-// lockRun serializes an append without events with other appends to its run.
+// lockRun serializes an append without events with other appends to its run. It fails in a transaction of a
+// caller that no longer sees, because of its isolation level, that the run was deleted.
 const lockRun = "SELECT 1 FROM verifyd.runs WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
 
 // appendOne sends one append and inserts its wake-ups in tx, which may be nil when
@@ -89,7 +93,11 @@ const lockRun = "SELECT 1 FROM verifyd.runs WHERE tenant_id = $1 AND id = $2 FOR
 func (s *Store) appendOne(ctx context.Context, q querier, tx pgx.Tx, p *pendingAppend) error {
 	appended := make(map[verification.RunRef]bool, 1)
 	err := q.hotBatch(ctx, string(p.ref.Tenant), func(b *pgx.Batch) error {
-		if len(p.commit.Events) == 0 {
+		switch {
+		case p.commit.Delete:
+			p.queueDeletion(b, appended)
+			return p.queueAudit(b)
+		case len(p.commit.Events) == 0 || q.caller != nil && p.seq > 0:
 			b.Queue(lockRun, p.tenant, p.run)
 		}
 		return queueAppends(q, b, []*pendingAppend{p}, appended)

@@ -46,19 +46,27 @@ func keysArgs(group []*pendingAppend) []any {
 	var seqs []int32
 	var sums [][]byte
 	for _, p := range group {
-		if p.commit.Keys == nil {
+		if p.commit.Keys == nil || p.replacesKeys() {
 			continue
 		}
 		sum := sha256.Sum256([]byte(p.events))
 		tenants, runs, seqs, sums = append(tenants, p.tenant), append(runs, p.run), append(seqs, p.seq), append(sums, sum[:])
-		for _, k := range p.commit.Keys {
-			of, has, keys = append(of, p.tenant), append(has, p.run), append(keys, pgtype.UUID{Bytes: k, Valid: true})
+		for _, k := range keyIDs(p.commit.Keys) {
+			of, has, keys = append(of, p.tenant), append(has, p.run), append(keys, k)
 		}
 	}
 	if tenants == nil {
 		return nil
 	}
 	return []any{tenants, runs, seqs, sums, of, has, keys}
+}
+
+// keyIDs returns search keys as the database has them.
+func keyIDs(keys []store.SearchKey) (all []pgtype.UUID) {
+	for _, k := range keys {
+		all = append(all, pgtype.UUID{Bytes: k, Valid: true})
+	}
+	return all
 }
 
 // withKeys selects the runs of a tenant that have search keys. It reads the runs of each key in

@@ -137,9 +137,9 @@ JOIN verifyd.runs r ON r.tenant_id = a.tenant_id AND r.id = a.run_id
 ON CONFLICT DO NOTHING`
 
 // loadEvents selects the rows of a history with events after the first $3, and
-// always the first row, which shows that the run exists.
+// always the first row, which shows that the run exists. The rows of a deleted run have next_seq -1.
 const loadEvents = `
 SELECT seq, CASE WHEN next_seq > $3 THEN events ELSE '' END
 FROM verifyd.run_events
-WHERE tenant_id = $1 AND run_id = $2 AND (next_seq > $3 OR seq = 0)
+WHERE tenant_id = $1 AND run_id = $2 AND (next_seq > $3 OR seq = 0 AND next_seq >= 0)
 ORDER BY seq`

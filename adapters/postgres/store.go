@@ -45,6 +45,8 @@ type Options struct {
 	// Copying opens also a database with an unfinished copy, see store.CopyStore. Otherwise Open
 	// returns ErrConflict for it.
 	Copying bool
+	// EraseWithin is within how much time of a redaction Vacuum removes its dead rows; 0 means an hour.
+	EraseWithin time.Duration
 	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger
 }
@@ -78,6 +80,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	o.Writers = cmp.Or(o.Writers, 1)
 	o.QueryTimeout = cmp.Or(o.QueryTimeout, 10*time.Second)
 	o.ListTimeout = cmp.Or(o.ListTimeout, 5*time.Second)
+	o.EraseWithin = cmp.Or(o.EraseWithin, time.Hour)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	config, err := configure(url, o)
 	if err != nil {

@@ -143,8 +143,9 @@ func emptier(t *testing.T, url string) func(t *testing.T) {
 	admin := connect(t, pgtest.Admin(t, url))
 	var all strings.Builder
 	for _, table := range []string{
-		"tenants", "accounts", "workflows", "workflow_versions", "run_events", "runs", "work", "idempotency_keys", "deliveries",
+		"tenants", "accounts", "workflows", "workflow_versions", "run_events", "runs", "work", "idempotency_keys", "deliveries", "audit_entries",
 		"claims", "measure_log", "measures", "screened_runs", "search_keys", "rescreen_passes", "run_counts", "run_months",
+		"deleted_runs", "retention_marks",
 	} {
 		all.WriteString("DELETE FROM verifyd." + table + ";")
 	}

@@ -34,6 +34,7 @@ type tenantRow struct {
 	HelpURL               string
 	LegalURL              string
 	Phone                 string
+	Retention             verification.Retention `bun:"type:jsonb"`
 }
 
 // savedTenantRow also has the content of the logo, which only Logo reads.
@@ -56,8 +57,9 @@ func (r tenantRow) tenant() verification.Tenant {
 	t := verification.Tenant{
 		ID: r.TenantID, Name: r.Name, Zone: r.Zone,
 		WebhookSecret: r.WebhookSecret, PreviousWebhookSecret: r.PreviousWebhookSecret, Colour: r.Colour,
-		Logo:  verification.Logo{Name: r.Logo},
-		Links: verification.PageLinks{Privacy: r.PrivacyURL, Help: r.HelpURL, Legal: r.LegalURL, Phone: r.Phone},
+		Logo:      verification.Logo{Name: r.Logo},
+		Links:     verification.PageLinks{Privacy: r.PrivacyURL, Help: r.HelpURL, Legal: r.LegalURL, Phone: r.Phone},
+		Retention: r.Retention,
 	}
 	if len(r.RedirectAllowlist) > 0 {
 		t.RedirectAllowlist = r.RedirectAllowlist
@@ -136,7 +138,7 @@ func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
 	r := savedTenantRow{LogoContent: append([]byte{}, t.Logo.Content...), tenantRow: tenantRow{
 		TenantID: t.ID, Name: t.Name, Zone: t.Zone, RedirectAllowlist: append([]string{}, t.RedirectAllowlist...),
 		WebhookSecret: t.WebhookSecret, PreviousWebhookSecret: t.PreviousWebhookSecret, Colour: t.Colour,
-		Logo: t.Logo.Name, PrivacyURL: t.Links.Privacy, HelpURL: t.Links.Help, LegalURL: t.Links.Legal, Phone: t.Links.Phone,
+		Logo: t.Logo.Name, PrivacyURL: t.Links.Privacy, HelpURL: t.Links.Help, LegalURL: t.Links.Legal, Phone: t.Links.Phone, Retention: t.Retention,
 	}}
 	if !storable(t.Name, t.Zone, t.WebhookSecret, t.PreviousWebhookSecret, t.Colour, r.Logo, r.PrivacyURL, r.HelpURL, r.LegalURL, r.Phone) || !storable(t.RedirectAllowlist...) {
 		return notStorable("tenant")

@@ -90,7 +90,7 @@ func (t *Tx) Load(ctx context.Context, tenant verification.TenantID, id verifica
 // Append adds to a run whose history has seq events, all or nothing, or
 // returns ErrConflict.
 func (t *Tx) Append(ctx context.Context, tenant verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
-	if c.Rewrite {
+	if c.Rewrite || c.Delete {
 		return rewrite(ctx, t.store, t.tx, t.querier(), tenant, id, seq, c)
 	}
 	p, err := newPendingAppend(tenant, id, seq, c)

@@ -36,6 +36,7 @@ type workflowRow struct {
 	Versions              int
 	LifecycleWebhookURL   string
 	Retired               bool
+	Retention             verification.Retention `bun:"type:jsonb"`
 	CreatedAt             time.Time
 	Revision              int
 }
@@ -45,7 +46,7 @@ func (r workflowRow) workflow() workflow.Workflow {
 		ID: r.ID, Slug: r.Slug, Name: r.Name, Description: r.Description,
 		RunTTLSeconds: r.RunTTLSeconds, AbandonTimeoutSeconds: r.AbandonTimeoutSeconds,
 		PublishedHash: r.Published, LatestHash: r.Latest, Versions: r.Versions,
-		LifecycleWebhookURL: r.LifecycleWebhookURL, Retired: r.Retired, CreatedAt: r.CreatedAt.UTC(), Revision: r.Revision,
+		LifecycleWebhookURL: r.LifecycleWebhookURL, Retired: r.Retired, Retention: r.Retention, CreatedAt: r.CreatedAt.UTC(), Revision: r.Revision,
 	}
 }
 
@@ -56,7 +57,7 @@ func newWorkflowRow(t verification.TenantID, w workflow.Workflow) (workflowRow, 
 		TenantID: t, ID: w.ID, Slug: w.Slug, Name: w.Name, Description: w.Description,
 		RunTTLSeconds: w.RunTTLSeconds, AbandonTimeoutSeconds: w.AbandonTimeoutSeconds,
 		Published: w.PublishedHash, Latest: w.LatestHash, Versions: w.Versions,
-		LifecycleWebhookURL: w.LifecycleWebhookURL, Retired: w.Retired, CreatedAt: w.CreatedAt, Revision: w.Revision,
+		LifecycleWebhookURL: w.LifecycleWebhookURL, Retired: w.Retired, Retention: w.Retention, CreatedAt: w.CreatedAt, Revision: w.Revision,
 	}
 	if !storable(w.Slug, w.Name, w.Description, w.PublishedHash, w.LatestHash, w.LifecycleWebhookURL) {
 		return r, notStorable("workflow")

@@ -5,6 +5,7 @@ package desk
 import (
 	"archive/zip"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +31,9 @@ type PersonQuery struct {
 	// ScreeningReason is why the file has what may tip a person off: screening, and what
 	// reviewers wrote. It is in the index. If it is empty, the file has nothing of that.
 	ScreeningReason string
+	// RestrictedReason is why the file has what is hidden of a restricted run. It is in the index. If it is
+	// empty, the file has what rules.Shown returns.
+	RestrictedReason string
 	// ScreeningChecks are the keys of checks that screen, beside those whose provider says
 	// so, such as checks of a vendor.
 	ScreeningChecks []string
@@ -48,7 +52,8 @@ type PersonFile struct {
 	Missing int
 }
 
-// WritePersonFile writes a ZIP with all that is kept about a person, and changes nothing. What it has
+// WritePersonFile writes a ZIP with all that is kept about a person. It changes nothing but the audit trail, which
+// has the export of each run before any is written. What it has
 // written is of no use after an error.
 //
 // Errors: ErrNotFound if no run is selected; ErrInvalid for RedactedReference, which runs of several
@@ -63,11 +68,17 @@ func (d *Desk) WritePersonFile(ctx context.Context, t verification.TenantID, q P
 	if err != nil && !errors.Is(err, verification.ErrNotFound) {
 		return PersonFile{}, err
 	}
+	if err := d.auditExport(ctx, t, q, ids); err != nil {
+		return PersonFile{}, err
+	}
 	w := personWriter{PersonQuery: q, zip: zip.NewWriter(to), at: d.time(), keys: map[string]bool{}}
 	for _, id := range ids {
 		history, err := d.store.Load(ctx, t, id, 0)
 		if err != nil {
 			return PersonFile{}, err
+		}
+		if q.RestrictedReason == "" {
+			history = rules.Shown(history)
 		}
 		started := rules.Fold(id, history).Started
 		version, err := d.store.Version(ctx, t, started.Workflow, started.VersionHash)
@@ -87,6 +98,33 @@ func (d *Desk) WritePersonFile(ctx context.Context, t verification.TenantID, q P
 		return PersonFile{}, err
 	}
 	return w.PersonFile, w.zip.Close()
+}
+
+// auditExport adds the export of runs to the audit trail.
+func (d *Desk) auditExport(ctx context.Context, t verification.TenantID, q PersonQuery, runs []verification.RunID) error {
+	actor, known := verification.ActorOf(ctx)
+	if !known {
+		actor = verification.Actor{Kind: verification.ActorSystem, Name: q.By}
+	}
+	var with []string
+	if q.ScreeningReason != "" {
+		with = append(with, "with screening")
+	}
+	if q.RestrictedReason != "" {
+		with = append(with, "with restricted data")
+	}
+	at := d.time().UTC().Truncate(time.Microsecond)
+	entries := make([]store.AuditEntry, len(runs))
+	for i, id := range runs {
+		entries[i] = store.AuditEntry{
+			Tenant: t, ID: store.AuditID(at, rand.Text()), At: at, Actor: actor, Action: store.AuditPersonExported, Run: id,
+			Detail: strings.Join(with, ", "),
+		}
+	}
+	if err := d.store.AppendAudit(ctx, entries); err != nil {
+		return fmt.Errorf("add the export to the audit trail: %w", err)
+	}
+	return nil
 }
 
 // personRuns returns the runs of a person, oldest first.
@@ -187,6 +225,11 @@ func (w *personWriter) addRun(ctx context.Context, t verification.TenantID, r pe
 			return err
 		}
 	}
+	if restricted := w.restricted(r.run); restricted != "" {
+		if err := w.add(folder+"restricted.txt", []byte(restricted+"\n")); err != nil {
+			return err
+		}
+	}
 	missing, err := w.addDocuments(ctx, folder+"documents/", verification.RunRef{Tenant: t, Run: r.run.ID}, r.documents)
 	if err != nil {
 		return err
@@ -195,7 +238,7 @@ func (w *personWriter) addRun(ctx context.Context, t verification.TenantID, r pe
 	for _, s := range r.run.Steps {
 		w.keys[s.Key] = true
 	}
-	w.runs = append(w.runs, r.index(entries, missing))
+	w.runs = append(w.runs, r.index(entries, missing, w.restricted(r.run)))
 	return nil
 }
 

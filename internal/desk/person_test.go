@@ -71,6 +71,8 @@ func canaries(w workflow.Workflow) []rules.Event {
 		rules.ReviewAsked{Node: "review", Label: "list-review", Reason: "list-why"},
 		rules.Assigned{To: rules.Assignee{Person: verification.Person{Name: "reviewer-assignee"}}, Notes: "reviewer-assigned", By: "reviewer-assigner"},
 		rules.NoteAdded{Notes: "reviewer-note", By: "reviewer-noter", Identity: "reviewer-noter-id"},
+		rules.Corrected{Node: "pan", Field: "holder", Correction: "person-correction", By: "reviewer-corrector", Identity: "reviewer-corrector-id"},
+		rules.Corrected{Node: "list", Field: "hits[0].name", Correction: "list-correction", By: "reviewer-corrector", Identity: "reviewer-corrector-id"},
 		rules.Held{Reason: "reviewer-hold", By: "reviewer-holder", Identity: "reviewer-holder-id"},
 		rules.HoldEnded{By: "reviewer-ender", Identity: "reviewer-ender-id"},
 		rules.VerdictProposed{Node: "review", Decision: rules.DecisionReject, Reason: "reviewer-proposed", Notes: "reviewer-proposal", By: "reviewer-proposer"},
@@ -252,7 +254,7 @@ func TestAPersonsFileTipsNobodyOff(t *testing.T) {
 	if got := files[folder+"documents/1-front.png"]; got != "person-content" {
 		t.Errorf("the upload is %q", got)
 	}
-	for _, want := range []string{"by asha", "Test (tenant " + string(enginetest.Tenant), "T09:07:00Z  PAN (vendor-name): name, place.country\n", "Left out", "they have no reference id", "The law may limit"} {
+	for _, want := range []string{"by asha", "Test (tenant " + string(enginetest.Tenant), "T09:07:00Z  PAN (vendor-name): name, place.country\n", "Left out", "they are not found by a reference id", "The law may limit"} {
 		if !strings.Contains(files["index.txt"], want) {
 			t.Errorf("the index has no %q:\n%s", want, files["index.txt"])
 		}
@@ -305,7 +307,7 @@ func TestAPersonsFileLooksTheSameWithoutHits(t *testing.T) {
 			f, ok := e.Fact.(rules.ResultRecorded)
 			return ok && f.Node == "list"
 		})
-		history = append(history[:at:at], rules.Event{At: history[at].At, Fact: history[at].Fact}, history[at+1], history[at+8], history[at+9])
+		history = append(history[:at:at], rules.Event{At: history[at].At, Fact: history[at].Fact}, history[at+1], history[at+10], history[at+11])
 		if !found {
 			history[at].Fact = rules.ResultRecorded{
 				Node: "list", Passed: true, Data: verification.Data(`{"list":"sanctions","source_ok":true,"analysis_ok":true,"hits":[]}`),
@@ -405,6 +407,41 @@ func TestARedactedRunSaysSo(t *testing.T) {
 	}
 	if _, _, err := r.write(desk.PersonQuery{ReferenceID: rules.RedactedReference}); !errors.Is(err, verification.ErrInvalid) {
 		t.Errorf("the runs of everybody who was redacted: %v, want ErrInvalid", err)
+	}
+}
+
+func TestARestrictedRunSaysSo(t *testing.T) {
+	r := newRecords(t)
+	history := canaries(r.workflow)
+	history = append(history[:len(history)-4], rules.Event{At: enginetest.Began().Add(time.Hour), Fact: rules.NoteAdded{Notes: "reviewer-note"}})
+	by := verification.Person{Name: "reviewer-officer", Identity: "reviewer-officer"}
+	restricted, err := rules.Restrict("00000000-0000-7000-8000-000000000001", history, "reviewer-contested", by, enginetest.Began().Add(2*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := r.keep(restricted)
+	for _, row := range []struct {
+		reason, says string
+		has          bool
+	}{
+		{"", "has been restricted since 2026-01-05T11:00:00Z. Its personal data is kept, and is not in this file.", false},
+		{"asked by the court", "has been restricted since 2026-01-05T11:00:00Z. This file has its personal data all the same.", true},
+	} {
+		files := r.read(desk.PersonQuery{Run: id, RestrictedReason: row.reason, Documents: r.documents})
+		for _, name := range []string{"index.txt", string(id) + "/restricted.txt"} {
+			if !strings.Contains(files[name], row.says) {
+				t.Errorf("%s has no %q:\n%s", name, row.says, files[name])
+			}
+		}
+		if found := words(all(files), "person"); (len(found) > 3) != row.has {
+			t.Errorf("with the reason %q the file has %v", row.reason, found)
+		}
+		if found := words(all(files), "reviewer"); len(found) > 0 {
+			t.Errorf("with the reason %q the file has %v", row.reason, found)
+		}
+		if !strings.Contains(files["index.txt"], row.reason) || !strings.Contains(files[string(id)+"/data.json"], `"kind": "restricted"`) {
+			t.Errorf("the file does not say why or when: %s", files["index.txt"])
+		}
 	}
 }
 

@@ -27,23 +27,28 @@ type personEntry struct {
 	Document    *personDocument     `json:"document,omitempty"`
 	Language    string              `json:"language,omitempty"` // of the page with the answer
 	Data        verification.Data   `json:"data,omitzero"`
+	Field       string              `json:"field,omitempty"` // of a correction: the path of the value in the data of the step or, without a step, in the input
+	Correction  string              `json:"correction,omitempty"`
 	Screening   *rules.Screening    `json:"screening,omitempty"` // only with all that is kept
 }
 
 type personEntryKind string
 
 const (
-	personStarted personEntryKind = "started"
-	personOpened  personEntryKind = "opened"
-	personUpload  personEntryKind = "uploaded"
-	personAnswer  personEntryKind = "answered"
-	personAsked   personEntryKind = "source_asked"
-	personPending personEntryKind = "source_pending"
-	personFailed  personEntryKind = "source_failed"
-	personResult  personEntryKind = "result"
-	personNone    personEntryKind = "no_result"
-	personStopped personEntryKind = "stopped"
-	personErased  personEntryKind = "redacted"
+	personStarted    personEntryKind = "started"
+	personOpened     personEntryKind = "opened"
+	personUpload     personEntryKind = "uploaded"
+	personAnswer     personEntryKind = "answered"
+	personAsked      personEntryKind = "source_asked"
+	personPending    personEntryKind = "source_pending"
+	personFailed     personEntryKind = "source_failed"
+	personResult     personEntryKind = "result"
+	personNone       personEntryKind = "no_result"
+	personStopped    personEntryKind = "stopped"
+	personCorrect    personEntryKind = "corrected"
+	personErased     personEntryKind = "redacted"
+	personRestricted personEntryKind = "restricted"
+	personFreed      personEntryKind = "restriction_lifted"
 )
 
 // personDocument is an upload in data.json.
@@ -84,8 +89,14 @@ func (r personRun) data() []personEntry {
 			e.Kind, e.Step, e.Data = personNone, f.Node, f.Data
 		case rules.Failed:
 			e.Kind, e.Step, e.Problem = personStopped, f.Node, f.Cause
+		case rules.Corrected:
+			e.Kind, e.Step, e.Field, e.Correction = personCorrect, f.Node, f.Field, f.Correction
 		case rules.Redacted:
 			e.Kind = personErased
+		case rules.Restricted:
+			e.Kind = personRestricted
+		case rules.RestrictionLifted:
+			e.Kind = personFreed
 		default:
 			continue
 		}
@@ -118,7 +129,7 @@ func (r personRun) told(e personEntry) personEntry {
 	if screening != nil && screening.List != "" {
 		kept["list"] = screening.List
 	}
-	e.Passed, e.Problem, e.Handle = nil, "", ""
+	e.Passed, e.Problem, e.Handle, e.Field, e.Correction = nil, "", "", "", ""
 	e.Data = verification.DataOf(kept)
 	return e
 }
@@ -167,7 +178,8 @@ func (r personRun) review() []reviewEntry {
 	for _, e := range r.history {
 		switch e.Fact.(type) {
 		case rules.ReviewAsked, rules.VerdictRecorded, rules.VerdictProposed, rules.ProposalReturned, rules.HitsFound,
-			rules.HitDecided, rules.HitsCleared, rules.NoteAdded, rules.Assigned, rules.Held, rules.HoldEnded, rules.Completed:
+			rules.HitDecided, rules.HitsCleared, rules.NoteAdded, rules.Assigned, rules.Held, rules.HoldEnded,
+			rules.Restricted, rules.RestrictionLifted, rules.Completed, rules.Corrected:
 			all = append(all, reviewEntry{e.At, e.Kind(), e.Fact})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // index returns index.txt.
@@ -32,6 +33,9 @@ func (w *personWriter) index(tenant verification.Tenant) string {
 	if w.ScreeningReason != "" {
 		fmt.Fprintf(&b, "\nThis file also has what screening found and what reviewers wrote. The reason that was given:\n%s\n"+
 			"Telling the person of it can be an offence.\n", oneLine(w.ScreeningReason))
+	}
+	if w.RestrictedReason != "" {
+		fmt.Fprintf(&b, "\nThis file also has what is hidden of a restricted run. The reason that was given:\n%s\n", oneLine(w.RestrictedReason))
 	}
 	b.WriteString(`
 This is the file of article 15 of the General Data Protection Regulation: a copy of the personal
@@ -57,9 +61,21 @@ the recipients, how long the data is kept, and the rights of the person.
 	return b.String()
 }
 
+// restricted says that a run is restricted; it returns nothing for another one.
+func (w *personWriter) restricted(run rules.Run) string {
+	switch since := run.RestrictedAt; {
+	case since.IsZero():
+		return ""
+	case w.RestrictedReason == "":
+		return "This run has been restricted since " + since.Format(time.RFC3339) + ". Its personal data is kept, and is not in this file."
+	default:
+		return "This run has been restricted since " + since.Format(time.RFC3339) + ". This file has its personal data all the same."
+	}
+}
+
 // index returns what the index says of a run with these entries. missing are the documents that are not
-// in the store.
-func (r personRun) index(entries []personEntry, missing []string) string {
+// in the store, and restricted says that the run is restricted.
+func (r personRun) index(entries []personEntry, missing []string, restricted string) string {
 	var b strings.Builder
 	view := r.run.Summary().View(r.at)
 	fmt.Fprintf(&b, "%s\n  %s, version %d; started %s", r.run.ID, oneLine(r.run.Started.WorkflowName), r.run.Started.Version, view.StartedAt.Format(time.RFC3339))
@@ -69,6 +85,12 @@ func (r personRun) index(entries []personEntry, missing []string) string {
 	fmt.Fprintf(&b, "; %s\n", strings.ReplaceAll(string(view.Status), "_", " "))
 	if at := r.run.RedactedAt; !at.IsZero() {
 		fmt.Fprintf(&b, "  The personal data of this run was removed at %s.\n", at.Format(time.RFC3339))
+	}
+	if at := r.run.DocumentsRemovedAt; !at.IsZero() {
+		fmt.Fprintf(&b, "  The uploaded files of this run were removed at %s.\n", at.Format(time.RFC3339))
+	}
+	if restricted != "" {
+		fmt.Fprintf(&b, "  %s\n", restricted)
 	}
 	asked := false
 	for _, e := range entries {
@@ -104,10 +126,11 @@ Each run has a folder with its id:
   run.json       the run, as the program shows it to the company
   report.json    the report of the run, as the person may get it
   data.json      what the run was started with, the answers of the person, and what sources were
-                 asked and answered, by step, the oldest first
+                 asked and answered, by step, and corrections of values, the oldest first
   consents.json  the texts of consents, the language, the answer and its time
   documents/     the files that the person uploaded
   redacted.txt   only if personal data was removed from the run
+  restricted.txt only if the run is restricted
 `
 	if w.ScreeningReason != "" {
 		text += `  review.json    reviews, verdicts with their reasons, proposals, notes, assignments and holds with the
@@ -127,7 +150,7 @@ Left out
   - Copies that are kept elsewhere: backups, logs, and what sources and the company itself keep.
 `
 	if w.Run == "" {
-		text += "  - Runs whose personal data was removed: they have no reference id any more. Each can have its own file.\n"
+		text += "  - Runs whose personal data was removed, and restricted runs: they are not found by a reference id. Each can have its own file.\n"
 	}
 	if w.WithoutDocuments {
 		text += "  - documents/: this file was made without the uploads. data.json lists them.\n"

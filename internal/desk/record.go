@@ -38,13 +38,27 @@ type RunRecord struct {
 	// AskedBefore is what checks were asked on earlier visits that have hits, by VisitAddress.
 	AskedBefore map[string]verification.Data
 	At          time.Time // when it was read
+	Hold        rules.Hold
+	// Restriction is the last restriction of a run that is restricted: see Report.Run.RestrictedAt.
+	Restriction rules.Restricted
+	// Hidden reports whether the record has no personal data, because it was removed or the run is restricted.
+	Hidden bool
+	// MayRedact reports whether the run has personal data that a redaction removes; if it is refused now,
+	// Kept is why: see rules.MayRedact.
+	MayRedact bool
+	Kept      error
 
 	words []facts.SearchWord // by which the run is found
 }
 
-// RunRecord returns the record of one run, or ErrNotFound.
-func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verification.RunID) (RunRecord, error) {
-	h, err := d.engine.History(ctx, t, id)
+// RunRecord returns the record of one run, or ErrNotFound. With inFull, it has the personal data of a restricted
+// run, too.
+func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verification.RunID, inFull bool) (RunRecord, error) {
+	read := d.engine.History
+	if inFull {
+		read = d.engine.HistoryInFull
+	}
+	h, err := read(ctx, t, id)
 	if err != nil {
 		return RunRecord{}, err
 	}
@@ -52,8 +66,15 @@ func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verifi
 		Report: h.Report,
 		Seq:    h.Run.Seq, History: h.Events, Documents: h.Run.Documents, At: h.At,
 		FourEyes: h.Run.Started.FourEyes, Verdict: h.Run.Verdict, Input: h.Run.Started.Input,
-		Definition: h.Program.Version.Definition, Asked: facts.AskedOf(h.Program, h.Run, t),
+		Hold: h.Run.Hold, Definition: h.Program.Version.Definition, Asked: facts.AskedOf(h.Program, h.Run, t),
 	}
+	r.Hidden = !h.Run.RedactedAt.IsZero() || !h.Run.RestrictedAt.IsZero() && !inFull
+	for _, e := range h.Events {
+		if f, ok := e.Fact.(rules.Restricted); ok {
+			r.Restriction = f
+		}
+	}
+	r.MayRedact, r.Kept = rules.MayRedact(h.Run, h.Events)
 	r.Timeline = labelled(Timeline(h.Events), r.Definition)
 	summary := h.Run.Summary()
 	r.Action = summary.View(h.At).Action

@@ -53,7 +53,7 @@ func TestTheRecordSaysWhomARunIsAbout(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Settle()
-	r, err := deskOf(k).RunRecord(t.Context(), enginetest.Tenant, run)
+	r, err := deskOf(k).RunRecord(t.Context(), enginetest.Tenant, run, false)
 	if err != nil {
 		t.Fatal(err)
 	}

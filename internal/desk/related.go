@@ -51,14 +51,18 @@ const (
 )
 
 // RelatedRuns returns the other runs with the same reference id, or with the same name and
-// birth date, number, phone number or mail address if the workflows of both search them.
+// birth date, number, phone number or mail address if the workflows of both search them. A redacted
+// run has none.
 func (d *Desk) RelatedRuns(ctx context.Context, t verification.TenantID, r RunRecord) (found RelatedRuns, err error) {
 	page := store.PageQuery{Limit: maxRelated + 1} // the run itself is one of them
 	type likeness struct {
 		Relation
 		query store.RunQuery
 	}
-	all := []likeness{{SameReference, store.RunQuery{PageQuery: page, ReferenceID: r.Report.Run.ReferenceID}}}
+	var all []likeness
+	if id := r.Report.Run.ReferenceID; id != rules.RedactedReference { // which runs of several people have
+		all = append(all, likeness{SameReference, store.RunQuery{PageQuery: page, ReferenceID: id}})
+	}
 	for _, w := range r.words {
 		relation, ok := relationOf(w.Kind)
 		if ok && d.engine.Searches() && len(all) < maxRelations {
@@ -70,6 +74,7 @@ func (d *Desk) RelatedRuns(ctx context.Context, t verification.TenantID, r RunRe
 			all = append(all, likeness{relation, store.RunQuery{PageQuery: page, Keys: keys}})
 		}
 	}
+	ctx = verification.WithActor(ctx, verification.Actor{Kind: verification.ActorSystem}) // it is part of reading the run
 	for _, l := range all {
 		p, at, err := d.engine.RunSummaries(ctx, t, l.query)
 		if err != nil {

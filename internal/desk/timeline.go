@@ -93,6 +93,7 @@ const (
 	TimelineHitsOverruled TimelineKind = "hits_overruled"
 
 	TimelineNote       TimelineKind = "note"
+	TimelineCorrected  TimelineKind = "corrected" // a correction was recorded beside the value Field
 	TimelineAssigned   TimelineKind = "assigned"
 	TimelineUnassigned TimelineKind = "unassigned"
 	TimelineEscalated  TimelineKind = "escalated"       // assigned to a team that was asked for help
@@ -104,6 +105,11 @@ const (
 	TimelineHeld       TimelineKind = "held" // under a hold
 	TimelineHoldEnded  TimelineKind = "hold_ended"
 	TimelineRedacted   TimelineKind = "redacted" // personal data was removed from the run
+	TimelineErased     TimelineKind = "erased"   // that is complete
+	// TimelineDocumentsRemoved says that the uploads were removed, because they were old.
+	TimelineDocumentsRemoved  TimelineKind = "documents_removed"
+	TimelineRestricted        TimelineKind = "restricted" // personal data is hidden from then on
+	TimelineRestrictionLifted TimelineKind = "restriction_lifted"
 )
 
 // Timeline returns the lines of a history, oldest first.
@@ -231,6 +237,8 @@ func (t *timeline) entry(f rules.Fact) TimelineEntry {
 		return TimelineEntry{Kind: kind, Node: f.Node, Field: f.List, Entry: entry, Text: f.Reason, By: f.By}
 	case rules.NoteAdded:
 		return TimelineEntry{Kind: TimelineNote, Text: f.Notes, By: f.By}
+	case rules.Corrected:
+		return TimelineEntry{Kind: TimelineCorrected, Node: f.Node, Field: f.Field, Text: f.Correction, By: f.By}
 	case rules.Assigned:
 		kind := TimelineAssigned
 		switch {
@@ -256,6 +264,14 @@ func (t *timeline) entry(f rules.Fact) TimelineEntry {
 		return TimelineEntry{Kind: TimelineHoldEnded, By: f.By}
 	case rules.Redacted:
 		return TimelineEntry{Kind: TimelineRedacted, By: f.By}
+	case rules.Erased:
+		return TimelineEntry{Kind: TimelineErased}
+	case rules.DocumentsRemoved:
+		return TimelineEntry{Kind: TimelineDocumentsRemoved}
+	case rules.Restricted:
+		return TimelineEntry{Kind: TimelineRestricted, Text: f.Reason, By: f.By}
+	case rules.RestrictionLifted:
+		return TimelineEntry{Kind: TimelineRestrictionLifted, Text: f.Reason, By: f.By}
 	}
 	return TimelineEntry{}
 }
@@ -283,7 +299,9 @@ func (t *timeline) result(f rules.ResultRecorded) TimelineEntry {
 func (t *timeline) found(list string, hits []verification.Hit) string {
 	var names []string
 	for _, h := range hits {
-		names = append(names, h.Name)
+		if h.Name != "" { // a redacted hit has none
+			names = append(names, h.Name)
+		}
 		t.hits[verification.ClearedHit{List: list, Entry: h.ID, Digest: h.Digest}] = h.Name
 	}
 	return strings.Join(names, ", ")

@@ -4,6 +4,8 @@ package lru_test
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/verifyd/verifyd/internal/lru"
 )
@@ -72,4 +74,37 @@ func TestTheSizesOfTheValuesAreBounded(t *testing.T) {
 	if _, ok := none.Get(1); ok {
 		t.Error("a cache of 0 bytes keeps a value")
 	}
+}
+
+func TestUnusedValuesAgeInTenMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		after := func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
+		c := lru.New[int](10, 1, func(string) int { return 1 }).Aging(after)
+		has := func(key int) bool { _, ok := c.Get(key); return ok }
+		c.Put(1, "a")
+		for range 7 { // used again and again
+			time.Sleep(4 * time.Minute) //nolint:forbidigo // of the bubble
+			if !has(1) {
+				t.Fatal("a value is gone that was used four minutes before")
+			}
+		}
+		c.Put(2, "b")
+		time.Sleep(5*time.Minute - time.Second) //nolint:forbidigo // of the bubble
+		c.Put(3, "c")
+		time.Sleep(2 * time.Second) //nolint:forbidigo // of the bubble
+		c.Put(3, "d")
+		time.Sleep(5 * time.Minute) //nolint:forbidigo // of the bubble
+		if has(1) || has(2) || !has(3) {
+			t.Errorf("after 5 to 10 minutes, there are %t, %t and %t, want only the third, used five minutes before", has(1), has(2), has(3))
+		}
+		time.Sleep(10*time.Minute + time.Second) //nolint:forbidigo // of the bubble
+		if has(3) {
+			t.Error("a value is there ten minutes after its last use")
+		}
+		c.Put(4, "e")                            // after it was empty
+		time.Sleep(10*time.Minute + time.Second) //nolint:forbidigo // of the bubble
+		if has(4) {
+			t.Error("a value is there ten minutes after it was put into an empty cache")
+		}
+	})
 }

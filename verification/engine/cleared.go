@@ -90,7 +90,7 @@ func (s *session) decidedBefore(ctx context.Context, asked string) (runs []rules
 			if err != nil {
 				return nil, err // the others may clear a hit that this one keeps
 			}
-			runs = append(runs, rules.Fold(other.ID, events))
+			runs = append(runs, rules.Fold(other.ID, rules.Shown(events)))
 		}
 	}
 	return runs, nil

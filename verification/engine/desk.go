@@ -17,6 +17,15 @@ func (e *Engine) AddNote(ctx context.Context, t verification.TenantID, id verifi
 	return err
 }
 
+// Correct adds a correction beside a recorded value of a run in any state: the value, flags and decisions
+// stay as they are. ErrInvalid is returned for a value that the run does not have and for a text that is
+// empty or too long, ErrNotFound for an unknown run, and ErrConflict if the run has too many corrections
+// or is redacted.
+func (e *Engine) Correct(ctx context.Context, t verification.TenantID, id verification.RunID, c rules.Correct) error {
+	_, err := (&session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}).command(ctx, c)
+	return err
+}
+
 // Assign assigns a run that needs a verdict to a person or a team, or to nobody. The claim
 // of the reviewer who gives it to somebody else ends. ErrNoReview, an ErrConflict, is
 // returned for a run that needs no verdict, and otherwise the errors of AddNote.

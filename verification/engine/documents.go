@@ -12,6 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
@@ -87,7 +88,7 @@ func (s *session) upload(ctx context.Context, wait int, field string, content io
 }
 
 // OpenDocument returns a document that an accepted answer of the run names, and its
-// content, which the caller closes. ErrNotFound is returned for any other.
+// content, which the caller closes. ErrNotFound is returned for any other, and for those of a restricted run.
 func (e *Engine) OpenDocument(
 	ctx context.Context, t verification.TenantID, id verification.RunID, document string,
 ) (verification.Document, io.ReadCloser, error) {
@@ -96,9 +97,31 @@ func (e *Engine) OpenDocument(
 	if err != nil {
 		return verification.Document{}, nil, err
 	}
+	return e.openDocument(ctx, ref, run, document)
+}
+
+// OpenDocumentInFull is OpenDocument, also for a restricted run.
+func (e *Engine) OpenDocumentInFull(
+	ctx context.Context, t verification.TenantID, id verification.RunID, document string,
+) (verification.Document, io.ReadCloser, error) {
+	ref := verification.RunRef{Tenant: t, Run: id}
+	h, err := e.history(ctx, ref, true)
+	if err != nil {
+		return verification.Document{}, nil, err
+	}
+	return e.openDocument(ctx, ref, h.run, document)
+}
+
+func (e *Engine) openDocument(
+	ctx context.Context, ref verification.RunRef, run rules.Run, document string,
+) (verification.Document, io.ReadCloser, error) {
 	i := slices.IndexFunc(run.Documents, func(d verification.Document) bool { return d.ID == strings.ToLower(document) })
 	if i < 0 || e.ports.Documents == nil {
 		return verification.Document{}, nil, verification.NotFound("document")
+	}
+	entry := store.AuditEntry{Tenant: ref.Tenant, Action: store.AuditDocumentRead, Run: ref.Run, Document: run.Documents[i].ID}
+	if err := e.auditRead(ctx, entry); err != nil {
+		return verification.Document{}, nil, err
 	}
 	content, err := e.ports.Documents.OpenDocument(ctx, ref, run.Documents[i].ID)
 	return run.Documents[i], content, err

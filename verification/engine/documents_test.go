@@ -269,6 +269,80 @@ func TestAnAnswerInsideATransactionRemovesNothing(t *testing.T) {
 	if got := s.kept(face, back); len(got) != 2 { // it may be rolled back
 		t.Errorf("kept = %q, want both", got)
 	}
+	s.Engine.Wake() // as the caller does after its transaction
+	s.Advance(25 * time.Hour)
+	if got := s.kept(face, back); !slices.Equal(got, []string{face}) {
+		t.Errorf("a day later, kept = %q, want the document that the answer names", got)
+	}
+}
+
+func TestUploadsWithoutAnAnswerGoADayLater(t *testing.T) {
+	s := openForm(t, portraits())
+	face := s.mustUpload("face", "face")
+	if _, err := s.Engine.Cancel(t.Context(), enginetest.Tenant, s.run.ID); err != nil {
+		t.Fatal(err)
+	}
+	s.Advance(23 * time.Hour)
+	if got := s.kept(face); len(got) != 1 {
+		t.Error("the upload went before a day had passed")
+	}
+	s.documents.RemoveDocumentFunc = func(context.Context, verification.RunRef, string) error { return errors.New("away") }
+	s.Advance(2 * time.Hour)
+	removed := len(s.documents.RemoveDocumentCalls())
+	s.documents.RemoveDocumentFunc = func(context.Context, verification.RunRef, string) error { return nil }
+	s.Advance(2 * time.Minute)
+	calls := s.documents.RemoveDocumentCalls()
+	if len(calls) <= removed || calls[len(calls)-1].ID != face {
+		t.Errorf("%d calls before, %d after: the removal is not repeated", removed, len(calls))
+	}
+	settled := len(calls)
+	s.Advance(48 * time.Hour)
+	if n := len(s.documents.RemoveDocumentCalls()); n != settled {
+		t.Errorf("the upload is removed %d times after it was", n-settled)
+	}
+}
+
+func TestARunWithoutUnusedUploadsQueuesNoErasure(t *testing.T) {
+	s := openForm(t, portrait())
+	if err := s.answer("face", s.mustUpload("face", "face")); err != nil {
+		t.Fatal(err)
+	}
+	work, _, err := s.Store.Take(t.Context(), store.TakeRequest{Kind: store.WorkErase, Now: s.Clock.Now().Add(48 * time.Hour), Lease: time.Second, Max: 1, MaxPerTenant: 1})
+	if err != nil || len(work) != 0 {
+		t.Errorf("queued: %v, %v", work, err)
+	}
+}
+
+func TestOldDocumentsOfARunAreRemoved(t *testing.T) {
+	s := openForm(t, portrait())
+	face := s.mustUpload("face", "face")
+	remove := func() (bool, error) { return s.Engine.RemoveDocuments(t.Context(), enginetest.Tenant, s.run.ID) }
+	if _, err := remove(); !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("of a live run: %v, want ErrConflict", err)
+	}
+	if err := s.answer("face", face); err != nil {
+		t.Fatal(err)
+	}
+	if removed, err := remove(); !removed || err != nil {
+		t.Fatalf("RemoveDocuments = %t, %v", removed, err)
+	}
+	s.Settle()
+	if got := s.kept(face); len(got) != 0 {
+		t.Error("the document is left")
+	}
+	if _, _, err := s.Engine.OpenDocument(t.Context(), enginetest.Tenant, s.run.ID, face); !errors.Is(err, verification.ErrNotFound) {
+		t.Errorf("OpenDocument = %v, want ErrNotFound", err)
+	}
+	report, err := s.Engine.Report(t.Context(), enginetest.Tenant, s.run.ID)
+	if err != nil || report.Run.DocumentsRemovedAt.IsZero() || !report.Run.RedactedAt.IsZero() || report.Run.ReferenceID == rules.RedactedReference {
+		t.Errorf("the report has %+v, %v", report.Run, err)
+	}
+	if removed, err := remove(); removed || err != nil {
+		t.Errorf("again: %t, %v", removed, err)
+	}
+	if _, err := s.Engine.RemoveDocuments(t.Context(), enginetest.Tenant, "d0000000-0000-7000-8000-00000000ffff"); !errors.Is(err, verification.ErrNotFound) {
+		t.Errorf("of an unknown run: %v", err)
+	}
 }
 
 func TestADocumentThatMayBePartlySavedIsRemoved(t *testing.T) {

@@ -52,6 +52,11 @@ type Ports struct {
 	Documents verification.DocumentStore
 	// Sanitize checks and cleans an upload before it is stored.
 	Sanitize verification.Sanitizer
+	// Removals says when Store keeps nothing any more of what was removed; nil if it never does.
+	Removals store.Removals
+	// Ledger keeps which runs were redacted or deleted, apart from the store; without it, a store that is restored
+	// from a backup has again what was removed since.
+	Ledger verification.ErasureLedger
 }
 
 // Options have defaults that suit a small host.
@@ -87,12 +92,16 @@ type Options struct {
 	// 1 h, a negative value no wait. Such a host leaves the run to other hosts meanwhile.
 	// After the time, the check is unavailable.
 	ProviderWait time.Duration
-	// CacheBytes bounds the folded runs kept in memory, in bytes; 0 means 64 MiB.
+	// CacheBytes bounds the folded runs kept in memory, in bytes; 0 means 64 MiB. A run that nobody uses is
+	// dropped within ten minutes.
 	CacheBytes int
 	// SearchKey is the key of the hashes by which runs are found: at least 32 bytes, the same on
 	// all hosts that share a store. With another key, earlier runs are not found. nil means that
 	// no run is found by its words.
 	SearchKey []byte
+	// KeepDeliveries, KeepMeasures and KeepAudit are how long Retain keeps the deliveries of notices, the measures of
+	// a day, and audit entries; 0 means for good.
+	KeepDeliveries, KeepMeasures, KeepAudit time.Duration
 	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger
 	// Observer receives events for metrics; nil discards them.
@@ -126,6 +135,9 @@ type Observer interface { //nolint:interfacebloat // one method for each metric
 	// RunRechecked counts a run with cleared hits whose decisions were looked up again; outcome
 	// is clear, flagged (a hit is not cleared any more) or failed.
 	RunRechecked(outcome string)
+	// RunRetained counts a run that retention has deleted or redacted, or has looked at and kept; outcome is
+	// deleted, redacted, live, held, restricted, verdict_owed, notice_pending or not_due.
+	RunRetained(outcome string)
 }
 
 // Engine runs verification workflows. Make one with New; it is safe for concurrent
@@ -147,8 +159,12 @@ type Engine struct {
 	heavy       *fair.Limiter // slots for expensive work: see admission.go
 	loads       *fair.Limiter // slots for reads of runs that are not in the cache
 	zones       *lru.Cache[verification.TenantID, tenantZone]
+	erasures    *erasures
 	locations   *lru.Cache[string, *time.Location] // by the name of a zone
 	uploads     *uploadrate.Rates
+	auditing    *auditing
+
+	retaining *retentionTurns
 
 	runner      *runner.Runner // nil for an engine that drives nothing
 	rescreening *rescreening   // of the runner
@@ -194,15 +210,18 @@ func New(p Ports, o Options) (*Engine, error) {
 		store:       p.Store,
 		programs:    lru.New[programKey](maxPrograms, maxProgram, workflow.Program.Size),
 		workflows:   newWorkflowCache(),
-		runs:        newRunCache(o.CacheBytes),
+		runs:        newRunCache(o.CacheBytes).Aging(p.Clock.AfterFunc),
 		credentials: newCredentialGate(),
 		watch:       &watchers{},
 		lines:       newLimitedLog(o.Log, p.Clock.Now),
 		heavy:       fair.NewLimiter(maxHeavy, 1),
 		loads:       fair.NewLimiter(maxLoads, tenantLoads),
 		zones:       newZones(),
+		erasures:    &erasures{of: map[verification.RunRef]erasing{}},
 		locations:   lru.New[string](maxLocations, 1, func(*time.Location) int { return 1 }),
 		uploads:     uploadrate.New(verification.MaxDocumentBytes),
+		retaining:   &retentionTurns{},
+		auditing:    newAuditing(),
 		begun:       sync.OnceFunc(func() { close(serving) }),
 		serving:     serving,
 	}
@@ -237,8 +256,9 @@ func (e *Engine) Serving() <-chan struct{} { return e.serving }
 
 // Close starts no more work and waits for the work under way, including provider
 // calls and notices. When ctx ends, it cancels that work. It releases all other work
-// to other hosts.
+// to other hosts. It also saves how often accounts have read runs.
 func (e *Engine) Close(ctx context.Context) error {
+	defer e.auditing.close(context.WithoutCancel(ctx), e)
 	if e.runner == nil {
 		return nil
 	}
@@ -256,7 +276,7 @@ func (e *Engine) Wake() bool {
 	if e.runner == nil || e.runner.Closing() {
 		return false
 	}
-	e.runner.Nudge(e.now())
+	e.runner.Wake()
 	return true
 }
 
@@ -289,3 +309,4 @@ func (noop) RunPoisoned()                                 {}
 func (noop) RunLeft()                                     {}
 func (noop) RunRescreened(string, string)                 {}
 func (noop) RunRechecked(string)                          {}
+func (noop) RunRetained(string)                           {}

@@ -187,3 +187,62 @@ func TestHitsAfterTheEndAreAnnouncedWhereAWorkflowAsks(t *testing.T) {
 func lastSeq(k *enginetest.Kit, run verification.RunID) string {
 	return strings.TrimPrefix(rules.NoticeRef{Run: run, Seq: k.Run(run).Seq}.ID(), "run_"+string(run)+"_")
 }
+
+func TestAClientIsToldOnceThatARunWasRedacted(t *testing.T) {
+	k := enginetest.New(t)
+	run := asking(k, workflow.NoticeRedacted)
+	judge(t, k, run.ID, rules.DecisionApprove)
+	k.Notices.FailWith(errors.New("away"), errors.New("away"))
+	redact(t, k, run.ID)
+	at := k.Run(run.ID).RedactedAt
+	k.Advance(time.Minute)
+	judge(t, k, run.ID, rules.DecisionReject)
+	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, run.ID, eraser); !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("while the notice is pending, Redact = %v, want ErrConflict", err)
+	}
+	k.Advance(time.Hour)
+	redact(t, k, run.ID)
+	if !k.Run(run.ID).RedactedAt.After(at) {
+		t.Errorf("the notes of the verdict were not removed: redacted at %s", k.Run(run.ID).RedactedAt)
+	}
+	var all []rules.Notice
+	for _, n := range k.Notices.All() {
+		if n.Event == workflow.NoticeRedacted {
+			n.Attempt, n.At = 0, time.Time{}
+			all = append(all, n)
+		}
+	}
+	if len(all) != 3 {
+		t.Fatalf("%d attempts, want two that failed and one", len(all))
+	}
+	for _, n := range all {
+		if diff := cmp.Diff(all[0], n); diff != "" {
+			t.Errorf("another attempt reads otherwise (-first +this):\n%s", diff)
+		}
+	}
+	n := all[0]
+	if n.Run.ID != run.ID || n.Run.ReferenceID != rules.RedactedReference || !n.Run.RedactedAt.Equal(at) || !n.OccurredAt.Equal(at) || n.Decision != rules.DecisionApprove {
+		t.Errorf("the notice is %+v", n)
+	}
+	again := rules.NoticeRef{Run: run.ID, Seq: len(must(k.Engine.History(t.Context(), enginetest.Tenant, run.ID)).Events)}
+	if err := k.Engine.Redeliver(t.Context(), enginetest.Tenant, again); !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("a notice of the second redaction = %v, want ErrConflict", err)
+	}
+}
+
+// The host that redacts has read the workflow when it had no webhook, or another one.
+func TestARedactionIsToldByTheWorkflowAsItIsNow(t *testing.T) {
+	k := enginetest.New(t)
+	d := onboarding()
+	d.Notify = []workflow.NoticeEvent{workflow.NoticeRedacted}
+	run := start(k, d)
+	k.Submit(run.ID, "consent_submitted", consent())
+	judge(t, k, run.ID, rules.DecisionApprove)
+	if _, err := operator(t, k, nil).SetWebhook(t.Context(), enginetest.Tenant, run.WorkflowID, hooks); err != nil {
+		t.Fatal(err)
+	}
+	redact(t, k, run.ID)
+	if all := toldOf(run.ID, k.Notices.All()); len(all) != 1 || all[0].Event != workflow.NoticeRedacted {
+		t.Errorf("notices = %+v, want that of the redaction", all)
+	}
+}

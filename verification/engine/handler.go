@@ -31,8 +31,12 @@ func (h handler) Drive(j *runner.Job) {
 }
 
 func (h handler) Do(ctx context.Context, w store.Work) error {
-	if w.Kind == store.WorkRecheck {
+	switch w.Kind {
+	case store.WorkRecheck:
 		return h.e.rescreening.recheckRuns(ctx, w)
+	case store.WorkErase:
+		return h.e.eraseRun(ctx, w)
+	case store.WorkAdvance, store.WorkAnnounce, store.WorkExpire, store.WorkRescreen, store.WorkRetain: // which Retain takes
 	}
 	return h.e.expireRun(ctx, w)
 }

@@ -29,13 +29,15 @@ type ports struct {
 	store.TenantLister
 	store.IdempotencyStore
 	store.DeliveryStore
+	store.AuditStore
 	store.MeasureStore
 	store.RescreenStore
+	store.RetentionStore
 }
 
 // replace returns s, with other ports where change sets them.
 func replace(s store.Store, change func(*ports)) store.Store {
-	p := ports{s, s, s, s, s, s, s, s, s}
+	p := ports{s, s, s, s, s, s, s, s, s, s, s}
 	change(&p)
 	return p
 }

@@ -116,6 +116,7 @@ func (e *Engine) noticeAt(ctx context.Context, t verification.TenantID, ref rule
 	if err != nil {
 		return rules.Notice{}, err
 	}
+	history = rules.Shown(history)
 	n, err := rules.NewNotice(ref, history)
 	if err != nil {
 		return n, err

@@ -10,6 +10,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
@@ -29,7 +30,7 @@ func (e *Engine) PrintFile(ctx context.Context, t verification.TenantID, id veri
 
 func (e *Engine) print(ctx context.Context, t verification.TenantID, id verification.RunID, forFile, allowMissing bool) ([]byte, error) {
 	ref := verification.RunRef{Tenant: t, Run: id}
-	h, err := e.history(ctx, ref)
+	h, err := e.history(ctx, ref, false)
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +65,9 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 				return e.ports.Documents.OpenDocument(ctx, ref, d.ID)
 			}
 		}
+	}
+	if err := e.auditRun(ctx, ref, store.AuditReportPrinted); err != nil {
+		return nil, err
 	}
 	return e.ports.Printer.PrintReport(ctx, t, p)
 }

@@ -70,11 +70,16 @@ func (r *rescreening) recheckRuns(ctx context.Context, w store.Work) error {
 // pages. Runs that rest on the decisions and are not completed yet follow when they are.
 func (r *rescreening) recheckPage(ctx context.Context, ref verification.RunRef, page int) (more bool, err error) {
 	s, err := r.readAgain(ctx, ref)
-	if s != nil && !s.run.RedactedAt.IsZero() { // its documents go, whether its version can be read or not
-		return false, r.erase(ctx, ref)
+	if s != nil && s.run.Hidden() { // since its work was taken; the end of a restriction queues it again
+		return false, nil
 	}
 	if err != nil {
 		return false, r.recheckFailed(ctx, ref, err)
+	}
+	if page == 0 && s.run.WasRestricted() {
+		if err := s.findAgain(ctx); err != nil {
+			return false, err
+		}
 	}
 	if page == 0 {
 		if err := r.recheckFailed(ctx, ref, r.recheck(ctx, s)); err != nil {
@@ -118,7 +123,7 @@ func (r *rescreening) readAgain(ctx context.Context, ref verification.RunRef) (*
 	if err != nil {
 		return nil, err
 	}
-	s := &session{Engine: r.Engine, ref: ref, run: rules.Fold(ref.Run, events), waitless: true}
+	s := &session{Engine: r.Engine, ref: ref, run: rules.Fold(ref.Run, rules.Shown(events)), waitless: true}
 	return s, s.loadProgram(ctx)
 }
 
@@ -136,7 +141,7 @@ func (r *rescreening) recheckFailed(ctx context.Context, ref verification.RunRef
 // recheck records the hits of a completed run that decisions in other runs had cleared, and clear
 // no longer. Its own decisions are judged by its own verdict.
 func (r *rescreening) recheck(ctx context.Context, s *session) error {
-	if s.run.Ended != rules.StatusCompleted || s.run.ClearedByOthers() == 0 {
+	if s.run.Ended != rules.StatusCompleted || s.run.ClearedByOthers() == 0 || s.run.Hidden() {
 		return nil
 	}
 	counting := map[string][]rules.Clearance{} // by what was asked

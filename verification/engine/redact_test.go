@@ -155,9 +155,11 @@ func TestNothingThatIsReadOfARedactedRunIsPersonal(t *testing.T) {
 }
 
 // TestNoLiveObjectHasDataOfARedactedRun looks for the text in a dump of the heap: no cache, index or
-// queue of the engine or of the store keeps it.
+// queue of the engine or of the store keeps it, and ten minutes later no cache of another host that had read
+// the run.
 func TestNoLiveObjectHasDataOfARedactedRun(t *testing.T) {
 	k := enginetest.New(t, holding, searching, func(p *engine.Ports, _ *engine.Options) { p.Notifier = forgetful{} })
+	other := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Store, p.Clock = k.Store, k.Clock })
 	name := make([]byte, 24) // never a text of the test: the heap must not have it because of the test
 	_, _ = rand.Read(name)
 	mask := func(b []byte) []byte {
@@ -174,16 +176,22 @@ func TestNoLiveObjectHasDataOfARedactedRun(t *testing.T) {
 		text := string(mask(masked))
 		run = lived(t, k, text)
 		_, _ = k.Engine.Report(t.Context(), enginetest.Tenant, run)
+		_, _ = other.Engine.Run(t.Context(), enginetest.Tenant, run)
 	})
 	done.Wait()
 	if heapHas(t, masked, mask) == 0 {
 		t.Fatal("the heap has no trace of the run before: is the dump read right?")
 	}
 	redact(t, k, run)
+	if heapHas(t, masked, mask) == 0 {
+		t.Error("the other host has not cached the run: what does the test show?")
+	}
+	k.Advance(10 * time.Minute)
 	if n := heapHas(t, masked, mask); n > 0 {
 		t.Errorf("the heap has the text %d times", n)
 	}
 	runtime.KeepAlive(k)
+	runtime.KeepAlive(other)
 }
 
 // heapHas returns how often a masked text stands in a dump of the heap.
@@ -363,5 +371,40 @@ func TestARepeatedRedactionRemovesWhatIsLeft(t *testing.T) {
 	redact(t, k, run)
 	if _, err := documents.Document(t.Context(), ref, late.ID); !errors.Is(err, verification.ErrNotFound) {
 		t.Errorf("the document that was left: %v, want ErrNotFound", err)
+	}
+}
+
+func TestAllRunsOfAPersonAreRedacted(t *testing.T) {
+	k := enginetest.New(t, holding, searching)
+	short := k.Apply(workflow.Definition{
+		Workflow: "short", Name: "Short", Start: "done", Nodes: map[verification.NodeID]workflow.Node{"done": {Type: workflow.NodeEnd}},
+	})
+	first := lived(t, k, "Asha")
+	ended := []verification.RunID{k.Start(short.ID, engine.StartRequest{ReferenceID: "Asha"}).ID, first}
+	other, live := lived(t, k, "Ravi"), k.Start(k.Apply(kept()).ID, engine.StartRequest{ReferenceID: "Asha", Input: verification.Data(`{"name":"Asha"}`)}).ID
+	for _, q := range []store.RunQuery{{}, {ReferenceID: rules.RedactedReference}, {Status: rules.StatusCompleted}} {
+		if _, err := k.Engine.RedactRuns(t.Context(), enginetest.Tenant, q, eraser, nil); !errors.Is(err, verification.ErrInvalid) {
+			t.Errorf("%+v: RedactRuns = %v, want ErrInvalid", q, err)
+		}
+	}
+	stop := errors.New("no")
+	q := store.RunQuery{ReferenceID: "Asha"}
+	_, err := k.Engine.RedactRuns(t.Context(), enginetest.Tenant, q, eraser, func(found []rules.Summary) error {
+		if len(found) != 3 || found[0].ID != live {
+			t.Errorf("found %d runs, want 3, the newest first", len(found))
+		}
+		return stop
+	})
+	if !errors.Is(err, stop) || !k.Run(ended[0]).RedactedAt.IsZero() {
+		t.Errorf("without a confirmation: %v, redacted at %v", err, k.Run(ended[0]).RedactedAt)
+	}
+	done, err := k.Engine.RedactRuns(t.Context(), enginetest.Tenant, q, eraser, nil)
+	if err != nil || len(done) != 3 || done[0].Run != live || !errors.Is(done[0].Err, verification.ErrConflict) || done[1] != (engine.RunRedaction{Run: ended[0]}) || done[2] != (engine.RunRedaction{Run: ended[1]}) {
+		t.Errorf("RedactRuns = %+v, %v", done, err)
+	}
+	k.Settle()
+	done, err = k.Engine.RedactRuns(t.Context(), enginetest.Tenant, store.RunQuery{Keys: k.Engine.SearchKeys(enginetest.Tenant, facts.ParseSearch("ravi"))}, eraser, nil)
+	if err != nil || len(done) != 1 || done[0] != (engine.RunRedaction{Run: other}) {
+		t.Errorf("by the words of a person: %+v, %v", done, err)
 	}
 }

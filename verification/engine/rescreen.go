@@ -269,7 +269,7 @@ func (r *rescreening) rescreenRun(ctx context.Context, pass store.RescreenPass, 
 	// Since runs are screened one at a time, a large one does not wait for a slot of its
 	// tenant, which would delay the runs of other tenants.
 	s := &session{Engine: r.Engine, ref: ref, run: rules.Fold(ref.Run, events), waitless: true}
-	if !s.run.RedactedAt.IsZero() { // since its work was queued
+	if s.run.Hidden() { // since its work was queued
 		return false, nil
 	}
 	if err := s.loadProgram(ctx); err != nil {
@@ -296,6 +296,8 @@ func (r *rescreening) rescreenRun(ctx context.Context, pass store.RescreenPass, 
 			switch {
 			case errors.Is(err, errNotAllCompared):
 				partly = errors.Join(partly, err)
+			case errors.Is(err, rules.ErrRedacted), errors.Is(err, rules.ErrRestricted): // while it was screened
+				return flagged, nil
 			case err != nil:
 				return flagged, err
 			}

@@ -17,6 +17,9 @@ func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q store.RunQ
 	if err := q.PageQuery.Validate(); err != nil {
 		return store.Page[rules.RunView]{}, err
 	}
+	if err := e.auditSearch(ctx, t, q); err != nil {
+		return store.Page[rules.RunView]{}, err
+	}
 	found, err := e.list(ctx, t, &q)
 	if err != nil {
 		return store.Page[rules.RunView]{}, err
@@ -41,6 +44,9 @@ func (e *Engine) RunSummaries(
 	ctx context.Context, t verification.TenantID, q store.RunQuery,
 ) (page store.Page[rules.Summary], at time.Time, err error) {
 	if err := q.PageQuery.Validate(); err != nil {
+		return page, at, err
+	}
+	if err := e.auditSearch(ctx, t, q); err != nil {
 		return page, at, err
 	}
 	page, err = e.list(ctx, t, &q)
@@ -82,6 +88,9 @@ func (e *Engine) list(
 // Run returns one run, or ErrNotFound.
 func (e *Engine) Run(ctx context.Context, t verification.TenantID, id verification.RunID) (rules.RunDetail, error) {
 	s, err := e.open(ctx, verification.RunRef{Tenant: t, Run: id})
+	if err == nil {
+		err = e.auditRun(ctx, s.ref, store.AuditRunRead)
+	}
 	if err != nil {
 		return rules.RunDetail{}, err
 	}
@@ -92,7 +101,11 @@ func (e *Engine) Run(ctx context.Context, t verification.TenantID, id verificati
 
 // Report returns the report of one run, live or terminal.
 func (e *Engine) Report(ctx context.Context, t verification.TenantID, id verification.RunID) (rules.Report, error) {
-	h, err := e.history(ctx, verification.RunRef{Tenant: t, Run: id})
+	ref := verification.RunRef{Tenant: t, Run: id}
+	h, err := e.history(ctx, ref, false)
+	if err == nil {
+		err = e.auditRun(ctx, ref, store.AuditReportRead)
+	}
 	if err != nil {
 		return rules.Report{}, err
 	}
@@ -108,20 +121,21 @@ type runHistory struct {
 }
 
 // history returns the whole history of a run, and records an expiry that is due: see
-// expireIfOverdue.
-func (e *Engine) history(ctx context.Context, ref verification.RunRef) (runHistory, error) {
-	h, err := e.loadHistory(ctx, ref)
+// expireIfOverdue. Of a restricted run it is what may be read (see rules.Shown), unless inFull is set: then
+// nothing of it is cached.
+func (e *Engine) history(ctx context.Context, ref verification.RunRef, inFull bool) (runHistory, error) {
+	h, err := e.loadHistory(ctx, ref, inFull)
 	if err != nil || !overdue(h.run, h.at) {
 		return h, err
 	}
 	if _, err := e.open(ctx, ref); err != nil {
 		return runHistory{}, err
 	}
-	return e.loadHistory(ctx, ref)
+	return e.loadHistory(ctx, ref, inFull)
 }
 
 // loadHistory reads the whole history of a run.
-func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef) (h runHistory, err error) {
+func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef, inFull bool) (h runHistory, err error) {
 	release, err := (&session{Engine: e, ref: ref}).admitRead(ctx)
 	if err != nil {
 		return h, err
@@ -132,11 +146,16 @@ func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef) (h ru
 		return h, err
 	}
 	h.at = e.now()
-	rest := h.events[min(run.Seq, len(h.events)):]
-	if redacts(rest) {
-		run, rest = rules.Run{ID: ref.Run}, h.events
+	if inFull {
+		h.run = rules.Fold(ref.Run, h.events)
+	} else {
+		h.events = rules.Shown(h.events)
+		rest := h.events[min(run.Seq, len(h.events)):]
+		if rules.Rewrites(rest) {
+			run, rest = rules.Run{ID: ref.Run}, h.events
+		}
+		h.run = e.fold(ref, run, rest)
 	}
-	h.run = e.fold(ref, run, rest)
 	h.report = rules.MakeReport(ref.Run, h.events, h.at)
 	return h, nil
 }
@@ -153,9 +172,23 @@ type History struct {
 	Provider func(name string) verification.ProviderDescription
 }
 
-// History returns the whole history of one run, or ErrNotFound.
+// History returns the whole history of one run, or ErrNotFound. Of a restricted run, it is what rules.Shown
+// returns.
 func (e *Engine) History(ctx context.Context, t verification.TenantID, id verification.RunID) (History, error) {
-	h, err := e.history(ctx, verification.RunRef{Tenant: t, Run: id})
+	return e.described(ctx, t, id, false)
+}
+
+// HistoryInFull is History, and in full of a restricted run, too.
+func (e *Engine) HistoryInFull(ctx context.Context, t verification.TenantID, id verification.RunID) (History, error) {
+	return e.described(ctx, t, id, true)
+}
+
+func (e *Engine) described(ctx context.Context, t verification.TenantID, id verification.RunID, inFull bool) (History, error) {
+	ref := verification.RunRef{Tenant: t, Run: id}
+	h, err := e.history(ctx, ref, inFull)
+	if err == nil {
+		err = e.auditRun(ctx, ref, store.AuditRunRead)
+	}
 	if err != nil {
 		return History{}, err
 	}

@@ -156,7 +156,7 @@ func TestNumbersOfTwoCountriesAreNotTheSame(t *testing.T) {
 		india: {again: {desk.SamePhone}}, britain: {}, local: {here: {desk.SamePhone}, card: {desk.SamePhone}},
 		card: {local: {desk.SameNumber}, here: {desk.SameNumber}},
 	} {
-		r, err := deskOf(k).RunRecord(t.Context(), enginetest.Tenant, id)
+		r, err := deskOf(k).RunRecord(t.Context(), enginetest.Tenant, id, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +287,7 @@ func TestRelatedRunsSayWhatIsTheSame(t *testing.T) {
 	waiting := start("f", "")
 	related := func(id verification.RunID) (desk.RelatedRuns, map[verification.RunID][]desk.Relation) {
 		t.Helper()
-		r, err := deskOf(k).RunRecord(t.Context(), enginetest.Tenant, id)
+		r, err := deskOf(k).RunRecord(t.Context(), enginetest.Tenant, id, false)
 		if err != nil {
 			t.Fatal(err)
 		}

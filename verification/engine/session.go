@@ -71,8 +71,8 @@ func (s *session) reload(ctx context.Context) error {
 	defer release()
 	run := s.cached(s.ref) // another call may have read it meanwhile
 	events, err := s.store.Load(ctx, s.ref.Tenant, s.ref.Run, run.Seq)
-	if err == nil && run.Seq > 0 && redacts(events) {
-		run = rules.Run{ID: s.ref.Run} // what the cache has of it was removed
+	if err == nil && run.Seq > 0 && rules.Rewrites(events) {
+		run = rules.Run{ID: s.ref.Run} // what the cache has of it was removed, or hidden
 		events, err = s.store.Load(ctx, s.ref.Tenant, s.ref.Run, 0)
 	}
 	if err != nil {
@@ -99,21 +99,16 @@ func (e *Engine) cached(ref verification.RunRef) rules.Run {
 	return run
 }
 
-// fold returns run after events, and caches it.
+// fold returns run after events, and caches it. Of a restricted run it is what may be read: see rules.Shown.
 func (e *Engine) fold(ref verification.RunRef, run rules.Run, events []rules.Event) rules.Run {
 	if len(events) > 0 {
+		if run.Seq == 0 {
+			events = rules.Shown(events)
+		}
 		run = run.EvolveAll(events)
 		e.remember(ref, run)
 	}
 	return run
-}
-
-// redacts reports whether the events before some of these events were rewritten.
-func redacts(events []rules.Event) bool {
-	return slices.ContainsFunc(events, func(e rules.Event) bool {
-		_, yes := e.Fact.(rules.Redacted)
-		return yes
-	})
 }
 
 // remember caches a run. Of a large run, the cache has only the ID: see knownLarge.
@@ -248,11 +243,9 @@ func (s *session) save(
 ) (historyOnly bool, err error) {
 	now, before := s.now(), s.run
 	c := store.NewCommit(before, after, events, s.location(after.Started.Zone))
-	if c.Summary.Review != nil {
-		review := c.Summary.Review.WithBrief(facts.BriefOf(s.program, after))
-		c.Summary.Review = &review
-	}
+	c.Summary = s.withBrief(c.Summary, after)
 	c.Keys = s.commitKeys(after, events)
+	c.Audit = auditOf(ctx, s.ref, before.Seq, events)
 	ends := after.Ended != "" && before.Ended == ""
 	further := rules.NoticesOf(s.program.Version.Definition, before.Seq, events)
 	announce := false
@@ -273,13 +266,20 @@ func (s *session) save(
 	if recheck {
 		c.Work[store.WorkKey{Kind: store.WorkRecheck}] = now
 	}
+	unused := s.keepsDocuments() && len(before.Dropped(after)) > 0
+	if unused {
+		c.Work[store.WorkKey{Kind: store.WorkErase}] = now.Add(unusedFor)
+	}
+	if !after.RedactedAt.IsZero() { // the notes of a verdict are new data
+		c.Work[store.WorkKey{Kind: store.WorkRetain}] = now.Add(retainAgain)
+	}
 	advance := store.WorkKey{Kind: store.WorkAdvance}
 	switch task := after.Task(now); {
 	case task.Kind == rules.TaskWait:
 		c.Work[advance], c.Hold = task.At, s.runner.Keeps(task.At, now)
 	case drivable(task) && l.held && s.lacks(s.ref.Tenant, after.Wait) == nil:
 		c.Work[advance], c.Hold = now.Add(s.opt.Lease), store.Leased
-		if l.young && announced == 0 && c.Keys == nil && !recheck && before.Summary() == c.Summary {
+		if l.young && announced == 0 && c.Keys == nil && !recheck && !unused && before.Summary() == c.Summary {
 			c.Work, historyOnly = nil, true
 		}
 	case drivable(task):
@@ -305,10 +305,19 @@ func (s *session) save(
 	if atRest(after) {
 		s.watch.wake(s.ref)
 	}
-	for _, at := range c.Work { // the loop wakes up for it
-		s.runner.Nudge(at)
+	for key, at := range c.Work { // the loop wakes up for it
+		s.runner.Due(key.Kind, at)
 	}
 	return historyOnly, nil
+}
+
+// withBrief returns a summary of a run with what the review queue shows of its person.
+func (s *session) withBrief(summary rules.Summary, run rules.Run) rules.Summary {
+	if summary.Review != nil {
+		review := summary.Review.WithBrief(facts.BriefOf(s.program, run))
+		summary.Review = &review
+	}
+	return summary
 }
 
 // announces reports whether a client is to be notified of a commit that ends the run, or has

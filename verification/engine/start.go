@@ -33,7 +33,7 @@ type StartRequest struct {
 // waits.
 //
 // Errors: ErrInvalid naming the fields, ErrNotFound for the workflow,
-// ErrConflict when it has no version, ErrRetired when it is retired, ErrKeyReused and ErrInFlight for the
+// ErrConflict when it has no version, or the run of the idempotency key was deleted, ErrRetired when it is retired, ErrKeyReused and ErrInFlight for the
 // idempotency key.
 func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (rules.RunView, error) {
 	if err := verification.ValidateTenantID(t); err != nil {
@@ -181,6 +181,11 @@ func joinFields(a, b error) error {
 	return &joined
 }
 
+// errRunDeleted is the ErrConflict for the repetition of a start whose run was deleted since.
+func errRunDeleted() error {
+	return verification.Conflict("run", "the run that was started with this idempotency key was deleted; use another key to start another run")
+}
+
 // repeated returns the run of an earlier request with the same key. found is false
 // when that run was never saved.
 func (e *Engine) repeated(
@@ -190,10 +195,12 @@ func (e *Engine) repeated(
 	woken, unwatch := e.watch.add(s.ref)
 	defer unwatch()
 	err = s.reload(ctx)
-	if errors.Is(err, verification.ErrNotFound) {
+	switch {
+	case errors.Is(err, verification.ErrNotFound) && kept.Settled:
+		return rules.RunView{}, true, errRunDeleted()
+	case errors.Is(err, verification.ErrNotFound):
 		return rules.RunView{}, false, nil
-	}
-	if err == nil {
+	case err == nil:
 		err = s.loadProgram(ctx)
 	}
 	if err != nil {

@@ -187,6 +187,34 @@ func TestAStartIsRefusedWithAllItsProblems(t *testing.T) {
 	}
 }
 
+func TestARepeatedStartIsRefusedOnceTheRunIsDeleted(t *testing.T) {
+	k := enginetest.New(t)
+	w := k.Apply(chain("a"))
+	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}
+	run, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Advance(time.Minute)
+	history, err := k.Store.Load(t.Context(), enginetest.Tenant, run.ID, 0)
+	if err == nil {
+		err = k.Store.Append(t.Context(), enginetest.Tenant, run.ID, len(history), store.Commit{Delete: true})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r); !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("the repeated start = %q, %v; want a conflict", v.ID, err)
+	}
+	if _, err := k.Store.Load(t.Context(), enginetest.Tenant, run.ID, 0); !errors.Is(err, verification.ErrNotFound) {
+		t.Errorf("Load of the deleted run = %v, want not found", err)
+	}
+	k.Advance(store.IdempotencyKeyTTL)
+	if v, err := k.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r); err != nil || v.ID == run.ID {
+		t.Errorf("a start a day later = %q, %v; want another run", v.ID, err)
+	}
+}
+
 func TestARepeatedStartWaitsAsRequested(t *testing.T) {
 	k := enginetest.New(t)
 	w := k.Apply(chain("a"))

@@ -84,7 +84,7 @@ func (e *Engine) Version(ctx context.Context, t verification.TenantID, id verifi
 // it has one, ErrInvalid when ValidateWebhookURL refuses url, even if there is no such
 // workflow.
 func (e *Engine) SetWebhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID, url string) (workflow.Workflow, error) {
-	w, err := e.rewriteWorkflow(ctx, t, id, func(w workflow.Workflow) (workflow.Workflow, error) { return w.WithWebhook(url) })
+	w, err := e.rewriteWorkflow(ctx, t, id, store.AuditWorkflowSaved, func(w workflow.Workflow) (workflow.Workflow, error) { return w.WithWebhook(url) })
 	if errors.Is(err, verification.ErrNotFound) {
 		err = cmp.Or(workflow.ValidateWebhookURL(url), err)
 	}
@@ -95,12 +95,12 @@ func (e *Engine) SetWebhook(ctx context.Context, t verification.TenantID, id ver
 // set another. ErrConflict is returned when it has none. ClearWebhook is for operators:
 // the API can only add a webhook.
 func (e *Engine) ClearWebhook(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error) {
-	return e.rewriteWorkflow(ctx, t, id, workflow.Workflow.WithoutWebhook)
+	return e.rewriteWorkflow(ctx, t, id, store.AuditWorkflowSaved, workflow.Workflow.WithoutWebhook)
 }
 
 // rewriteWorkflow changes a workflow that other requests may change, too.
 func (e *Engine) rewriteWorkflow(
-	ctx context.Context, t verification.TenantID, id verification.WorkflowID,
+	ctx context.Context, t verification.TenantID, id verification.WorkflowID, action store.AuditAction,
 	change func(workflow.Workflow) (workflow.Workflow, error),
 ) (workflow.Workflow, error) {
 	for attempt := 1; ; attempt++ { // at most maxSaves
@@ -113,10 +113,18 @@ func (e *Engine) rewriteWorkflow(
 			return next, err
 		}
 		err = e.ports.Store.SaveWorkflow(ctx, t, next, nil)
+		if err == nil {
+			err = e.auditWorkflow(ctx, t, id, action)
+		}
 		if err == nil || attempt == maxSaves || !errors.Is(err, verification.ErrConflict) {
 			return next, err
 		}
 	}
+}
+
+// auditWorkflow records that a workflow was changed.
+func (e *Engine) auditWorkflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID, action store.AuditAction) error {
+	return e.audit(ctx, store.AuditEntry{Tenant: t, Action: action, Subject: string(id)})
 }
 
 // Apply makes a definition the latest version of its workflow, and creates the
@@ -147,6 +155,9 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d workflow.
 	if err != nil {
 		return Applied{Warnings: program.Warnings()}, err
 	}
+	if err := e.fitsTenant(ctx, t, d); err != nil {
+		return Applied{Warnings: program.Warnings()}, err
+	}
 	for attempt := 1; ; attempt++ { // at most maxSaves
 		w, err := e.store.Workflow(ctx, t, d.ID)
 		if err != nil && !errors.Is(err, verification.ErrNotFound) {
@@ -172,6 +183,9 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d workflow.
 		}
 		err = e.ports.Store.SaveWorkflow(ctx, t, next, added)
 		if err == nil {
+			err = e.auditWorkflow(ctx, t, d.ID, store.AuditWorkflowSaved)
+		}
+		if err == nil {
 			return Applied{Workflow: next, Changed: true, Warnings: program.Warnings()}, nil
 		}
 		if attempt == maxSaves || !errors.Is(err, verification.ErrConflict) {
@@ -196,7 +210,7 @@ func (e *Engine) roomFor(ctx context.Context, t verification.TenantID, w workflo
 // Publish makes the version with a hash the one that new runs execute. ErrNotFound is
 // returned if there is no such workflow or version.
 func (e *Engine) Publish(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (workflow.Workflow, error) {
-	return e.rewriteWorkflow(ctx, t, id, func(w workflow.Workflow) (workflow.Workflow, error) {
+	return e.rewriteWorkflow(ctx, t, id, store.AuditWorkflowPublished, func(w workflow.Workflow) (workflow.Workflow, error) {
 		v, err := e.store.Version(ctx, t, id, hash)
 		if err != nil {
 			return w, err
@@ -209,7 +223,7 @@ func (e *Engine) Publish(ctx context.Context, t verification.TenantID, id verifi
 // Retire makes a workflow retired, so that it takes no new runs, or, if retired is false,
 // makes it take runs again. Runs that have started go on.
 func (e *Engine) Retire(ctx context.Context, t verification.TenantID, id verification.WorkflowID, retired bool) (workflow.Workflow, error) {
-	return e.rewriteWorkflow(ctx, t, id, func(w workflow.Workflow) (workflow.Workflow, error) { return w.Retire(retired), nil })
+	return e.rewriteWorkflow(ctx, t, id, store.AuditWorkflowRetired, func(w workflow.Workflow) (workflow.Workflow, error) { return w.Retire(retired), nil })
 }
 
 // provider returns a provider of a tenant by its name, nil if there is none. own

@@ -98,7 +98,13 @@ func bytesOf(f Fact) int {
 		return len(f.Notes)
 	case ResultPending:
 		return len(f.Handle)
+	case Corrected:
+		return len(f.Field) + len(f.Correction)
 	case Held:
+		return len(f.Reason)
+	case Restricted:
+		return len(f.Reason)
+	case RestrictionLifted:
 		return len(f.Reason)
 	}
 	return 0

@@ -33,6 +33,11 @@ func TestWhatOneRunTakes(t *testing.T) {
 			return rules.AddNote{Notes: fmt.Sprint("note ", n), By: "x", Identity: who(n, people)}
 		}
 	}
+	correct := func(people int) func(int) rules.Command {
+		return func(n int) rules.Command {
+			return rules.Correct{Node: "consent", Field: "consent_status", Correction: fmt.Sprint("correction ", n), Identity: who(n, people)}
+		}
+	}
 	assign := func(people int, escalate bool) func(int) rules.Command {
 		return func(n int) rules.Command {
 			return rules.Assign{
@@ -80,6 +85,8 @@ func TestWhatOneRunTakes(t *testing.T) {
 		{"verdicts of a program", finished, verdict, 999, note(1)(0), "the run has 1000 verdicts, and takes no more"},
 		{"notes of one reviewer", reviewed, note(1), 100, rules.AddNote{Notes: "x", Identity: "ravi"}, "half of what it takes"},
 		{"notes of two", reviewed, note(2), 200, assign(1, true)(0), "the run has 200 notes, and takes no more"},
+		{"corrections of one person", reviewed, correct(1), 100, correct(2)(1), "half of what it takes"},
+		{"corrections of two", reviewed, correct(2), 200, note(1)(0), "the run has 200 corrections, and takes no more"},
 		{"assignments of one reviewer", reviewed, assign(1, false), 100, rules.Assign{Identity: "ravi"}, "half of what it takes"},
 		{"assignments of two", reviewed, assign(2, false), 200, assign(1, true)(0), "the run has 200 assignments, and takes no more"},
 		{"escalations of one reviewer", reviewed, assign(1, true), 100, assign(2, true)(1), "half of what it takes"},

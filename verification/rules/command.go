@@ -177,6 +177,17 @@ type AddNote struct {
 	Identity string // identifies the reviewer; required
 }
 
+// Correct adds a correction beside a recorded value: see Correction. The correction that the value had
+// last changes nothing.
+type Correct struct {
+	Node       verification.NodeID // whose data has the value, of the last visit; empty for the input
+	Field      string              // the path of the value
+	Correction string              // 1 to 1,000 characters, not only white space
+	By         string              // the name of the person
+	Identity   string              // identifies the person; required
+	Request    string              // as in GiveVerdict; the caller sets it
+}
+
 // Assign assigns a run that needs a verdict, in place of an earlier assignment.
 type Assign struct {
 	To       Assignee // zero for nobody
@@ -219,6 +230,7 @@ func (DecideHit) command()      {}
 func (Cancel) command()         {}
 func (Expire) command()         {}
 func (AddNote) command()        {}
+func (Correct) command()        {}
 func (Assign) command()         {}
 func (HoldRun) command()        {}
 func (EndHold) command()        {}

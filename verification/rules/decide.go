@@ -66,8 +66,14 @@ func (d *decision) decide(c Command) error {
 	}
 	if !d.run.RedactedAt.IsZero() {
 		switch c.(type) {
-		case RecordHits, DecideHit, AddNote, Assign, HoldRun, EndHold:
+		case RecordHits, DecideHit, AddNote, Correct, Assign, HoldRun, EndHold:
 			return ErrRedacted
+		}
+	}
+	if !d.run.RestrictedAt.IsZero() {
+		switch c.(type) {
+		case RecordHits, DecideHit, AddNote, Correct, Assign:
+			return ErrRestricted
 		}
 	}
 	switch c := c.(type) {
@@ -101,6 +107,8 @@ func (d *decision) decide(c Command) error {
 		return d.decideHit(c)
 	case AddNote:
 		return d.addNote(c)
+	case Correct:
+		return d.correct(c)
 	case Assign:
 		return d.assign(c)
 	case HoldRun:

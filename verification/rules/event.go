@@ -17,10 +17,10 @@ type Event struct {
 
 // CanWait reports whether a service without room may refuse what the event records, because it can
 // be done again later: a customer opens a journey, answers a step or adds a file, or a person adds a
-// note or assigns the run. A result, a verdict, a cancellation or an expiry cannot wait.
+// note or a correction or assigns the run. A result, a verdict, a cancellation or an expiry cannot wait.
 func (e Event) CanWait() bool {
 	switch e.Fact.(type) {
-	case JourneyOpened, CustomerSubmitted, DocumentUploaded, NoteAdded, Assigned:
+	case JourneyOpened, CustomerSubmitted, DocumentUploaded, NoteAdded, Corrected, Assigned:
 		return true
 	}
 	return false
@@ -284,6 +284,17 @@ type NoteAdded struct {
 	Identity string `json:"identity,omitempty"` // as in VerdictRecorded
 }
 
+// Corrected records a correction beside a value of a step, or of the input: see Correction. It changes
+// neither the value nor anything else.
+type Corrected struct {
+	Node       verification.NodeID `json:"node,omitempty"` // empty for the input
+	Field      string              `json:"field"`
+	Correction string              `json:"correction"`
+	By         string              `json:"by,omitempty"`       // as in VerdictRecorded
+	Identity   string              `json:"identity,omitempty"` // as in VerdictRecorded
+	Request    string              `json:"request,omitempty"`  // as in VerdictRecorded
+}
+
 // Assigned records to whom a run that needs a verdict is assigned. The assignment ends with
 // the review, and when the assignee proposes a verdict. The API never shows it.
 type Assigned struct {
@@ -316,6 +327,29 @@ type Redacted struct {
 	Identity string `json:"identity,omitempty"` // as in VerdictRecorded
 }
 
+// Restricted records that the run is restricted: see Restrict.
+type Restricted struct {
+	// Digest is that of the history before, as a report of it has it.
+	Digest   string `json:"digest"`
+	Reason   string `json:"reason,omitempty"`
+	By       string `json:"by,omitempty"`       // as in VerdictRecorded
+	Identity string `json:"identity,omitempty"` // as in VerdictRecorded
+}
+
+// RestrictionLifted records that the run is restricted no more.
+type RestrictionLifted struct {
+	Reason   string `json:"reason,omitempty"`
+	By       string `json:"by,omitempty"`       // as in VerdictRecorded
+	Identity string `json:"identity,omitempty"` // as in VerdictRecorded
+}
+
+// Erased records that what was beside the history is gone, too: the redaction of the run is complete.
+type Erased struct{}
+
+// DocumentsRemoved records that the uploads of the run were removed, because they were old. The run has
+// everything else.
+type DocumentsRemoved struct{}
+
 // ReviewDueSoon records that the last quarter of the time for a verdict has begun. It is
 // recorded once for each review, and only if the workflow asks for workflow.NoticeReviewDueSoon.
 type ReviewDueSoon struct {
@@ -347,10 +381,15 @@ func (Failed) kind() string            { return "failed" }
 func (Expired) kind() string           { return "expired" }
 func (Cancelled) kind() string         { return "cancelled" }
 func (NoteAdded) kind() string         { return "note_added" }
+func (Corrected) kind() string         { return "corrected" }
 func (Assigned) kind() string          { return "assigned" }
 func (Held) kind() string              { return "held" }
 func (HoldEnded) kind() string         { return "hold_ended" }
+func (Erased) kind() string            { return "erased" }
+func (DocumentsRemoved) kind() string  { return "documents_removed" }
 func (Redacted) kind() string          { return "redacted" }
+func (Restricted) kind() string        { return "restricted" }
+func (RestrictionLifted) kind() string { return "restriction_lifted" }
 func (ReviewDueSoon) kind() string     { return "review_due_soon" }
 
 // Kind returns the name of the fact's type, such as "dispatched"; empty if the

@@ -198,6 +198,9 @@ func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
 		decodeAs[ReviewAsked], decodeAs[VerdictRecorded], decodeAs[VerdictProposed], decodeAs[ProposalReturned], decodeAs[HitsFound],
 		decodeAs[HitDecided], decodeAs[HitsCleared], decodeAs[Failed], decodeAs[Expired], decodeAs[Cancelled],
 		decodeAs[NoteAdded], decodeAs[Assigned], decodeAs[ReviewDueSoon], decodeAs[Held], decodeAs[HoldEnded], decodeAs[Redacted],
+		decodeAs[Restricted], decodeAs[RestrictionLifted],
+		decodeAs[Corrected],
+		decodeAs[Erased], decodeAs[DocumentsRemoved],
 	} {
 		if f, err := decode(kind, raw); f != nil {
 			return f, err

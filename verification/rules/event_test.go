@@ -131,13 +131,26 @@ func allFacts() map[string]struct {
 			rules.NoteAdded{Notes: "called", By: "asha", Identity: "verifyd#asha"},
 			`{"notes":"called","by":"asha","identity":"verifyd#asha"}`,
 		},
+		"corrected": {
+			rules.Corrected{Node: "pan", Field: "name", Correction: "it is Asha Rao", By: "asha", Identity: "verifyd#asha", Request: "r"},
+			`{"node":"pan","field":"name","correction":"it is Asha Rao","by":"asha","identity":"verifyd#asha","request":"r"}`,
+		},
 		"assigned": {
 			rules.Assigned{To: rules.Assignee{Team: "seniors"}, Escalated: true, Notes: "look", By: "asha", Identity: "verifyd#asha"},
 			`{"to":{"team":"seniors"},"escalated":true,"notes":"look","by":"asha","identity":"verifyd#asha"}`,
 		},
-		"held":            {rules.Held{Reason: "in dispute", By: "asha", Identity: "asha"}, `{"reason":"in dispute","by":"asha","identity":"asha"}`},
-		"hold_ended":      {rules.HoldEnded{By: "asha", Identity: "asha"}, `{"by":"asha","identity":"asha"}`},
-		"redacted":        {rules.Redacted{Digest: "ab", By: "root", Identity: "operator#root"}, `{"digest":"ab","by":"root","identity":"operator#root"}`},
+		"held":              {rules.Held{Reason: "in dispute", By: "asha", Identity: "asha"}, `{"reason":"in dispute","by":"asha","identity":"asha"}`},
+		"hold_ended":        {rules.HoldEnded{By: "asha", Identity: "asha"}, `{"by":"asha","identity":"asha"}`},
+		"redacted":          {rules.Redacted{Digest: "ab", By: "root", Identity: "operator#root"}, `{"digest":"ab","by":"root","identity":"operator#root"}`},
+		"erased":            {rules.Erased{}, `{}`},
+		"documents_removed": {rules.DocumentsRemoved{}, `{}`},
+		"restricted": {
+			rules.Restricted{Digest: "ab", Reason: "contested", By: "asha", Identity: "asha"},
+			`{"digest":"ab","reason":"contested","by":"asha","identity":"asha"}`,
+		},
+		"restriction_lifted": {
+			rules.RestrictionLifted{Reason: "settled", By: "asha", Identity: "asha"}, `{"reason":"settled","by":"asha","identity":"asha"}`,
+		},
 		"review_due_soon": {rules.ReviewDueSoon{DueAt: at}, `{"due_at":"2026-03-02T12:00:00Z"}`},
 	}
 }

@@ -117,6 +117,10 @@ func (r *Run) evolve(e Event) {
 	case NoteAdded:
 		r.notes = r.notes.plus(verification.Person{Identity: f.Identity, Name: f.By})
 		r.lastNote = f
+	case Corrected:
+		r.corrected = r.corrected.plus(verification.Person{Identity: f.Identity, Name: f.By})
+		r.corrections = append(slices.Clip(r.corrections), correction{f, e.At})
+		r.lastNote = NoteAdded{}
 	case Assigned:
 		if by := (verification.Person{Identity: f.Identity, Name: f.By}); f.Escalated {
 			r.escalations = r.escalations.plus(by)
@@ -132,7 +136,19 @@ func (r *Run) evolve(e Event) {
 	case HoldEnded:
 		r.Hold, r.lastNote = Hold{}, NoteAdded{}
 	case Redacted:
-		r.RedactedAt = e.At
+		r.RedactedAt, r.ErasedAt, r.RestrictedAt = e.At, time.Time{}, time.Time{}
+	case Erased:
+		r.ErasedAt = e.At
+	case DocumentsRemoved:
+		r.Documents, r.DocumentsRemovedAt = nil, e.At
+	case Restricted:
+		if r.RestrictedAt.IsZero() {
+			r.RestrictedAt = e.At
+		}
+		r.restrictions++
+		r.lastNote = NoteAdded{}
+	case RestrictionLifted:
+		r.RestrictedAt, r.lastNote = time.Time{}, NoteAdded{}
 	case ReviewDueSoon:
 		r.reminded, _ = r.InReview()
 	case Completed:

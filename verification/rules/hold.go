@@ -3,7 +3,6 @@
 package rules
 
 import (
-	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -24,14 +23,8 @@ var ErrNoHold error = verification.Conflict("run", "the run is under no hold")
 
 func (d *decision) hold(c HoldRun) error {
 	f := Held{Reason: c.Reason, By: clean(c.By), Identity: clean(c.Identity)}
-	if strings.TrimSpace(c.Reason) == "" {
-		return verification.InvalidField("hold", "reason", "is required")
-	}
-	if err := ValidateNotes(c.Reason); err != nil {
-		return verification.InvalidField("hold", "reason", fieldsOf(err)[0].Message)
-	}
-	if f.Identity == "" {
-		return verification.InvalidField("hold", "identity", "is required")
+	if err := requireReason("hold", c.Reason, c.Identity); err != nil {
+		return err
 	}
 	if h := d.run.Hold; h.Reason == f.Reason && h.Identity == f.Identity {
 		return nil

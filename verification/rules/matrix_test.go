@@ -311,6 +311,7 @@ func matrices() []matrix {
 			four eyes, completed, proposed | conflict | conflict | conflict | proposal_returned`},
 		{"What a reviewer writes, and what is due", []namedCommand{
 			{"note", rules.AddNote{Notes: "called", By: "asha", Identity: "asha"}},
+			{"correction", rules.Correct{Node: "consent", Field: "consent_status", Correction: "never asked", By: "asha", Identity: "asha"}},
 			{"hold", rules.HoldRun{Reason: "in dispute", By: "asha", Identity: "asha"}},
 			{"hold without a reason", rules.HoldRun{Reason: " ", By: "asha", Identity: "asha"}},
 			{"end of the hold", rules.EndHold{By: "asha", Identity: "asha"}},
@@ -320,33 +321,33 @@ func matrices() []matrix {
 			{"end the assignment", rules.Assign{By: "asha", Identity: "asha"}},
 			{"remind", rules.Remind{}},
 		}, `
-			not started                    | not found | not found | not found | not found | not found | not found | not found | not found | not found
-			awaiting a result              | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
-			pending                        | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
-			waiting for a retry            | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
-			retry due                      | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
-			parked on the customer         | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
-			abandoned                      | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
-			customer came back             | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
-			parked on review               | note_added | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing
-			parked on a second review      | note_added | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing
-			completed, not flagged         | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
-			completed, flagged             | note_added | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing
-			completed, settled             | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
-			completed, with a new hit      | note_added | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing
-			failed                         | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
-			failed, settled                | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
-			expired                        | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
-			overdue on the customer        | expired, note_added | expired, held | invalid | conflict | invalid | conflict | conflict | conflict | expired
-			overdue on a result            | expired, note_added | expired, held | invalid | conflict | invalid | conflict | conflict | conflict | expired
-			overdue on review              | expired, note_added | expired, held | invalid | conflict | invalid | conflict | conflict | conflict | expired
-			cancelled                      | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
-			cancelled after a verdict      | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
-			four eyes, parked on review    | note_added | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing
-			four eyes, proposed            | note_added | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing
-			four eyes, proposed, overdue   | expired, note_added | expired, held | invalid | conflict | invalid | conflict | conflict | conflict | expired
-			four eyes, completed           | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
-			four eyes, completed, proposed | note_added | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing`},
+			not started                    | not found | not found | not found | not found | not found | not found | not found | not found | not found | not found
+			awaiting a result              | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			pending                        | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			waiting for a retry            | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			retry due                      | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			parked on the customer         | note_added | invalid | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			abandoned                      | note_added | invalid | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			customer came back             | note_added | invalid | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			parked on review               | note_added | corrected | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing
+			parked on a second review      | note_added | corrected | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing
+			completed, not flagged         | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			completed, flagged             | note_added | corrected | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing
+			completed, settled             | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			completed, with a new hit      | note_added | corrected | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing
+			failed                         | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			failed, settled                | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			expired                        | note_added | invalid | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			overdue on the customer        | expired, note_added | invalid | expired, held | invalid | conflict | invalid | conflict | conflict | conflict | expired
+			overdue on a result            | expired, note_added | expired, corrected | expired, held | invalid | conflict | invalid | conflict | conflict | conflict | expired
+			overdue on review              | expired, note_added | expired, corrected | expired, held | invalid | conflict | invalid | conflict | conflict | conflict | expired
+			cancelled                      | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			cancelled after a verdict      | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			four eyes, parked on review    | note_added | corrected | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing
+			four eyes, proposed            | note_added | corrected | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing
+			four eyes, proposed, overdue   | expired, note_added | expired, corrected | expired, held | invalid | conflict | invalid | conflict | conflict | conflict | expired
+			four eyes, completed           | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			four eyes, completed, proposed | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing`},
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // isAnnotation reports whether a fact changes nothing that a verdict is based on.
 func isAnnotation(f Fact) bool {
 	switch f.(type) {
-	case NoteAdded, Assigned, Held, HoldEnded, ReviewDueSoon:
+	case NoteAdded, Assigned, Held, HoldEnded, Restricted, RestrictionLifted, ReviewDueSoon, Corrected, Erased, DocumentsRemoved:
 		return true
 	}
 	return false

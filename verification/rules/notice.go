@@ -26,6 +26,8 @@ func noticeOf(f Fact) workflow.NoticeEvent {
 		return workflow.NoticeFlagged
 	case ReviewDueSoon:
 		return workflow.NoticeReviewDueSoon
+	case Redacted:
+		return workflow.NoticeRedacted
 	}
 	return ""
 }
@@ -67,7 +69,7 @@ func ParseNoticeRef(s string) (r NoticeRef, err error) {
 // after its end, so that the notice is the same at every attempt. The caller adds the rest.
 func EndNotice(r Run) Notice {
 	view := r.outline().View(r.CompletedAt)
-	view.RedactedAt = time.Time{}
+	view.RedactedAt, view.RestrictedAt = time.Time{}, time.Time{}
 	if r.endDecision == DecisionReview {
 		view.Outcome = ""
 	}
@@ -92,6 +94,10 @@ func NewNotice(ref NoticeRef, history []Event) (Notice, error) {
 	case VerdictRecorded: // the run no longer waits for it
 		n.Run.Action, n.Decision = nil, f.Decision
 	case HitsFound:
+	case Redacted: // a later one has removed no more than notes of a verdict
+		if !(Run{}).EvolveAll(history[:ref.Seq-1]).RedactedAt.IsZero() {
+			return Notice{}, none
+		}
 	case ReviewDueSoon:
 		n.DueAt = f.DueAt
 		since, _ := then.InReview()

@@ -122,13 +122,15 @@ const (
 )
 
 // MakePrint returns the report of a history as it is printed: of a verdict it shows only
-// that the run went on. Its cards are as on a run without a verdict, a card of a review
+// that the run went on, and of corrections not who recorded them. Its cards are as on a run without a verdict, a card of a review
 // has no completion time, and the fields that are never printed are zero.
 func MakePrint(id verification.RunID, history []Event, now time.Time) Report {
 	r := makeReport(id, history, now, func(Run) Decision { return DecisionNone })
 	r.Flags, r.Concerns, r.Notes, r.ResolvedAt, r.Proposal, r.Run.Outcome = nil, nil, "", time.Time{}, Verdict{}, ""
+	nameless(r.InputCorrections)
 	for i := range r.Cards {
 		c := &r.Cards[i]
+		nameless(c.Corrections)
 		for j := range c.Visits {
 			c.Visits[j].Rescreened, c.Visits[j].HitDecisions = nil, nil
 		}
@@ -141,6 +143,13 @@ func MakePrint(id verification.RunID, history []Event, now time.Time) Report {
 		}
 	}
 	return r
+}
+
+// nameless removes who recorded the corrections.
+func nameless(all []Correction) {
+	for i := range all {
+		all[i].By = ""
+	}
 }
 
 // WithoutVerdicts returns the run without what reviewers said at its review steps, so that

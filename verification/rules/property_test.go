@@ -33,6 +33,7 @@ func consistent(t flows.Tester, j *journey) {
 	reasonsAreOfTheWorkflow(t, j)
 	sentencesSayTheReason(t, j)
 	redactionKeeps(t, j)
+	restrictionHides(t, j)
 }
 
 // measuresAddUp: the measures of all commits are those of the whole history, and of a

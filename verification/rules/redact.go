@@ -3,6 +3,7 @@
 package rules
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -17,34 +18,127 @@ const RedactedReference = "redacted"
 // ErrRedacted is returned if a command other than a verdict is for a redacted run. It is an ErrConflict.
 var ErrRedacted error = verification.Conflict("run", "the personal data of the run was removed; only a verdict can be given")
 
+// The reasons why no personal data can be removed from a run now. Each is an ErrConflict.
+var (
+	ErrLive        error = verification.Conflict("run", "the run is live: cancel it, or wait for its end")
+	ErrVerdictOwed error = verification.Conflict("run", "the run needs a verdict")
+	ErrHeld        error = verification.Conflict("run", "the run is under a hold")
+)
+
+// ErrKept is returned if personal data is to be removed from a run that a law says must be kept: see
+// verification.Retention. It comes with verification.ErrConflict.
+var ErrKept = errors.New("the run must be kept")
+
+// MayRedact reports whether Redact would remove anything from a run with this history. It returns the error
+// with which Redact refuses: ErrNotFound, ErrLive, ErrVerdictOwed or ErrHeld.
+func MayRedact(run Run, history []Event) (left bool, err error) {
+	if err := run.needed(); err != nil {
+		return false, err
+	}
+	_, done := history[lastNotErased(history)].Fact.(Redacted)
+	return !done, nil
+}
+
+// MayDelete returns the error with which a deletion of the run is refused: ErrNotFound, ErrLive, ErrVerdictOwed,
+// ErrHeld or ErrRestricted.
+func MayDelete(run Run) error {
+	if err := run.over(); err != nil {
+		return err
+	}
+	switch {
+	case run.Hold != (Hold{}):
+		return ErrHeld
+	case !run.RestrictedAt.IsZero():
+		return ErrRestricted
+	}
+	return nil
+}
+
 // Redact returns the history of a run without personal data, and with a Redacted at its end. It keeps
 // statuses, times, labels, the causes of flags, decisions with the reviewers who gave them, outcomes and
 // counts; docs/data-protection.md lists each field. Of the data of a step it keeps the fields that flag
-// it. It returns nil if nothing was added since the last redaction, and ErrConflict while the run is
-// live, needs a verdict, or is under a hold.
+// it. It returns nil if nothing was added since the last redaction, and the errors of MayRedact.
 func Redact(id verification.RunID, history []Event, by verification.Person, now time.Time) ([]Event, error) {
+	if left, err := MayRedact(Fold(id, history), history); !left {
+		return nil, err
+	}
+	return redact(history, by, now), nil
+}
+
+func redact(history []Event, by verification.Person, now time.Time) []Event {
+	redacted := slices.Clone(history)
+	for i := range redacted {
+		redacted[i].Fact = redactedFact(redacted[i].Fact)
+	}
+	return with(redacted, now, Redacted{Digest: reportDigest(Shown(history)), By: clean(by.Name), Identity: clean(by.Identity)})
+}
+
+// RedactRestored is Redact for a run that was redacted at a time, and whose history was restored from before.
+// It refuses nothing, because the redaction was lawful: it cancels a live run, unless the run has expired, and
+// ends a hold. ended are the events that do so. A run that needs a verdict still needs it: that it was given
+// is lost. redacted is nil if the history has the redaction.
+func RedactRestored(
+	id verification.RunID, history []Event, at time.Time, by verification.Person, now time.Time,
+) (redacted, ended []Event) {
 	run := Fold(id, history)
-	switch {
-	case run.Seq == 0:
-		return nil, verification.NotFound("run")
-	case run.Ended == "":
-		return nil, verification.Conflict("run", "the run is live: cancel it, or wait for its end")
-	case run.Decision() == DecisionReview:
-		return nil, verification.Conflict("run", "the run needs a verdict")
-	}
-	if run.Hold != (Hold{}) {
-		return nil, verification.Conflict("run", "the run is under a hold")
-	}
-	if _, done := history[len(history)-1].Fact.(Redacted); done {
+	if run.Seq == 0 || !run.RedactedAt.Before(at) {
 		return nil, nil
 	}
-	redacted := make([]Event, len(history), len(history)+1)
-	for i, e := range history {
-		redacted[i] = Event{At: e.At, Fact: redactedFact(e.Fact)}
+	now = now.UTC().Truncate(time.Microsecond)
+	if e, overdue := run.expiry(now); overdue {
+		ended = append(ended, e)
+	} else if run.Ended == "" {
+		ended = append(ended, Event{At: now, Fact: Cancelled{}})
 	}
-	return append(redacted, Event{At: now.UTC().Truncate(time.Microsecond), Fact: Redacted{
-		Digest: reportDigest(history), By: clean(by.Name), Identity: clean(by.Identity),
-	}}), nil
+	if run.Hold != (Hold{}) {
+		ended = append(ended, Event{At: now, Fact: HoldEnded{By: clean(by.Name), Identity: clean(by.Identity)}})
+	}
+	return redact(append(slices.Clip(history), ended...), by, now), ended
+}
+
+// RecordErased returns what records that the redaction of a run is complete; nil if the run was not redacted,
+// or if that was recorded.
+func RecordErased(r Run, now time.Time) []Event {
+	if r.RedactedAt.IsZero() || !r.ErasedAt.IsZero() {
+		return nil
+	}
+	return with(nil, now, Erased{})
+}
+
+// RemoveDocuments returns what records that the uploads of a run are removed, whose redaction is not due yet;
+// nil if the run has none. It returns the errors of MayRedact, and ErrRestricted: a restricted run is kept.
+func RemoveDocuments(r Run, now time.Time) ([]Event, error) {
+	if err := r.needed(); err != nil {
+		return nil, err
+	}
+	if !r.RestrictedAt.IsZero() {
+		return nil, ErrRestricted
+	}
+	if len(r.Documents) == 0 {
+		return nil, nil
+	}
+	return with(nil, now, DocumentsRemoved{}), nil
+}
+
+// needed returns why nothing of a run can be removed now; nil if it can.
+func (r Run) needed() error {
+	if err := r.over(); err != nil {
+		return err
+	}
+	if r.Hold != (Hold{}) {
+		return ErrHeld
+	}
+	return nil
+}
+
+// lastNotErased returns the index of the last event that is no Erased.
+func lastNotErased(history []Event) int {
+	for i, e := range slices.Backward(history) {
+		if _, erased := e.Fact.(Erased); !erased {
+			return i
+		}
+	}
+	return 0
 }
 
 // redactedFact returns a fact without personal data.
@@ -110,16 +204,25 @@ func redactedFact(f Fact) Fact {
 	case NoteAdded:
 		f.Notes = ""
 		return f
+	case Corrected:
+		f.Field, f.Correction = "", ""
+		return f
 	case Assigned:
 		f.Notes = ""
 		return f
 	case Held:
 		f.Reason = ""
 		return f
+	case Restricted:
+		f.Reason = ""
+		return f
+	case RestrictionLifted:
+		f.Reason = ""
+		return f
 	case Failed:
 		f.Cause = ""
 		return f
-	case Dispatched, CustomerAwaited, JourneyOpened, ReviewDueSoon, Completed, Expired, Cancelled, HoldEnded, Redacted:
+	case Dispatched, CustomerAwaited, JourneyOpened, ReviewDueSoon, Completed, Expired, Cancelled, HoldEnded, Redacted, Erased, DocumentsRemoved:
 	}
 	return f
 }
@@ -165,18 +268,30 @@ func redactedClearances(all []Clearance) []Clearance {
 	return all
 }
 
-// reportDigest returns the digest of a report. That of a redacted run stays the one of the last history
-// before, so that reports that were filed still verify; what follows a redaction changes it again.
+// reportDigest returns the digest of a report. That of a redacted or restricted run stays the one of the last
+// history before, so that reports that were filed still verify; what follows changes it again, except that a
+// redaction is complete. A restriction that was lifted has no part in it.
 func reportDigest(history []Event) string {
 	for i, e := range slices.Backward(history) {
-		f, ok := e.Fact.(Redacted)
-		switch {
-		case !ok:
-		case i == len(history)-1:
-			return f.Digest
+		before := ""
+		switch f := e.Fact.(type) {
+		case Redacted:
+			before = f.Digest
+		case Restricted:
+			before = f.Digest
+		case RestrictionLifted:
+			return digest(slices.DeleteFunc(slices.Clone(history), func(e Event) bool { return isRestriction(e.Fact) }))
 		default:
-			return digest(history[i:])
+			continue
 		}
+		since := slices.DeleteFunc(slices.Clone(history[i:]), func(e Event) bool {
+			_, erased := e.Fact.(Erased)
+			return erased
+		})
+		if len(since) == 1 {
+			return before
+		}
+		return digest(since)
 	}
 	return digest(history)
 }

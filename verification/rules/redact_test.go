@@ -24,7 +24,9 @@ func TestNothingPersonalIsLeftOfAnyFact(t *testing.T) {
 	kept := []string{
 		"Assigned.By", "Assigned.Identity", "Assigned.To.Person.Identity", "Assigned.To.Person.Name", "Assigned.To.Team",
 		"BranchTaken.Next", "BranchTaken.Node", "BranchTaken.When", "CallbackReceived.Node",
-		"Completed.Node", "Completed.Outcome", "CustomerAwaited.Label", "CustomerAwaited.Node", "CustomerAwaited.Signal", "CustomerAwaited.Type",
+		"Completed.Node", "Completed.Outcome",
+		"Corrected.By", "Corrected.Identity", "Corrected.Node", "Corrected.Request",
+		"CustomerAwaited.Label", "CustomerAwaited.Node", "CustomerAwaited.Signal", "CustomerAwaited.Type",
 		"CustomerSubmitted.Language", "CustomerSubmitted.Node", "CustomerSubmitted.Request", "DispatchFailed.Node",
 		"Dispatched.Key", "Dispatched.Label", "Dispatched.Node", "Dispatched.Provider", "Dispatched.Rescreen",
 		"DocumentUploaded.Field", "DocumentUploaded.MediaType", "DocumentUploaded.Node",
@@ -36,6 +38,7 @@ func TestNothingPersonalIsLeftOfAnyFact(t *testing.T) {
 		"HitsFound.List", "HitsFound.ListVersion", "HitsFound.Node", "HoldEnded.By", "HoldEnded.Identity", "JourneyOpened.Node", "NoteAdded.By", "NoteAdded.Identity",
 		"PollFailed.Node", "ProposalReturned.By", "ProposalReturned.Decision", "ProposalReturned.Identity", "ProposalReturned.Node",
 		"ProposalReturned.Reason", "ProposalReturned.Request", "Redacted.By", "Redacted.Digest", "Redacted.Identity",
+		"Restricted.By", "Restricted.Digest", "Restricted.Identity", "RestrictionLifted.By", "RestrictionLifted.Identity",
 		"ResultPending.Node", "ResultRecorded.Node", "ResultRecorded.Screening.Cleared.By", "ResultRecorded.Screening.Cleared.Identity",
 		"ResultRecorded.Screening.Cleared.List", "ResultRecorded.Screening.Cleared.ListVersion", "ResultRecorded.Screening.Cleared.Node",
 		"ResultRecorded.Screening.Cleared.Run", "ResultRecorded.Screening.List", "ResultRecorded.Screening.ListVersion",
@@ -186,6 +189,7 @@ func TestARedactedRunTakesOnlyAVerdict(t *testing.T) {
 	for _, c := range []rules.Command{
 		rules.AddNote{Notes: "x", By: "asha", Identity: "asha"},
 		rules.Assign{To: rules.Assignee{Team: "seniors"}, By: "asha", Identity: "asha"},
+		rules.Correct{Node: "pan", Field: "source_ok", Correction: "x", By: "asha", Identity: "asha"},
 		rules.HoldRun{Reason: "x", By: "asha", Identity: "asha"},
 		rules.RecordHits{Node: "pan", List: "l", ListVersion: "2", Hits: []verification.Hit{{ID: "e"}}},
 		rules.DecideHit{Node: "pan", List: "l", Entry: "e", Match: rules.MatchOther, By: "asha", Identity: "asha"},
@@ -204,6 +208,55 @@ func TestARedactedRunTakesOnlyAVerdict(t *testing.T) {
 	decided := j.report().Digest
 	if j.redacted(); j.report().Notes != "" || j.report().Decision != rules.DecisionReject || j.report().Digest != decided {
 		t.Errorf("after the next redaction: %+v", j.report())
+	}
+}
+
+func TestACompleteRedactionIsRecordedOnce(t *testing.T) {
+	j := begin(t, flows.DeskFlow(), "").submit(consents).pass()
+	record := func() int {
+		t.Helper()
+		events := rules.RecordErased(j.run, j.now)
+		j.history, j.run = append(j.history, events...), j.run.EvolveAll(events)
+		return len(events)
+	}
+	if n := record(); n != 0 {
+		t.Errorf("of a run that was not redacted, %d events are recorded", n)
+	}
+	filed := j.report().Digest
+	j.redacted().after(time.Hour)
+	if n, again := record(), record(); n != 1 || again != 0 || !j.report().Run.ErasedAt.Equal(j.now) || j.report().Digest != filed {
+		t.Errorf("%d events, then %d; the report has %+v and the digest %s, want %s", n, again, j.report().Run, j.report().Digest, filed)
+	}
+	if again, err := rules.Redact(j.run.ID, j.history, verification.Person{}, j.now); again != nil || err != nil {
+		t.Errorf("again: %d events, %v, want nothing", len(again), err)
+	}
+	j.do(rules.GiveVerdict{Decision: rules.DecisionReject, Notes: "Asha was seen.", By: "ravi"})
+	decided := j.report().Digest
+	if j.redacted(); !j.run.ErasedAt.IsZero() || j.report().Digest != decided || record() != 1 || j.report().Digest != decided {
+		t.Errorf("after the next redaction: %+v, digest %s, want %s", j.report().Run, j.report().Digest, decided)
+	}
+}
+
+func TestOldDocumentsAreRemovedLikeTheRest(t *testing.T) {
+	history := recorded(t)["testdata/histories/uploaded.jsonl"]
+	run := rules.Fold(flows.RunID, history)
+	if _, err := rules.RemoveDocuments(rules.Fold(flows.RunID, history[:4]), flows.Noon()); !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("of a live run: %v, want ErrConflict", err)
+	}
+	held := run.Evolve(rules.Event{At: flows.Noon(), Fact: rules.Held{Reason: "x"}})
+	if _, err := rules.RemoveDocuments(held, flows.Noon()); !errors.Is(err, verification.ErrConflict) {
+		t.Errorf("of a run under a hold: %v, want ErrConflict", err)
+	}
+	events, err := rules.RemoveDocuments(run, flows.Noon())
+	if err != nil || len(events) != 1 {
+		t.Fatalf("RemoveDocuments = %d events, %v", len(events), err)
+	}
+	left := run.EvolveAll(events)
+	if len(run.Documents) != 1 || len(left.Documents) != 0 || !left.DocumentsRemovedAt.Equal(flows.Noon()) || !left.RedactedAt.IsZero() {
+		t.Errorf("%d documents before, %d after; removed at %v, redacted at %v", len(run.Documents), len(left.Documents), left.DocumentsRemovedAt, left.RedactedAt)
+	}
+	if again, err := rules.RemoveDocuments(left, flows.Noon()); again != nil || err != nil {
+		t.Errorf("again: %d events, %v, want nothing", len(again), err)
 	}
 }
 
@@ -227,8 +280,11 @@ func redactionKeeps(t flows.Tester, j *journey) {
 		}
 		return
 	}
-	if _, done := j.history[len(j.history)-1].Fact.(rules.Redacted); done && history == nil && err == nil {
-		return
+	switch j.history[len(j.history)-1].Fact.(type) {
+	case rules.Redacted, rules.Erased:
+		if history == nil && err == nil {
+			return
+		}
 	}
 	if err != nil || len(history) != len(j.history)+1 {
 		t.Fatalf("Redact = %d events, %v", len(history), err)
@@ -252,7 +308,7 @@ func redactionKeeps(t flows.Tester, j *journey) {
 	) {
 		r := rules.MakeReport(j.run.ID, history, j.now)
 		all.Summary, all.Counts, all.Flags, all.Digest = rules.Fold(j.run.ID, history).Summary(), r.Summary, len(r.Flags), r.Digest
-		all.Summary.ReferenceID, all.Summary.RedactedAt = "", time.Time{}
+		all.Summary.ReferenceID, all.Summary.RedactedAt, all.Summary.RestrictedAt = "", time.Time{}, time.Time{}
 		for _, c := range r.Cards {
 			all.Cards = append(all.Cards, card{c.NodeID, c.Status, c.Causes, c.Dispatches, len(c.Visits), c.StartedAt, c.CompletedAt})
 		}

@@ -40,6 +40,8 @@ type Report struct {
 	Decision   Decision  // empty for none
 	Notes      string
 	ResolvedAt time.Time // zero for none
+	// InputCorrections are the corrections of the input of the start, oldest first.
+	InputCorrections []Correction `json:",omitempty"`
 	// Proposal is a verdict that a second reviewer must confirm; its Decision is empty
 	// if there is none.
 	Proposal Verdict
@@ -56,6 +58,10 @@ type ReportRun struct {
 	StartedAt   time.Time
 	CompletedAt time.Time // zero until terminal
 	RedactedAt  time.Time `json:",omitzero"` // when personal data was last removed; zero for never
+	// ErasedAt and DocumentsRemovedAt are those of Run.
+	ErasedAt           time.Time `json:",omitzero"`
+	DocumentsRemovedAt time.Time `json:",omitzero"`
+	RestrictedAt       time.Time `json:",omitzero"` // since when it is restricted; zero if it is not
 	// Outcome is Summary.Outcome. A verdict may have led there, so a printed report
 	// does not have it.
 	Outcome string
@@ -91,6 +97,8 @@ type Card struct {
 	CompletedAt time.Time // zero while unfinished
 	Dispatches  int       // of a check, over all visits; else 0
 	Data        verification.Data
+	// Corrections are the corrections of values of Data, oldest first.
+	Corrections []Correction `json:",omitempty"`
 	// Visits are the visits before the one that the card shows, oldest first, 100 at most.
 	// VisitsOmitted counts the others: visits that are not flagged are left out first, and
 	// then the oldest.
@@ -131,7 +139,8 @@ func makeReport(id verification.RunID, history []Event, now time.Time, decide fu
 	report := Report{
 		Run: ReportRun{
 			ID: id, ReferenceID: view.ReferenceID, Status: view.Status,
-			StartedAt: view.StartedAt, CompletedAt: view.CompletedAt, Outcome: view.Outcome, RedactedAt: view.RedactedAt,
+			StartedAt: view.StartedAt, CompletedAt: view.CompletedAt, Outcome: view.Outcome, RedactedAt: view.RedactedAt, RestrictedAt: view.RestrictedAt,
+			ErasedAt: r.ErasedAt, DocumentsRemovedAt: r.DocumentsRemovedAt,
 		},
 		Workflow: ReportWorkflow{
 			ID: r.Started.Workflow, Name: r.Started.WorkflowName,
@@ -141,7 +150,9 @@ func makeReport(id verification.RunID, history []Event, now time.Time, decide fu
 		Flags:    r.flags(),
 		Decision: decide(r),
 		Proposal: r.Proposal,
-		Digest:   reportDigest(history),
+
+		InputCorrections: r.correctionsOf(""),
+		Digest:           reportDigest(history),
 	}
 	report.Concerns = r.concerns()
 	report.Notes, report.ResolvedAt = r.resolution()
@@ -179,7 +190,7 @@ func (r Run) card(s Step, d Decision) Card {
 	c := Card{
 		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label, Causes: s.causeNames(),
 		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(),
-		Rescreened: s.Rescreened, Screening: s.Screening, HitDecisions: last.HitDecisions, Cleared: s.Cleared,
+		Corrections: r.correctionsOf(s.Node), Rescreened: s.Rescreened, Screening: s.Screening, HitDecisions: last.HitDecisions, Cleared: s.Cleared,
 	}
 	c.Status, c.Sentences = r.cardStatus(s, d)
 	switch {

@@ -37,8 +37,16 @@ type Run struct {
 	// Hold keeps the run from being redacted; zero for none.
 	Hold Hold
 
-	// RedactedAt is when the personal data of the run was last removed; zero for never.
-	RedactedAt time.Time
+	// RedactedAt is when the personal data of the run was last removed; zero for never. ErasedAt is when
+	// that was complete; zero while it is not.
+	RedactedAt, ErasedAt time.Time
+
+	// DocumentsRemovedAt is when the uploads of the run were removed, without a redaction; zero for never.
+	DocumentsRemovedAt time.Time
+
+	// RestrictedAt is since when the run is restricted; zero if it is not. A run that is folded from what
+	// Shown returns then reads like a redacted one.
+	RestrictedAt time.Time
 
 	// HadHits reports whether a screening of the run has found hits, on any visit.
 	HadHits bool
@@ -56,22 +64,25 @@ type Run struct {
 	// Assignment says who works on the run, which needs a verdict; zero for nobody.
 	Assignment Assignment
 
-	receipts []SignalReceipt // oldest first
+	receipts    []SignalReceipt // oldest first
+	corrections []correction    // oldest first
 
 	endDecision Decision // right after the end
 
-	changed     int // the length of the history at the last event that is no annotation
-	notes       tally
-	assignments tally
-	escalations tally
-	verdicts    int
-	returned    tally     // proposals that were sent back
-	holds       int       // how often the run was put under a hold
-	hits        tally     // decisions on hits
-	opened      int       // how often the journey was opened
-	bytes       int       // of the data and texts of the history, see bytesOf
-	lastNote    NoteAdded // the last event, if that is a note; a reminder does not count
-	reminded    time.Time // the beginning of the last review that had a reminder
+	changed      int // the length of the history at the last event that is no annotation
+	notes        tally
+	corrected    tally
+	assignments  tally
+	escalations  tally
+	verdicts     int
+	returned     tally     // proposals that were sent back
+	holds        int       // how often the run was put under a hold
+	restrictions int       // how often it was restricted
+	hits         tally     // decisions on hits
+	opened       int       // how often the journey was opened
+	bytes        int       // of the data and texts of the history, see bytesOf
+	lastNote     NoteAdded // the last event, if that is a note; a reminder does not count
+	reminded     time.Time // the beginning of the last review that had a reminder
 
 	// The lengths of the history at the newest verdict, at its proposal (0 for none), and at
 	// Proposal.

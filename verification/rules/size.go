@@ -12,7 +12,11 @@ const receiptSize = 120
 // steps, and a fixed amount for the rest.
 func (r Run) Size() int {
 	n := 2*stepOverhead + len(r.Started.Input) + len(r.Started.ReferenceID) + len(r.Started.RedirectURI) + len(r.Started.Zone) + len(r.Verdict.Notes) + len(r.Verdict.Reason) + len(r.Proposal.Notes) + len(r.Proposal.Reason) + len(r.lastNote.Notes) + len(r.Hold.Reason) +
-		receiptSize*(len(r.receipts)+len(r.notes.people)+len(r.assignments.people)+len(r.escalations.people)+len(r.returned.people)+len(r.hits.people))
+		receiptSize*(len(r.receipts)+len(r.notes.people)+len(r.corrected.people)+len(r.assignments.people)+
+			len(r.escalations.people)+len(r.returned.people)+len(r.hits.people))
+	for _, c := range r.corrections {
+		n += 2*receiptSize + len(c.Field) + len(c.Correction)
+	}
 	for _, s := range r.Steps {
 		n += stepOverhead + len(s.Data) + len(s.Reason) + len(s.Label) + len(s.Rescreened)*maxHits*receiptSize
 		for _, d := range s.HitDecisions {

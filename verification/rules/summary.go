@@ -38,9 +38,10 @@ type Summary struct {
 	Outcome string
 	Error   *RunError
 
-	Verdict    Decision  // the newest; empty for none
-	Flagged    bool      // some step is flagged
-	RedactedAt time.Time `json:",omitzero"` // when personal data was last removed; zero for never
+	Verdict      Decision  // the newest; empty for none
+	Flagged      bool      // some step is flagged
+	RedactedAt   time.Time `json:",omitzero"` // when personal data was last removed; zero for never
+	RestrictedAt time.Time `json:",omitzero"` // since when it is restricted; zero if it is not
 
 	// Review is what the review queue shows of the run. It is nil unless the decision is
 	// review before the deadline.
@@ -79,7 +80,7 @@ func (r *Run) outline() Summary {
 		ID: r.ID, Workflow: r.Started.Workflow, ReferenceID: r.Started.ReferenceID,
 		StartedAt: r.StartedAt, ExpiresAt: r.Deadline(),
 		Ended: r.Ended, CompletedAt: r.CompletedAt, Outcome: r.Outcome, Error: r.Error,
-		Verdict: r.Verdict.Decision, RedactedAt: r.RedactedAt,
+		Verdict: r.Verdict.Decision, RedactedAt: r.RedactedAt, RestrictedAt: r.RestrictedAt,
 	}
 	switch r.Wait.Kind {
 	case WaitCustomer:

@@ -136,6 +136,9 @@ func timelineKinds() []desk.TimelineKind {
 		desk.TimelineSentBack, desk.TimelineHitsFound, desk.TimelineMatches, desk.TimelineHitSame,
 		desk.TimelineHitOther, desk.TimelineHitUnsure, desk.TimelineHitsCleared, desk.TimelineHitsOverruled, desk.TimelineCompleted, desk.TimelineFailed,
 		desk.TimelineExpired, desk.TimelineCancelled, desk.TimelineHeld, desk.TimelineHoldEnded, desk.TimelineRedacted,
+		desk.TimelineRestricted, desk.TimelineRestrictionLifted,
+		desk.TimelineErased, desk.TimelineDocumentsRemoved,
 		desk.TimelineNote, desk.TimelineAssigned, desk.TimelineUnassigned, desk.TimelineEscalated, desk.TimelineDueSoon,
+		desk.TimelineCorrected,
 	}
 }

@@ -88,6 +88,19 @@ func (r Run) Dropped(later Run) (dropped []verification.Document) {
 	return dropped
 }
 
+// UnusedDocuments returns the ids of the uploads in the history of r that no answer names, or can name any
+// more.
+func (r Run) UnusedDocuments(history []Event) (unused []string) {
+	kept := slices.Concat(r.Wait.Uploads, r.Documents)
+	for _, e := range history {
+		f, ok := e.Fact.(DocumentUploaded)
+		if ok && f.Document != "" && !slices.ContainsFunc(kept, func(d verification.Document) bool { return d.ID == f.Document }) {
+			unused = append(unused, f.Document)
+		}
+	}
+	return unused
+}
+
 // documentFacts is the entry of an upload in a step's data.
 type documentFacts struct {
 	DocumentID string `json:"document_id"`

@@ -12,16 +12,17 @@ import (
 
 // RunView is a run as lists show it.
 type RunView struct {
-	ID          verification.RunID
-	WorkflowID  verification.WorkflowID
-	ReferenceID string
-	Status      Status
-	StartedAt   time.Time
-	CompletedAt time.Time // zero until terminal
-	Outcome     string    // see Summary.Outcome
-	Action      *Action   // nil unless a live run waits on a human
-	Error       *RunError // of a failed or expired run
-	RedactedAt  time.Time `json:",omitzero"` // when personal data was last removed; zero for never
+	ID           verification.RunID
+	WorkflowID   verification.WorkflowID
+	ReferenceID  string
+	Status       Status
+	StartedAt    time.Time
+	CompletedAt  time.Time // zero until terminal
+	Outcome      string    // see Summary.Outcome
+	Action       *Action   // nil unless a live run waits on a human
+	Error        *RunError // of a failed or expired run
+	RedactedAt   time.Time `json:",omitzero"` // when personal data was last removed; zero for never
+	RestrictedAt time.Time `json:",omitzero"` // since when it is restricted; zero if it is not
 }
 
 // RunDetail is a run as the API shows it on its own.
@@ -35,6 +36,9 @@ type RunDetail struct {
 	// if there is none.
 	Proposal Verdict
 	Flags    []Flag
+	// ErasedAt and DocumentsRemovedAt are those of Run.
+	ErasedAt           time.Time `json:",omitzero"`
+	DocumentsRemovedAt time.Time `json:",omitzero"`
 	// Seq is the length of the history behind this view.
 	Seq int
 }
@@ -81,7 +85,8 @@ const (
 func (s Summary) View(now time.Time) RunView {
 	v := RunView{
 		ID: s.ID, WorkflowID: s.Workflow, ReferenceID: s.ReferenceID,
-		Status: s.StatusAt(now), StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Outcome: s.Outcome, Error: s.Error, RedactedAt: s.RedactedAt,
+		Status: s.StatusAt(now), StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Outcome: s.Outcome, Error: s.Error,
+		RedactedAt: s.RedactedAt, RestrictedAt: s.RestrictedAt,
 	}
 	if e, overdue := s.expiry(now); overdue {
 		v.CompletedAt, v.Error = s.ExpiresAt, &e.Error
@@ -97,7 +102,7 @@ func (r Run) Detail(now time.Time) RunDetail {
 	r = r.AsOf(now)
 	d := RunDetail{
 		RunView: r.summary().View(now), Checks: r.checks(), Flags: r.flags(),
-		Decision: r.Decision(), Proposal: r.Proposal, Seq: r.Seq,
+		Decision: r.Decision(), Proposal: r.Proposal, Seq: r.Seq, ErasedAt: r.ErasedAt, DocumentsRemovedAt: r.DocumentsRemovedAt,
 	}
 	d.Notes, d.ResolvedAt = r.resolution()
 	return d

@@ -38,12 +38,19 @@ type Commit struct {
 	Measures []Measure
 	// Rewrite says that Events are the whole history: they replace the seq events of the run, of which
 	// nothing is kept. What the store keeps of the run besides is replaced, too: its summary with the
-	// reference id, its search keys, and the lists that it was screened against. Only the redaction of a
-	// run rewrites it. A commit with Rewrite has Work, and more than seq Events.
+	// reference id and the time of its restriction, its search keys, and the lists that it was screened against.
+	// Only the redaction of a run, and its restriction and the end of it, rewrite it. No other commit changes
+	// Summary.RestrictedAt. A commit with Rewrite has Work, and more than seq Events.
 	Rewrite bool
+	// Delete removes the run with all that the store keeps of it, so that it is not found any more: its
+	// history, summary and claim, its search keys and lists, its work, and its deliveries. Its measures
+	// stay. A commit with Delete has nothing else but Audit, and seq is at least 1.
+	Delete bool
 	// Keys replace the search keys of the run; nil leaves them as they are. A commit with Keys
-	// has Events and Work.
+	// has Work.
 	Keys []SearchKey
+	// Audit is added to the audit trail. The entries are of the tenant.
+	Audit []AuditEntry
 }
 
 // DueWork has due times by piece of work, see Commit.Work.
@@ -139,11 +146,18 @@ const (
 	WorkAdvance  WorkKind = "advance"  // drive the run
 	WorkAnnounce WorkKind = "announce" // send a notice of the run, see WorkKey.Seq
 	WorkExpire   WorkKind = "expire"   // record that a time has come, see Run.NextDue
-	// WorkRecheck checks whether the decisions still count by which hits were cleared. Of a redacted run
-	// it removes the documents.
-	WorkRecheck  WorkKind = "recheck"
+	WorkRecheck  WorkKind = "recheck"  // check whether the decisions still count by which hits were cleared
+	WorkErase    WorkKind = "erase"    // of a redacted run, remove what is beside the store; of another, uploads that no answer names
 	WorkRescreen WorkKind = "rescreen" // screen the completed run again against a list, see WorkKey.List
+	// WorkRetain carries out the retention of a run that retention has passed, see RetentionMark: it was not due
+	// yet, or something kept it.
+	WorkRetain WorkKind = "retain"
 )
+
+// WorkKinds returns all kinds of work.
+func WorkKinds() []WorkKind {
+	return []WorkKind{WorkAdvance, WorkAnnounce, WorkExpire, WorkRecheck, WorkRescreen, WorkErase, WorkRetain}
+}
 
 // TakeRequest is a request for due work of one kind and, of WorkRescreen, of one list. Tenants take
 // turns: each is given its first piece before any is given its second.
@@ -189,8 +203,8 @@ type Work struct {
 	Lease LeaseID
 }
 
-// NoticePending returns the ErrConflict of a RunStore for a commit with Rewrite while a notice of the run
-// is in the queue.
+// NoticePending returns the ErrConflict of a RunStore for a commit with Rewrite or Delete while a notice of
+// the run is in the queue.
 func NoticePending() error {
 	return verification.Conflict("run", "a notice of the run is neither delivered nor given up")
 }

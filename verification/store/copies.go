@@ -45,17 +45,20 @@ const (
 	RecordIdempotencyKey RecordKind = "idempotency keys"
 	RecordDelivery       RecordKind = "deliveries"
 	RecordPass           RecordKind = "re-screening passes"
+	RecordRetentionMark  RecordKind = "retention marks"
+	RecordAudit          RecordKind = "audit entries"
 )
 
 // RecordKinds returns all kinds.
 func RecordKinds() []RecordKind {
 	return []RecordKind{
 		RecordTenant, RecordAccount, RecordWorkflow, RecordRun, RecordMeasure, RecordIdempotencyKey, RecordDelivery, RecordPass,
+		RecordRetentionMark, RecordAudit,
 	}
 }
 
 // Record is one record of a store: a TenantRecord, AccountRecord, WorkflowRecord, RunRecord,
-// MeasureRecord, IdempotencyKeyRecord, DeliveryRecord or PassRecord.
+// MeasureRecord, IdempotencyKeyRecord, DeliveryRecord, PassRecord, RetentionMarkRecord or AuditRecord.
 type Record interface {
 	// Kind is the kind of the record.
 	Kind() RecordKind
@@ -190,3 +193,21 @@ func (PassRecord) Kind() RecordKind { return RecordPass }
 
 // Key implements Record.
 func (r PassRecord) Key() string { return recordKey(r.Pass.List) }
+
+// RetentionMarkRecord is the retention mark of a workflow.
+type RetentionMarkRecord struct{ Mark RetentionMark }
+
+// Kind implements Record.
+func (RetentionMarkRecord) Kind() RecordKind { return RecordRetentionMark }
+
+// Key implements Record.
+func (r RetentionMarkRecord) Key() string { return recordKey(r.Mark.Tenant, r.Mark.Workflow) }
+
+// AuditRecord is an entry of the audit trail.
+type AuditRecord struct{ Entry AuditEntry }
+
+// Kind implements Record.
+func (AuditRecord) Kind() RecordKind { return RecordAudit }
+
+// Key implements Record.
+func (r AuditRecord) Key() string { return recordKey(r.Entry.Tenant, r.Entry.ID) }

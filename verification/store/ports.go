@@ -22,6 +22,18 @@ type Store interface { //nolint:interfacebloat // the ports are small; this is a
 	TenantLister
 	IdempotencyStore
 	DeliveryStore
+	RetentionStore
+	AuditStore
+}
+
+// Removals is a Store that keeps what commits removed for some time, such as in older files or dead rows. A
+// Store that is no Removals keeps nothing.
+type Removals interface {
+	// Removed returns a mark of all that was removed so far. Later marks are not smaller; they are of one process
+	// or of all, but not of an earlier process.
+	Removed(ctx context.Context) (mark int64, err error)
+	// Gone reports whether nothing is kept any more of what was removed before Removed returned the mark.
+	Gone(ctx context.Context, mark int64) (bool, error)
 }
 
 // RunStore keeps the histories of runs. Package storetest tests its contract.
@@ -33,8 +45,9 @@ type RunStore interface {
 	// Append applies the commit c to a run whose history has seq events (0 creates the
 	// run), all or nothing. It returns ErrConflict if the history no longer ends
 	// at seq, or the workflow no longer has the commit's revision; the caller then
-	// decides again on what is stored. A commit with Rewrite replaces the history; it
-	// is refused with NoticePending while a notice of the run is in the queue.
+	// decides again on what is stored. A commit with Rewrite replaces the history, and
+	// one with Delete removes the run; both are refused with NoticePending while a notice of the run
+	// is in the queue. A notice that a rewrite itself queues does not count.
 	Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c Commit) error
 	// List returns one page of the runs that match the query, in its order, and the number
 	// of all matches. The summaries have a Review if q.OfQueue(), and no Claim that is over
@@ -172,4 +185,15 @@ type DeliveryStore interface {
 	// Deliveries returns one page of the deliveries in a state (empty for every
 	// state), in the order of NewerDelivery, and the number of all matches.
 	Deliveries(ctx context.Context, t verification.TenantID, state rules.DeliveryState, p PageQuery) (Page[rules.Delivery], error)
+}
+
+// AuditStore keeps the audit trail. Entries are only added.
+type AuditStore interface {
+	// AppendAudit adds entries, all or nothing, no two of which have the same tenant and ID. If there is an entry
+	// with that tenant and ID, its Count grows by the Count of the new one, and nothing else changes. The entries
+	// of a Commit are added by its append.
+	AppendAudit(ctx context.Context, entries []AuditEntry) error
+	// AuditEntries returns the entries that the query selects, newest first by ID, at most q.Limit. Entries newer
+	// than q.Before cost nothing.
+	AuditEntries(ctx context.Context, t verification.TenantID, q AuditQuery) ([]AuditEntry, error)
 }

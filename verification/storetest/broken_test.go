@@ -35,9 +35,11 @@ type broken struct {
 	*mock.TenantListerMock
 	*mock.IdempotencyStoreMock
 	*mock.DeliveryStoreMock
+	*mock.AuditStoreMock
 	*mock.DocumentStoreMock
 	*mock.MeasureStoreMock
 	*mock.RescreenStoreMock
+	*mock.RetentionStoreMock
 	*mock.CopyStoreMock
 }
 
@@ -73,6 +75,7 @@ func (s stores) broken(change breakage) *broken {
 			ReleaseIdempotencyKeyFunc: s.ReleaseIdempotencyKey, SettleIdempotencyKeyFunc: s.SettleIdempotencyKey,
 		},
 		&mock.DeliveryStoreMock{DeliveriesFunc: s.Deliveries, DeliveryFunc: s.Delivery, SaveDeliveryFunc: s.SaveDelivery},
+		&mock.AuditStoreMock{AppendAuditFunc: s.AppendAudit, AuditEntriesFunc: s.AuditEntries},
 		&mock.DocumentStoreMock{
 			DocumentFunc: s.Document, OpenDocumentFunc: s.OpenDocument,
 			RemoveDocumentFunc: s.RemoveDocument, RemoveDocumentsFunc: s.RemoveDocuments, SaveDocumentFunc: s.SaveDocument,
@@ -80,6 +83,9 @@ func (s stores) broken(change breakage) *broken {
 		&mock.MeasureStoreMock{MeasuresFunc: s.Measures},
 		&mock.RescreenStoreMock{
 			HoldPassFunc: s.HoldPass, RescreenPassesFunc: s.RescreenPasses,
+		},
+		&mock.RetentionStoreMock{
+			StartedRunsFunc: s.StartedRuns, RetentionMarkFunc: s.RetentionMark, SaveRetentionMarkFunc: s.SaveRetentionMark, ForgetFunc: s.Forget,
 		},
 		&mock.CopyStoreMock{
 			RecordsFunc: s.Records, SaveRecordsFunc: s.SaveRecords, UnfinishedCopyFunc: s.UnfinishedCopy, SetUnfinishedCopyFunc: s.SetUnfinishedCopy,

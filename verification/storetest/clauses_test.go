@@ -20,7 +20,7 @@ type breach struct {
 func breaches() []breach {
 	return slices.Concat(runBreaches(), appendBreaches(), listBreaches(), searchBreaches(), workBreaches(), turnBreaches(), leaseBreaches(),
 		workflowBreaches(), tenantBreaches(), idempotencyBreaches(), deliveryBreaches(), reviewBreaches(), measureBreaches(),
-		rescreenBreaches(), copyBreaches(), documentBreaches(), rewriteBreaches())
+		rescreenBreaches(), copyBreaches(), documentBreaches(), rewriteBreaches(), deletionBreaches(), retentionBreaches(), auditBreaches())
 }
 
 func TestEveryClauseCatchesItsBreach(t *testing.T) {
@@ -84,6 +84,7 @@ func TestEverySuiteRunsAlone(t *testing.T) {
 		"tenants":          func(s store.Store) storetest.Ports { return storetest.Ports{TenantStore: s, TenantLister: s} },
 		"idempotency keys": func(s store.Store) storetest.Ports { return storetest.Ports{IdempotencyStore: s} },
 		"deliveries":       func(s store.Store) storetest.Ports { return storetest.Ports{DeliveryStore: s, RunStore: s} },
+		"audit trail":      func(s store.Store) storetest.Ports { return storetest.Ports{AuditStore: s, RunStore: s} },
 		"measures":         func(s store.Store) storetest.Ports { return storetest.Ports{MeasureStore: s, RunStore: s} },
 	} {
 		t.Run(suite, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 func copies() []clause {
 	const records, save = "CopyStore.Records: ", "CopyStore.SaveRecords: "
 	return []clause{
+		{"a deleted run has no deliveries", "Commit.Delete: removes the run with all that the store keeps of it: its deliveries", deletedHasNoDelivery},
 		{"records have everything that was saved", records + "yields the records of a kind", recordsOfCalls},
 		{"records are in the order of their keys", records + "in the order of their keys", recordsInOrder},
 		{"a store reads what saved records have", "CopyStore: A store that has the records of another one reads the same", savedRecordsAreRead},
@@ -71,7 +72,12 @@ func recordsOfCalls(t *trial) {
 	t.settleKey(ours, settledAs(request))
 	sent := delivery(1, rules.DeliveryPending, instant(0))
 	t.deliver(ours, sent)
+	counted := entry(ours, 2)
+	counted.Count = 2
+	t.audit(counted, entry(ours, 1))
 	pass := t.hold(sanctions, "1", 0)
+	mark := markOf(ours, onboarding, 1)
+	t.mark(mark)
 
 	run, other := recordOf(ours, s), recordOf(ours, done)
 	run.Claim, run.Keys = held, []store.SearchKey{key(1), key(2)}
@@ -92,6 +98,8 @@ func recordsOfCalls(t *trial) {
 		store.RecordIdempotencyKey: {store.IdempotencyKeyRecord{Tenant: ours, Request: settledAs(request)}},
 		store.RecordDelivery:       {store.DeliveryRecord{Tenant: ours, Delivery: sent}},
 		store.RecordPass:           {store.PassRecord{Pass: pass}},
+		store.RecordRetentionMark:  {store.RetentionMarkRecord{Mark: mark}},
+		store.RecordAudit:          {store.AuditRecord{Entry: entry(ours, 1)}, store.AuditRecord{Entry: counted}},
 	} {
 		same(t, "the "+string(kind), t.records(kind), want)
 	}
@@ -124,6 +132,7 @@ func recordsInOrder(t *trial) {
 		for n := 3; n > 0; n-- {
 			t.saveAccount(account(fmt.Sprint("client ", n+3*i), tenantID))
 			t.saveWorkflow(tenantID, aWorkflow(n), nil)
+			t.mark(markOf(tenantID, aWorkflow(n).ID, n))
 			s := sampleRuns()[n+1]
 			t.save(tenantID, s)
 			t.claims(tenantID, claim(fmt.Sprint("key ", n), n, instant(0)), claim(fmt.Sprint("key ", n), n, instant(0)))
@@ -132,6 +141,7 @@ func recordsInOrder(t *trial) {
 				d.Seq = seq
 				t.deliver(tenantID, d)
 			}
+			t.audit(entry(tenantID, n))
 		}
 		t.hold(fmt.Sprint("list ", 2-i), "1", 0)
 	}
@@ -150,7 +160,7 @@ func recordsInOrder(t *trial) {
 	kinds[store.RecordMeasure] = 0
 	same(t, "the number of records", kinds, map[store.RecordKind]int{
 		store.RecordTenant: 2, store.RecordAccount: 6, store.RecordWorkflow: 6, store.RecordRun: 6, store.RecordMeasure: 0,
-		store.RecordIdempotencyKey: 6, store.RecordDelivery: 18, store.RecordPass: 2,
+		store.RecordIdempotencyKey: 6, store.RecordDelivery: 18, store.RecordPass: 2, store.RecordRetentionMark: 6, store.RecordAudit: 6,
 	})
 }
 
@@ -195,6 +205,7 @@ func savedRecordsAreRead(t *trial) {
 		store.WorkflowRecord{Tenant: ours, Workflow: w, Versions: versions}, run, done,
 		measureOn(onboarding, store.MeasureStarted, 0, 3), measureOn(renewal, store.MeasureStarted, 0, 4), measureOn(onboarding, store.MeasureTransition, 2, 5),
 		store.IdempotencyKeyRecord{Tenant: ours, Request: request}, store.DeliveryRecord{Tenant: ours, Delivery: sent}, store.PassRecord{Pass: pass},
+		store.AuditRecord{Entry: entry(ours, 1)},
 	)
 	t.hasTenant(tenant(ours))
 	t.hasLogo(ours, tenant(ours).Logo)
@@ -213,6 +224,7 @@ func savedRecordsAreRead(t *trial) {
 	t.finds(ours, request.IdempotencyKey, instant(0), &request)
 	t.hasDelivery(ours, sent)
 	t.passesAre(pass)
+	t.audited(ours, store.AuditQuery{}, entry(ours, 1))
 	work := t.takeOne(instant(time.Minute))
 	want := store.Work{
 		WorkKey: advanceKey(), RunRef: s.ref(ours), Workflow: onboarding, Attempt: 3, Lost: 3, Alone: 1,
@@ -237,6 +249,9 @@ func recordsSavedAgain(t *trial) {
 	}
 	t.save(theirs, sampleRuns()...)
 	t.save(ours, reviewHistories()...)
+	counted := entry(ours, 1)
+	counted.Count = 3
+	t.audit(counted)
 	for _, kind := range store.RecordKinds() {
 		before := t.records(kind)
 		t.saveRecords(before...)
@@ -251,12 +266,15 @@ func recordReplaced(t *trial) {
 	run.Screened = []rules.ScreenedList{{List: sanctions, Version: "1"}}
 	run.Work = []store.WorkRecord{pieceOf(advanceKey(), 0), pieceOf(store.WorkKey{Kind: store.WorkAnnounce, Seq: 1}, 0)}
 	w := aWorkflow(1)
-	t.saveRecords(run, measureOn(onboarding, store.MeasureStarted, 0, 3), store.WorkflowRecord{Tenant: ours, Workflow: w})
+	counted := entry(ours, 1)
+	counted.Count = 3
+	t.saveRecords(run, measureOn(onboarding, store.MeasureStarted, 0, 3), store.WorkflowRecord{Tenant: ours, Workflow: w}, store.AuditRecord{Entry: counted})
 	ended := simple(1).then(time.Minute, completed())
 	next := recordOf(ours, ended)
 	next.Work = []store.WorkRecord{pieceOf(advanceKey(), time.Hour)}
 	w.Revision, w.Name = 5, "Another"
-	t.saveRecords(next, measureOn(onboarding, store.MeasureStarted, 0, 5), store.WorkflowRecord{Tenant: ours, Workflow: w, Versions: []workflow.Version{version(1)}})
+	t.saveRecords(next, measureOn(onboarding, store.MeasureStarted, 0, 5), store.WorkflowRecord{Tenant: ours, Workflow: w, Versions: []workflow.Version{version(1)}}, store.AuditRecord{Entry: counted})
+	t.audited(ours, store.AuditQuery{}, counted)
 	t.holds(ours, ended)
 	same(t, "the record", t.records(store.RecordRun), []store.Record{next})
 	t.queues(nil, wholeQueue(instant(0)))

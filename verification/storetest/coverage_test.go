@@ -35,7 +35,7 @@ func TestClausesFillInEveryField(t *testing.T) {
 		"rules.Started", "rules.Failed", "rules.Summary", "rules.RunError", "rules.Delivery", "rules.Claim",
 		"workflow.Workflow", "workflow.Version", "workflow.Definition", "workflow.Node", "workflow.InputField",
 		"verification.Tenant", "verification.Account",
-		"store.Commit", "store.IdempotencyRecord", "store.RescreenPass", "store.RunRecord", "store.WorkRecord", "store.Measure",
+		"store.Commit", "store.RetentionMark", "store.Ages", "store.IdempotencyRecord", "store.RescreenPass", "store.RunRecord", "store.WorkRecord", "store.Measure",
 	} {
 		if !slices.Contains(saved.types(), typ) {
 			t.Errorf("no clause saves a %s", typ)
@@ -133,6 +133,12 @@ func savedByClauses(t *testing.T) fields {
 		}
 		for _, call := range b.SaveRecordsCalls() {
 			saved.see(reflect.ValueOf(call.Records))
+		}
+		for _, call := range b.SaveRetentionMarkCalls() {
+			saved.see(reflect.ValueOf(call.M))
+		}
+		for _, call := range b.ForgetCalls() {
+			saved.see(reflect.ValueOf(call.Before))
 		}
 		for _, call := range b.ClaimCalls() {
 			saved.see(reflect.ValueOf(call.C))

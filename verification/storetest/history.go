@@ -287,6 +287,10 @@ func everyFact() []rules.Fact {
 		rules.Held{Reason: oddText, By: oddText, Identity: oddText},
 		rules.HoldEnded{By: oddText, Identity: oddText},
 		rules.Redacted{Digest: "ab", By: oddText, Identity: oddText},
+		rules.Erased{},
+		rules.DocumentsRemoved{},
+		rules.Restricted{Digest: "ab", Reason: oddText, By: oddText, Identity: oddText},
+		rules.RestrictionLifted{Reason: oddText, By: oddText, Identity: oddText},
 		rules.DocumentUploaded{
 			Node: "consent", Document: "e0000000-0000-7000-8000-000000000001", Field: oddText,
 			MediaType: "image/jpeg", Size: 1 << 40, SHA256: "ab",
@@ -314,6 +318,7 @@ func everyFact() []rules.Fact {
 			Node: "pan", Visit: 1, List: oddText, Entry: oddText, Digest: "ab", Match: rules.MatchOther, Reason: oddText, Asked: "cd", By: oddText, Identity: oddText,
 		},
 		rules.NoteAdded{Notes: oddText, By: oddText, Identity: oddText},
+		rules.Corrected{Node: "pan", Field: oddText, Correction: oddText, By: oddText, Identity: oddText, Request: "a request"},
 		rules.Assigned{To: rules.Assignee{Team: oddText}, Escalated: true, Notes: oddText, By: oddText, Identity: oddText},
 		rules.Assigned{To: rules.Assignee{Person: verification.Person{Identity: oddText, Name: oddText}}},
 		rules.Assigned{},

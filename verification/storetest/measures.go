@@ -21,6 +21,7 @@ func measures() []clause {
 		{"a history-only append adds its measures", "Commit.Work: such an append adds only Events and Measures", measuresOfHistory},
 		{"a refused append adds no measures", "RunStore.Append: all or nothing", refusedMeasures},
 		{"the measures of a workflow and of a version are selected", "MeasureQuery: Workflow, Version and Names", measuresSelected},
+		{"a deletion keeps the measures of its run", "Commit.Delete: Its measures stay", deletionKeepsMeasures},
 		{"two tenants have separate measures", "MeasureStore: every method is of one tenant", measuresOfTwoTenants},
 	}
 }

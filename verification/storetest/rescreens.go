@@ -29,6 +29,7 @@ func rescreens() []clause {
 		{"a later append of a run queues no re-screening", "Commit.Screened: set by the commit that completes the run", appendAfterPass},
 		{"a refused append adds no run to be screened again", "RunStore.Append: all or nothing", refusedScreened},
 		{"a rewritten run is not screened again", "Commit.Rewrite: replaced, too: the lists that it was screened against", rewriteEndsScreening},
+		{"a deleted run is not screened again", "Commit.Delete: removes the run with all that the store keeps of it: its lists", deletionEndsScreening},
 		{"runs of every tenant are screened again", hold + "for each run that was screened against another version", runsOfEveryTenant},
 	}
 }

@@ -16,16 +16,23 @@ func rewrites() []clause {
 		{"a rewrite replaces the whole history", replaces, rewriteReplaces},
 		{"a rewritten run grows again", replaces, rewrittenGrows},
 		{"a rewrite removes the search keys", "Commit.Rewrite: What the store keeps of the run besides is replaced, too: its search keys", rewriteRemovesKeys},
+		{"a rewrite restricts a run, and the next one frees it", replaces + ": summary, search keys and lists", rewriteRestricts},
+		{"a restricted run keeps the time through a verdict", "Commit.Rewrite: No other commit changes Summary.RestrictedAt", restrictedStays},
 
 		{"a rewrite of a history that has grown changes nothing", "RunStore.Append: returns ErrConflict if the history no longer ends at seq", rewriteOfOldHistory},
 		{"a rewrite waits for the notices of its run", "RunStore.Append: A commit with Rewrite is refused with NoticePending while a notice of the run is in the queue", rewriteWaitsForNotices},
+		{"a rewrite queues a notice of its own", "RunStore.Append: A notice that a rewrite itself queues does not count", rewriteQueuesNotice},
 		{"a rewrite leaves the other runs as they are", replaces, rewriteOfOne},
 	}
 }
 
+func operator() verification.Person {
+	return verification.Person{Name: "operator", Identity: "operator#root"}
+}
+
 // redacted returns the history without personal data, an hour after its last event.
 func (s history) redacted() history {
-	events, err := rules.Redact(s.id, s.events, verification.Person{Name: "operator", Identity: "operator#root"}, s.events[len(s.events)-1].At.Add(time.Hour))
+	events, err := rules.Redact(s.id, s.events, operator(), s.events[len(s.events)-1].At.Add(time.Hour))
 	if err != nil || events == nil {
 		panic(err) // the histories of these clauses are over
 	}
@@ -81,6 +88,64 @@ func rewriteRemovesKeys(t *trial) {
 	}
 }
 
+// restricted returns the history of a run that is restricted, and what is shown of it.
+func (s history) restricted() (whole, shown history) {
+	events, err := rules.Restrict(s.id, s.events, "contested", operator(), s.events[len(s.events)-1].At.Add(time.Hour))
+	if err != nil || events == nil {
+		panic(err) // the histories of these clauses are over
+	}
+	return history{s.id, events}, history{s.id, rules.Shown(events)}
+}
+
+// restricts returns the commit that restricts a run.
+func (s history) restricts() (history, store.Commit) {
+	whole, shown := s.restricted()
+	c := whole.rewrites()
+	c.Summary = shown.reviewed()
+	return whole, c
+}
+
+func rewriteRestricts(t *trial) {
+	s := screened(1, "a")
+	c := keyed(s.commit(), 1, 2)
+	c.Screened = rules.Fold(s.id, s.events).ScreenedLists()
+	t.ok("Append", t.store.Append(t.ctx, ours, s.id, 0, c))
+	whole, c := s.restricts()
+	t.ok("Append of a restriction", t.store.Append(t.ctx, ours, s.id, len(s.events), c))
+	events, err := t.store.Load(t.ctx, ours, s.id, 0)
+	t.ok("Load", err)
+	same(t, "the history of a restricted run", events, whole.events)
+	p := t.list(ours, everything(instant(48*time.Hour)))
+	same(t, "the summary of a restricted run", p.Data, []rules.Summary{c.Summary})
+	t.selects(ours, "with a key of before", byKeys(instant(48*time.Hour), 1))
+	t.hold(sanctions, "b", time.Hour)
+	t.rescreens(sanctions, 2*time.Hour)
+
+	lifted, err := rules.LiftRestriction(s.id, whole.events, "settled", operator(), instant(3*time.Hour))
+	t.ok("LiftRestriction", err)
+	free := history{s.id, lifted}
+	c = keyed(free.rewrites(), 2, 3)
+	c.Screened = rules.Fold(s.id, lifted).ScreenedLists()
+	t.ok("Append of the end of a restriction", t.store.Append(t.ctx, ours, s.id, len(whole.events), c))
+	t.holds(ours, free)
+	t.selects(ours, "with a key of before", byKeys(instant(48*time.Hour), 1))
+	t.selects(ours, "with both keys", byKeys(instant(48*time.Hour), 2, 3), free)
+	t.rescreens(sanctions, 4*time.Hour, verification.RunRef{Tenant: ours, Run: s.id})
+}
+
+func restrictedStays(t *trial) {
+	s := whole(1)
+	t.save(ours, s)
+	restricted, c := s.restricts()
+	t.ok("Append of a restriction", t.store.Append(t.ctx, ours, s.id, len(s.events), c))
+	before := rules.Fold(s.id, rules.Shown(restricted.events))
+	next := restricted.then(time.Second, verdict("", rules.DecisionReject))
+	after := rules.Fold(s.id, rules.Shown(next.events))
+	t.ok("Append of a verdict", t.store.Append(t.ctx, ours, s.id, before.Seq, store.NewCommit(before, after, next.events[before.Seq:], time.UTC)))
+	p := t.list(ours, everything(instant(48*time.Hour)))
+	same(t, "the summary after a verdict", p.Data, []rules.Summary{after.Summary()})
+}
+
 func rewriteEndsScreening(t *trial) {
 	s := screened(1, "a")
 	t.save(ours, s)
@@ -114,6 +179,24 @@ func rewriteWaitsForNotices(t *trial) {
 	t.finish(t.takeOne(instant(time.Hour)))
 	t.ok("Append of a rewrite after the notice", t.store.Append(t.ctx, ours, s.id, len(s.events), after.rewrites()))
 	t.holds(ours, after)
+}
+
+func rewriteQueuesNotice(t *trial) {
+	s := whole(1)
+	t.save(ours, s)
+	after := s.redacted()
+	c := after.rewrites()
+	c.Work[store.WorkKey{Kind: store.WorkAnnounce, Seq: len(after.events)}] = instant(time.Hour)
+	t.ok("Append of a rewrite with a notice", t.store.Append(t.ctx, ours, s.id, len(s.events), c))
+	t.holds(ours, after)
+	w := t.takeOne(instant(2 * time.Hour))
+	same(t, "the work in the queue", w.WorkKey, store.WorkKey{Kind: store.WorkAnnounce, Seq: len(after.events)})
+	next := after.then(time.Second, verdict("", rules.DecisionReject))
+	t.extend(ours, next, len(after.events))
+	again := next.redacted()
+	t.refused("Append of the next rewrite", t.store.Append(t.ctx, ours, s.id, len(next.events), again.rewrites()), verification.ErrConflict)
+	t.finish(w)
+	t.ok("Append of the next rewrite after the notice", t.store.Append(t.ctx, ours, s.id, len(next.events), again.rewrites()))
 }
 
 func rewriteOfOne(t *trial) {

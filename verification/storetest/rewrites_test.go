@@ -2,8 +2,10 @@ package storetest_test
 
 import (
 	"context"
+	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -37,6 +39,13 @@ func rewriteBreaches() []breach {
 			}
 		}
 	}
+	changing := func(change func(*store.Commit)) breakage {
+		return rewriting(func(ctx context.Context, sound stores, run runRef, seq int, c store.Commit) error {
+			change(&c)
+			return sound.Append(ctx, run.Tenant, run.Run, seq, c)
+		})
+	}
+	const restricts = "a rewrite restricts a run, and the next one frees it"
 	return []breach{
 		{"a rewrite replaces the whole history", "it is appended", appended},
 		{"a rewrite replaces the whole history", "the reference id stays", kept(func(c, before *store.Commit) {
@@ -45,11 +54,26 @@ func rewriteBreaches() []breach {
 		{"a rewritten run grows again", "it is appended", appended},
 		{"a rewrite removes the search keys", "they stay", kept(func(c, before *store.Commit) { c.Keys = before.Keys })},
 		{"a rewritten run is not screened again", "the lists stay", kept(func(c, before *store.Commit) { c.Screened = before.Screened })},
+		{restricts, "the time of the restriction is lost", changing(func(c *store.Commit) { c.Summary.RestrictedAt = time.Time{} })},
+		{restricts, "the new keys are lost", changing(func(c *store.Commit) { c.Keys = nil })},
+		{restricts, "the new lists are lost", changing(func(c *store.Commit) { c.Screened = nil })},
+		{restricts, "what is hidden is not saved", changing(func(c *store.Commit) { c.Events = rules.Shown(c.Events) })},
+		{"a restricted run keeps the time through a verdict", "it is lost", appending(func(c *store.Commit) {
+			if !c.Rewrite {
+				c.Summary.RestrictedAt = time.Time{}
+			}
+		})},
 		{"a rewrite of a history that has grown changes nothing", "Append ignores seq", onConflict(atTheEnd)},
 		{"a rewrite waits for the notices of its run", "it does not", rewriting(func(ctx context.Context, sound stores, run runRef, seq int, c store.Commit) error {
 			rest := store.Commit{Summary: c.Summary, Work: store.DueWork{{Kind: store.WorkAnnounce}: {}}}
 			if err := sound.Append(ctx, run.Tenant, run.Run, seq, rest); err != nil {
 				return err
+			}
+			return sound.Append(ctx, run.Tenant, run.Run, seq, c)
+		})},
+		{"a rewrite queues a notice of its own", "it is refused", rewriting(func(ctx context.Context, sound stores, run runRef, seq int, c store.Commit) error {
+			if len(c.Work) > 1 {
+				return store.NoticePending()
 			}
 			return sound.Append(ctx, run.Tenant, run.Run, seq, c)
 		})},

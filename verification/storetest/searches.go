@@ -19,6 +19,7 @@ func searches() []clause {
 		{"a search selects the runs that have all of its keys", keys, searchSelects},
 		{"a commit with search keys replaces all of them", replaced, keysReplaced},
 		{"a commit without search keys leaves them as they are", "Commit.Keys: nil leaves them as they are", keysStay},
+		{"a commit without events replaces the search keys, too", replaced, keysAlone},
 		{"an append that is refused leaves the search keys", "RunStore.Append: all or nothing", keysOfRefusedAppend},
 		{"search keys are combined with the other filters", "RunQuery: a run must match every filter", searchCombined},
 		{"search keys select runs in the review queue", "RunQuery: a run must match every filter", searchInQueue},
@@ -99,6 +100,18 @@ func keysStay(t *trial) {
 	t.extend(ours, next, len(s.events))
 	t.add(ours, s.id, len(next.events), next.only(instant(time.Minute)))
 	t.selects(ours, "with the key", byKeys(instant(time.Minute), 1), s)
+}
+
+func keysAlone(t *trial) {
+	s := simple(1)
+	t.add(ours, s.id, 0, keyed(s.commit(), 1, 2))
+	now := instant(time.Minute)
+	t.refused("Append at another length", t.store.Append(t.ctx, ours, s.id, len(s.events)+1, keyed(s.only(now), 3)), verification.ErrConflict)
+	t.selects(ours, "with the key of a refused append", byKeys(now, 3))
+	t.add(ours, s.id, len(s.events), keyed(s.only(now), 2, 3))
+	t.selects(ours, "with an old key", byKeys(now, 1))
+	t.selects(ours, "with the new keys", byKeys(now, 2, 3), s)
+	t.holds(ours, s)
 }
 
 func keysOfRefusedAppend(t *trial) {

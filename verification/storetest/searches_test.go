@@ -58,6 +58,11 @@ func searchBreaches() []breach {
 		{"a commit without search keys leaves them as they are", "nil removes the keys", changingKeys(func(_ tenantID, _ runID, keys []store.SearchKey) []store.SearchKey {
 			return append([]store.SearchKey{}, keys...)
 		})},
+		{"a commit without events replaces the search keys, too", "its keys are lost", appending(func(c *store.Commit) {
+			if len(c.Events) == 0 {
+				c.Keys = nil
+			}
+		})},
 		{"an append that is refused leaves the search keys", "its keys are kept", refusedKeys},
 		{"search keys are combined with the other filters", "List forgets the status", breakQuery(func(q *store.RunQuery) {
 			if q.Keys != nil {

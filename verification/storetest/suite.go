@@ -38,9 +38,9 @@ func Documents(t *testing.T, fresh func(t *testing.T) verification.DocumentStore
 }
 
 // Some tests the given ports: it calls each suite whose ports are all given. The suites of
-// the work queue, deliveries, measures and re-screening also need the RunStore,
+// the work queue, deliveries, the audit trail, measures and re-screening also need the RunStore,
 // whose appends fill them; the suite of re-screening also needs the WorkQueue, and the suite
-// of the RunStore a WorkQueue and a WorkflowStore. The suite of the CopyStore needs all ports.
+// of the RunStore a WorkQueue and a WorkflowStore. The suites of the RetentionStore and the CopyStore need all ports.
 func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 	t.Helper()
 	given := fresh(t)
@@ -58,8 +58,11 @@ func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 		{"idempotency keys", given.IdempotencyStore != nil, idempotency()},
 		{"documents", given.DocumentStore != nil, documents()},
 		{"deliveries", runnable && given.DeliveryStore != nil, deliveries()},
+		{"audit trail", runnable && given.AuditStore != nil, audits()},
 		{"measures", runnable && given.MeasureStore != nil, measures()},
 		{"re-screening", runnable && given.WorkQueue != nil && given.RescreenStore != nil, rescreens()},
+		{"retention", runnable && given.RetentionStore != nil && given.TenantStore != nil && given.DeliveryStore != nil && given.IdempotencyStore != nil &&
+			given.MeasureStore != nil, retention()},
 		{"copies", given.CopyStore != nil, copies()},
 	} {
 		if suite.given {
@@ -85,7 +88,7 @@ func run(t *testing.T, clauses []clause, fresh func(t *testing.T) Ports) {
 }
 
 func runs() []clause {
-	return slices.Concat(histories(), appends(), lists(), reviews(), searches(), rewrites())
+	return slices.Concat(histories(), appends(), lists(), reviews(), searches(), rewrites(), deletions())
 }
 
 func work() []clause { return slices.Concat(queue(), turns(), leases()) }
@@ -99,17 +102,19 @@ type Ports struct {
 	store.TenantLister
 	store.IdempotencyStore
 	store.DeliveryStore
+	store.AuditStore
 	verification.DocumentStore
 	store.MeasureStore
 	store.RescreenStore
+	store.RetentionStore
 	store.CopyStore
 }
 
 func portsOf(s store.Store) Ports {
 	copied, _ := s.(store.CopyStore)
 	return Ports{
-		RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, TenantLister: s, IdempotencyStore: s, DeliveryStore: s,
-		MeasureStore: s, RescreenStore: s, CopyStore: copied,
+		RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, TenantLister: s, IdempotencyStore: s, DeliveryStore: s, AuditStore: s,
+		MeasureStore: s, RescreenStore: s, RetentionStore: s, CopyStore: copied,
 	}
 }
 

@@ -30,7 +30,13 @@ func tenant(id verification.TenantID) verification.Tenant {
 		RedirectAllowlist: []string{"https://z.example/done", "https://a.example"},
 		Logo:              verification.NewLogo("image/png", []byte("\x89PNG\r\n\x00\xff"+id)),
 		Links:             verification.PageLinks{Privacy: "https://a.example/privacy", Help: "https://a.example/help", Legal: "https://a.example/legal", Phone: "+91 98765 43210"},
+		Retention:         aRetention(),
 	}
+}
+
+// aRetention returns a policy with every field set.
+func aRetention() verification.Retention {
+	return verification.Retention{KeepDays: 1, DocumentsAfterDays: 2, RedactAfterDays: 3, DeleteAfterDays: 4, From: verification.RetentionFromStart}
 }
 
 func account(client string, of verification.TenantID) verification.Account {

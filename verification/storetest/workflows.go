@@ -43,7 +43,7 @@ func aWorkflow(n int) workflow.Workflow {
 	return workflow.Workflow{
 		ID: workflowID(n), Slug: fmt.Sprintf("onboarding-%d", n), Name: oddText, Description: oddText,
 		RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, PublishedHash: "first", LatestHash: "second", Versions: 2,
-		LifecycleWebhookURL: "https://app.example/hooks?a=1&b=2", Retired: true, CreatedAt: instant(time.Duration(n) * tick), Revision: 1,
+		LifecycleWebhookURL: "https://app.example/hooks?a=1&b=2", Retired: true, Retention: aRetention(), CreatedAt: instant(time.Duration(n) * tick), Revision: 1,
 	}
 }
 
@@ -65,7 +65,7 @@ func version(n int) workflow.Version {
 				{Code: "wrong_name", Label: oddText, LabelIn: translated, CustomerText: oddText, CustomerTextIn: translated}, {Code: "other", Label: "Other"},
 			},
 			Notes: workflow.NotesOnReject, LifecycleWebhookURL: "https://app.example/hooks", Notify: workflow.NoticeEvents(),
-			Publish: &publish, Retired: true, InputSchema: data, Start: "consent",
+			Publish: &publish, Retired: true, Retention: aRetention(), InputSchema: data, Start: "consent",
 			Nodes: map[verification.NodeID]workflow.Node{
 				"consent": {Type: workflow.NodeConsent, Label: oddText, Next: "details", Signal: "agreed", Text: oddText, LabelIn: translated, TextIn: translated, OnDeclined: "done"},
 				"details": {Type: workflow.NodeCustomerInput, Optional: true, Next: "pan", Fields: workflow.InputFields{

@@ -55,6 +55,9 @@ type Definition struct {
 	// Retired says that the workflow takes no new runs. It belongs to the workflow and not
 	// to the version.
 	Retired bool `json:"retired,omitempty"`
+	// Retention says how long the data of runs is kept, also of those that have started. It belongs
+	// to the workflow and not to the version.
+	Retention verification.Retention `json:"retention,omitzero"`
 	// InputSchema is a JSON Schema for the input of a start; nil accepts any.
 	InputSchema verification.Data            `json:"input_schema,omitempty"`
 	Start       verification.NodeID          `json:"start"`
@@ -191,10 +194,10 @@ func (d Definition) Interactive() bool {
 }
 
 // VersionHash returns the SHA-256 of the definition's canonical JSON, in
-// hexadecimal. Equal definitions have equal hashes. ID, Publish, Retired and
-// LifecycleWebhookURL are not part of the content.
+// hexadecimal. Equal definitions have equal hashes. ID, Publish, Retired,
+// Retention and LifecycleWebhookURL are not part of the content.
 func (d Definition) VersionHash() string {
-	d.ID, d.Publish, d.Retired, d.LifecycleWebhookURL = "", nil, false, ""
+	d.ID, d.Publish, d.Retired, d.Retention, d.LifecycleWebhookURL = "", nil, false, verification.Retention{}, ""
 	raw, err := json.Marshal(d)
 	if err != nil {
 		// A definition is plain data: only a Data that is not JSON fails.

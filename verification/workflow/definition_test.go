@@ -25,6 +25,7 @@ func TestVersionHashNamesTheContent(t *testing.T) {
 	}{
 		{"publish", func(d *workflow.Definition) { d.Publish = &no }, true},
 		{"retirement", func(d *workflow.Definition) { d.Retired = true }, true},
+		{"retention", func(d *workflow.Definition) { d.Retention.KeepDays = 1825 }, true},
 		{"webhook", func(d *workflow.Definition) { d.LifecycleWebhookURL = "https://app.example/hooks" }, true},
 		{"name", func(d *workflow.Definition) { d.Name = "Other" }, false},
 		{"id", func(d *workflow.Definition) { d.ID = flows.WorkflowID }, true},

@@ -9,13 +9,14 @@ type NoticeEvent string
 const (
 	NoticeReviewed NoticeEvent = "run.reviewed" // a verdict was given or changed
 	NoticeFlagged  NoticeEvent = "run.flagged"  // a completed run has a hit in a later version of a list
+	NoticeRedacted NoticeEvent = "run.redacted" // the personal data of a run was removed for the first time
 	// NoticeReviewDueSoon is about a verdict that falls due soon, see rules.ReviewDueSoon.
 	NoticeReviewDueSoon NoticeEvent = "run.review_due_soon"
 )
 
 // NoticeEvents returns the events of which a workflow may ask for notices.
 func NoticeEvents() []NoticeEvent {
-	return []NoticeEvent{NoticeReviewed, NoticeFlagged, NoticeReviewDueSoon}
+	return []NoticeEvent{NoticeReviewed, NoticeFlagged, NoticeReviewDueSoon, NoticeRedacted}
 }
 
 // ReviewSignal is the name of the signal that carries a verdict.

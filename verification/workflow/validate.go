@@ -136,6 +136,9 @@ func (v *validator) fields(ctx context.Context, providers []string) {
 		v.check("lifecycle_webhook_url", ValidateWebhookURL(d.LifecycleWebhookURL) == nil,
 			"must be an absolute http(s) URL without user information or fragment")
 	}
+	for _, p := range d.Retention.Problems() {
+		v.problem("retention."+p.Name, "%s", p.Message)
+	}
 	for i, e := range d.Notify {
 		path := fmt.Sprintf("notify[%d]", i)
 		if !slices.Contains(NoticeEvents(), e) {

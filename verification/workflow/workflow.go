@@ -33,7 +33,9 @@ type Workflow struct {
 	Versions            int // the number of versions
 	LifecycleWebhookURL string
 	// Retired reports whether the workflow takes no new runs. Runs that have started go on.
-	Retired   bool
+	Retired bool
+	// Retention is the policy for the runs of the workflow: see verification.Retention.Merge.
+	Retention verification.Retention
 	CreatedAt time.Time
 	// Revision counts the changes, 1 for the first.
 	Revision int
@@ -166,7 +168,7 @@ func (w Workflow) Apply(d Definition, now time.Time) (next Workflow, added *Vers
 	if next.Current() == next.LatestHash {
 		next = next.showing(d)
 	}
-	next.Retired = d.Retired
+	next.Retired, next.Retention = d.Retired, d.Retention
 	if d.LifecycleWebhookURL != "" && d.LifecycleWebhookURL != w.LifecycleWebhookURL {
 		if w.LifecycleWebhookURL != "" {
 			return Workflow{}, nil, false, verification.Conflict("workflow",

@@ -20,7 +20,8 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 		}
 	}
 	err := s.record(kindAppend, newAppended(t, id, seq, c), func() error { return s.memory.Append(ctx, t, id, seq, c) })
-	if c.Rewrite && err == nil {
+	if (c.Rewrite || c.Delete) && err == nil {
+		s.removed.Add(1)
 		select {
 		case s.rewritten <- struct{}{}:
 		default:
@@ -178,4 +179,30 @@ func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.Tenant
 // SaveDelivery implements store.DeliveryStore.
 func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
 	return s.record(kindDelivery, deliverySaved{t, d}, func() error { return s.memory.SaveDelivery(ctx, t, d) })
+}
+
+// SaveRetentionMark implements store.RetentionStore.
+func (s *Store) SaveRetentionMark(ctx context.Context, m store.RetentionMark) error {
+	return s.record(kindRetentionMark, retentionMarked{m}, func() error { return s.memory.SaveRetentionMark(ctx, m) })
+}
+
+// Forget implements store.RetentionStore.
+func (s *Store) Forget(ctx context.Context, before store.Ages, limit int) (n int, err error) {
+	payload, err := encode(forgot{before, limit})
+	if err != nil {
+		return 0, err
+	}
+	err = s.change(func() (kind, []byte, error) {
+		var err error
+		if n, err = s.memory.Forget(ctx, before, limit); err != nil || n == 0 {
+			return 0, nil, err
+		}
+		return kindForgot, payload, nil
+	})
+	return n, err
+}
+
+// AppendAudit implements store.AuditStore.
+func (s *Store) AppendAudit(ctx context.Context, entries []store.AuditEntry) error {
+	return s.record(kindAudit, audited{entries}, func() error { return s.memory.AppendAudit(ctx, entries) })
 }

@@ -88,6 +88,8 @@ type recordSaved struct {
 	IdempotencyKey *store.IdempotencyKeyRecord `json:"idempotency_key"`
 	Delivery       *store.DeliveryRecord       `json:"delivery"`
 	Pass           *store.RescreenPass         `json:"pass"`
+	RetentionMark  *store.RetentionMark        `json:"retention_mark"`
+	Audit          *store.AuditEntry           `json:"audit"`
 }
 
 // runSaved is a memstore.RunState.
@@ -182,6 +184,10 @@ func newRecordSaved(r store.Record) (saved recordSaved, err error) {
 		saved.Delivery = &r
 	case store.PassRecord:
 		saved.Pass = &r.Pass
+	case store.RetentionMarkRecord:
+		saved.RetentionMark = &r.Mark
+	case store.AuditRecord:
+		saved.Audit = &r.Entry
 	default:
 		err = fmt.Errorf("journal: unknown record %T", r)
 	}
@@ -207,6 +213,10 @@ func (r recordSaved) apply(ctx context.Context, m *memstore.Store) error {
 		saved = *r.Delivery
 	case r.Pass != nil:
 		saved = store.PassRecord{Pass: *r.Pass}
+	case r.RetentionMark != nil:
+		saved = store.RetentionMarkRecord{Mark: *r.RetentionMark}
+	case r.Audit != nil:
+		saved = store.AuditRecord{Entry: *r.Audit}
 	default:
 		return errors.New("it has no record")
 	}

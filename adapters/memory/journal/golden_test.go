@@ -35,6 +35,12 @@ func TestGoldenJournalsAreReadForEver(t *testing.T) {
 		"v2":          {calls: callsOfV1},
 		"v2-snapshot": {calls: callsOfV1},
 		"v1-copy":     {calls: callsOfV1, write: copyOfV1},
+
+		"v2-retention":          {calls: callsOfRetention},
+		"v2-retention-snapshot": {calls: callsOfRetention},
+
+		"v2-audit":          {calls: callsOfAudit},
+		"v2-audit-snapshot": {calls: callsOfAudit},
 		"v1-parts-snapshot": {calls: callsOfV1, write: func(ctx context.Context, s *journal.Store) error {
 			s.CutParts(100)
 			return callsOfV1(ctx, s)
@@ -108,6 +114,23 @@ func copyOfV1(ctx context.Context, s *journal.Store) error {
 		}
 	}
 	return errors.Join(append(failed, s.SetUnfinishedCopy(ctx, ""))...)
+}
+
+// callsOfAudit makes the calls of the golden journal v2-audit. They never change.
+func callsOfAudit(ctx context.Context, s store.Store) error {
+	at := start()
+	entry := func(n int) store.AuditEntry {
+		return store.AuditEntry{
+			Tenant: tenant, ID: store.AuditID(at, string(runID(n))), At: at, Run: runID(n), Action: store.AuditVerdictGiven,
+			Actor:    verification.Actor{Kind: verification.ActorReviewer, ID: "asha@example.com", Name: "Zoë <Asha>"},
+			Document: "front", Subject: "a subject", Detail: "approve", Count: n,
+		}
+	}
+	failed := []error{callsOfV1(ctx, s), s.AppendAudit(ctx, []store.AuditEntry{entry(0), entry(1)}), s.AppendAudit(ctx, []store.AuditEntry{entry(1)})}
+	note := []rules.Event{{At: at, Fact: rules.Started{Workflow: theWorkflow, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: "audited"}}}
+	c := store.NewCommit(rules.Run{}, rules.Fold(runID(9), note), note, time.UTC)
+	c.Audit = []store.AuditEntry{entry(2)}
+	return errors.Join(append(failed, s.Append(ctx, tenant, runID(9), 0, c))...)
 }
 
 // callsOfV1 makes the calls of the golden journal v1. They never change.
@@ -223,4 +246,23 @@ func callsOfV1(ctx context.Context, s store.Store) error {
 		FirstAt: now, LastAt: now.Add(time.Minute), NextAt: now.Add(time.Hour), Class: rules.ClassTimeout,
 	}))
 	return errors.Join(failed...)
+}
+
+// callsOfRetention makes the calls of the golden journal v2-retention. They never change.
+func callsOfRetention(ctx context.Context, s store.Store) error {
+	failed := []error{callsOfV1(ctx, s)}
+	history, err := s.Load(ctx, tenant, runID(3), 0)
+	now := start()
+	failed = append(failed, err,
+		s.Append(ctx, tenant, runID(3), len(history), store.Commit{Summary: rules.Summary{Workflow: theWorkflow}, Delete: true}),
+		s.SaveRetentionMark(ctx, store.RetentionMark{
+			Tenant: tenant, Workflow: theWorkflow, Redacted: store.StartedPosition{StartedAt: now, Run: runID(2)},
+			Documents: store.StartedPosition{StartedAt: now, Run: runID(1)}, Deleted: store.StartedPosition{StartedAt: now.Add(time.Hour)},
+		}),
+		s.SaveDelivery(ctx, tenant, rules.Delivery{Run: runID(2), State: rules.DeliveryDelivered, Attempts: 1, LastAt: now, Event: "run.completed"}))
+	n, err := s.Forget(ctx, store.Ages{Deliveries: now.Add(time.Hour), Measures: now.AddDate(0, 0, 1), Keys: now.Add(time.Hour)}, 3)
+	if n != 3 {
+		failed = append(failed, errors.New("Forget has not removed 3 records"))
+	}
+	return errors.Join(append(failed, err)...)
 }

@@ -32,6 +32,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/memory"
@@ -86,6 +87,8 @@ type Store struct {
 	log       *slog.Logger
 	snapshots chan struct{} // has a value while a snapshot is taken
 	rewritten chan struct{} // has a value if a run was rewritten since the last look
+	removed   atomic.Int64  // commits that removed something, since the last process had its last snapshot
+	replaced  atomic.Int64  // those of them that are in no segment any more
 	closing   context.Context
 	close     context.CancelFunc
 	room      func() error
@@ -110,7 +113,10 @@ type Recovery struct {
 // Recovery returns what Open found.
 func (s *Store) Recovery() Recovery { return s.found }
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store    = (*Store)(nil)
+	_ store.Removals = (*Store)(nil)
+)
 
 // Open opens the journal in a folder, which it creates if it is missing, and makes all changes
 // again. An end of the journal that cannot be read and is newer than the last mark, such as a record
@@ -217,6 +223,9 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	s.closing, s.close = context.WithCancel(context.WithoutCancel(ctx))
 	s.writer.tail, s.writer.limit, s.writer.dueAt = r.tail, o.SnapshotBytes, max(o.SnapshotBytes, r.snapshotSize/2)
 	s.writer.checkTailLocked()
+	if r.rewritten {
+		s.removed.Add(1)
+	}
 	go s.writer.run()
 	go s.snapshotWhenDue(o.EraseWithin, r.rewritten)
 	go s.markWhenDue()

@@ -33,6 +33,18 @@ func (s *Store) Measures(ctx context.Context, t verification.TenantID, q store.M
 	return read(ctx, s, func() ([]store.MeasureCounts, error) { return s.memory.Measures(ctx, t, q) })
 }
 
+// StartedRuns implements store.RetentionStore.
+func (s *Store) StartedRuns(
+	ctx context.Context, t verification.TenantID, w verification.WorkflowID, after store.StartedPosition, before time.Time, limit int,
+) ([]rules.Summary, error) {
+	return read(ctx, s, func() ([]rules.Summary, error) { return s.memory.StartedRuns(ctx, t, w, after, before, limit) })
+}
+
+// RetentionMark implements store.RetentionStore.
+func (s *Store) RetentionMark(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (store.RetentionMark, error) {
+	return read(ctx, s, func() (store.RetentionMark, error) { return s.memory.RetentionMark(ctx, t, w) })
+}
+
 // RescreenPasses implements store.RescreenStore.
 func (s *Store) RescreenPasses(ctx context.Context) ([]store.RescreenPass, error) {
 	return read(ctx, s, func() ([]store.RescreenPass, error) { return s.memory.RescreenPasses(ctx) })
@@ -104,6 +116,11 @@ func (s *Store) Deliveries(
 	ctx context.Context, t verification.TenantID, state rules.DeliveryState, p store.PageQuery,
 ) (store.Page[rules.Delivery], error) {
 	return read(ctx, s, func() (store.Page[rules.Delivery], error) { return s.memory.Deliveries(ctx, t, state, p) })
+}
+
+// AuditEntries implements store.AuditStore.
+func (s *Store) AuditEntries(ctx context.Context, t verification.TenantID, q store.AuditQuery) ([]store.AuditEntry, error) {
+	return read(ctx, s, func() ([]store.AuditEntry, error) { return s.memory.AuditEntries(ctx, t, q) })
 }
 
 // Backlog returns what waits at a time.

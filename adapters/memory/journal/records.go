@@ -41,6 +41,10 @@ const (
 	kindComplete    kind = 16 // the last record of each snapshot
 	kindRest        kind = 17 // in copies and snapshots
 	kindMark        kind = 18 // in the file of the marks
+
+	kindRetentionMark kind = 19
+	kindForgot        kind = 20
+	kindAudit         kind = 21
 )
 
 // currentVersion is the version of the records that this build writes. A kind whose JSON
@@ -86,6 +90,12 @@ func (k kind) String() string {
 		return "rest of a record"
 	case kindMark:
 		return "mark"
+	case kindRetentionMark:
+		return "retention mark"
+	case kindForgot:
+		return "removal of old records"
+	case kindAudit:
+		return "audit"
 	}
 	return fmt.Sprintf("unknown kind %d", byte(k))
 }
@@ -150,6 +160,12 @@ func decode(f frame) (record, error) {
 		return decodeAs[restSaved](f.payload)
 	case kindMark:
 		return decodeAs[marked](f.payload)
+	case kindRetentionMark:
+		return decodeAs[retentionMarked](f.payload)
+	case kindForgot:
+		return decodeAs[forgot](f.payload)
+	case kindAudit:
+		return decodeAs[audited](f.payload)
 	}
 	return nil, errors.New("this build does not know its kind")
 }
@@ -208,6 +224,8 @@ type appended struct {
 	Measures         []store.Measure       `json:"measures"`
 	Keys             []store.SearchKey     `json:"keys"` // nil and empty differ
 	Rewrite          bool                  `json:"rewrite"`
+	Delete           bool                  `json:"delete"`
+	Audit            []store.AuditEntry    `json:"audit"`
 }
 
 // dueWork is an entry of store.DueWork.
@@ -220,7 +238,7 @@ type dueWork struct {
 func newAppended(t verification.TenantID, id verification.RunID, seq int, c store.Commit) appended {
 	r := appended{
 		Run: id, Tenant: t, Seq: seq, Events: c.Events, Summary: c.Summary, Hold: c.Hold, WorkflowRevision: c.WorkflowRevision,
-		Screened: c.Screened, Measures: c.Measures, Keys: c.Keys, Rewrite: c.Rewrite,
+		Screened: c.Screened, Measures: c.Measures, Keys: c.Keys, Rewrite: c.Rewrite, Delete: c.Delete, Audit: c.Audit,
 	}
 	if c.Work == nil {
 		if seq > 0 { // the summary is the one before
@@ -242,7 +260,7 @@ func newAppended(t verification.TenantID, id verification.RunID, seq int, c stor
 func (r appended) apply(ctx context.Context, m *memstore.Store) error {
 	c := store.Commit{
 		Events: r.Events, Summary: r.Summary, Hold: r.Hold, WorkflowRevision: r.WorkflowRevision,
-		Screened: r.Screened, Measures: r.Measures, Keys: r.Keys, Rewrite: r.Rewrite,
+		Screened: r.Screened, Measures: r.Measures, Keys: r.Keys, Rewrite: r.Rewrite, Delete: r.Delete, Audit: r.Audit,
 	}
 	if r.Work != nil {
 		c.Work = store.DueWork{}
@@ -378,4 +396,33 @@ type passHeld struct {
 func (r passHeld) apply(ctx context.Context, m *memstore.Store) error {
 	_, err := m.HoldPass(ctx, r.Pass, r.Now)
 	return err
+}
+
+// retentionMarked is how far retention has come with a workflow.
+type retentionMarked struct {
+	Mark store.RetentionMark `json:"mark"`
+}
+
+func (r retentionMarked) apply(ctx context.Context, m *memstore.Store) error {
+	return m.SaveRetentionMark(ctx, r.Mark)
+}
+
+// forgot is a call of Forget.
+type forgot struct {
+	Before store.Ages `json:"before"`
+	Limit  int        `json:"limit"`
+}
+
+func (r forgot) apply(ctx context.Context, m *memstore.Store) error {
+	_, err := m.Forget(ctx, r.Before, r.Limit)
+	return err
+}
+
+// audited are entries of the audit trail.
+type audited struct {
+	Entries []store.AuditEntry `json:"entries"`
+}
+
+func (r audited) apply(ctx context.Context, m *memstore.Store) error {
+	return m.AppendAudit(ctx, r.Entries)
 }

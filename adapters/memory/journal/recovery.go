@@ -286,7 +286,7 @@ func (s *segment) replay(ctx context.Context, m *memstore.Store) error {
 				return s.damaged(d.frame, m, err)
 			}
 			s.records++
-			if c, ok := d.record.(appended); ok && c.Rewrite {
+			if c, ok := d.record.(appended); ok && (c.Rewrite || c.Delete) {
 				s.rewritten = true
 			}
 		}

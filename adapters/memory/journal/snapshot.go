@@ -32,6 +32,7 @@ func (s *Store) Snapshot(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(s.closing, stop)()
+	removed := s.removed.Load()
 	d, g, err := s.cut()
 	if err != nil {
 		return err
@@ -46,7 +47,19 @@ func (s *Store) Snapshot(ctx context.Context) error {
 		return fmt.Errorf("write a snapshot of the journal: %w", err)
 	}
 	s.writer.replaced(g, size)
-	return removeReplaced(s.writer.out.disk, g.end.Segment)
+	if err := removeReplaced(s.writer.out.disk, g.end.Segment); err != nil {
+		return err
+	}
+	s.replaced.Store(removed)
+	return nil
+}
+
+// Removed implements store.Removals.
+func (s *Store) Removed(context.Context) (mark int64, err error) { return s.removed.Load(), nil }
+
+// Gone implements store.Removals: a snapshot that began afterwards has replaced the segments.
+func (s *Store) Gone(_ context.Context, mark int64) (bool, error) {
+	return s.replaced.Load() >= mark, nil
 }
 
 // cut returns everything that the store has, and the last group of changes that led to it. The

@@ -23,6 +23,42 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
+// A snapshot has nothing of deleted runs.
+func TestAFolderShrinksWithDeletions(t *testing.T) {
+	const runs = 400
+	dir := t.TempDir()
+	s := openIn(t, dir, journal.Options{})
+	storereads.Fill(t, s, runs)
+	size := func() (bytes int64) {
+		if err := s.Snapshot(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "*.snapshot"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("the folder has the snapshots %v, %v", files, err)
+		}
+		info, err := os.Stat(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	before := size()
+	for n := range runs / 2 {
+		history, err := s.Load(t.Context(), storereads.Tenant, storereads.RunID(n), 0)
+		if err == nil {
+			err = s.Append(t.Context(), storereads.Tenant, storereads.RunID(n), len(history), store.Commit{Delete: true})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := size(); float64(after) > 0.52*float64(before) {
+		t.Errorf("without half of its runs the snapshot has %d of %d bytes", after, before)
+	}
+	closed(t, s)
+}
+
 // filesWith returns the names of the files in a folder that have a text.
 func filesWith(t *testing.T, dir, text string) (names []string) {
 	t.Helper()
@@ -272,7 +308,7 @@ func TestAClosedStoreEndsItsSnapshot(t *testing.T) {
 	})
 }
 
-// Soon after a run is rewritten, no file of the folder has what it was: also if the process stops before.
+// Soon after a run is rewritten or deleted, no file of the folder has what it was: also if the process stops before.
 func TestARewrittenRunIsSoonInNoFile(t *testing.T) {
 	const canary = "Kanarienvogel"
 	begun := []rules.Event{
@@ -284,7 +320,13 @@ func TestARewrittenRunIsSoonInNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	rewrite := store.Commit{Events: rewritten, Summary: rules.Fold(runID(0), rewritten).Summary(), Work: store.DueWork{}, Rewrite: true}
-	for name, restarted := range map[string]bool{"at once": false, "after a restart": true} {
+	for name, c := range map[string]struct {
+		commit    store.Commit
+		restarted bool
+	}{
+		"rewritten": {rewrite, false}, "rewritten, after a restart": {rewrite, true},
+		"deleted": {store.Commit{Delete: true}, false}, "deleted, after a restart": {store.Commit{Delete: true}, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d, o := newFakeDisk(), journal.Options{EraseWithin: time.Hour}
@@ -298,25 +340,31 @@ func TestARewrittenRunIsSoonInNoFile(t *testing.T) {
 				s := open()
 				err := errors.Join(
 					s.Append(t.Context(), tenant, runID(0), 0, store.NewCommit(rules.Run{}, rules.Fold(runID(0), begun), begun, time.UTC)),
-					s.Append(t.Context(), tenant, runID(0), len(begun), rewrite))
+					s.Append(t.Context(), tenant, runID(0), len(begun), c.commit))
 				if err != nil {
 					t.Fatal(err)
 				}
 				wait := time.Hour
-				if restarted {
+				mark, gone := func() int64 { mark, _ := s.Removed(t.Context()); return mark }, func(mark int64) bool { gone, _ := s.Gone(t.Context(), mark); return gone }
+				if c.restarted {
 					closed(t, s)
 					s, wait = open(), time.Minute
 				}
 				time.Sleep(wait - time.Second) //nolint:forbidigo // the clock of synctest
-				if len(d.filesWith(canary)) == 0 {
-					t.Error("nothing is left to erase")
+				removed := mark()
+				if len(d.filesWith(canary)) == 0 || gone(removed) {
+					t.Errorf("nothing is left to erase, or said to be: %t", gone(removed))
 				}
 				time.Sleep(2 * time.Second) //nolint:forbidigo // the clock of synctest
 				if left := d.filesWith(canary); len(left) > 0 {
 					t.Errorf("the files %q still have it", left)
 				}
-				if got, err := s.Load(t.Context(), tenant, runID(0), 0); err != nil || len(got) != len(rewritten) {
-					t.Errorf("the run has %d events, %v, want %d", len(got), err, len(rewritten))
+				if !gone(removed) || !gone(mark()) {
+					t.Error("the store says that something is left")
+				}
+				got, err := s.Load(t.Context(), tenant, runID(0), 0)
+				if gone := errors.Is(err, verification.ErrNotFound); gone != c.commit.Delete || len(got) != len(c.commit.Events) {
+					t.Errorf("the run has %d events, %v, want %d", len(got), err, len(c.commit.Events))
 				}
 				closed(t, s)
 			})

@@ -1792,6 +1792,134 @@ func (mock *DeliveryStoreMock) SaveDeliveryCalls() []struct {
 	return calls
 }
 
+// Ensure, that AuditStoreMock does implement store.AuditStore.
+// If this is not the case, regenerate this file with moq.
+var _ store.AuditStore = &AuditStoreMock{}
+
+// AuditStoreMock is a mock implementation of store.AuditStore.
+//
+//	func TestSomethingThatUsesAuditStore(t *testing.T) {
+//
+//		// make and configure a mocked store.AuditStore
+//		mockedAuditStore := &AuditStoreMock{
+//			AppendAuditFunc: func(ctx context.Context, entries []store.AuditEntry) error {
+//				panic("mock out the AppendAudit method")
+//			},
+//			AuditEntriesFunc: func(ctx context.Context, t verification.TenantID, q store.AuditQuery) ([]store.AuditEntry, error) {
+//				panic("mock out the AuditEntries method")
+//			},
+//		}
+//
+//		// use mockedAuditStore in code that requires store.AuditStore
+//		// and then make assertions.
+//
+//	}
+type AuditStoreMock struct {
+	// AppendAuditFunc mocks the AppendAudit method.
+	AppendAuditFunc func(ctx context.Context, entries []store.AuditEntry) error
+
+	// AuditEntriesFunc mocks the AuditEntries method.
+	AuditEntriesFunc func(ctx context.Context, t verification.TenantID, q store.AuditQuery) ([]store.AuditEntry, error)
+
+	// calls tracks calls to the methods.
+	calls struct {
+		// AppendAudit holds details about calls to the AppendAudit method.
+		AppendAudit []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// Entries is the entries argument value.
+			Entries []store.AuditEntry
+		}
+		// AuditEntries holds details about calls to the AuditEntries method.
+		AuditEntries []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+			// Q is the q argument value.
+			Q store.AuditQuery
+		}
+	}
+	lockAppendAudit  sync.RWMutex
+	lockAuditEntries sync.RWMutex
+}
+
+// AppendAudit calls AppendAuditFunc.
+func (mock *AuditStoreMock) AppendAudit(ctx context.Context, entries []store.AuditEntry) error {
+	if mock.AppendAuditFunc == nil {
+		panic("AuditStoreMock.AppendAuditFunc: method is nil but AuditStore.AppendAudit was just called")
+	}
+	callInfo := struct {
+		Ctx     context.Context
+		Entries []store.AuditEntry
+	}{
+		Ctx:     ctx,
+		Entries: entries,
+	}
+	mock.lockAppendAudit.Lock()
+	mock.calls.AppendAudit = append(mock.calls.AppendAudit, callInfo)
+	mock.lockAppendAudit.Unlock()
+	return mock.AppendAuditFunc(ctx, entries)
+}
+
+// AppendAuditCalls gets all the calls that were made to AppendAudit.
+// Check the length with:
+//
+//	len(mockedAuditStore.AppendAuditCalls())
+func (mock *AuditStoreMock) AppendAuditCalls() []struct {
+	Ctx     context.Context
+	Entries []store.AuditEntry
+} {
+	var calls []struct {
+		Ctx     context.Context
+		Entries []store.AuditEntry
+	}
+	mock.lockAppendAudit.RLock()
+	calls = mock.calls.AppendAudit
+	mock.lockAppendAudit.RUnlock()
+	return calls
+}
+
+// AuditEntries calls AuditEntriesFunc.
+func (mock *AuditStoreMock) AuditEntries(ctx context.Context, t verification.TenantID, q store.AuditQuery) ([]store.AuditEntry, error) {
+	if mock.AuditEntriesFunc == nil {
+		panic("AuditStoreMock.AuditEntriesFunc: method is nil but AuditStore.AuditEntries was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		T   verification.TenantID
+		Q   store.AuditQuery
+	}{
+		Ctx: ctx,
+		T:   t,
+		Q:   q,
+	}
+	mock.lockAuditEntries.Lock()
+	mock.calls.AuditEntries = append(mock.calls.AuditEntries, callInfo)
+	mock.lockAuditEntries.Unlock()
+	return mock.AuditEntriesFunc(ctx, t, q)
+}
+
+// AuditEntriesCalls gets all the calls that were made to AuditEntries.
+// Check the length with:
+//
+//	len(mockedAuditStore.AuditEntriesCalls())
+func (mock *AuditStoreMock) AuditEntriesCalls() []struct {
+	Ctx context.Context
+	T   verification.TenantID
+	Q   store.AuditQuery
+} {
+	var calls []struct {
+		Ctx context.Context
+		T   verification.TenantID
+		Q   store.AuditQuery
+	}
+	mock.lockAuditEntries.RLock()
+	calls = mock.calls.AuditEntries
+	mock.lockAuditEntries.RUnlock()
+	return calls
+}
+
 // Ensure, that MeasureStoreMock does implement store.MeasureStore.
 // If this is not the case, regenerate this file with moq.
 var _ store.MeasureStore = &MeasureStoreMock{}
@@ -1989,6 +2117,264 @@ func (mock *RescreenStoreMock) RescreenPassesCalls() []struct {
 	mock.lockRescreenPasses.RLock()
 	calls = mock.calls.RescreenPasses
 	mock.lockRescreenPasses.RUnlock()
+	return calls
+}
+
+// Ensure, that RetentionStoreMock does implement store.RetentionStore.
+// If this is not the case, regenerate this file with moq.
+var _ store.RetentionStore = &RetentionStoreMock{}
+
+// RetentionStoreMock is a mock implementation of store.RetentionStore.
+//
+//	func TestSomethingThatUsesRetentionStore(t *testing.T) {
+//
+//		// make and configure a mocked store.RetentionStore
+//		mockedRetentionStore := &RetentionStoreMock{
+//			ForgetFunc: func(ctx context.Context, before store.Ages, limit int) (int, error) {
+//				panic("mock out the Forget method")
+//			},
+//			RetentionMarkFunc: func(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (store.RetentionMark, error) {
+//				panic("mock out the RetentionMark method")
+//			},
+//			SaveRetentionMarkFunc: func(ctx context.Context, m store.RetentionMark) error {
+//				panic("mock out the SaveRetentionMark method")
+//			},
+//			StartedRunsFunc: func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, after store.StartedPosition, before time.Time, limit int) ([]rules.Summary, error) {
+//				panic("mock out the StartedRuns method")
+//			},
+//		}
+//
+//		// use mockedRetentionStore in code that requires store.RetentionStore
+//		// and then make assertions.
+//
+//	}
+type RetentionStoreMock struct {
+	// ForgetFunc mocks the Forget method.
+	ForgetFunc func(ctx context.Context, before store.Ages, limit int) (int, error)
+
+	// RetentionMarkFunc mocks the RetentionMark method.
+	RetentionMarkFunc func(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (store.RetentionMark, error)
+
+	// SaveRetentionMarkFunc mocks the SaveRetentionMark method.
+	SaveRetentionMarkFunc func(ctx context.Context, m store.RetentionMark) error
+
+	// StartedRunsFunc mocks the StartedRuns method.
+	StartedRunsFunc func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, after store.StartedPosition, before time.Time, limit int) ([]rules.Summary, error)
+
+	// calls tracks calls to the methods.
+	calls struct {
+		// Forget holds details about calls to the Forget method.
+		Forget []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// Before is the before argument value.
+			Before store.Ages
+			// Limit is the limit argument value.
+			Limit int
+		}
+		// RetentionMark holds details about calls to the RetentionMark method.
+		RetentionMark []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+			// W is the w argument value.
+			W verification.WorkflowID
+		}
+		// SaveRetentionMark holds details about calls to the SaveRetentionMark method.
+		SaveRetentionMark []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// M is the m argument value.
+			M store.RetentionMark
+		}
+		// StartedRuns holds details about calls to the StartedRuns method.
+		StartedRuns []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// T is the t argument value.
+			T verification.TenantID
+			// W is the w argument value.
+			W verification.WorkflowID
+			// After is the after argument value.
+			After store.StartedPosition
+			// Before is the before argument value.
+			Before time.Time
+			// Limit is the limit argument value.
+			Limit int
+		}
+	}
+	lockForget            sync.RWMutex
+	lockRetentionMark     sync.RWMutex
+	lockSaveRetentionMark sync.RWMutex
+	lockStartedRuns       sync.RWMutex
+}
+
+// Forget calls ForgetFunc.
+func (mock *RetentionStoreMock) Forget(ctx context.Context, before store.Ages, limit int) (int, error) {
+	if mock.ForgetFunc == nil {
+		panic("RetentionStoreMock.ForgetFunc: method is nil but RetentionStore.Forget was just called")
+	}
+	callInfo := struct {
+		Ctx    context.Context
+		Before store.Ages
+		Limit  int
+	}{
+		Ctx:    ctx,
+		Before: before,
+		Limit:  limit,
+	}
+	mock.lockForget.Lock()
+	mock.calls.Forget = append(mock.calls.Forget, callInfo)
+	mock.lockForget.Unlock()
+	return mock.ForgetFunc(ctx, before, limit)
+}
+
+// ForgetCalls gets all the calls that were made to Forget.
+// Check the length with:
+//
+//	len(mockedRetentionStore.ForgetCalls())
+func (mock *RetentionStoreMock) ForgetCalls() []struct {
+	Ctx    context.Context
+	Before store.Ages
+	Limit  int
+} {
+	var calls []struct {
+		Ctx    context.Context
+		Before store.Ages
+		Limit  int
+	}
+	mock.lockForget.RLock()
+	calls = mock.calls.Forget
+	mock.lockForget.RUnlock()
+	return calls
+}
+
+// RetentionMark calls RetentionMarkFunc.
+func (mock *RetentionStoreMock) RetentionMark(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (store.RetentionMark, error) {
+	if mock.RetentionMarkFunc == nil {
+		panic("RetentionStoreMock.RetentionMarkFunc: method is nil but RetentionStore.RetentionMark was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		T   verification.TenantID
+		W   verification.WorkflowID
+	}{
+		Ctx: ctx,
+		T:   t,
+		W:   w,
+	}
+	mock.lockRetentionMark.Lock()
+	mock.calls.RetentionMark = append(mock.calls.RetentionMark, callInfo)
+	mock.lockRetentionMark.Unlock()
+	return mock.RetentionMarkFunc(ctx, t, w)
+}
+
+// RetentionMarkCalls gets all the calls that were made to RetentionMark.
+// Check the length with:
+//
+//	len(mockedRetentionStore.RetentionMarkCalls())
+func (mock *RetentionStoreMock) RetentionMarkCalls() []struct {
+	Ctx context.Context
+	T   verification.TenantID
+	W   verification.WorkflowID
+} {
+	var calls []struct {
+		Ctx context.Context
+		T   verification.TenantID
+		W   verification.WorkflowID
+	}
+	mock.lockRetentionMark.RLock()
+	calls = mock.calls.RetentionMark
+	mock.lockRetentionMark.RUnlock()
+	return calls
+}
+
+// SaveRetentionMark calls SaveRetentionMarkFunc.
+func (mock *RetentionStoreMock) SaveRetentionMark(ctx context.Context, m store.RetentionMark) error {
+	if mock.SaveRetentionMarkFunc == nil {
+		panic("RetentionStoreMock.SaveRetentionMarkFunc: method is nil but RetentionStore.SaveRetentionMark was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		M   store.RetentionMark
+	}{
+		Ctx: ctx,
+		M:   m,
+	}
+	mock.lockSaveRetentionMark.Lock()
+	mock.calls.SaveRetentionMark = append(mock.calls.SaveRetentionMark, callInfo)
+	mock.lockSaveRetentionMark.Unlock()
+	return mock.SaveRetentionMarkFunc(ctx, m)
+}
+
+// SaveRetentionMarkCalls gets all the calls that were made to SaveRetentionMark.
+// Check the length with:
+//
+//	len(mockedRetentionStore.SaveRetentionMarkCalls())
+func (mock *RetentionStoreMock) SaveRetentionMarkCalls() []struct {
+	Ctx context.Context
+	M   store.RetentionMark
+} {
+	var calls []struct {
+		Ctx context.Context
+		M   store.RetentionMark
+	}
+	mock.lockSaveRetentionMark.RLock()
+	calls = mock.calls.SaveRetentionMark
+	mock.lockSaveRetentionMark.RUnlock()
+	return calls
+}
+
+// StartedRuns calls StartedRunsFunc.
+func (mock *RetentionStoreMock) StartedRuns(ctx context.Context, t verification.TenantID, w verification.WorkflowID, after store.StartedPosition, before time.Time, limit int) ([]rules.Summary, error) {
+	if mock.StartedRunsFunc == nil {
+		panic("RetentionStoreMock.StartedRunsFunc: method is nil but RetentionStore.StartedRuns was just called")
+	}
+	callInfo := struct {
+		Ctx    context.Context
+		T      verification.TenantID
+		W      verification.WorkflowID
+		After  store.StartedPosition
+		Before time.Time
+		Limit  int
+	}{
+		Ctx:    ctx,
+		T:      t,
+		W:      w,
+		After:  after,
+		Before: before,
+		Limit:  limit,
+	}
+	mock.lockStartedRuns.Lock()
+	mock.calls.StartedRuns = append(mock.calls.StartedRuns, callInfo)
+	mock.lockStartedRuns.Unlock()
+	return mock.StartedRunsFunc(ctx, t, w, after, before, limit)
+}
+
+// StartedRunsCalls gets all the calls that were made to StartedRuns.
+// Check the length with:
+//
+//	len(mockedRetentionStore.StartedRunsCalls())
+func (mock *RetentionStoreMock) StartedRunsCalls() []struct {
+	Ctx    context.Context
+	T      verification.TenantID
+	W      verification.WorkflowID
+	After  store.StartedPosition
+	Before time.Time
+	Limit  int
+} {
+	var calls []struct {
+		Ctx    context.Context
+		T      verification.TenantID
+		W      verification.WorkflowID
+		After  store.StartedPosition
+		Before time.Time
+		Limit  int
+	}
+	mock.lockStartedRuns.RLock()
+	calls = mock.calls.StartedRuns
+	mock.lockStartedRuns.RUnlock()
 	return calls
 }
 

@@ -70,6 +70,7 @@ func next(t *rapid.T, n int) []rules.Fact {
 		{rules.VerdictRecorded{Node: "review", Decision: rules.DecisionApprove, By: "Asha", Identity: "asha@example.com"}},
 		{rules.Completed{Node: "done", Outcome: "approved"}},
 		{rules.Cancelled{}},
+		{rules.Held{Reason: "in dispute", By: "Asha", Identity: "asha@example.com"}},
 		{
 			rules.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: n, Visit: 1, Rescreen: "sanctions"},
 			rules.ResultRecorded{Node: "pan", Passed: true, Screening: &rules.Screening{List: "sanctions", ListVersion: fmt.Sprint(n % 3)}},
@@ -95,7 +96,7 @@ func (c *Caller) append(t *rapid.T) error {
 	if rapid.IntRange(0, 9).Draw(t, "stale") == 0 {
 		seq++
 	}
-	before := rules.Fold(id, history)
+	before := rules.Fold(id, rules.Shown(history))
 	var events []rules.Event
 	for _, f := range next(t, len(history)) {
 		events = append(events, rules.Event{At: c.now, Fact: f})
@@ -112,27 +113,76 @@ func (c *Caller) append(t *rapid.T) error {
 	case 2:
 		commit.Work[store.WorkKey{Kind: store.WorkAnnounce, Seq: len(history)}] = c.now
 	}
-	if commit.Work != nil && len(events) > 0 {
+	if commit.Work != nil && len(history)+len(events) > 0 {
 		commit.Keys = rapid.SampledFrom([][]store.SearchKey{nil, {}, {SearchKey(1)}, {SearchKey(1), SearchKey(2)}}).Draw(t, "keys")
 	}
+	commit.Audit = rapid.SampledFrom([][]store.AuditEntry{nil, {c.entry(t)}}).Draw(t, "audit")
 	return c.Append(t.Context(), Tenant, id, seq, commit)
 }
 
-// rewrite removes the personal data of a run, if that is allowed.
+// entry returns an entry of the audit trail, which may be a count.
+func (c *Caller) entry(t *rapid.T) store.AuditEntry {
+	e := store.AuditEntry{
+		Tenant: Tenant, At: c.now, Actor: verification.Actor{Kind: verification.ActorReviewer, ID: "asha", Name: "Asha"},
+		Action: store.AuditVerdictGiven, Run: c.run(t), Detail: "approve",
+	}
+	e.ID = store.AuditID(e.At, string(e.Run))
+	if n := rapid.IntRange(0, 3).Draw(t, "count"); n > 0 {
+		e.At, e.Count = Start(), n
+		e.ID = store.AuditID(e.At, string(e.Run))
+	}
+	return e
+}
+
+// rewrite removes the personal data of a run, hides it, or shows it again, if that is allowed.
 func (c *Caller) rewrite(t *rapid.T) error {
 	id := c.run(t)
 	history, err := c.Load(t.Context(), Tenant, id, 0)
 	if err != nil {
 		return err
 	}
-	events, err := rules.Redact(id, history, verification.Person{Name: "root"}, c.now)
-	if err != nil || events == nil {
+	by := verification.Person{Name: "root", Identity: "operator#root"}
+	commit := store.Commit{
+		Rewrite: true,
+		Work:    store.DueWork{{Kind: store.WorkAdvance}: {}, {Kind: store.WorkExpire}: {}, {Kind: store.WorkRecheck}: {}, {Kind: store.WorkErase}: c.now},
+	}
+	switch rapid.SampledFrom([]string{"redact", "restrict", "restrict", "lift", "lift"}).Draw(t, "rewrite") {
+	case "redact":
+		commit.Events, err = rules.Redact(id, history, by, c.now)
+	case "restrict":
+		commit.Events, err = rules.Restrict(id, history, "contested", by, c.now)
+	default:
+		commit.Events, err = rules.LiftRestriction(id, history, "settled", by, c.now)
+		commit.Keys = []store.SearchKey{SearchKey(2)}
+		if run := rules.Fold(id, history); run.Ended == rules.StatusCompleted {
+			commit.Screened = run.ScreenedLists()
+		}
+	}
+	if err != nil || commit.Events == nil {
 		return err
 	}
-	work := store.DueWork{{Kind: store.WorkAdvance}: {}, {Kind: store.WorkExpire}: {}, {Kind: store.WorkRecheck}: c.now}
-	return c.Append(t.Context(), Tenant, id, len(history), store.Commit{
-		Events: events, Summary: rules.Fold(id, events).Summary(), Work: work, Rewrite: true,
-	})
+	commit.Summary = rules.Fold(id, rules.Shown(commit.Events)).Summary()
+	return c.Append(t.Context(), Tenant, id, len(history), commit)
+}
+
+// delete removes a run.
+func (c *Caller) delete(t *rapid.T) error {
+	id := c.run(t)
+	history, err := c.Load(t.Context(), Tenant, id, 0)
+	if err != nil {
+		return err
+	}
+	return c.Append(t.Context(), Tenant, id, len(history), store.Commit{Summary: rules.Summary{Workflow: Workflow}, Delete: true})
+}
+
+// forget removes old records.
+func (c *Caller) forget(t *rapid.T) error {
+	ago := func(what string) time.Time {
+		return rapid.SampledFrom([]time.Time{{}, c.now.Add(-time.Minute), c.now.Add(-48 * time.Hour)}).Draw(t, what)
+	}
+	before := store.Ages{Deliveries: ago("deliveries"), Measures: ago("measures"), Keys: ago("keys"), Audit: ago("audit")}
+	_, err := c.Forget(t.Context(), before, rapid.IntRange(1, 5).Draw(t, "limit"))
+	return err
 }
 
 // some returns some of the work that was taken, which others may have by now.
@@ -161,7 +211,12 @@ func (c *Caller) Actions(t *rapid.T) map[string]func(*rapid.T) {
 	}
 	return map[string]func(*rapid.T){
 		"wait":   func(t *rapid.T) { c.now = c.now.Add(rapid.SampledFrom(waits()).Draw(t, "for")) },
-		"append": refusable(c.append), "rewrite": refusable(c.rewrite),
+		"append": refusable(c.append), "rewrite": refusable(c.rewrite), "delete": refusable(c.delete),
+		"forget": refusable(c.forget),
+		"save a mark": refusable(func(t *rapid.T) error {
+			at := store.StartedPosition{StartedAt: c.now, Run: c.run(t)}
+			return c.SaveRetentionMark(ctx, store.RetentionMark{Tenant: Tenant, Workflow: Workflow, Redacted: at, Deleted: at})
+		}),
 		"claim": refusable(func(t *rapid.T) error {
 			by := rapid.SampledFrom([]string{"asha", "bo"}).Draw(t, "by")
 			_, err := c.Claim(ctx, Tenant, c.run(t), rules.Claim{By: by, Name: by, At: c.now, Until: c.now.Add(15 * time.Minute)})
@@ -206,6 +261,7 @@ func (c *Caller) Actions(t *rapid.T) map[string]func(*rapid.T) {
 		"save a delivery": refusable(func(t *rapid.T) error {
 			return c.SaveDelivery(ctx, Tenant, rules.Delivery{Run: c.run(t), State: rules.DeliveryPending, LastAt: c.now, Attempts: 1})
 		}),
+		"add to the audit trail": refusable(func(t *rapid.T) error { return c.AppendAudit(ctx, []store.AuditEntry{c.entry(t)}) }),
 		"save a workflow": refusable(func(t *rapid.T) error {
 			w := workflow.Workflow{ID: Workflow, Name: "Onboarding", CreatedAt: Start(), Revision: c.revision + rapid.IntRange(1, 2).Draw(t, "step")}
 			err := c.SaveWorkflow(ctx, Tenant, w, &workflow.Version{Number: w.Revision, Hash: fmt.Sprint(w.Revision)})

@@ -28,6 +28,7 @@ type Names struct {
 	workflows map[workflowOf]map[string]bool // the hashes of their versions
 	accounts  map[string]bool
 	notices   map[noticeOf]bool
+	marked    map[workflowOf]bool
 	latest    time.Time
 }
 
@@ -56,7 +57,7 @@ func NewNames() *Names {
 		tenants: map[verification.TenantID]bool{}, runs: map[verification.RunRef]bool{}, pieces: map[piece]bool{},
 		renewed: map[verification.RunRef]bool{},
 		keys:    map[store.SearchKey]bool{}, requests: map[request]bool{}, workflows: map[workflowOf]map[string]bool{},
-		accounts: map[string]bool{}, notices: map[noticeOf]bool{},
+		accounts: map[string]bool{}, notices: map[noticeOf]bool{}, marked: map[workflowOf]bool{},
 	}
 }
 
@@ -153,6 +154,22 @@ func (n Noted) SaveDelivery(ctx context.Context, t verification.TenantID, d rule
 	return n.Store.SaveDelivery(ctx, t, d)
 }
 
+// SaveRetentionMark notes what it is given.
+func (n Noted) SaveRetentionMark(ctx context.Context, m store.RetentionMark) error {
+	n.note(func() { n.marked[workflowOf{m.Tenant, m.Workflow}] = true })
+	return n.Store.SaveRetentionMark(ctx, m)
+}
+
+// AppendAudit notes what it is given.
+func (n Noted) AppendAudit(ctx context.Context, entries []store.AuditEntry) error {
+	n.note(func() {
+		for _, e := range entries {
+			n.tenants[e.Tenant] = true
+		}
+	})
+	return n.Store.AppendAudit(ctx, entries)
+}
+
 // EndLeases notes that no lease is valid any more.
 func (n *Names) EndLeases() { clear(n.renewed) }
 
@@ -200,6 +217,8 @@ func (n *Names) Read(ctx context.Context, s store.Store, pieces Pieces) (map[str
 		add(accounts, err, "Accounts(%s)", t)
 		workflows, err := s.Workflows(ctx, t, page)
 		add(workflows, err, "Workflows(%s)", t)
+		audit, err := s.AuditEntries(ctx, t, store.AuditQuery{Limit: store.MaxAuditLimit})
+		add(audit, err, "AuditEntries(%s)", t)
 		for _, state := range []rules.DeliveryState{"", rules.DeliveryPending, rules.DeliveryDelivered, rules.DeliveryFailed} {
 			deliveries, err := s.Deliveries(ctx, t, state, page)
 			add(deliveries, err, "Deliveries(%s, %s)", t, state)
@@ -214,6 +233,12 @@ func (n *Names) Read(ctx context.Context, s store.Store, pieces Pieces) (map[str
 			version, err := s.Version(ctx, w.tenant, w.id, hash)
 			add(version, err, "Version(%s, %s, %s)", w.tenant, w.id, hash)
 		}
+		started, err := s.StartedRuns(ctx, w.tenant, w.id, store.StartedPosition{}, n.latest, store.MaxLimit)
+		add(started, err, "StartedRuns(%s, %s)", w.tenant, w.id)
+	}
+	for w := range n.marked {
+		mark, err := s.RetentionMark(ctx, w.tenant, w.id)
+		add(mark, err, "RetentionMark(%s, %s)", w.tenant, w.id)
 	}
 	for id := range n.accounts {
 		account, err := s.Account(ctx, id)

@@ -12,6 +12,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/tidwall/btree"
+
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
@@ -55,17 +57,13 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) records {
 			return store.AccountRecord{Account: a}
 		})
 	case store.RecordWorkflow:
-		return each(ctx, &s.workflows.table, func(a, b workflowKey) int {
-			return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.id, b.id))
-		}, workflowRecord)
+		return each(ctx, &s.workflows.table, workflowKey.compare, workflowRecord)
 	case store.RecordRun:
 		return s.perTenant(ctx, s.runRecords())
 	case store.RecordMeasure:
 		return s.perTenant(ctx, measureRecords)
 	case store.RecordIdempotencyKey:
-		return each(ctx, &s.keys.table, func(a, b tenantKey) int {
-			return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Key, b.Key))
-		}, func(k tenantKey, r store.IdempotencyRecord) store.Record {
+		return each(ctx, &s.keys.table, tenantKey.compare, func(k tenantKey, r store.IdempotencyRecord) store.Record {
 			return store.IdempotencyKeyRecord{Tenant: k.tenant, Request: r}
 		})
 	case store.RecordDelivery:
@@ -78,8 +76,16 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) records {
 		return each(ctx, &s.rescreens.table, cmp.Compare, func(_ string, p store.RescreenPass) store.Record {
 			return store.PassRecord{Pass: p}
 		})
+	case store.RecordRetentionMark:
+		return each(ctx, &s.marks, workflowKey.compare, markRecord)
+	case store.RecordAudit:
+		return s.auditRecords(ctx)
 	}
 	return func(yield func(store.Record, error) bool) { yield(nil, fmt.Errorf("memory: unknown records %q", kind)) }
+}
+
+func (k workflowKey) compare(l workflowKey) int {
+	return cmp.Or(cmp.Compare(k.tenant, l.tenant), cmp.Compare(k.id, l.id))
 }
 
 func workflowRecord(k workflowKey, w *keptWorkflow) store.Record {
@@ -114,7 +120,12 @@ func (s *Store) runRecords() func(t verification.TenantID, d *tenantData, yield 
 		d.mu.RUnlock()
 		for _, id := range ids {
 			d.mu.RLock()
-			state := d.runs[id].state()
+			r, ok := d.runs[id]
+			if !ok {
+				d.mu.RUnlock()
+				continue
+			}
+			state := r.state()
 			d.mu.RUnlock()
 			state.Work = work[state.Ref]
 			record, err := recordOf(state)
@@ -174,6 +185,33 @@ func measureRecords(t verification.TenantID, d *tenantData, yield func(store.Rec
 	return true
 }
 
+// auditRecords yields the records of the audit trail.
+func (s *Store) auditRecords(ctx context.Context) records {
+	return func(yield func(store.Record, error) bool) {
+		s.audit.mu.RLock()
+		tenants := slices.Sorted(maps.Keys(s.audit.rows))
+		s.audit.mu.RUnlock()
+		for _, t := range tenants {
+			tree, err := s.audit.get(ctx, t, "record")
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			s.audit.mu.Lock()
+			tree = tree.Copy()
+			s.audit.mu.Unlock()
+			next := true
+			tree.Scan(func(e store.AuditEntry) bool {
+				next = yield(store.AuditRecord{Entry: e}, nil)
+				return next
+			})
+			if !next {
+				return
+			}
+		}
+	}
+}
+
 // SaveRecords saves records, each in place of the one with its kind and key.
 func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err error) {
 	for _, r := range records {
@@ -195,6 +233,13 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err er
 		case store.PassRecord:
 			err = s.rescreens.change(ctx, func(passes map[string]store.RescreenPass) error {
 				passes[r.Pass.List] = r.Pass
+				return nil
+			})
+		case store.RetentionMarkRecord:
+			err = s.SaveRetentionMark(ctx, r.Mark)
+		case store.AuditRecord:
+			err = s.audit.change(ctx, func(rows map[verification.TenantID]*btree.BTreeG[store.AuditEntry]) error {
+				s.putEntry(rows, r.Entry, false)
 				return nil
 			})
 		default:

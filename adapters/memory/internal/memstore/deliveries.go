@@ -45,6 +45,27 @@ func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d rul
 	})
 }
 
+// removeDeliveries removes the deliveries of the notices of a run with n events.
+func (s *Store) removeDeliveries(run verification.RunRef, n int) error {
+	return s.deliveries.change(context.Background(), func(map[noticeKey]rules.Delivery) error {
+		for seq := range n + 1 {
+			s.deliveries.remove(noticeKey{run.Tenant, rules.NoticeRef{Run: run.Run, Seq: seq}}, s.kept.add)
+		}
+		return nil
+	})
+}
+
+// remove removes a delivery, if there is one. The caller holds the lock.
+func (d *deliveries) remove(key noticeKey, count func(t verification.TenantID, bytes int)) {
+	if old, ok := d.rows[key]; ok {
+		delete(d.rows, key)
+		for _, state := range []rules.DeliveryState{"", old.State} {
+			d.lists.at(deliveryList{key.tenant, state}, rules.NewerDelivery).Delete(old)
+		}
+		count(key.tenant, -sizeOfDelivery)
+	}
+}
+
 // Delivery returns the delivery of a notice, or ErrNotFound.
 func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error) {
 	return s.deliveries.get(ctx, noticeKey{t, n}, "delivery")

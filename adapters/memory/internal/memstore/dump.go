@@ -15,10 +15,11 @@ import (
 // Dump is everything that a store had when Store.Dump was called, whatever has changed since
 // then. Saving all of it in an empty store makes an equal one, without leases.
 type Dump struct {
-	records    []store.Record // all but runs and deliveries
+	records    []store.Record // all but runs, deliveries and the audit trail
 	source     string
 	work       map[verification.RunRef][]store.WorkRecord
 	deliveries []deliveriesOf
+	audit      []*btree.BTreeG[store.AuditEntry]
 	runs       []runsOf
 	close      func()
 }
@@ -46,19 +47,20 @@ type runsOf struct {
 
 // NewDump returns everything that the store has. No other call may change the store until Dump
 // returns; afterwards all may, and Dump.Close must be called. Dump takes the time that copies
-// of everything but runs and deliveries need. It returns ErrConflict while another dump is
+// of everything but runs, deliveries and the audit trail need. It returns ErrConflict while another dump is
 // open.
 func NewDump(s *Store) (*Dump, error) {
 	if !s.dumping.TryLock() {
 		return nil, verification.Conflict("store", "another dump is open")
 	}
-	d := &Dump{source: s.copied.rows[copiedFrom{}], work: s.queue.records(), deliveries: s.deliveries.dump()}
+	d := &Dump{source: s.copied.rows[copiedFrom{}], work: s.queue.records(), deliveries: s.deliveries.dump(), audit: s.audit.dump()}
 	addRows(d, &s.tenants, func(_ verification.TenantID, t verification.Tenant) store.Record {
 		return store.TenantRecord{Tenant: t}
 	})
 	addRows(d, &s.accounts, func(_ string, a verification.Account) store.Record { return store.AccountRecord{Account: a} })
 	addRows(d, &s.workflows.table, workflowRecord)
 	addRows(d, &s.rescreens.table, func(_ string, p store.RescreenPass) store.Record { return store.PassRecord{Pass: p} })
+	addRows(d, &s.marks, markRecord)
 	d.records = append(d.records, s.keys.records()...)
 	for t, data := range s.tenantsWithRuns() {
 		d.add(t, data)
@@ -114,6 +116,16 @@ func (d *Dump) Records() iter.Seq[store.Record] {
 			next := true
 			of.tree.Scan(func(sent rules.Delivery) bool {
 				next = yield(store.DeliveryRecord{Tenant: of.tenant, Delivery: sent})
+				return next
+			})
+			if !next {
+				return
+			}
+		}
+		for _, tree := range d.audit {
+			next := true
+			tree.Scan(func(e store.AuditEntry) bool {
+				next = yield(store.AuditRecord{Entry: e})
 				return next
 			})
 			if !next {

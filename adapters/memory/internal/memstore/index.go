@@ -187,6 +187,15 @@ func (x *index) put(r *record, s rules.Summary) {
 	x.eachChange(r, func(c statusChange) { x.changes.Set(c) })
 }
 
+// remove removes a run.
+func (x *index) remove(r *record) {
+	x.eachChange(r, func(c statusChange) { x.changes.Delete(c) })
+	x.move(r, filtersAt(r.summary, x.at), nil)
+	for _, k := range r.keys {
+		x.keyed.Delete(keyedRun{k, r})
+	}
+}
+
 // putKeys replaces the search keys of a run.
 func (x *index) putKeys(r *record, keys []store.SearchKey) {
 	for _, k := range r.keys {

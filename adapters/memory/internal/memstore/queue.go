@@ -269,6 +269,20 @@ func (q *queue) enqueue(run verification.RunRef, c store.Commit) {
 	}
 }
 
+// removeRun removes all work of a run that has no notice in the queue.
+func (q *queue) removeRun(run verification.RunRef) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, kind := range store.WorkKinds() {
+		q.remove(pieceKey{store.WorkKey{Kind: kind}, run})
+	}
+	for key := range q.heads {
+		if key.kind == store.WorkRescreen { // also of a list that it is not screened against any more
+			q.remove(pieceKey{store.WorkKey{Kind: key.kind, List: key.list}, run})
+		}
+	}
+}
+
 // announces reports whether a notice of the first seq events of a run, or of its end, is in the queue.
 func (q *queue) announces(run verification.RunRef, seq int) bool {
 	q.mu.Lock()

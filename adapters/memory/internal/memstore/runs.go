@@ -91,6 +91,14 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := s.append(d, t, id, seq, c); err != nil || len(c.Audit) == 0 {
+		return err
+	}
+	return s.AppendAudit(context.WithoutCancel(ctx), c.Audit)
+}
+
+// append is Append without the entries of the audit trail. The caller holds the lock of d.
+func (s *Store) append(d *tenantData, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
 	r, known := d.runs[id]
 	if !known && seq != 0 || known && r.history.Len() != seq {
 		return store.HistoryChanged()
@@ -99,6 +107,8 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 		return store.WorkflowChanged()
 	}
 	switch {
+	case c.Delete:
+		return s.remove(d, r, seq)
 	case !known:
 		if err := s.refuse(d.kept, newRuns); err != nil {
 			return err
@@ -147,6 +157,23 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	s.queue.enqueue(r.ref, c)
 	s.rescreens.add(&s.queue, r.ref, c)
 	return nil
+}
+
+// remove removes a run, unless it is nil. The caller holds the lock of d.
+func (s *Store) remove(d *tenantData, r *record, seq int) error {
+	switch {
+	case r == nil:
+		return store.HistoryChanged()
+	case s.queue.announces(r.ref, seq):
+		return store.NoticePending()
+	}
+	d.changes(r)
+	d.index.remove(r)
+	delete(d.runs, r.ref.Run)
+	s.rescreens.remove(r.ref, r.screened)
+	s.queue.removeRun(r.ref)
+	s.kept.addTo(d.kept, -r.counted)
+	return s.removeDeliveries(r.ref, seq)
 }
 
 // List returns one page of the runs that match the query at q.Now.

@@ -21,6 +21,7 @@ const (
 	sizeOfPiece    = int(unsafe.Sizeof(piece{})) + 150
 	sizeOfRequest  = 600
 	sizeOfDelivery = 1000
+	sizeOfEntry    = int(unsafe.Sizeof(store.AuditEntry{})) + 100
 	sizeOfScreened = 250
 	sizeOfMeasure  = 350
 	sizeOfDay      = 40

@@ -15,8 +15,8 @@ import (
 
 // Store is a store.Store. It is safe for concurrent use.
 type Store struct {
-	// The lock of a tenantData is taken before those of queue and rescreens; the others
-	// are taken alone.
+	// The lock of a tenantData is taken before those of queue, rescreens, deliveries and audit; the
+	// others are taken alone.
 
 	runs       table[verification.TenantID, *tenantData]
 	queue      queue
@@ -26,6 +26,8 @@ type Store struct {
 	accounts   table[string, verification.Account]
 	keys       idempotencyKeys
 	deliveries deliveries
+	marks      table[workflowKey, store.RetentionMark]
+	audit      audit
 	copied     table[copiedFrom, string]
 	dumping    sync.Mutex // held while a dump is open
 	kept       counts

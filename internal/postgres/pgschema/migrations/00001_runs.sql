@@ -16,7 +16,8 @@ CREATE TABLE verifyd.tenants (
     privacy_url             text NOT NULL,
     help_url                text NOT NULL,
     legal_url               text NOT NULL,
-    phone                   text NOT NULL
+    phone                   text NOT NULL,
+    retention               jsonb NOT NULL DEFAULT '{}'
 );
 
 -- A client identifier is unique across tenants: it determines the tenant.
@@ -43,6 +44,7 @@ CREATE TABLE verifyd.workflows (
     versions                integer NOT NULL,
     lifecycle_webhook_url   text NOT NULL,
     retired                 boolean NOT NULL DEFAULT false,
+    retention               jsonb NOT NULL DEFAULT '{}',
     created_at              timestamptz NOT NULL,
     revision                integer NOT NULL
 );
@@ -63,7 +65,8 @@ CREATE TABLE verifyd.workflow_versions (
     PRIMARY KEY (tenant_id, workflow_id, hash)
 );
 
--- The histories of runs: one row for each append.
+-- The histories of runs: one row for each append. Of a deleted run the events are empty and next_seq is -1 until
+-- maintenance removes its rows, see deleted_runs.
 CREATE TABLE verifyd.run_events (
     tenant_id uuid NOT NULL,
     run_id    uuid NOT NULL,
@@ -71,7 +74,7 @@ CREATE TABLE verifyd.run_events (
     next_seq  integer NOT NULL, -- seq of the next row
     events    text NOT NULL,    -- JSON array of {at?, KIND: FACT}, byte for byte: see verification.EncodeEvents
     PRIMARY KEY (tenant_id, run_id, seq)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02); -- vacuumed often, so that new runs take the place of deleted ones
 
 -- The summaries of runs. A run has the status and the decision of its row at
 -- times after status_from and until status_until, which is included; null is no bound. A row is stale
@@ -98,6 +101,7 @@ CREATE TABLE verifyd.runs (
     status_from  timestamptz,
     status_until timestamptz,
     redacted_at  timestamptz, -- when personal data was last removed; null for never
+    restricted_at timestamptz, -- since when it is restricted; null if it is not
     -- The review of a run that needs a verdict; without one, review_since is null and the others
     -- are null or empty.
     review_since timestamptz,
@@ -106,7 +110,7 @@ CREATE TABLE verifyd.runs (
     causes       text[] NOT NULL DEFAULT '{}',
     review       text NOT NULL DEFAULT '', -- JSON: what the queue shows and does not filter by
     assignee     text COLLATE "C" NOT NULL DEFAULT '' -- the key of a person or team; empty for nobody
-) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05); -- vacuumed often, for the index-only scans of large offsets
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05); -- vacuumed often, also for the index-only scans of large offsets
 -- A list with a filter, but not one of the status, merges the lists of each status. The indexes are in
 -- ascending order and read backwards: new runs then split the last page, and leave it
 -- full.
@@ -218,6 +222,8 @@ CREATE TABLE verifyd.measures (
 ) WITH (fillfactor = 70);
 -- A key may contain a condition, which is too long for an index.
 CREATE UNIQUE INDEX measures_by_key ON verifyd.measures (tenant_id, workflow_id, name, day, md5(key), version);
+-- For the removal of old measures: as an expression, so that no other query uses it.
+CREATE INDEX measures_by_day ON verifyd.measures ((day + 0));
 
 -- The completed runs that are screened again when a list changes, and the version of the
 -- list that each was screened against when it was completed; empty for none.
@@ -227,7 +233,7 @@ CREATE TABLE verifyd.screened_runs (
     list      text COLLATE "C" NOT NULL,
     version   text NOT NULL,
     PRIMARY KEY (tenant_id, run_id, list)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 
 -- The search keys of runs: keyed hashes of the words by which they are found, of 16 bytes each.
 CREATE TABLE verifyd.search_keys (
@@ -236,8 +242,24 @@ CREATE TABLE verifyd.search_keys (
     key        uuid NOT NULL,        -- any 16 bytes
     started_at timestamptz NOT NULL, -- of the run
     PRIMARY KEY (tenant_id, run_id, key)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 CREATE INDEX search_keys_newest ON verifyd.search_keys (tenant_id, key, started_at, run_id);
+
+-- The runs that were deleted and whose rows in run_events, which have no events and a next_seq of -1, are not
+-- removed yet: see deletes.go.
+CREATE TABLE verifyd.deleted_runs (
+    tenant_id uuid NOT NULL,
+    run_id    uuid NOT NULL,
+    PRIMARY KEY (tenant_id, run_id)
+) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+-- How far retention has come with the runs of each workflow.
+CREATE TABLE verifyd.retention_marks (
+    tenant_id   uuid NOT NULL,
+    workflow_id uuid NOT NULL,
+    mark        text NOT NULL, -- JSON, see retention.go
+    PRIMARY KEY (tenant_id, workflow_id)
+) WITH (fillfactor = 50);
 
 -- The last pass over each list, of all tenants.
 CREATE TABLE verifyd.rescreen_passes (
@@ -299,9 +321,29 @@ CREATE TABLE verifyd.deliveries (
     seq       integer NOT NULL, -- of the notice; 0 for the end
     event     text NOT NULL,
     PRIMARY KEY (tenant_id, run_id, seq)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 CREATE INDEX deliveries_newest ON verifyd.deliveries (tenant_id, last_at DESC, run_id DESC, seq DESC);
 CREATE INDEX deliveries_by_state ON verifyd.deliveries (tenant_id, state, last_at DESC, run_id DESC, seq DESC);
+
+-- The audit trail. The id begins with the time, so that it orders the entries of a tenant.
+CREATE TABLE verifyd.audit_entries (
+    tenant_id  uuid NOT NULL,
+    id         text COLLATE "C" NOT NULL,
+    at         timestamptz NOT NULL,
+    actor_kind text NOT NULL,
+    actor_id   text COLLATE "C" NOT NULL,
+    actor_name text NOT NULL,
+    action     text COLLATE "C" NOT NULL,
+    run_id     text COLLATE "C" NOT NULL, -- empty for none
+    document   text NOT NULL,
+    subject    text NOT NULL,
+    detail     text NOT NULL,
+    count      bigint NOT NULL, -- 0 for an entry of a single time
+    PRIMARY KEY (tenant_id, id)
+);
+CREATE INDEX audit_entries_by_actor ON verifyd.audit_entries (tenant_id, actor_id, id);
+CREATE INDEX audit_entries_by_action ON verifyd.audit_entries (tenant_id, action, id);
+CREATE INDEX audit_entries_by_run ON verifyd.audit_entries (tenant_id, run_id, id) WHERE run_id <> '';
 
 -- Values that all hosts share, such as signing keys.
 CREATE TABLE verifyd.shared_values (
@@ -337,7 +379,8 @@ DECLARE
     name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['tenants', 'accounts', 'workflows', 'workflow_versions', 'run_events', 'runs',
-        'run_counts', 'run_months', 'claims', 'measure_log', 'measures', 'screened_runs', 'search_keys', 'work', 'idempotency_keys', 'deliveries'] LOOP
+        'run_counts', 'run_months', 'claims', 'measure_log', 'measures', 'screened_runs', 'search_keys', 'work', 'idempotency_keys', 'deliveries',
+        'deleted_runs', 'retention_marks', 'audit_entries'] LOOP
         EXECUTE format('ALTER TABLE verifyd.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
         -- The subquery is evaluated once in a statement, at the first row. It returns null
         -- for 'all', so that every row is visible, and no ids without the setting. A value
@@ -354,8 +397,8 @@ $$;
 -- +goose StatementEnd
 
 -- +goose Down
-DROP TABLE verifyd.applied_files, verifyd.hosts, verifyd.shared_values, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.rescreen_passes,
-    verifyd.search_keys, verifyd.screened_runs, verifyd.measures,
+DROP TABLE verifyd.applied_files, verifyd.hosts, verifyd.shared_values, verifyd.audit_entries, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.rescreen_passes,
+    verifyd.retention_marks, verifyd.deleted_runs, verifyd.search_keys, verifyd.screened_runs, verifyd.measures,
     verifyd.measure_log, verifyd.claims, verifyd.run_months, verifyd.run_counts, verifyd.runs,
     verifyd.run_events, verifyd.workflow_versions, verifyd.workflows, verifyd.accounts, verifyd.tenants;
 DROP FUNCTION verifyd.count_runs();

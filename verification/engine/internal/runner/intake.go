@@ -17,6 +17,9 @@ const (
 	// fullWait is the wait before the queue is called again when it has more due work
 	// than this host has capacity for.
 	fullWait = 50 * time.Millisecond
+	// lazyInterval is the longest wait between two queries for work that is not urgent, on hosts that share a
+	// store.
+	lazyInterval = time.Minute
 )
 
 // intake counts the work of one kind that this host has taken, in all and for each
@@ -29,6 +32,9 @@ type intake struct {
 	tenants map[verification.TenantID]int
 	last    verification.TenantID // of the last piece taken
 	limited bool                  // the queue may hold due work that did not fit
+
+	lookAt time.Time // of lazily: when to take again
+	idle   bool      // of lazily: there is no such time
 }
 
 func newIntake(kind store.WorkKind, max, perTenant int) intake {
@@ -114,7 +120,10 @@ func (r *Runner) take(ctx context.Context, i *intake, now time.Time) (next time.
 	case store.WorkRecheck:
 		r.do(i, work, "cleared hits not checked again")
 		return next, nil
-	case store.WorkAdvance, store.WorkRescreen: // the engine takes re-screenings itself
+	case store.WorkErase:
+		r.do(i, work, "documents not removed")
+		return next, nil
+	case store.WorkAdvance, store.WorkRescreen, store.WorkRetain: // the engine takes the last two itself
 	}
 	r.mu.Lock()
 	if at := r.left.next(); next.IsZero() || !at.IsZero() && at.Before(next) {
@@ -124,8 +133,74 @@ func (r *Runner) take(ctx context.Context, i *intake, now time.Time) (next time.
 	return next, r.accept(ctx, work)
 }
 
+// lazily takes work that is not urgent: when this host knows that some is due, and at most once in
+// lazyInterval to find what other hosts queued. So a round without such work costs nothing.
+func (r *Runner) lazily(ctx context.Context, i *intake, now time.Time) (next time.Time, err error) {
+	r.mu.Lock()
+	at, idle := i.lookAt, i.idle
+	due := !idle && !now.Before(at)
+	i.idle = idle || due // until Due says otherwise
+	r.mu.Unlock()
+	if idle {
+		return time.Time{}, nil
+	}
+	if !due {
+		return at, nil
+	}
+	next, err = r.take(ctx, i, now)
+	later := now.Add(lazyInterval)
+	switch {
+	case err != nil:
+		next = now.Add(retryAfter)
+	case r.cfg.QueueInterval != 0 && (next.IsZero() || later.Before(next)):
+		next = later
+	}
+	r.Due(i.kind, next)
+	return next, err
+}
+
+// Due makes the queue be queried for work of a kind at a time, unless it is sooner. A zero time has no effect.
+func (r *Runner) Due(k store.WorkKind, at time.Time) {
+	if r == nil || at.IsZero() {
+		return
+	}
+	r.mu.Lock()
+	for _, i := range r.lazy() {
+		if i.kind == k {
+			i.look(at)
+		}
+	}
+	r.mu.Unlock()
+	r.Nudge(at)
+}
+
+// Wake makes the queue be queried now, because somebody else may have added work. Work that is not urgent
+// waits for lazyInterval where that happens often.
+func (r *Runner) Wake() {
+	now := r.now()
+	if r.cfg.QueueInterval == 0 {
+		for _, i := range r.lazy() {
+			r.Due(i.kind, now)
+		}
+	}
+	r.Nudge(now)
+}
+
+// lazy returns the intakes of work that is not urgent.
+func (r *Runner) lazy() []*intake { return []*intake{&r.erasures} }
+
+// look makes lazily take work at a time, unless it does so sooner.
+func (i *intake) look(at time.Time) {
+	if i.idle || at.Before(i.lookAt) {
+		i.idle, i.lookAt = false, at
+	}
+}
+
 // removedLocked counts a piece as done, and schedules a round if the queue may hold more.
 func (r *Runner) removedLocked(i *intake, t verification.TenantID) {
 	i.remove(t)
-	r.Nudge(i.next(t, r.now()))
+	if at := i.next(t, r.now()); !at.IsZero() {
+		i.look(at)
+		r.Nudge(at)
+	}
 }

@@ -137,6 +137,7 @@ func (r *Runner) round() (next time.Time) {
 	do("take notices", func() (time.Time, error) { return r.take(ctx, &r.notices, now) })
 	do("take expiries", func() (time.Time, error) { return r.take(ctx, &r.expiries, now) })
 	do("take rechecks", func() (time.Time, error) { return r.take(ctx, &r.rechecks, now) })
+	do("take erasures", func() (time.Time, error) { return r.lazily(ctx, &r.erasures, now) })
 	if r.cfg.QueueInterval != 0 {
 		do("poll", func() (time.Time, error) { return now.Add(r.cfg.QueueInterval), nil })
 	}

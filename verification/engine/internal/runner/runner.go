@@ -32,6 +32,8 @@ const (
 	tenantExpiries  = 16  // of one tenant
 	maxRechecks     = 8   // runs whose cleared hits are checked again at once
 	tenantRechecks  = 2   // of one tenant
+	maxErasures     = 8   // runs of which something is being removed beside the store
+	tenantErasures  = 4   // of one tenant
 	// tenantShare divides a limit into the part that one tenant may use.
 	tenantShare = 4
 	// providerShare divides the calls into the part that one provider may use.
@@ -43,7 +45,7 @@ const (
 type Handler interface {
 	// Drive drives a run that was taken from the queue, and ends with Runner.Driven.
 	Drive(j *Job)
-	// Do carries out short work of the kinds expire and recheck. If it returns an error, it is
+	// Do carries out short work of the kinds expire, recheck and erase. If it returns an error, it is
 	// repeated when the lease of the work ends.
 	Do(ctx context.Context, w store.Work) error
 	// Webhook returns the URL that the notices of a workflow are sent to.
@@ -75,7 +77,7 @@ type Config struct {
 
 // Runner owns the goroutines, timers and leases of an engine. A nil Runner is the runner of
 // an engine that drives no runs: its work stays in the queue for other hosts. Reserve,
-// CancelReservation, Interrupt, Keeps, Leaves and Nudge accept it.
+// CancelReservation, Due, Interrupt, Keeps, Leaves and Nudge accept it.
 type Runner struct {
 	cfg    Config
 	timer  timer
@@ -91,6 +93,7 @@ type Runner struct {
 	notices   intake
 	expiries  intake
 	rechecks  intake
+	erasures  intake
 	receivers receivers
 	batch     batch
 	left      leftRuns
@@ -112,6 +115,7 @@ func New(c Config) *Runner {
 		notices:   newIntake(store.WorkAnnounce, maxNotices, tenantNotices),
 		expiries:  newIntake(store.WorkExpire, maxExpiries, tenantExpiries),
 		rechecks:  newIntake(store.WorkRecheck, maxRechecks, tenantRechecks),
+		erasures:  newIntake(store.WorkErase, maxErasures, tenantErasures),
 		receivers: receivers{},
 		left:      leftRuns{},
 	}

@@ -1,0 +1,325 @@
+// Erasures: what a redacted run has beside the store is removed, until nothing of it is left anywhere.
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine/internal/runner"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/store"
+)
+
+// The times of erasures.
+const (
+	unusedFor   = 24 * time.Hour   // that uploads which no answer names are kept
+	eraseAgain  = time.Minute      // after a failure, and while something is not gone
+	eraseLater  = time.Hour        // after the hosts that did it kept stopping
+	cachedFor   = 11 * time.Minute // after its redaction, no cache of a host has a run any more
+	maxErasures = 100_000          // pending redactions of which a host knows what it has done
+)
+
+// keepsDocuments reports whether this host, or another one that may carry out its work, has documents.
+func (e *Engine) keepsDocuments() bool { return e.ports.Documents != nil || e.opt.Passive }
+
+// erasures is what this host has done for redactions that are not complete.
+type erasures struct {
+	mu sync.Mutex
+	of map[verification.RunRef]erasing
+}
+
+// erasing is how far this host has come with a redaction.
+type erasing struct {
+	at    time.Time // of the redaction
+	begun bool      // the documents are gone, and the ledger has the redaction
+	mark  int64     // of Removals, since then
+}
+
+// get returns how far this host has come with a redaction of a time.
+func (a *erasures) get(ref verification.RunRef, at time.Time) erasing {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.of[ref]
+	if !s.at.Equal(at) {
+		s = erasing{at: at}
+	}
+	return s
+}
+
+func (a *erasures) put(ref verification.RunRef, s erasing) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.of) < maxErasures {
+		a.of[ref] = s
+	}
+}
+
+func (a *erasures) done(ref verification.RunRef) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.of, ref)
+}
+
+// PendingRedactions returns how many redactions this host works on that are not complete, and the time of the
+// oldest one; zero if there are none.
+func (e *Engine) PendingRedactions() (n int, oldest time.Time) {
+	e.erasures.mu.Lock()
+	defer e.erasures.mu.Unlock()
+	for _, s := range e.erasures.of {
+		if oldest.IsZero() || s.at.Before(oldest) {
+			oldest = s.at
+		}
+	}
+	return len(e.erasures.of), oldest
+}
+
+// eraseRun removes what a redacted run has beside the store, or the uploads of another run that no answer can
+// name any more. It is repeated until it has succeeded, and until a redaction is complete.
+func (e *Engine) eraseRun(ctx context.Context, w store.Work) error {
+	log := e.log.With("run", w.Run, "tenant", w.Tenant)
+	if w.Lost >= runner.MaxLost {
+		log.Error("data beside the store not removed: the hosts that tried kept stopping; the next attempt is in an hour")
+		return e.ports.Store.Postpone(ctx, w, e.now().Add(eraseLater))
+	}
+	limited, cancel := context.WithTimeout(ctx, e.opt.Lease/2)
+	defer cancel()
+	again, err := e.erase(limited, w)
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		log.Warn("data beside the store not removed; it is later", "error", err)
+		again = e.now().Add(eraseAgain)
+	}
+	if again.IsZero() {
+		return nil
+	}
+	err = e.ports.Store.Release(ctx, []store.Work{w}, again)
+	e.runner.Due(store.WorkErase, again)
+	return err
+}
+
+// erase is one attempt. again is the time of the next one; zero if the work is done.
+func (e *Engine) erase(ctx context.Context, w store.Work) (again time.Time, err error) {
+	history, err := e.ports.Store.Load(ctx, w.Tenant, w.Run, 0)
+	if errors.Is(err, verification.ErrNotFound) { // it was deleted
+		e.erasures.done(w.RunRef)
+		return time.Time{}, e.ports.Store.Finish(ctx, w)
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	run := rules.Fold(w.Run, history)
+	if run.RedactedAt.IsZero() {
+		if err := e.removeUnused(ctx, w.RunRef, run.UnusedDocuments(history)); err != nil {
+			return time.Time{}, err
+		}
+		return time.Time{}, e.ports.Store.Finish(ctx, w)
+	}
+	s := e.erasures.get(w.RunRef, run.RedactedAt)
+	if !s.begun {
+		e.erasures.put(w.RunRef, s) // which counts it
+		if s.mark, err = e.beginErasing(ctx, w.RunRef, run); err != nil {
+			return time.Time{}, err
+		}
+		s.begun = true
+		e.erasures.put(w.RunRef, s)
+	}
+	if !run.ErasedAt.IsZero() { // what was restored beside the store is gone again
+		e.erasures.done(w.RunRef)
+		return time.Time{}, e.ports.Store.Finish(ctx, w)
+	}
+	if aged := run.RedactedAt.Add(cachedFor); e.now().Before(aged) {
+		return aged, nil
+	}
+	if e.ports.Removals != nil {
+		if gone, err := e.ports.Removals.Gone(ctx, s.mark); err != nil || !gone {
+			return e.now().Add(eraseAgain), err
+		}
+	}
+	if e.ports.Documents != nil { // again: what was being uploaded then has ended
+		if err := e.ports.Documents.RemoveDocuments(ctx, w.RunRef); err != nil {
+			return time.Time{}, err
+		}
+	}
+	return time.Time{}, e.erased(ctx, w.RunRef, run)
+}
+
+// beginErasing removes the documents of a redacted run, notes the redaction in the ledger, and returns the mark
+// of Removals.
+func (e *Engine) beginErasing(ctx context.Context, ref verification.RunRef, run rules.Run) (mark int64, err error) {
+	if e.ports.Documents != nil {
+		if err := e.ports.Documents.RemoveDocuments(ctx, ref); err != nil {
+			return 0, err
+		}
+	}
+	if e.ports.Ledger != nil {
+		if err := e.ports.Ledger.NoteErasures(ctx, verification.Erasure{
+			Tenant: ref.Tenant, Run: ref.Run, Kind: verification.ErasureRedacted, At: run.RedactedAt, StartedAt: run.StartedAt,
+		}); err != nil {
+			return 0, err
+		}
+	}
+	if e.ports.Removals == nil {
+		return 0, nil
+	}
+	return e.ports.Removals.Removed(ctx)
+}
+
+// erased records that the redaction of a run is complete, which ends the work.
+func (e *Engine) erased(ctx context.Context, ref verification.RunRef, run rules.Run) error {
+	events := rules.RecordErased(run, e.now())
+	after := run.EvolveAll(events)
+	if err := e.ports.Store.Append(ctx, ref.Tenant, ref.Run, run.Seq, store.Commit{
+		Events: events, Summary: after.Summary(), Work: store.DueWork{{Kind: store.WorkErase}: {}},
+	}); err != nil {
+		return err
+	}
+	e.erasures.done(ref)
+	return nil
+}
+
+// removeUnused removes documents of a run.
+func (e *Engine) removeUnused(ctx context.Context, ref verification.RunRef, ids []string) error {
+	if e.ports.Documents == nil {
+		return nil
+	}
+	for _, id := range ids {
+		if err := e.ports.Documents.RemoveDocument(ctx, ref, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inStep is how many entries of the ledger in a row the store must have, so that older ones are not looked at:
+// entries of the same time stand in any order.
+const inStep = 100
+
+// AppliedErasures is what ApplyErasures has done.
+type AppliedErasures struct {
+	Redacted, Deleted int
+	// Failed counts the runs that could not be redacted or deleted again. The log has the reason for each.
+	Failed int
+}
+
+// ledgerReader is who redacts what the ledger says.
+func ledgerReader() verification.Person {
+	return verification.Person{Name: "ledger of erasures", Identity: "verifyd#ledger"}
+}
+
+// ApplyErasures redacts and deletes again the runs that were redacted or deleted after the state that the store
+// was restored to: see verification.ErasureLedger. A live run is cancelled first, a hold ends, and notices of the
+// run are dropped. A host calls it before it serves requests; several hosts may do so at once. It reads the
+// ledger from its newest entry, until the store has 100 entries in a row.
+//
+// It returns an error if the store or the ledger cannot be read now. A run that cannot be redacted or deleted is
+// logged and counted.
+func (e *Engine) ApplyErasures(ctx context.Context) (applied AppliedErasures, err error) {
+	if e.ports.Ledger == nil {
+		return applied, nil
+	}
+	newest, err := e.newestStarts(ctx)
+	if err != nil || len(newest) == 0 {
+		return applied, err
+	}
+	inRow := 0
+	var failure error
+	err = e.ports.Ledger.EachErasure(ctx, func(entry verification.Erasure) (more bool) {
+		if entry.StartedAt.After(newest[entry.Tenant]) { // the store never had the run, or not any more
+			return true
+		}
+		did, err := e.applyErasure(ctx, entry)
+		switch {
+		case err != nil && (ctx.Err() != nil || temporary(err)):
+			failure = fmt.Errorf("apply the erasure of run %s: %w", entry.Run, err)
+			return false
+		case err != nil:
+			applied.Failed++
+			e.log.ErrorContext(ctx, "the store was restored, and a run that was erased before cannot be erased now: its personal data is back, redact it by hand",
+				"tenant", entry.Tenant, "run", entry.Run, "erasure", entry.Kind, "error", err)
+		case !did:
+			inRow++
+			return inRow < inStep
+		case entry.Kind == verification.ErasureDeleted:
+			applied.Deleted++
+		default:
+			applied.Redacted++
+		}
+		inRow = 0
+		return true
+	})
+	return applied, errors.Join(err, failure)
+}
+
+// newestStarts returns when the newest run of each tenant started, that has one.
+func (e *Engine) newestStarts(ctx context.Context) (map[verification.TenantID]time.Time, error) {
+	tenants, err := e.ports.Store.Tenants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	newest := map[verification.TenantID]time.Time{}
+	for _, t := range tenants {
+		p, err := e.ports.Store.List(ctx, t.ID, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Now: e.now()})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range p.Data {
+			newest[t.ID] = r.StartedAt
+		}
+	}
+	return newest, nil
+}
+
+// applyErasure redacts or deletes a run again. did is false if the store has the erasure.
+func (e *Engine) applyErasure(ctx context.Context, entry verification.Erasure) (did bool, err error) {
+	ref := verification.RunRef{Tenant: entry.Tenant, Run: entry.Run}
+	for attempt := 1; ; attempt++ {
+		history, err := e.ports.Store.Load(ctx, entry.Tenant, entry.Run, 0)
+		if errors.Is(err, verification.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		run := rules.Fold(entry.Run, history)
+		c := store.Commit{Delete: true}
+		if entry.Kind != verification.ErasureDeleted {
+			redacted, ended := rules.RedactRestored(entry.Run, history, entry.At, ledgerReader(), e.now())
+			if redacted == nil {
+				return false, nil
+			}
+			c = redaction(rules.Fold(entry.Run, redacted), redacted, run.ScreenedLists(), e.now())
+			c.Measures = store.Measures(run, ended, e.location(run.Started.Zone))
+		}
+		err = e.ports.Store.Append(ctx, entry.Tenant, entry.Run, len(history), c)
+		if err == nil {
+			e.runs.Delete(ref)
+			e.runner.Due(store.WorkErase, e.now())
+			e.log.WarnContext(ctx, "the store was restored: a run was erased again", "tenant", entry.Tenant, "run", entry.Run,
+				"erasure", entry.Kind, "at", entry.At, "status", run.AsOf(e.now()).Summary().StatusAt(e.now()))
+			return true, nil
+		}
+		if !errors.Is(err, verification.ErrConflict) || attempt == maxSaves {
+			return false, err
+		}
+		if err := e.dropNotices(ctx, ref, run); err != nil && !errors.Is(err, verification.ErrConflict) {
+			return false, err
+		}
+	}
+}
+
+// dropNotices removes the notices of a run from the queue.
+func (e *Engine) dropNotices(ctx context.Context, ref verification.RunRef, run rules.Run) error {
+	work := store.DueWork{}
+	for seq := range run.Seq + 1 {
+		work[store.WorkKey{Kind: store.WorkAnnounce, Seq: seq}] = time.Time{}
+	}
+	e.log.WarnContext(ctx, "the store was restored: notices of a run that was erased are not sent", "tenant", ref.Tenant, "run", ref.Run)
+	return e.ports.Store.Append(ctx, ref.Tenant, ref.Run, run.Seq, store.Commit{Summary: run.Summary(), Work: work})
+}
