@@ -60,6 +60,7 @@ type (
 		Colour                *string                    `json:"colour"`
 		Logo                  string                     `json:"logo"`
 		Links                 linkFields                 `json:"links"`
+		Retention             verification.Retention     `json:"retention"`
 		Accounts              []accountFields            `json:"accounts"`
 		Providers             map[string]json.RawMessage `json:"providers"`
 		Workflows             []json.RawMessage          `json:"workflows"`
@@ -160,6 +161,7 @@ func (b *bootstrapReader) tenant(p path, f tenantFields) Tenant {
 	t := verification.Tenant{
 		Name:                  f.Name,
 		RedirectAllowlist:     f.RedirectAllowlist,
+		Retention:             f.Retention,
 		WebhookSecret:         b.checkedSecret(p, "webhook_secret", f.WebhookSecret, verification.ValidateWebhookSecret),
 		PreviousWebhookSecret: b.checkedSecret(p, "previous_webhook_secret", f.PreviousWebhookSecret, verification.ValidateWebhookSecret),
 	}
@@ -178,6 +180,9 @@ func (b *bootstrapReader) tenant(p path, f tenantFields) Tenant {
 	}
 	t.Logo = b.logo(append(slices.Clip(p), "logo"), f.Logo)
 	t.Links = b.links(append(slices.Clip(p), "links"), f.Links)
+	for _, problem := range f.Retention.Problems() {
+		b.problem(append(slices.Clip(p), "retention", problem.Name), problem.Message)
+	}
 	b.check(f.PreviousWebhookSecret == nil || f.WebhookSecret != nil, p, "previous_webhook_secret", "must come with a webhook_secret")
 	b.check(f.Name != "" && utf8.RuneCountInString(f.Name) <= maxName, p, "name", "must be 1 to 200 characters")
 	for i, u := range f.RedirectAllowlist {

@@ -23,13 +23,14 @@ import (
 
 // Text editors use them to complete and check files.
 //
-//go:embed workflow.schema.json bootstrap.schema.json provider.schema.json
+//go:embed workflow.schema.json bootstrap.schema.json provider.schema.json cases.schema.json
 var schemas embed.FS
 
 const (
 	workflowSchema  = "https://github.com/verifyd/verifyd/adapters/definition/workflow.schema.json"
 	bootstrapSchema = "https://github.com/verifyd/verifyd/adapters/definition/bootstrap.schema.json"
 	providerSchema  = "https://github.com/verifyd/verifyd/adapters/definition/provider.schema.json"
+	casesSchema     = "https://github.com/verifyd/verifyd/adapters/definition/cases.schema.json"
 )
 
 // dateLimit is the end of the location of the schema of a limit of a date.
@@ -48,11 +49,12 @@ type form struct {
 var (
 	workflowForm  = sync.OnceValue(func() *form { return newForm(workflowSchema) })
 	bootstrapForm = sync.OnceValue(func() *form { return newForm(bootstrapSchema) })
+	casesForm     = sync.OnceValue(func() *form { return newForm(casesSchema) })
 )
 
 func newForm(url string) *form {
 	c := jsonschema.NewCompiler()
-	for _, name := range []string{workflowSchema, bootstrapSchema, providerSchema} {
+	for _, name := range []string{workflowSchema, bootstrapSchema, providerSchema, casesSchema} {
 		raw, err := schemas.ReadFile(name[strings.LastIndexByte(name, '/')+1:])
 		document, err2 := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 		if err := cmp.Or(err, err2, c.AddResource(name, document)); err != nil {

@@ -1,13 +1,13 @@
-// Package definition reads workflow files and bootstrap files, in YAML 1.2 or
-// JSON.
+// Package definition reads workflow files, bootstrap files, and files with cases of a
+// workflow, in YAML 1.2 or JSON.
 //
 // Reading is strict and reports all problems at once, each on a line of its own
 // with file, line, column and path:
 //
 //	workflows/individual.yaml:12:5: nodes.pan.on_faild: unknown field; did you mean on_failed?
 //
-// The JSON Schemas workflow.schema.json, bootstrap.schema.json and provider.schema.json
-// say which fields there are and which types they have. workflow.Compile has the
+// The JSON Schemas workflow.schema.json, bootstrap.schema.json, provider.schema.json and
+// cases.schema.json say which fields there are and which types they have. workflow.Compile has the
 // rules of a definition, and the adapter of a provider those of its declaration;
 // Document.Explain and Provider.Explain add positions to the problems that they find.
 //

@@ -1,0 +1,208 @@
+// A played case, step by step, on 80 columns.
+
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+)
+
+// printCase prints one line for a case that is ok. One that fails, or that was asked for, is
+// printed step by step.
+func (w workflowTry) printCase(s *session, p *played, problems *definition.Diagnostics) {
+	failed := len(p.problems) > 0
+	if w.Cases != "" {
+		result := "ok"
+		if failed {
+			result = "failed"
+		}
+		printWrapped(s.stdout, fmt.Sprintf("%-6s  ", result), p.Name)
+	}
+	if !failed && w.Cases != "" && len(w.Case) == 0 {
+		return
+	}
+	for n, e := range p.history {
+		if n+1 < len(p.history) && answersAtOnce(e, p.history[n+1]) {
+			continue
+		}
+		for i, line := range stepLines(e) {
+			at := ""
+			if d := e.At.Sub(p.Start); i == 0 && d > 0 {
+				at = "+" + shortDuration(d)
+			}
+			printWrapped(s.stdout, fmt.Sprintf("%10s  ", at), line)
+		}
+	}
+	if len(p.history) > 0 {
+		printWrapped(s.stdout, fmt.Sprintf("%10s  ", "="), p.ending())
+	}
+	if p.waiting != "" {
+		printWrapped(s.stdout, fmt.Sprintf("%10s  ", ""), "waits for "+p.waiting)
+	}
+	for i, d := range problems.List {
+		if w.Cases == "" {
+			d = definition.Diagnostic{File: w.File, Path: strings.TrimPrefix(p.problems[i].Name, p.field("")+"."), Message: p.problems[i].Message}
+		}
+		fmt.Fprintln(s.stdout, d)
+	}
+}
+
+// ending says how the run ended, or how it stands.
+func (p *played) ending() string {
+	parts := []string{string(p.run.Status)}
+	if p.run.Outcome != "" {
+		parts = append(parts, "outcome "+p.run.Outcome)
+	}
+	if p.run.Error != nil {
+		parts = append(parts, errorText(p.run.Error))
+	}
+	if p.run.Decision != "" {
+		parts = append(parts, "decision "+string(p.run.Decision))
+	}
+	if flags := p.flags(); len(flags) > 0 {
+		parts = append(parts, "flags "+strings.Join(mapSlice(flags, func(id verification.NodeID) string { return string(id) }), " "))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// stepLines returns what a reader of the path sees of an event; none for an event that
+// another one follows from. The first line begins with the name of the node.
+func stepLines(e rules.Event) []string {
+	step := func(id verification.NodeID, text string, data verification.Data) []string {
+		all := []string{fmt.Sprintf("%s: %s", id, text)}
+		if data != nil {
+			all = append(all, "  "+plainJSON(data))
+		}
+		return all
+	}
+	switch f := e.Fact.(type) {
+	case rules.Started:
+		return step("start", fmt.Sprintf("%s at %s", f.WorkflowName, timestamp(e.At)), f.Input)
+	case rules.ResultRecorded:
+		text := "failed"
+		if f.Passed {
+			text = "passed"
+		}
+		return step(f.Node, text, f.Data)
+	case rules.ResultPending:
+		return step(f.Node, "pending", nil)
+	case rules.PollFailed:
+		return step(f.Node, "no answer to a poll: "+f.Cause, nil)
+	case rules.DispatchFailed:
+		text := "no result: " + f.Cause
+		if !f.RetryAt.IsZero() {
+			text += "; called again"
+		}
+		return step(f.Node, text, nil)
+	case rules.ResultUnavailable:
+		return step(f.Node, "unavailable", f.Data)
+	case rules.CustomerSubmitted:
+		return step(f.Node, "answered", f.Data)
+	case rules.BranchTaken:
+		all := step(f.Node, fmt.Sprintf("%s -> %s", cmp.Or(f.When, "else"), f.Next), nil)
+		values := map[string]json.RawMessage{}
+		_ = json.Unmarshal(f.Values, &values) // nil has no values
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			all = append(all, fmt.Sprintf("  %s = %s", name, plainJSON(values[name])))
+		}
+		return all
+	case rules.VerdictRecorded:
+		return step(cmp.Or(f.Node, "verdict"), string(f.Decision)+" by "+f.By, nil)
+	case rules.VerdictProposed:
+		return step(cmp.Or(f.Node, "verdict"), "proposed "+string(f.Decision)+" by "+f.By, nil)
+	case rules.ProposalReturned:
+		return step(cmp.Or(f.Node, "verdict"), "sent back by "+f.By, nil)
+	case rules.Completed:
+		return step(f.Node, strings.TrimSpace("end "+f.Outcome), nil)
+	case rules.Failed:
+		return step(f.Node, strings.TrimPrefix(failure(f), string(f.Node)+": "), nil)
+	case rules.Expired:
+		return []string{"expired: " + errorText(&f.Error)}
+	case rules.Cancelled:
+		return []string{"cancelled"}
+	case rules.CustomerAwaited:
+		return step(f.Node, "waits for the customer", nil)
+	case rules.ReviewAsked:
+		return step(f.Node, "waits for a reviewer", nil)
+	case rules.Dispatched, rules.ReviewDueSoon:
+		return nil
+	default:
+		return []string{describe(f)}
+	}
+}
+
+// plainJSON returns a JSON text without the escapes of <, > and &.
+func plainJSON[T ~[]byte](raw T) string {
+	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(raw))
+}
+
+// answersAtOnce reports whether an event is a wait for a person that the next event ends at the same time.
+func answersAtOnce(e, next rules.Event) bool {
+	if !next.At.Equal(e.At) {
+		return false
+	}
+	switch e.Fact.(type) {
+	case rules.CustomerAwaited:
+		_, answered := next.Fact.(rules.CustomerSubmitted)
+		return answered
+	case rules.ReviewAsked:
+		_, given := next.Fact.(rules.VerdictRecorded)
+		_, proposed := next.Fact.(rules.VerdictProposed)
+		return given || proposed
+	}
+	return false
+}
+
+// shortDuration writes a duration without its zeros, such as 24h or 1m30s.
+func shortDuration(d time.Duration) string {
+	if d >= time.Second {
+		d = d.Round(time.Second)
+	}
+	text := d.Round(time.Millisecond).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// lineWidth is how wide the lines of a path are.
+const lineWidth = 80
+
+// printWrapped prints a text on as many lines as it needs, behind first and then as much space.
+func printWrapped(w io.Writer, first, text string) {
+	text = oneLine(text)
+	indent := len(text) - len(strings.TrimLeft(text, " "))
+	room := lineWidth - len(first) - indent
+	text = text[indent:]
+	for {
+		line := text
+		if utf8.RuneCountInString(text) > room {
+			runes := []rune(text)
+			line = string(runes[:room])
+			if i := strings.LastIndexAny(line, " ,"); i > room/2 {
+				line = line[:i+1]
+			}
+		}
+		fmt.Fprintf(w, "%s%s%s\n", first, strings.Repeat(" ", indent), strings.TrimRight(line, " "))
+		if text = text[len(line):]; text == "" {
+			return
+		}
+		if first = strings.Repeat(" ", len(first)); indent == 0 {
+			indent, room = 2, room-2
+		}
+	}
+}
