@@ -33,7 +33,8 @@ func TestClientsDecodeWhatIsEncoded(t *testing.T) {
 	}))
 	roundTrip(t, apitypes.NewReport(rules.Report{
 		Digest: "d", Decision: rules.DecisionApprove, Flags: flags,
-		Cards: []rules.Card{{NodeID: "n", StartedAt: at, CompletedAt: at, Data: data}, {NodeID: "m", StartedAt: at}},
+		Cards:            []rules.Card{{NodeID: "n", StartedAt: at, CompletedAt: at, Data: data, Corrections: []rules.Correction{{Field: "a", Text: "2", At: at}}}, {NodeID: "m", StartedAt: at}},
+		InputCorrections: []rules.Correction{{Field: "b", Text: "3", At: at}},
 	}))
 	roundTrip(t, apitypes.WorkflowDetail{
 		Workflow: apitypes.NewWorkflow(workflow.Workflow{ID: "w", CreatedAt: at}), Steps: []workflow.CheckInfo{{Key: "k", Label: "l"}},

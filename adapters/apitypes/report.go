@@ -23,6 +23,8 @@ type Report struct {
 	ResolvedAt Timestamp            `json:"resolved_at"` // null without a verdict
 	Proposal   *Proposal            `json:"proposal,omitempty"`
 	Digest     string               `json:"digest"` // SHA-256 of the history, in hexadecimal
+	// InputCorrections are the corrections of the input of the start, oldest first.
+	InputCorrections []Correction `json:"input_corrections,omitempty"`
 }
 
 // ReportRun is the run of a report.
@@ -34,6 +36,10 @@ type ReportRun struct {
 	CompletedAt Timestamp          `json:"completed_at"` // null until the run ends
 	Outcome     string             `json:"outcome,omitempty"`
 	RedactedAt  Timestamp          `json:"redacted_at,omitzero"` // see Run
+	// ErasedAt and DocumentsRemovedAt are those of RunDetail.
+	ErasedAt           Timestamp `json:"erased_at,omitzero"`
+	DocumentsRemovedAt Timestamp `json:"documents_removed_at,omitzero"`
+	RestrictedAt       Timestamp `json:"restricted_at,omitzero"` // see Run
 }
 
 // Card is one step of a report.
@@ -50,6 +56,8 @@ type Card struct {
 	CompletedAt Timestamp         `json:"completed_at,omitzero"`
 	Dispatches  int               `json:"dispatches"`
 	Data        verification.Data `json:"data,omitzero"`
+	// Corrections are the corrections of values of Data, oldest first.
+	Corrections []Correction `json:"corrections,omitempty"`
 	// Visits are the visits before the one of the data, oldest first; VisitsOmitted counts
 	// those that are left out.
 	Visits        []CardVisit `json:"visits,omitempty"`
@@ -72,6 +80,20 @@ type Cleared struct {
 	DecidedAt Timestamp           `json:"decided_at"`
 }
 
+// Correction is a note beside a recorded value. It does not say whose.
+type Correction struct {
+	Field       string    `json:"field"` // the path of the value, such as owners[0].name
+	Correction  string    `json:"correction"`
+	CorrectedAt Timestamp `json:"corrected_at"`
+}
+
+func newCorrections(all []rules.Correction) (corrections []Correction) {
+	for _, c := range all {
+		corrections = append(corrections, Correction{c.Field, c.Text, Timestamp{c.At}})
+	}
+	return corrections
+}
+
 // CardVisit is an earlier visit of a step.
 type CardVisit struct {
 	Visit       int               `json:"visit"` // 1 for the first
@@ -91,18 +113,20 @@ func NewReport(r rules.Report) Report {
 			ID: r.Run.ID, ReferenceID: r.Run.ReferenceID, Status: r.Run.Status,
 			StartedAt: Timestamp{r.Run.StartedAt}, CompletedAt: Timestamp{r.Run.CompletedAt},
 			Outcome: r.Run.Outcome, RedactedAt: Timestamp{r.Run.RedactedAt},
+			ErasedAt: Timestamp{r.Run.ErasedAt}, DocumentsRemovedAt: Timestamp{r.Run.DocumentsRemovedAt},
+			RestrictedAt: Timestamp{r.Run.RestrictedAt},
 		},
 		Workflow: r.Workflow, Summary: r.Summary,
 		Cards: convertAll(r.Cards, newCard), Error: r.Error, Reviews: newFlags(r.Flags),
 		Decision: NewDecision(r.Decision), Notes: r.Notes, ResolvedAt: Timestamp{r.ResolvedAt}, Digest: r.Digest,
-		Proposal: newProposal(r.Proposal),
+		Proposal: newProposal(r.Proposal), InputCorrections: newCorrections(r.InputCorrections),
 	}
 }
 
 func newCard(c rules.Card) Card {
 	return Card{
 		NodeID: c.NodeID, Type: c.Type, Key: c.Key, Label: c.Label, Status: c.Status, Reason: c.Reason, Causes: c.Causes,
-		StartedAt: Timestamp{c.StartedAt}, CompletedAt: Timestamp{c.CompletedAt}, Dispatches: c.Dispatches, Data: c.Data,
+		StartedAt: Timestamp{c.StartedAt}, CompletedAt: Timestamp{c.CompletedAt}, Dispatches: c.Dispatches, Data: c.Data, Corrections: newCorrections(c.Corrections),
 		Visits: newVisits(c.Visits), VisitsOmitted: c.VisitsOmitted, Rescreened: withoutDigests(c.Rescreened), Cleared: newCleared(c.Cleared),
 	}
 }

@@ -19,7 +19,8 @@ type Run struct {
 	// Outcome is the outcome of the end node that a completed run reached. It is left out if
 	// there is none, while the run needs a verdict, and after a rejection of the finished run.
 	Outcome        string          `json:"outcome,omitempty"`
-	RedactedAt     Timestamp       `json:"redacted_at,omitzero"` // when personal data was last removed; left out if it never was
+	RedactedAt     Timestamp       `json:"redacted_at,omitzero"`   // when personal data was last removed; left out if it never was
+	RestrictedAt   Timestamp       `json:"restricted_at,omitzero"` // since when personal data is hidden; left out if it is not
 	ActionRequired *rules.Action   `json:"action_required"`
 	Error          *rules.RunError `json:"error"`
 }
@@ -33,6 +34,10 @@ type RunDetail struct {
 	ResolvedAt Timestamp       `json:"resolved_at"` // null without a verdict
 	Reviews    []Flag          `json:"reviews,omitempty"`
 	Proposal   *Proposal       `json:"proposal,omitempty"`
+	// ErasedAt is when the redaction was complete; left out while it is not. DocumentsRemovedAt is when the
+	// uploads of a run that is not redacted were removed, because they were old.
+	ErasedAt           Timestamp `json:"erased_at,omitzero"`
+	DocumentsRemovedAt Timestamp `json:"documents_removed_at,omitzero"`
 }
 
 // Proposal is a verdict that a second reviewer must confirm.
@@ -65,7 +70,7 @@ func NewRun(v rules.RunView) Run {
 	return Run{
 		ID: v.ID, WorkflowID: v.WorkflowID, ReferenceID: v.ReferenceID, Status: v.Status,
 		StartedAt: Timestamp{v.StartedAt}, CompletedAt: Timestamp{v.CompletedAt}, Outcome: v.Outcome,
-		RedactedAt: Timestamp{v.RedactedAt}, ActionRequired: v.Action, Error: v.Error,
+		RedactedAt: Timestamp{v.RedactedAt}, RestrictedAt: Timestamp{v.RestrictedAt}, ActionRequired: v.Action, Error: v.Error,
 	}
 }
 
@@ -74,7 +79,7 @@ func NewRunDetail(d rules.RunDetail) RunDetail {
 	return RunDetail{
 		Run: NewRun(d.RunView), Checks: d.Checks,
 		Decision: NewDecision(d.Decision), Notes: d.Notes, ResolvedAt: Timestamp{d.ResolvedAt}, Reviews: newFlags(d.Flags),
-		Proposal: newProposal(d.Proposal),
+		Proposal: newProposal(d.Proposal), ErasedAt: Timestamp{d.ErasedAt}, DocumentsRemovedAt: Timestamp{d.DocumentsRemovedAt},
 	}
 }
 

@@ -105,7 +105,7 @@ func Compare(before, after workflow.Definition) Comparison {
 
 // content returns the fields of a definition that Compare compares on their own.
 func content(d workflow.Definition) workflow.Definition {
-	d.ID, d.Publish, d.Retired, d.LifecycleWebhookURL, d.Nodes = "", nil, false, "", nil
+	d.ID, d.Publish, d.Retired, d.Retention, d.LifecycleWebhookURL, d.Nodes = "", nil, false, verification.Retention{}, "", nil
 	return d
 }
 

@@ -50,7 +50,7 @@ type Options struct {
 	// Log receives one line for each request (successful reads at debug level,
 	// all others at info level) and every internal error; nil discards them.
 	Log *slog.Logger
-	// Clock measures the durations for Log and Observe, and the decoding of large
+	// Clock measures the durations for Log and Observe, the age of cached bodies, and the decoding of large
 	// bodies; nil measures nothing.
 	Clock verification.Clock
 	// RateLimit is the maximum number of requests per second of one client-id or one
@@ -110,6 +110,7 @@ func New(e *engine.Engine, o Options) http.Handler {
 	}
 	if o.Clock != nil {
 		a.decoding.Rest(decodingRest, 0, o.Clock)
+		a.bodies.Aging(o.Clock.AfterFunc)
 	}
 	r := chi.NewRouter()
 	a.routes = r
@@ -174,7 +175,7 @@ func (a *api) guard(rule rule, h handler) http.HandlerFunc {
 		res.Header()["Cache-Control"] = []string{"no-store"}
 		who, err := a.admit(r, rule)
 		if err == nil {
-			err = h(res, r, who)
+			err = h(res, r.WithContext(verification.WithActor(r.Context(), who.actor())), who)
 		}
 		if err != nil {
 			a.refuse(res, r, rule, err)

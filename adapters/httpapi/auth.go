@@ -21,6 +21,14 @@ type caller struct {
 	identity string // of a reviewer; empty for a client, which is a program
 }
 
+// actor returns the caller as the audit trail names it.
+func (c caller) actor() verification.Actor {
+	if c.identity != "" {
+		return verification.ReviewerActor(verification.Person{Identity: c.identity, Name: c.name})
+	}
+	return verification.Actor{Kind: verification.ActorAccount, ID: c.name}
+}
+
 // admit checks credentials, the state of the account, the surface and the rate
 // limit, in this order.
 func (a *api) admit(r *http.Request, rule rule) (caller, error) {

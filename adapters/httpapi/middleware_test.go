@@ -166,7 +166,10 @@ func TestRequestsAreObservedByThePatternOfTheirRoute(t *testing.T) {
 	var seen []string
 	now := enginetest.Began()
 	a := newAPI(t, setup{options: httpapi.Options{
-		Clock: &mock.ClockMock{NowFunc: func() time.Time { now = now.Add(time.Millisecond); return now }},
+		Clock: &mock.ClockMock{
+			NowFunc:       func() time.Time { now = now.Add(time.Millisecond); return now },
+			AfterFuncFunc: func(time.Duration, func()) func() bool { return func() bool { return true } },
+		},
 		Observe: func(route, method string, status int, took time.Duration) {
 			seen = append(seen, fmt.Sprintf("%s %s %d %s", method, route, status, took))
 		},

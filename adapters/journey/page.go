@@ -306,7 +306,7 @@ func endPage(v visitor, j engine.Journey) page {
 	default:
 		p.Title, p.Icon, p.Tone = "done.title", "tick", web.Good
 	}
-	if j.Run.RedactedAt.IsZero() {
+	if j.Run.RedactedAt.IsZero() && j.Run.RestrictedAt.IsZero() {
 		p.Reference = j.Run.ReferenceID
 	}
 	p.Words = j.EndTextIn.In(v.Lang(), j.EndText)

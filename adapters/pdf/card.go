@@ -45,10 +45,12 @@ func (l *layout) card(n int, c rules.Card, r rules.Print) section {
 	consents := l.cardConsents(c.NodeID, r.Consents, t)
 	body = attach(body, consents)
 	if s := r.Sources[c.NodeID]; len(s.Asked) > 0 {
-		body = attach(body, l.cardData("Asked", s.Asked, s.AskedSchema, t))
+		body = attach(body, l.cardData("Asked", s.Asked, s.AskedSchema, nil, t))
 	}
 	if c.Type != workflow.NodeReview && len(consents) == 0 { // the data of a review is its verdict, which is not printed
-		body = attach(body, l.cardData(dataTitle(c.Type), c.Data, c.DataSchema, t, hitFields(c)...))
+		body = attach(body, l.cardData(dataTitle(c.Type), c.Data, c.DataSchema, c.Corrections, t, hitFields(c)...))
+	} else {
+		body = attach(body, l.cardData("Corrections", nil, nil, c.Corrections, t))
 	}
 	body = append(body, l.cardHits(c, r, t)...)
 	body = append(body, l.cardVisits(c, t)...)
@@ -58,7 +60,7 @@ func (l *layout) card(n int, c rules.Card, r rules.Print) section {
 // input is a card of what the run was started with.
 func (l *layout) input(r rules.Print) section {
 	t := toneNeutral()
-	return l.framed(0, "What the run was started with", "", t, l.cardData("Input", r.Input, r.InputSchema, t))
+	return l.framed(0, "What the run was started with", "", t, l.cardData("Input", r.Input, r.InputSchema, r.InputCorrections, t))
 }
 
 // framed returns a card with a heading.
@@ -213,7 +215,7 @@ func (l *layout) cardVisits(c rules.Card, t tone) []block {
 			_, own := cardStatus(v.Status)
 			blocks = append(blocks, l.cardReason(v.Reason, tone{t.dark, own.pale})...)
 		}
-		if table := l.cardData(dataTitle(c.Type), v.Data, c.DataSchema, t); c.Type != workflow.NodeReview && len(table) > 0 {
+		if table := l.cardData(dataTitle(c.Type), v.Data, c.DataSchema, nil, t); c.Type != workflow.NodeReview && len(table) > 0 {
 			blocks[len(blocks)-1].keep = true
 			blocks = append(blocks, table...)
 		}
@@ -292,13 +294,16 @@ func (l *layout) cardHead(title string, t tone) []block {
 	return []block{head}
 }
 
-// cardData is a table of the data of a step, without the fields apart; nil without any.
-func (l *layout) cardData(title string, d verification.Data, s workflow.DataSchema, t tone, apart ...string) []block {
+// cardData is a table of the data of a step, without the fields apart, and of corrections; nil without any.
+func (l *layout) cardData(
+	title string, d verification.Data, s workflow.DataSchema, corrections []rules.Correction, t tone, apart ...string,
+) []block {
 	entries, more := l.rowsOf(d, s, limitRows, apart...)
-	if len(entries) == 0 {
+	if len(entries)+len(corrections) == 0 {
 		return nil
 	}
 	blocks := l.cardHead(title, t)
+	below, rest := beside(entries, corrections)
 	for i, e := range entries {
 		if l.linesLeft <= 0 {
 			more += len(entries) - i
@@ -310,7 +315,9 @@ func (l *layout) cardData(title string, d verification.Data, s workflow.DataSche
 		} else {
 			blocks = append(blocks, l.cardEntry(e, t, limitValue)...)
 		}
+		blocks = attach(blocks, l.cardCorrections(e, below[i], t, &more))
 	}
+	blocks = append(blocks, l.cardCorrections(entry{}, rest, t, &more)...)
 	if len(blocks) > 3 {
 		blocks[len(blocks)-2].keep = true // the last row is not alone on a page
 	}

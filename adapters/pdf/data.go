@@ -19,7 +19,8 @@ import (
 // of each field around the value: Address › City.
 type entry struct {
 	key, value string
-	empty      bool // the value only says that there is none
+	path       string // of the value in the data, such as owners[0].name
+	empty      bool   // the value only says that there is none
 	name       string
 	table      *table
 	lines      []typeset.Line // in place of value, if it is set already
@@ -46,7 +47,7 @@ func (f *formatter) rowsOf(d verification.Data, s workflow.DataSchema, limit int
 	if data.Kind == labels.DataText {
 		key = "Data"
 	}
-	flat.value(key, data)
+	flat.value(key, "", data)
 	return flat.rows, flat.more
 }
 
@@ -67,19 +68,21 @@ func (f *flattener) add(row entry) {
 	}
 }
 
-func (f *flattener) value(key string, v labels.DataValue) {
+func (f *flattener) value(key, path string, v labels.DataValue) {
 	switch {
 	case v.Kind == labels.DataObject && (!v.Empty || key == ""):
-		f.object(key, v)
+		f.object(key, path, v)
 	case v.Kind == labels.DataList && !v.Empty:
-		f.list(key, v)
+		f.list(key, path, v)
 	default:
-		f.add(f.entryOf(key, v))
+		e := f.entryOf(key, v)
+		e.path = path
+		f.add(e)
 	}
 }
 
 // object adds the fields of an object. A place and an upload are one value each.
-func (f *flattener) object(key string, v labels.DataValue) {
+func (f *flattener) object(key, path string, v labels.DataValue) {
 	from, more := len(f.rows), f.more
 	for field := range v.Values() {
 		if key == "" && field.Name == "documents" && field.Kind == labels.DataObject && len(f.documents) > 0 {
@@ -88,7 +91,7 @@ func (f *flattener) object(key string, v labels.DataValue) {
 		if key == "" && slices.Contains(f.apart, field.Name) {
 			continue
 		}
-		f.value(join(key, label(field)), field)
+		f.value(join(key, label(field)), field.PathIn(v, path, 0), field)
 	}
 	if key == "" || f.more > more {
 		return
@@ -96,7 +99,7 @@ func (f *flattener) object(key string, v labels.DataValue) {
 	if text, ok := f.together(f.rows[from:]); ok {
 		f.used -= len(f.rows) - from
 		f.rows = f.rows[:from]
-		f.add(entry{key: key, value: text, name: v.Name})
+		f.add(entry{key: key, value: text, path: path, name: v.Name})
 	}
 }
 
@@ -122,7 +125,7 @@ func (f *formatter) together(fields []entry) (string, bool) {
 
 // list adds a list. A list of scalars is one row; a list that begins with an object is a
 // table; any other has a row for each of its values.
-func (f *flattener) list(key string, v labels.DataValue) {
+func (f *flattener) list(key, path string, v labels.DataValue) {
 	from, used, more := len(f.rows), f.used, f.more
 	var scalarsOnly strings.Builder
 	var t *table
@@ -140,16 +143,16 @@ func (f *flattener) list(key string, v labels.DataValue) {
 		if scalars = scalars && item.Kind != labels.DataObject && item.Kind != labels.DataList; scalars {
 			scalarsOnly.WriteString(e.value + ", ")
 		}
-		f.value(e.key, item)
+		f.value(e.key, item.PathIn(v, path, i-1), item)
 	}
 	switch {
 	case t != nil && len(t.columns) > maxColumns:
-		f.records(key, t)
+		f.records(key, path, t)
 	case t != nil:
-		f.rows = append(f.rows, entry{key: key, name: v.Name, table: t})
+		f.rows = append(f.rows, entry{key: key, path: path, name: v.Name, table: t})
 	case scalars:
 		f.rows, f.used, f.more = f.rows[:from], used, more
-		f.add(entry{key: key, value: strings.TrimSuffix(scalarsOnly.String(), ", "), name: v.Name})
+		f.add(entry{key: key, value: strings.TrimSuffix(scalarsOnly.String(), ", "), path: path, name: v.Name})
 	}
 }
 
@@ -183,12 +186,12 @@ func (f *flattener) row(t *table, item labels.DataValue) {
 }
 
 // records adds the rows of a table that is too wide, one below the other.
-func (f *flattener) records(key string, t *table) {
+func (f *flattener) records(key, path string, t *table) {
 	f.used -= len(t.rows)
 	for i, cells := range t.rows {
 		for j, text := range cells {
 			if text != "" {
-				f.add(entry{key: join(fmt.Sprintf("%s %d", key, i+1), t.columns[j]), value: text})
+				f.add(entry{key: join(fmt.Sprintf("%s %d", key, i+1), t.columns[j]), value: text, path: fmt.Sprintf("%s[%d].%s", path, i, t.names[j])})
 			}
 		}
 	}

@@ -147,8 +147,11 @@ func (l *layout) closing(r rules.Print) section {
 	caption := newParagraph(0, 1.8, styleCaption(), l.word("Digest of the history (SHA-256)", styleCaption()))
 	digest := newParagraph(0, caption.bottom()-0.2, styleStrong(), l.name(r.Digest, styleStrong(), contentWidth, limitNameLines)...)
 	text := "It identifies the recorded history of the run that this report was printed from"
-	if !r.Run.RedactedAt.IsZero() {
+	switch {
+	case !r.Run.RedactedAt.IsZero():
 		text += ", as it was before personal data was removed"
+	case !r.Run.RestrictedAt.IsZero():
+		text += ", as it was before the run was restricted"
 	}
 	text += ". The report that the API returns for the run carries the same digest for as long as nothing was added to that history. " +
 		"All times are in the time zone " + l.zone.String() + "."

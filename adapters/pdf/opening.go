@@ -69,9 +69,18 @@ func (l *layout) title(r rules.Print) []block {
 	lines := l.name(name, styleSubtitle(), contentWidth-badgeWidth, limitNameLines)
 	workflow := newParagraph(0, 0, styleSubtitle(), lines...)
 	parts, end := []core.Component{workflow}, workflow.bottom()
-	if !r.Run.RedactedAt.IsZero() {
+	hidden := ""
+	switch {
+	case !r.Run.RedactedAt.IsZero():
+		hidden = "Personal data was removed from this run on " + l.time(r.Run.RedactedAt) + "."
+	case !r.Run.RestrictedAt.IsZero():
+		hidden = "This run has been restricted since " + l.time(r.Run.RestrictedAt) + ": its personal data is kept, and not shown."
+	case !r.Run.DocumentsRemovedAt.IsZero():
+		hidden = "The uploaded files were removed from this run on " + l.time(r.Run.DocumentsRemovedAt) + "."
+	}
+	if hidden != "" {
 		st := styleCaption()
-		note := newParagraph(0, end+0.6, st, l.word("Personal data was removed from this run on "+l.time(r.Run.RedactedAt)+".", st))
+		note := newParagraph(0, end+0.6, st, l.word(hidden, st))
 		parts, end = append(parts, note), note.bottom()
 	}
 	return []block{

@@ -45,7 +45,8 @@ type Options struct {
 	Concurrent int
 	// Clock measures a pause of the tenant after each report that took more than 100 ms:
 	// three times the excess, at most 5 s. So the long reports of one tenant take about a
-	// quarter of the time of a slot. nil means no pauses.
+	// quarter of the time of a slot. It also ages the cache: a report that nobody reads for ten minutes is
+	// dropped. nil does neither.
 	Clock fair.Clock
 	// MaxWait bounds how long a report waits for a slot; 0 means 30 s.
 	MaxWait time.Duration
@@ -92,6 +93,7 @@ func New(o Options) (*Printer, error) {
 	}
 	if o.Clock != nil {
 		p.slots.Rest(3, restAfter, o.Clock)
+		p.cache.Aging(o.Clock.AfterFunc)
 	}
 	for range o.Concurrent {
 		p.shapers <- typeset.NewShaper(fonts)
@@ -103,19 +105,23 @@ func New(o Options) (*Printer, error) {
 // key is the key of the cache: the digest identifies the recorded history of
 // the run, the status may change with time alone, and a redaction keeps the digest.
 type key struct {
-	tenant   verification.TenantID
-	run      verification.RunID
-	digest   string
-	redacted int64 // in microseconds
-	status   rules.Status
-	file     bool
-	lacks    bool   // it may lack text
-	name     string // of the tenant
-	logo     string
+	tenant     verification.TenantID
+	run        verification.RunID
+	digest     string
+	redacted   int64 // in microseconds
+	restricted int64 // in microseconds
+	status     rules.Status
+	file       bool
+	lacks      bool   // it may lack text
+	name       string // of the tenant
+	logo       string
 }
 
 func keyOf(t verification.TenantID, p rules.Print) key {
-	return key{t, p.Run.ID, p.Digest, p.Run.RedactedAt.UnixMicro(), p.Run.Status, p.ForFile, p.AllowMissing, p.Letterhead.Name, p.Letterhead.Logo.Name}
+	return key{
+		t, p.Run.ID, p.Digest, p.Run.RedactedAt.UnixMicro(), p.Run.RestrictedAt.UnixMicro(), p.Run.Status, p.ForFile, p.AllowMissing,
+		p.Letterhead.Name, p.Letterhead.Logo.Name,
+	}
 }
 
 // restAfter is how long a report may take without a pause of its tenant.

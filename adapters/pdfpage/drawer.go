@@ -50,7 +50,8 @@ type Options struct {
 	MaxWait time.Duration
 	// CacheBytes bounds the pictures that are kept in memory; 0 means 16 MiB.
 	CacheBytes int
-	// Clock makes a tenant pause after pages that took long; with nil there are no pauses.
+	// Clock makes a tenant pause after pages that took long, and drops pictures that nobody saw for ten minutes; nil
+	// does neither.
 	Clock fair.Clock
 }
 
@@ -88,6 +89,7 @@ func New(o Options) *Drawer {
 	}
 	if o.Clock != nil {
 		d.slots.Rest(3, restAfter, o.Clock)
+		d.cache.Aging(o.Clock.AfterFunc)
 	}
 	return d
 }

@@ -41,7 +41,7 @@ func newLogin(t *testing.T, changes ...func(*reviewer.OIDCOptions)) login {
 	opt := reviewer.OIDCOptions{
 		Issuer: p.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret, Now: clock.now,
 		RolesClaim: "groups", Roles: map[string]verification.Role{
-			"staff": verification.RoleViewer, "compliance": verification.RoleReviewer, "leads": verification.RoleAdmin,
+			"staff": verification.RoleViewer, "compliance": verification.RoleReviewer, "leads": verification.RoleAdmin, "audit": verification.RoleAuditor,
 		},
 	}
 	for _, change := range changes {
@@ -212,6 +212,9 @@ func TestTheRoleIsTheHighestThatTheClaimGives(t *testing.T) {
 	}{
 		"a list":                      {same, []any{"groups", []string{"leads", "staff"}}, verification.RoleAdmin},
 		"in any order":                {same, []any{"groups", []string{"staff", "compliance", "staff"}}, verification.RoleReviewer},
+		"an auditor":                  {same, []any{"groups", "audit"}, verification.RoleAuditor},
+		"an auditor who leads":        {same, []any{"groups", []string{"audit", "leads"}}, verification.RoleAuditor},
+		"a leader who audits":         {same, []any{"groups", []string{"leads", "audit"}}, verification.RoleAuditor},
 		"a string":                    {same, []any{"groups", "staff"}, verification.RoleViewer},
 		"unknown values":              {same, []any{"groups", []string{"admin", "viewer", ""}}, ""},
 		"values that are no strings":  {same, []any{"groups", []any{1, nil, map[string]any{"leads": true}}}, ""},

@@ -167,17 +167,19 @@ func (o *OIDC) verify(ctx context.Context, t unverified, audience string) (Claim
 	return claims, nil
 }
 
-// role returns the highest role that the claims give; empty for none.
-func (o *OIDC) role(t unverified) (highest verification.Role) {
+// role returns the role that the claims give, of several the last one of verification.Roles: a person who
+// audits changes nothing, whatever else the person may. It is empty for none.
+func (o *OIDC) role(t unverified) (last verification.Role) {
 	if o.opt.RolesClaim == "" {
 		return verification.RoleReviewer
 	}
 	for _, name := range o.roleValues(t) {
-		if role := o.opt.Roles[name]; role.Includes(verification.RoleViewer) && !highest.Includes(role) {
-			highest = role
+		role := o.opt.Roles[name]
+		if slices.Index(verification.Roles(), role) > slices.Index(verification.Roles(), last) {
+			last = role
 		}
 	}
-	return highest
+	return last
 }
 
 // teams returns the teams that the claims give, in the order of the claim.
