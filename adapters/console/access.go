@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,24 +24,28 @@ type handler func(w http.ResponseWriter, r *http.Request, s shell.Session) error
 
 // route is one row of the table.
 type route struct {
-	method  string // GET rows also answer HEAD
-	pattern string // of the path, below the path of the console
-	role    verification.Role
+	method  string              // GET rows also answer HEAD
+	pattern string              // of the path, below the path of the console
+	roles   []verification.Role // the role of the person must include one of them; none for a route that needs no session
 	handle  handler
 }
 
-// nobody is the role of routes that need no session.
-const nobody verification.Role = ""
+// openTo reports whether a person with a role may call the route.
+func (row route) openTo(r verification.Role) bool { return slices.ContainsFunc(row.roles, r.Includes) }
 
 // table returns every route. A request is checked against its row before the handler
 // is called, and nowhere else.
 func (c *console) table() []route {
 	const (
-		viewer   = verification.RoleViewer
-		reviewer = verification.RoleReviewer
-		admin    = verification.RoleAdmin
-		get      = http.MethodGet
-		post     = http.MethodPost
+		get  = http.MethodGet
+		post = http.MethodPost
+	)
+	var (
+		nobody   []verification.Role
+		viewer   = []verification.Role{verification.RoleViewer}
+		reviewer = []verification.Role{verification.RoleReviewer}
+		admin    = []verification.Role{verification.RoleAdmin}
+		auditor  = []verification.Role{verification.RoleAuditor, verification.RoleAdmin} // see Role.Audits
 	)
 	return []route{
 		{get, "/assets/*", nobody, c.serveAsset},
@@ -72,7 +77,13 @@ func (c *console) table() []route {
 		{post, "/runs/{run}/hits", reviewer, c.runpage.DecideHit},
 		{post, "/runs/{run}/cancel", reviewer, c.runpage.Cancel},
 		{post, "/runs/{run}/redact", admin, c.runpage.Redact},
+		{post, "/runs/{run}/hold", admin, c.runpage.Hold},
+		{post, "/runs/{run}/hold/end", admin, c.runpage.EndHold},
+		{post, "/runs/{run}/restrict", admin, c.runpage.Restrict(false)},
+		{post, "/runs/{run}/restrict/end", admin, c.runpage.Restrict(true)},
+		{post, personRoute, admin, c.runpage.Person},
 		{post, "/runs/{run}/notes", reviewer, c.runpage.AddNote},
+		{post, "/runs/{run}/corrections", reviewer, c.runpage.Correct},
 		{post, "/runs/{run}/assign", reviewer, c.runpage.Assign},
 
 		{get, "/numbers", viewer, c.numbers.Show},
@@ -83,13 +94,16 @@ func (c *console) table() []route {
 		{get, "/numbers/outcomes.csv", viewer, c.numbers.Table("outcomes")},
 		{get, "/numbers/checks.csv", viewer, c.numbers.Table("checks")},
 		{get, "/numbers/reasons.csv", viewer, c.numbers.Table("reasons")},
-		{get, "/numbers/reviewers.csv", admin, c.numbers.Table("reviewers")},
+		{get, "/numbers/reviewers.csv", auditor, c.numbers.Table("reviewers")},
 		{get, "/numbers/latency.csv", viewer, c.numbers.Table("latency")},
 		{get, "/numbers/failures.csv", viewer, c.numbers.Table("failures")},
 		{get, "/deliveries", viewer, c.queue.ShowDeliveries},
 		{post, "/deliveries/{run}/send", admin, c.queue.Redeliver},
 		{get, "/runs", viewer, c.queue.ShowRuns},
 		{post, "/runs/search", viewer, c.queue.SearchRuns},
+		{post, "/runs/redact", admin, c.queue.RedactRuns},
+		{get, "/audit", auditor, c.audit.Show},
+		{get, "/audit.ndjson", auditor, c.audit.Export},
 		{get, "/workflows", viewer, c.workflows.List},
 		{get, "/workflows/{workflow}", viewer, c.workflows.Show},
 	}
@@ -98,13 +112,15 @@ func (c *console) table() []route {
 const (
 	maxForm     = 1 << 20          // of a post, in bytes
 	postTimeout = 30 * time.Second // for the work of a post
+	// personRoute sends a file that may be long. It ends when the browser leaves, or with the response.
+	personRoute = "/runs/{run}/person"
 )
 
 // guard returns the handler of a row. It checks, in this order: the origin of a post,
 // its size, the session, the role.
 func (c *console) guard(row route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost { // a change is completed even if the browser leaves
+		if r.Method == http.MethodPost && row.pattern != personRoute { // a change is completed even if the browser leaves
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), postTimeout)
 			defer cancel()
 			r = r.WithContext(ctx)
@@ -112,6 +128,9 @@ func (c *console) guard(row route) http.HandlerFunc {
 		s := c.shell.Visitor(w, r)
 		err := c.admit(w, r, row, &s)
 		if err == nil {
+			if s.SignedIn() {
+				r = r.WithContext(verification.WithActor(r.Context(), verification.ReviewerActor(s.Person())))
+			}
 			err = row.handle(w, r, s)
 		}
 		if err != nil {
@@ -134,7 +153,7 @@ func (c *console) admit(w http.ResponseWriter, r *http.Request, row route, s *sh
 			return &verification.Error{Kind: verification.ErrInvalid, Subject: "form", Cause: err}
 		}
 	}
-	if row.role == nobody {
+	if len(row.roles) == 0 {
 		return nil
 	}
 	if err := c.identify(r, s); err != nil {
@@ -143,8 +162,8 @@ func (c *console) admit(w http.ResponseWriter, r *http.Request, row route, s *sh
 	if by := r.PostForm.Get(personField); by != "" && by != s.Key() {
 		return errOtherPerson
 	}
-	if !s.Role.Includes(row.role) {
-		return verification.Forbidden("page", "it needs the role "+string(row.role))
+	if !row.openTo(s.Role) {
+		return verification.Forbidden("page", "it needs the role "+string(row.roles[0]))
 	}
 	return nil
 }

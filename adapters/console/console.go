@@ -25,6 +25,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/verifyd/verifyd/adapters/console/internal/audit"
 	"github.com/verifyd/verifyd/adapters/console/internal/numbers"
 	"github.com/verifyd/verifyd/adapters/console/internal/queue"
 	"github.com/verifyd/verifyd/adapters/console/internal/runpage"
@@ -101,6 +102,9 @@ type Options struct {
 	// Teams are the teams that runs are assigned and escalated to, beside those of the person.
 	// The people of all tenants see them.
 	Teams []string
+	// Documents has the uploads of customers, for the file of a person. With nil, no file of a run with
+	// uploads can be made.
+	Documents verification.DocumentStore
 	// Pages draws the first page of PDFs; with nil they are only downloaded.
 	Pages PageDrawer
 	// SignReport returns the detached signature of a printed report, as token.Reports does; with
@@ -130,6 +134,7 @@ type console struct {
 	queue     *queue.Pages
 	workflows *workflows.Pages
 	runpage   *runpage.Pages
+	audit     *audit.Pages
 	opt       Options
 	origin    *http.CrossOriginProtection
 	gates     gates
@@ -172,10 +177,13 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 	if c.numbers, err = numbers.New(c.shell, d); err != nil {
 		return nil, err
 	}
+	if c.audit, err = audit.New(c.shell, o.Store, o.Now); err != nil {
+		return nil, err
+	}
 	if c.workflows, err = workflows.New(c.shell, d); err != nil {
 		return nil, err
 	}
-	run := runpage.Config{Desk: d, Queue: c.queue, Site: site, Teams: o.Teams, SignReport: o.SignReport}
+	run := runpage.Config{Desk: d, Queue: c.queue, Site: site, Teams: o.Teams, Documents: o.Documents, SignReport: o.SignReport}
 	if o.Pages != nil {
 		run.DrawPage = o.Pages.DrawPage
 	}
@@ -195,12 +203,12 @@ func (c *console) router() http.Handler {
 			r.Method(http.MethodHead, row.pattern, c.guard(row))
 		}
 	}
-	unknown := route{role: verification.RoleViewer, handle: func(_ http.ResponseWriter, _ *http.Request, _ shell.Session) error {
+	unknown := route{roles: []verification.Role{verification.RoleViewer}, handle: func(_ http.ResponseWriter, _ *http.Request, _ shell.Session) error {
 		return verification.NotFound("page")
 	}}
 	r.NotFound(c.guard(unknown))
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
-		c.guard(route{role: unknown.role, handle: c.methodNotAllowed})(w, r)
+		c.guard(route{roles: unknown.roles, handle: c.methodNotAllowed})(w, r)
 	})
 	c.routes = r
 	return r

@@ -56,9 +56,8 @@ func serveWith(t testing.TB, set func(*console.Options), changes ...enginetest.C
 		t.Fatal(err)
 	}
 	d := &desk{t: t, log: &bytes.Buffer{}, issuer: tokens.NewIssuer(keys)}
-	documents := func(p *engine.Ports, _ *engine.Options) {
-		p.Documents, p.Sanitize = blob.Memory(64<<20, 64<<20), media.Sanitize
-	}
+	uploads := blob.Memory(64<<20, 64<<20)
+	documents := func(p *engine.Ports, _ *engine.Options) { p.Documents, p.Sanitize = uploads, media.Sanitize }
 	d.Kit = enginetest.New(t, append([]enginetest.Change{documents}, changes...)...)
 	for id, name := range map[verification.TenantID]string{enginetest.Tenant: "Acme Bank", otherTenant: "Other Bank"} {
 		if err := d.Store.SaveTenant(t.Context(), verification.Tenant{ID: id, Name: name}); err != nil {
@@ -67,7 +66,7 @@ func serveWith(t testing.TB, set func(*console.Options), changes ...enginetest.C
 	}
 	d.server = httptest.NewUnstartedServer(nil)
 	o := console.Options{
-		URL: "http://" + d.server.Listener.Addr().String() + "/console", Store: d.Store, Tokens: d, Now: d.Clock.Now,
+		URL: "http://" + d.server.Listener.Addr().String() + "/console", Store: d.Store, Documents: uploads, Tokens: d, Now: d.Clock.Now,
 		Log: slog.New(slog.NewTextHandler(d.log, nil)), SignReport: token.NewReports(keys).SignReport,
 	}
 	set(&o)

@@ -54,6 +54,26 @@ func TestAScreeningSaysHowManyHitsItFound(t *testing.T) {
 	wants(t, d.as(reviewer(verification.RoleReviewer)).get("/runs/"+string(run)), http.StatusOK, "3 possible matches on the list. The check found 30; the best 3 are here.")
 }
 
+func TestARedactedRunShowsNoEmptyHits(t *testing.T) {
+	d := serve(t)
+	run := d.watched("case-1")
+	page, p := "/runs/"+string(run), d.as(reviewer(verification.RoleAdmin))
+	for i, match := range []string{"other", "unsure", "other"} {
+		form := hitForms(t, p.get(page))[i]
+		wants(t, p.post(page+"/hits", append(form[1:], "match", match)...), http.StatusSeeOther)
+	}
+	wants(t, p.post(page+"/verdict", append(verdictForm(t, p.get(page)), "decision", "approve")...), http.StatusSeeOther)
+	wants(t, p.post(page+"/redact"), http.StatusSeeOther)
+	got := p.get(page)
+	wants(t, got, http.StatusOK, "Personal data was removed", "3 possible matches on the list", "The check found 30; the best 3 were recorded.",
+		"\u2068asha-admin\u2069 decided that \u2068an entry that is not shown\u2069 is another person.", "!0%", `!class="hit`, "!<meter", `!id="facts"`, "!What was asked", "!, ,")
+	for badge, want := range map[string]int{"Another person": 2, "Not sure": 1} {
+		if n := strings.Count(got.body, badge+"</span>"); n != want {
+			t.Errorf("%d decisions %q are shown, want %d: %s", n, badge, want, got.body)
+		}
+	}
+}
+
 // A name from right to left keeps its place before the birth date: the sentence is the console's.
 func TestAnArabicHitReadsFromLeftToRight(t *testing.T) {
 	d := serve(t)

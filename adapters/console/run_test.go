@@ -327,34 +327,6 @@ func TestALiveRunCanBeCancelled(t *testing.T) {
 	wants(t, p.get(path), http.StatusOK, "was cancelled.", "Cancelled", "The run was cancelled.", "!Cancel the run")
 }
 
-func TestAnAdministratorRemovesThePersonalDataOfARun(t *testing.T) {
-	d := serve(t)
-	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
-	path := "/runs/" + string(run)
-	admin := d.as(reviewer(verification.RoleAdmin))
-	wants(t, admin.get(path), http.StatusOK, "!Remove the personal data")
-	wants(t, admin.post(path+"/redact"), http.StatusConflict, "Nothing was removed")
-	if _, err := d.Engine.Cancel(t.Context(), enginetest.Tenant, run); err != nil {
-		t.Fatal(err)
-	}
-	wants(t, d.as(reviewer(verification.RoleReviewer)).get(path), http.StatusOK, "case-1", "!Remove the personal data")
-	wants(t, admin.get(path), http.StatusOK, "Remove the personal data", `name="person"`, "case-1", `action="/console`+path+`/notes`)
-	if a := admin.post(path + "/redact"); a.header.Get("Location") != "/console"+path {
-		t.Fatalf("the redaction leads to %d %s", a.status, a.header.Get("Location"))
-	}
-	at := d.Clock.Now().UTC().Format("2006-01-02 15:04")
-	wants(t, admin.get(path), http.StatusOK, "The personal data of the run was removed.", "Personal data was removed from this run on "+at,
-		"asha-admin", "removed the personal data of the run", "!case-1", "!Remove the personal data", "!"+path+"/notes")
-	history, err := d.Engine.History(t.Context(), enginetest.Tenant, run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := rules.Redacted{Digest: history.Report.Digest, By: "asha-admin", Identity: "asha-admin"}
-	if got := history.Events[len(history.Events)-1].Fact; got != want {
-		t.Errorf("the history ends with %+v, want %+v", got, want)
-	}
-}
-
 func TestFourEyesNeedTwoReviewers(t *testing.T) {
 	d := serve(t)
 	w := waiting("Limit", "The limit is high.")

@@ -12,7 +12,7 @@ if (zone) {
 
 // A second click sends nothing, also in another form: the response to that would hide what
 // the first one did.
-for (const form of document.querySelectorAll("form[method=post]")) {
+for (const form of document.querySelectorAll("form[method=post]:not([data-download])")) {
   form.addEventListener("submit", (event) => {
     if (document.querySelector("form[data-sent]")) {
       event.preventDefault();

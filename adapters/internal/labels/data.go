@@ -85,6 +85,17 @@ func (v DataValue) Values() iter.Seq[DataValue] {
 	}
 }
 
+// PathIn returns the path of a value, such as owners[0].name: it is value number i, from 0, of one at a path.
+func (v DataValue) PathIn(of DataValue, path string, i int) string {
+	switch {
+	case of.Kind == DataList:
+		return path + "[" + strconv.Itoa(i) + "]"
+	case path == "":
+		return v.Name
+	}
+	return path + "." + v.Name
+}
+
 // dataReader reads a valid JSON text.
 type dataReader struct {
 	dec   *json.Decoder

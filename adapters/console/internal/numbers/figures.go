@@ -63,7 +63,7 @@ func (f *figures) groups() (all []figureGroup) {
 		for _, names := range g.columns {
 			var column []figure
 			for _, name := range names {
-				if name == reviewersFigure && !f.Role.Includes(verification.RoleAdmin) {
+				if name == reviewersFigure && !f.Role.Audits() {
 					continue
 				}
 				made, err := f.figure(name)

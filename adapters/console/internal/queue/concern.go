@@ -35,6 +35,10 @@ type Concern struct {
 // ConcernOf returns a concern in the language of the reader.
 func ConcernOf(s shell.Session, c rules.Concern) Concern {
 	v := Concern{Node: c.NodeID, Step: c.Label, Text: s.Sentences(c.Sentences), Linked: c.Kind != rules.ConcernReview}
+	if c.Hit != nil && c.Hit.ID == "" { // redacted
+		v.Badge, v.Text = &web.Badge{Icon: "flag", Text: s.Say("concern.redacted")}, s.Count("card.hits", 1+c.MoreHits)
+		return v
+	}
 	switch c.Kind {
 	case rules.ConcernHit:
 		v.Badge = &web.Badge{Tone: web.Bad, Icon: "flag", Text: s.Say("concern.hit", Percent(c.Hit.Score))}

@@ -23,6 +23,7 @@ type runsView struct {
 	Workflow shell.WorkflowChoice
 	Problems *web.Summary
 	Rows     []runRow
+	Redact   string // the URL that asks for the redaction of selected runs; empty if the person may not, or has searched for nobody
 	Total    string
 	Pager    *web.Pager
 	Empty    web.Empty
@@ -162,6 +163,9 @@ func (p *Pages) addRuns(r *http.Request, s shell.Session, v *runsView, q store.R
 		return last, nil
 	}
 	query := queryOfRunPages(r, s)
+	if s.May(verification.RoleAdmin) && (v.Filter.Reference != "" || q.Keys != nil) {
+		v.Redact = s.Base + "/runs/redact" + query
+	}
 	for _, summary := range found.Data {
 		one := summary.View(at)
 		workflow, err := p.shell.WorkflowName(r, s, v.Workflow.Names, one.WorkflowID)

@@ -30,6 +30,7 @@ type cardView struct {
 	Visited, Hidden string
 	Line            string // the first values in one line
 	Hits            []hitView
+	Judged          []verdictView // the decisions on hits that were removed
 	Cleared         []clearedView
 	AllValues       string // the title of the values below the hits
 	Asked           dataTable
@@ -68,7 +69,8 @@ func withoutBadge(all []rules.Sentence) []rules.Sentence {
 type cardData struct {
 	Documents []documentView
 	Table     dataTable
-	More      string // says how many values are left out; empty for none
+	More      string   // says how many values are left out; empty for none
+	Corrected []string // the corrections of values that the table does not show
 }
 
 // visitView is an earlier visit of a step.
@@ -110,15 +112,20 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 		v.of, v.status = card.Type, card.Status
 		v.Hits, v.Cleared = hitsOf(s, rec, string(card.NodeID), card.Hits(), asked[card.NodeID].With), clearedOf(s, rec, card)
 		v.cardData = p.dataOf(s, rec, card, card.Data)
-		v.Line = v.Table.line()
+		v.Corrected, v.Line = v.Table.corrected(s, card.Corrections), v.Table.line()
 		v.AllValues, v.AskedTitle = s.Say("card.values"), s.Say("card.asked")
-		if a, ok := asked[card.NodeID]; ok {
+		if a, ok := asked[card.NodeID]; ok && !rec.Hidden {
 			v.Asked = tableOf(a.With, a.Schema, nil, s.Message)
 		}
-		if len(v.Hits) > 0 && v.Reason != "" {
-			v.Reason = strings.TrimSpace(s.Count("card.hits", len(v.Hits)) + ". " + s.Sentences(withoutHits(card.Sentences)))
+		v.Judged = judgedOf(s, rec, card.NodeID)
+		if hits := len(card.Hits()); hits > 0 && v.Reason != "" {
+			v.Reason = strings.TrimSpace(s.Count("card.hits", hits) + ". " + s.Sentences(withoutHits(card.Sentences)))
 			if found := card.Screening; found != nil && found.Total > len(found.Hits) {
-				v.Reason += " " + s.Say("card.hits.total", found.Total, len(found.Hits))
+				key := "card.hits.total"
+				if rec.Hidden {
+					key = "card.hits.redacted"
+				}
+				v.Reason += " " + s.Say(key, found.Total, len(found.Hits))
 			}
 		}
 		for _, visit := range slices.Backward(card.Visits) {

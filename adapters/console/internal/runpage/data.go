@@ -19,12 +19,15 @@ const maxValues = 500
 // Exactly one of Text, Fields and Items is set.
 type dataField struct {
 	Label  string
+	Path   string // in the data, such as owners[0].name
 	Text   string
 	Ours   bool // Text is a message such as "yes" or "none", and not data
 	Empty  bool // an empty object or list
 	Unit   string
 	Fields []dataField
 	Items  []dataField
+	// Corrections are the corrections of the value, oldest first.
+	Corrections []string
 }
 
 // dataTable is the data of a step.
@@ -43,7 +46,7 @@ func tableOf(
 		return dataTable{Fields: []dataField{{Text: data.Text}}}
 	}
 	b := tableBuilder{message: message}
-	fields := b.fields(data, hidden)
+	fields := b.fields(data, hidden, "")
 	return dataTable{Fields: fields, More: max(0, b.seen-maxValues)}
 }
 
@@ -52,18 +55,20 @@ type tableBuilder struct {
 	seen    int // values, shown or not
 }
 
-// fields returns the fields of an object or the items of a list up to the limit.
-func (b *tableBuilder) fields(of labels.DataValue, hidden map[string]bool) (all []dataField) {
+// fields returns the fields of an object or the items of a list, which is at a path, up to the limit.
+func (b *tableBuilder) fields(of labels.DataValue, hidden map[string]bool, path string) (all []dataField) {
+	i := -1
 	for v := range of.Values() {
+		i++
 		if hidden[v.Name] {
 			continue
 		}
-		f, shown := dataField{Label: cmp.Or(v.Title, labels.InWords(v.Name)), Text: v.Text, Unit: v.Unit}, b.seen < maxValues
+		f, shown := dataField{Label: cmp.Or(v.Title, labels.InWords(v.Name)), Path: v.PathIn(of, path, i), Text: v.Text, Unit: v.Unit}, b.seen < maxValues
 		switch {
 		case v.Kind == labels.DataObject && !v.Empty:
-			f.Fields = b.fields(v, nil)
+			f.Fields = b.fields(v, nil, f.Path)
 		case v.Kind == labels.DataList && !v.Empty:
-			f.Items = b.fields(v, nil)
+			f.Items = b.fields(v, nil, f.Path)
 		default:
 			b.seen++
 		}

@@ -94,7 +94,7 @@ func (p *Pages) deskView(s shell.Session, rec desk.RunRecord, f queue.Filter, ke
 	if !s.May(verification.RoleReviewer) {
 		return v
 	}
-	if rec.Report.Run.RedactedAt.IsZero() {
+	if !rec.Hidden {
 		v.Add = at + "/notes" + f.Query()
 	}
 	if rec.Review == nil {
@@ -160,7 +160,7 @@ func (p *Pages) Assign(w http.ResponseWriter, r *http.Request, s shell.Session) 
 	if err != nil {
 		return err
 	}
-	rec, err := p.Desk.RunRecord(r.Context(), s.Tenant, id)
+	rec, err := p.Desk.RunRecord(r.Context(), s.Tenant, id, s.May(verification.RoleAuditor))
 	if err != nil {
 		return err
 	}

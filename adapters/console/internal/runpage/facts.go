@@ -58,10 +58,11 @@ type factCellView struct {
 	Parts   []labels.Part
 }
 
-// factsOf returns the facts that more than one source has; nil if there are none. Facts
+// factsOf returns the facts that more than one source has; nil if there are none, or the run is redacted. Facts
 // that differ come first.
-func factsOf(s shell.Session, f facts.Facts) *factsView {
-	if len(f.Rows) == 0 {
+func factsOf(s shell.Session, rec desk.RunRecord) *factsView {
+	f := rec.Facts
+	if len(f.Rows) == 0 || rec.Hidden {
 		return nil
 	}
 	v := &factsView{Title: s.Say("facts.same")}

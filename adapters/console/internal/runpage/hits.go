@@ -60,6 +60,9 @@ func (v hitView) Cleared() bool { return v.of.Decision.Match == rules.MatchOther
 // hitsOf returns the hits of a visit of a check, by its address: of the check, and of later versions
 // of the list.
 func hitsOf(s shell.Session, rec desk.RunRecord, address string, found []rules.FoundHit, asked verification.Data) (all []hitView) {
+	if rec.Hidden {
+		return nil
+	}
 	for _, h := range found {
 		v := hitView{
 			Session: s, ID: hitID(address, h.List, h.ID, h.Digest), Name: h.Name, Percent: queue.Percent(h.Score),
@@ -72,6 +75,20 @@ func hitsOf(s shell.Session, rec desk.RunRecord, address string, found []rules.F
 			v.Decision = &verdictView{Badge: matchBadge(s, d.Match), By: personName(s, d.By), At: s.Ago(d.At, rec.At), Notes: d.Reason}
 		}
 		all = append(all, v)
+	}
+	return all
+}
+
+// judgedOf returns the decisions on the hits of a check in a redacted run, oldest first: nothing says any more
+// which hit each one was about.
+func judgedOf(s shell.Session, rec desk.RunRecord, check verification.NodeID) (all []verdictView) {
+	if !rec.Hidden {
+		return nil
+	}
+	for _, e := range rec.History {
+		if d, ok := e.Fact.(rules.HitDecided); ok && d.Node == check {
+			all = append(all, verdictView{Badge: matchBadge(s, d.Match), By: personName(s, d.By), At: s.Ago(e.At, rec.At)})
+		}
 	}
 	return all
 }
@@ -96,8 +113,11 @@ func clearedOf(s shell.Session, rec desk.RunRecord, card rules.Card) (all []clea
 
 // clearedBy says who cleared a hit, and when.
 func clearedBy(s shell.Session, c rules.Clearance) string {
-	return s.Say("hit.cleared", shell.Isolate(cmp.Or(c.Hit.Name, c.Hit.ID)), shell.Isolate(personName(s, c.By)), s.At(c.At).Text)
+	return s.Say("hit.cleared", shell.Isolate(entryName(s, cmp.Or(c.Hit.Name, c.Hit.ID))), shell.Isolate(personName(s, c.By)), s.At(c.At).Text)
 }
+
+// entryName returns the name of an entry of a list, or words for one that is not shown.
+func entryName(s shell.Session, name string) string { return cmp.Or(name, s.Say("hit.redacted")) }
 
 // hitID returns the id of the section of a hit: names of nodes and entries may have any
 // character.

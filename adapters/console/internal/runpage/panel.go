@@ -26,7 +26,6 @@ type verdictPanel struct {
 	Claims  string // the URL that claims the run
 	Release string // the URL that releases it
 	Cancel  string // the URL that cancels the run; empty if it is over
-	Redact  string // the URL that removes the personal data of the run; empty if that is done, or not allowed
 	Note    *web.Note
 	Changes []timelineLine // what happened while the form was open
 	Problem string         // of the notes
@@ -60,6 +59,7 @@ type verdictPanel struct {
 	HitsLeft  [2]int         // the hits that nobody has decided, of how many; zero if all are decided
 	Reasons   []shell.Choice // of a rejection; none if the workflow names none
 	NotesRule string         // says when notes are required
+	NewData   string         // says that notes on a redacted run are new personal data; empty on any other run
 	NotesFor  workflow.NotesRule
 }
 
@@ -104,9 +104,6 @@ func panelOf(s shell.Session, rec desk.RunRecord, f queue.Filter, claim rules.Cl
 	if !over && s.May(verification.RoleReviewer) {
 		p.Cancel = at + "/cancel" + f.Query()
 	}
-	if s.May(verification.RoleAdmin) && redactable(rec) {
-		p.Redact = at + "/redact" + f.Query()
-	}
 	if rec.Review != nil {
 		p.Position = store.PositionOf(rec.Report.Run.ID, *rec.Review).String()
 		p.Next, p.Hold = nextURL(s, rec.Report.Run.ID, p.Position, f), holdOf(s, rec)
@@ -119,6 +116,9 @@ func panelOf(s shell.Session, rec desk.RunRecord, f queue.Filter, claim rules.Cl
 		if cmp.Or(p.NotesFor, workflow.NotesOptional) == workflow.NotesOptional {
 			p.NotesRule = s.Say("verdict.notes.listed")
 		}
+	}
+	if !rec.Report.Run.RedactedAt.IsZero() {
+		p.NewData = s.Say("verdict.redacted")
 	}
 	if over && !slices.Contains(rec.Definition.Notify, workflow.NoticeReviewed) {
 		p.Untold = s.Say("verdict.untold")
@@ -168,13 +168,6 @@ func panelOf(s shell.Session, rec desk.RunRecord, f queue.Filter, claim rules.Cl
 	return p
 }
 
-// redactable reports whether a run has personal data that may be removed. A notice that is neither
-// delivered nor given up still forbids it.
-func redactable(rec desk.RunRecord) bool {
-	left, err := rules.Redact(rec.Report.Run.ID, rec.History, verification.Person{}, rec.At)
-	return err == nil && left != nil
-}
-
 // listed says who decided that the person or company of a run is on a list; empty if nobody
 // did. An approval then needs notes: see rules.ErrNotesForListed.
 func listed(s shell.Session, rec desk.RunRecord) string {
@@ -187,9 +180,9 @@ func listed(s shell.Session, rec desk.RunRecord) string {
 			if d := h.Decision; d.Match != rules.MatchSame {
 				continue
 			} else if (verification.Person{Identity: d.Identity, Name: d.By}).Is(s.Person()) {
-				return s.Say("verdict.listed.you", shell.Isolate(h.Name))
+				return s.Say("verdict.listed.you", shell.Isolate(entryName(s, h.Name)))
 			} else {
-				return s.Say("verdict.listed", shell.Isolate(personName(s, d.By)), shell.Isolate(h.Name))
+				return s.Say("verdict.listed", shell.Isolate(personName(s, d.By)), shell.Isolate(entryName(s, h.Name)))
 			}
 		}
 	}

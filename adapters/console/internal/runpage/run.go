@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/verifyd/verifyd/adapters/console/internal/queue"
 	"github.com/verifyd/verifyd/adapters/console/internal/shell"
@@ -31,6 +32,8 @@ type Config struct {
 	Queue *queue.Pages
 	Site  string   // the scheme and host of the console
 	Teams []string // that runs are assigned and escalated to, beside those of the person
+	// Documents has the uploads for the file of a person; with nil no file of a run with uploads is made.
+	Documents verification.DocumentStore
 	// DrawPage returns the first page of a PDF of a tenant as a JPEG; with nil PDFs are only downloaded.
 	DrawPage func(context.Context, verification.TenantID, verification.Document, io.Reader) ([]byte, error)
 	// SignReport returns the detached signature of a printed report; with nil there are no signatures.
@@ -60,11 +63,14 @@ type runView struct {
 	Dates     []runFact // when it started and ended, and its id
 	Guide     []guideRow
 	Error     string // why the run failed or expired; empty if it did not
-	Redacted  string // says when personal data was removed; empty if it was not
+	Redacted  bool   // its personal data was removed, or is hidden
+	Removed   string // says when personal data or the uploads were removed, or since when they are hidden; empty if they are shown to everybody
 	Counts    string // of the cards
 	Subject   subjectView
 	Differing *factsView // what the sources of the run say; nil for nothing
 	Input     dataTable  // what the run was started with
+	Corrected []string   // the corrections of the input that the table does not show
+	Correct   correctForm
 	Problems  []cardView // the steps that are flagged or did not pass
 	Given     []cardView // what the customer sent
 	Passed    []cardView // all other steps
@@ -78,6 +84,7 @@ type runView struct {
 	Signed    bool         // the printed report has a signature, at its URL and .jws
 	Verdict   verdictPanel
 	Desk      deskView
+	Personal  personalView
 }
 
 // runFact is a name and a value.
@@ -97,7 +104,7 @@ func (p *Pages) showRun(w http.ResponseWriter, r *http.Request, s shell.Session,
 	if err != nil {
 		return err
 	}
-	rec, err := p.Desk.RunRecord(r.Context(), s.Tenant, id)
+	rec, err := p.Desk.RunRecord(r.Context(), s.Tenant, id, s.May(verification.RoleAuditor))
 	if err != nil {
 		return err
 	}
@@ -114,7 +121,15 @@ func (p *Pages) showRun(w http.ResponseWriter, r *http.Request, s shell.Session,
 	v.Lacking = kept.Lacking
 	v.Verdict = panelOf(s, rec, f, claim, kept)
 	v.decideHits(s.Base+"/runs/"+string(id)+"/hits"+f.Query(), kept)
-	v.Desk = p.deskView(s, rec, f, kept.Desk)
+	var until time.Time
+	if rec.MayRedact && s.May(verification.RoleAdmin) {
+		run := rec.Report.Run
+		if until, err = p.shell.Engine.KeptUntil(r.Context(), s.Tenant, rec.Report.Workflow.ID, run.StartedAt, run.CompletedAt); err != nil {
+			return err
+		}
+	}
+	v.Desk, v.Personal = p.deskView(s, rec, f, kept.Desk), personalOf(s, rec, until, f, kept.Personal)
+	v.Correct = v.correctForm(s, rec, f, kept.Correction)
 	v.Verdict.ClaimNow = v.Verdict.Free && p.fromConsole(r) && !r.URL.Query().Has("lang") // a change of the language opens nothing
 	return p.shell.RenderTitled(w, s, status, "run", v.Reference, v)
 }
@@ -157,9 +172,10 @@ func (p *Pages) runView(s shell.Session, rec desk.RunRecord, f queue.Filter) run
 	report := rec.Report
 	v := runView{
 		ID: report.Run.ID, Reference: report.Run.ReferenceID, Back: s.Base + f.List() + "#run-" + string(report.Run.ID), BackText: s.Say("run.back." + strings.Trim(s.Path, "/")),
-		Badges: []web.Badge{s.StatusBadge(report.Run.Status)}, Over: rec.Review == nil, Subject: p.subjectOf(s, rec), Differing: factsOf(s, rec.Facts), Input: tableOf(rec.Input, rec.InputSchema, nil, s.Message), Facts: runFacts(s, rec), Dates: runDates(s, rec), Guide: guideOf(s, report),
+		Badges: []web.Badge{s.StatusBadge(report.Run.Status)}, Over: rec.Review == nil, Subject: p.subjectOf(s, rec), Differing: factsOf(s, rec), Input: tableOf(rec.Input, rec.InputSchema, nil, s.Message), Facts: runFacts(s, rec), Dates: runDates(s, rec), Guide: guideOf(s, report),
 		Counts: s.Say("run.counts", report.Summary.OK, report.Summary.NeedsReview, report.Summary.Failed),
 	}
+	v.Corrected = v.Input.corrected(s, report.InputCorrections)
 	if b, ok := shell.OutcomeBadge(report.Run.Outcome); ok {
 		v.Badges = append(v.Badges, b)
 	}
@@ -172,8 +188,9 @@ func (p *Pages) runView(s shell.Session, rec desk.RunRecord, f queue.Filter) run
 	if report.Error != nil {
 		v.Error = s.Sentences([]rules.Sentence{report.Error.Sentence()})
 	}
-	if at := report.Run.RedactedAt; !at.IsZero() {
-		v.Redacted = s.Say("run.redacted", s.At(at).Text+" "+s.Zone.String())
+	v.Redacted, v.Removed = rec.Hidden, removed(s, rec)
+	if !report.Run.RestrictedAt.IsZero() {
+		v.Badges = append(v.Badges, web.Badge{Tone: web.Warning, Icon: "lock", Text: s.Say("restrict.restricted")})
 	}
 	if report.Run.Status.Terminal() {
 		v.PDF = s.Base + "/runs/" + string(v.ID) + "/report.pdf"
@@ -252,4 +269,23 @@ func runDates(s shell.Session, rec desk.RunRecord) []runFact {
 // shows it with the template "graph", and needs the style sheet graph.css.
 func runGraph(s shell.Session, d workflow.Definition, history []rules.Event) *shell.Graph {
 	return s.Graph(d, graph.Options{Path: rules.Transitions("", history)})
+}
+
+// removed says what was removed or is hidden of a run, and since when; empty for nothing.
+func removed(s shell.Session, rec desk.RunRecord) string {
+	r := rec.Report.Run
+	at := func(t time.Time) string { return s.At(t).Text + " " + s.Zone.String() }
+	switch {
+	case !r.ErasedAt.IsZero():
+		return s.Say("run.redacted", at(r.RedactedAt)) + " " + s.Say("run.erased", at(r.ErasedAt))
+	case !r.RedactedAt.IsZero():
+		return s.Say("run.redacted", at(r.RedactedAt)) + " " + s.Say("run.erasing")
+	case rec.Hidden:
+		return s.Say("run.restricted", at(r.RestrictedAt))
+	case !r.RestrictedAt.IsZero():
+		return s.Say("run.restricted.full", at(r.RestrictedAt))
+	case !r.DocumentsRemovedAt.IsZero():
+		return s.Say("run.documents_removed", at(r.DocumentsRemovedAt))
+	}
+	return ""
 }

@@ -3,6 +3,8 @@
 package runpage
 
 import (
+	"strings"
+
 	"github.com/verifyd/verifyd/adapters/console/internal/shell"
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/desk"
@@ -68,17 +70,20 @@ func happened(s shell.Session, e desk.TimelineEntry) string {
 	case desk.TimelineMatches:
 		return s.Count(key, e.Number, label)
 	case desk.TimelineHitSame, desk.TimelineHitOther, desk.TimelineHitUnsure:
-		return s.Say(key, label, shell.Isolate(personName(s, e.By)), shell.Isolate(e.Entry))
+		return s.Say(key, label, shell.Isolate(personName(s, e.By)), shell.Isolate(entryName(s, e.Entry)))
 	case desk.TimelineBranched, desk.TimelineElse:
 		return s.Say(key, label, shell.Isolate(e.ToLabel))
 	case desk.TimelineApproved, desk.TimelineRejected, desk.TimelineProposedApproval,
 		desk.TimelineProposedRejection, desk.TimelineSentBack:
 		return s.Say(key, shell.Isolate(personName(s, e.By)))
-	case desk.TimelineNote, desk.TimelineUnassigned, desk.TimelineRedacted, desk.TimelineHeld, desk.TimelineHoldEnded:
+	case desk.TimelineNote, desk.TimelineUnassigned, desk.TimelineRedacted, desk.TimelineHeld, desk.TimelineHoldEnded,
+		desk.TimelineRestricted, desk.TimelineRestrictionLifted:
 		return s.Say(key, shell.Isolate(personName(s, e.By)))
+	case desk.TimelineCorrected:
+		return s.Say(key, shell.Isolate(personName(s, e.By)), shell.Isolate(strings.TrimPrefix(e.Label+": "+e.Field, ": ")))
 	case desk.TimelineAssigned, desk.TimelineEscalated:
 		return s.Say(key, shell.Isolate(personName(s, e.By)), shell.Isolate(e.Assignee))
-	case desk.TimelineCompleted, desk.TimelineExpired, desk.TimelineCancelled, desk.TimelineDueSoon:
+	case desk.TimelineCompleted, desk.TimelineExpired, desk.TimelineCancelled, desk.TimelineDueSoon, desk.TimelineErased, desk.TimelineDocumentsRemoved:
 		return s.Say(key)
 	case desk.TimelinePending, desk.TimelineCalledBack, desk.TimelinePollFailed,
 		desk.TimelinePassed, desk.TimelineNotPassed, desk.TimelineNoResult,

@@ -1,4 +1,4 @@
-// Verdicts: claims, what a form asks for, and why it is refused; cancellation and redaction.
+// Verdicts: claims, what a form asks for, and why it is refused; cancellation.
 
 package runpage
 
@@ -29,6 +29,8 @@ type keptVerdict struct {
 
 	Hit, HitReason, HitProblem string   // of a decision on a hit: see hitView.ID
 	Desk                       keptDesk // of a form beside the verdict
+	Personal                   keptPersonal
+	Correction                 keptCorrection
 
 	Lacking string // why a report was not printed; empty for none
 }
@@ -221,20 +223,4 @@ func (p *Pages) Cancel(w http.ResponseWriter, r *http.Request, s shell.Session) 
 		return err
 	}
 	return p.shell.Done(w, "/runs/"+string(id)+queue.FilterOf(r.URL.Query()).Query(), "done.cancelled", shell.Isolate(r.PostForm.Get("reference")))
-}
-
-// Redact removes the personal data of a run. The page of a run that cannot be redacted now says why.
-func (p *Pages) Redact(w http.ResponseWriter, r *http.Request, s shell.Session) error {
-	id, err := runOf(r)
-	if err != nil {
-		return err
-	}
-	_, err = p.shell.Engine.Redact(r.Context(), s.Tenant, id, s.Person())
-	switch {
-	case errors.Is(err, verification.ErrConflict):
-		return p.showRun(w, r, s, http.StatusConflict, keptVerdict{Note: &web.Note{Tone: web.Warning, Text: s.Say("redact.refused")}})
-	case err != nil:
-		return err
-	}
-	return p.shell.Done(w, "/runs/"+string(id)+queue.FilterOf(r.URL.Query()).Query(), "done.redacted")
 }

@@ -40,7 +40,7 @@ func (sh *Shell) Render(w http.ResponseWriter, s Session, status int, name, titl
 func (sh *Shell) RenderTitled(w http.ResponseWriter, s Session, status int, name, title string, content any) error {
 	p := page{Session: s, Title: title, Page: name, Content: content, assets: sh.Assets}
 	if s.SignedIn() {
-		p.Sections = sections()
+		p.Sections = sections(s)
 		p.Flash = sh.takeFlash(w, s)
 	}
 	return web.Write(w, status, s.Catalog, "Accept-Language, Cookie", sh.pages[name], "layout", p)
@@ -113,13 +113,17 @@ type section struct {
 	Icon string
 }
 
-// sections returns the entries of the navigation in their order.
-func sections() []section {
-	return []section{
+// sections returns the entries of the navigation of a person, in their order.
+func sections(s Session) []section {
+	all := []section{
 		{"queue", "/queue", "inbox"},
 		{"runs", "/runs", "document"},
 		{"workflows", "/workflows", "branch"},
 		{"numbers", "/numbers", "chart"},
 		{"deliveries", "/deliveries", "send"},
 	}
+	if s.Role.Audits() {
+		all = append(all, section{"audit", "/audit", "shield"})
+	}
+	return all
 }
