@@ -15,6 +15,7 @@ import (
 
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 type accountCommands struct {
@@ -23,6 +24,14 @@ type accountCommands struct {
 	Disable   accountDisable `cmd:"" help:"Disable an account."`
 	Enable    accountEnable  `cmd:"" help:"Enable a disabled account."`
 	RotateKey accountRotate  `cmd:"" help:"Replace the API key of an account."`
+}
+
+// saveAccount saves an account, and adds that to the audit trail.
+func (s *session) saveAccount(ctx context.Context, db *database, a verification.Account, action store.AuditAction) error {
+	if err := db.SaveAccount(ctx, a); err != nil {
+		return err
+	}
+	return s.audit(ctx, db, store.AuditEntry{Tenant: a.Tenant, Action: action, Subject: a.ClientID})
 }
 
 // noteBootstrap warns that a bootstrap file may undo a change.
@@ -98,7 +107,7 @@ func (c accountCreate) Run(ctx context.Context, s *session) error {
 		if err := cmp.Or(err, verification.RoomForAccounts(len(all)+1)); err != nil {
 			return err
 		}
-		if err := db.SaveAccount(ctx, a); err != nil {
+		if err := s.saveAccount(ctx, db, a, store.AuditAccountSaved); err != nil {
 			return err
 		}
 		return s.printKey(a, key, c.JSON)
@@ -165,7 +174,7 @@ func (c accountChange) set(ctx context.Context, s *session, disabled bool) error
 		if a.Disabled != disabled {
 			a.Disabled = disabled
 			a.FromFile = a.FromFile && disabled // a file that does not list it leaves it alone from now on
-			if err := db.SaveAccount(ctx, a); err != nil {
+			if err := s.saveAccount(ctx, db, a, store.AuditAccountSaved); err != nil {
 				return err
 			}
 			s.noteBootstrap("account " + a.ClientID)
@@ -197,7 +206,7 @@ func (c accountRotate) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		a.KeyHash = verification.HashAPIKey(key.text)
-		if err := db.SaveAccount(ctx, a); err != nil {
+		if err := s.saveAccount(ctx, db, a, store.AuditKeyRotated); err != nil {
 			return err
 		}
 		s.noteBootstrap("account " + a.ClientID)

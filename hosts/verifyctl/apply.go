@@ -57,6 +57,9 @@ func (c applyFile) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		done, err := bootstrap.Apply(ctx, file, e, to, made)
+		if audit := to.AppendAudit(ctx, bootstrap.AuditOf(done, operatorActor(s.operator), s.clock.Now())); audit != nil {
+			err = errors.Join(err, fmt.Errorf("add to the audit trail: %w", audit))
+		}
 		if err == nil && !c.DryRun {
 			err = bootstrap.Record(ctx, db, hash, bootstrap.NamesOf(file, providers))
 		}

@@ -36,7 +36,8 @@ type database struct {
 	store.Store
 	token.KeyStore
 	operations
-	close func() error
+	searchKey []byte // by which people are found; nil for none
+	close     func() error
 }
 
 // server opens and migrates databases.
@@ -107,7 +108,7 @@ func (s *session) engine(d *database, providers bootstrap.Providers) (*engine.En
 		Expressions: expression.New(), Links: unsupported{}, Notifier: unsupported{},
 		Clock: s.clock, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{
-		Passive: true, Log: s.warnings(),
+		Passive: true, Log: s.warnings(), SearchKey: d.searchKey,
 	})
 }
 

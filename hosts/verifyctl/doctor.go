@@ -135,6 +135,8 @@ func (s *session) judge(ctx context.Context, db *database, st state) []finding {
 	}
 	found = append(found, clients(st.hosts)...)
 	found = append(found, searching(st.hosts)...)
+	found = append(found, erasing(st.hosts)...)
+	found = append(found, retaining(st.hosts)...)
 	found = append(found, hostDifferences(st.hosts)...)
 	return append(found, s.bootstrap(ctx, db, st.hosts)...)
 }

@@ -172,3 +172,50 @@ func searching(all []pgadmin.Host) []finding {
 	}
 	return []finding{ok(check, "the console finds runs by a person")}
 }
+
+// maxRetentionLate is how late retention may be: it looks at a run up to an hour late, and again after a day if
+// something kept it.
+const maxRetentionLate = 24 * time.Hour
+
+// retaining reports hosts on which retention is late.
+func retaining(all []pgadmin.Host) []finding {
+	const check = "retention"
+	for _, h := range all {
+		if facts, err := cli.ParseHostFacts(h.Facts); err == nil && h.Alive && facts.RetentionLate > maxRetentionLate {
+			return []finding{warning(check, fmt.Sprintf("runs are due to be removed for %s", facts.RetentionLate.Round(time.Hour)),
+				"read the log of the workers for \"retention\"")}
+		}
+	}
+	return []finding{ok(check, "nothing is late")}
+}
+
+// erasing reports redactions that are not complete in time, and hosts without a ledger of erasures.
+func erasing(all []pgadmin.Host) (found []finding) {
+	const check = "redactions"
+	pending := 0
+	for _, h := range all {
+		facts, err := cli.ParseHostFacts(h.Facts)
+		if err != nil || !h.Alive {
+			continue
+		}
+		pending += facts.RedactionsPending
+		if facts.ErasuresFailed > 0 {
+			found = append(found, failed(check, fmt.Sprintf("the store was restored, and %s could not erase %d runs again", labelOf(h), facts.ErasuresFailed),
+				"its log names them: redact them with verifyctl run redact"))
+		}
+		// It begins to count when caches have aged, and attempts are a minute apart.
+		if late := facts.RedactionPending - facts.EraseWithin; facts.EraseWithin > 0 && late > 20*time.Minute {
+			found = append(found, warning(check, fmt.Sprintf("%s has %d redactions that are not complete, the oldest for %s",
+				labelOf(h), facts.RedactionsPending, facts.RedactionPending.Round(time.Minute)),
+				"read its log: documents, the ledger of erasures, a snapshot or a vacuum cannot be written, or a transaction is open for long"))
+		}
+		if facts.NoLedger {
+			found = append(found, warning(check, labelOf(h)+" has no ledger of erasures: a restored database has again what was redacted since",
+				"set VERIFYD_BLOB_DIR or VERIFYD_S3_ENDPOINT on all hosts"))
+		}
+	}
+	if len(found) == 0 {
+		found = append(found, ok(check, fmt.Sprintf("%d are not complete yet, none is late", pending)))
+	}
+	return found
+}

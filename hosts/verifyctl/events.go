@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
@@ -77,6 +78,8 @@ func describe(f rules.Fact) string {
 		return fmt.Sprintf("%s, %s of %s: %s by %s", f.Node, f.Entry, f.List, f.Match, cmp.Or(f.By, "a program"))
 	case rules.NoteAdded:
 		return "by " + f.By
+	case rules.Corrected:
+		return strings.Join(strings.Fields(fmt.Sprintf("%s %s by %s", f.Node, f.Field, f.By)), " ")
 	case rules.Assigned:
 		return assignment(f)
 	case rules.ReviewDueSoon:
@@ -90,12 +93,16 @@ func describe(f rules.Fact) string {
 		return failure(f)
 	case rules.Expired:
 		return errorText(&f.Error)
-	case rules.Cancelled:
+	case rules.Cancelled, rules.Erased, rules.DocumentsRemoved:
 		return ""
 	case rules.Held:
 		return "by " + f.By + ": " + f.Reason
 	case rules.HoldEnded:
 		return "by " + f.By
+	case rules.Restricted:
+		return "by " + f.By + ": " + f.Reason
+	case rules.RestrictionLifted:
+		return "by " + f.By + ": " + f.Reason
 	case rules.Redacted:
 		return "by " + cmp.Or(f.By, "a program")
 	}

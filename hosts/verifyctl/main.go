@@ -56,6 +56,8 @@ type commands struct {
 	Provider  providerCommands  `cmd:"" help:"Check and call the providers of a bootstrap file."`
 	Run       runCommands       `cmd:"" help:"Examine and redact runs."`
 	Person    personCommands    `cmd:"" help:"Export what is kept about a person."`
+	Audit     auditCommands     `cmd:"" help:"Examine the audit trail."`
+	Retention retentionCommands `cmd:"" help:"Examine what retention removes."`
 	Report    reportCommands    `cmd:"" help:"Verify printed reports."`
 	Screening screeningCommands `cmd:"" help:"Search and test lists, and compare names."`
 	Webhook   webhookCommands   `cmd:"" help:"Manage lifecycle webhooks and their deliveries."`
@@ -92,6 +94,11 @@ func currentUser() verification.Person {
 	return verification.Person{Name: u.Username, Identity: verification.IssuedIdentity("operator", u.Username)}
 }
 
+// operatorActor returns the actor of a user of verifyctl.
+func operatorActor(p verification.Person) verification.Actor {
+	return verification.Actor{Kind: verification.ActorOperator, ID: p.Name}
+}
+
 // note prints additional information on stderr.
 func (s *session) note(line string) { fmt.Fprintln(s.stderr, "verifyctl:", line) }
 
@@ -114,7 +121,7 @@ func run(ctx context.Context, args []string, s session) int {
 			return ""
 		})),
 		kong.Writers(s.stdout, s.stderr),
-		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.BindTo(verification.WithActor(ctx, operatorActor(s.operator)), (*context.Context)(nil)),
 		kong.Exit(func(int) { helped = true }),
 	)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/blob"
@@ -29,12 +30,13 @@ type personCommands struct {
 
 type personExport struct {
 	tenantFlags
-	Reference        string   `placeholder:"ID" help:"All runs of the tenant with this reference id."`
-	RunID            runID    `name:"run" placeholder:"ID" help:"One run, in place of --reference. Its tenant is found."`
-	Out              string   `placeholder:"FILE" help:"File to write, which must not exist (default: person-TIME.zip)."`
-	IncludeScreening bool     `help:"Also write what must not be told to the person without need: screening, and what reviewers wrote."`
-	Reason           string   `placeholder:"TEXT" help:"Why screening is included; required then. It is in the index of the file."`
-	ScreeningChecks  []string `name:"screening-check" placeholder:"KEY" help:"Key of a check of a vendor that screens; may be repeated."`
+	Reference         string   `placeholder:"ID" help:"All runs of the tenant with this reference id."`
+	RunID             runID    `name:"run" placeholder:"ID" help:"One run, in place of --reference. Its tenant is found."`
+	Out               string   `placeholder:"FILE" help:"File to write, which must not exist (default: person-TIME.zip)."`
+	IncludeScreening  bool     `help:"Also write what must not be told to the person without need: screening, and what reviewers wrote."`
+	IncludeRestricted bool     `help:"Also write what is hidden of a restricted run."`
+	Reason            string   `placeholder:"TEXT" help:"Why screening or a restricted run is included; required then. It is in the index of the file."`
+	ScreeningChecks   []string `name:"screening-check" placeholder:"KEY" help:"Key of a check of a vendor that screens; may be repeated."`
 	documentFlags
 }
 
@@ -100,8 +102,12 @@ func (c personExport) check() error {
 		return errors.New("--reference: must have 1 to 255 characters and no control characters")
 	case c.IncludeScreening && strings.TrimSpace(c.Reason) == "":
 		return errors.New("--reason: required with --include-screening: say who asked for it and why the law allows it")
-	case !c.IncludeScreening && c.Reason != "":
-		return errors.New("--reason: only with --include-screening")
+	case c.IncludeRestricted && strings.TrimSpace(c.Reason) == "":
+		return errors.New("--reason: required with --include-restricted: say who asked for it and why the law allows it")
+	case c.IncludeRestricted && c.RunID.RunID == "":
+		return errors.New("--include-restricted: only with --run: no restricted run is found by a reference id")
+	case !c.IncludeScreening && !c.IncludeRestricted && c.Reason != "":
+		return errors.New("--reason: only with --include-screening or --include-restricted")
 	}
 	return nil
 }
@@ -132,10 +138,16 @@ func (c personExport) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		q := desk.PersonQuery{
-			Run: c.RunID.RunID, ReferenceID: c.Reference, By: "the operator " + s.operator.Name + ", with verifyctl", ScreeningReason: strings.TrimSpace(c.Reason),
+			Run: c.RunID.RunID, ReferenceID: c.Reference, By: "the operator " + s.operator.Name + ", with verifyctl",
 			ScreeningChecks: c.ScreeningChecks, Documents: documents, WithoutDocuments: c.WithoutDocuments,
 			RunJSON:    func(r rules.RunDetail) any { return apitypes.NewRunDetail(r) },
 			ReportJSON: func(r rules.Report) any { return apitypes.NewReport(r) },
+		}
+		if c.IncludeScreening {
+			q.ScreeningReason = strings.TrimSpace(c.Reason)
+		}
+		if c.IncludeRestricted {
+			q.RestrictedReason = strings.TrimSpace(c.Reason)
 		}
 		return createFile(name, func(to io.Writer) error {
 			made, err = desk.New(e, db, s.clock.Now, s.warnings()).WritePersonFile(ctx, tenant, q, to)
@@ -184,9 +196,23 @@ func errExists(name string) error {
 	return fmt.Errorf("--out: %s exists; give another name", name)
 }
 
-// createFile writes a new file that only its owner can read, completely before it gets its name.
+// drafts are the names of files that are being written. One that nobody has written to for draftLife was left by a
+// process that was killed.
+const (
+	drafts    = ".person-*"
+	draftLife = time.Hour
+)
+
+// createFile writes a new file that only its owner can read, completely before it gets its name. It removes the
+// drafts of processes that were killed.
 func createFile(name string, write func(io.Writer) error) error {
-	draft, err := os.CreateTemp(filepath.Dir(name), ".person-*")
+	old, _ := filepath.Glob(filepath.Join(filepath.Dir(name), drafts)) // a folder whose name is a pattern keeps them
+	for _, left := range old {
+		if info, err := os.Lstat(left); err == nil && time.Since(info.ModTime()) > draftLife {
+			_ = os.Remove(left) // the next call tries again
+		}
+	}
+	draft, err := os.CreateTemp(filepath.Dir(name), drafts)
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		err = failed.Err // the name of the draft says nothing
 	}

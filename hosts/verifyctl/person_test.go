@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -199,5 +200,25 @@ func TestADatabaseDoesNotSayWhereUploadsAre(t *testing.T) {
 	w.ctl("person export --without-documents --run " + string(uploaded) + " --out " + filepath.Join(dir, "person.zip"))
 	if got := string(w.transcript()); !strings.HasSuffix(got, "runs 1, documents 0\nexit 0\n") {
 		t.Errorf("the command says %s", got)
+	}
+}
+
+func TestTheDraftsOfKilledExportsAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	left, busy := filepath.Join(dir, ".person-1"), filepath.Join(dir, ".person-2")
+	for _, name := range []string{left, busy} {
+		if err := os.WriteFile(name, []byte("Asha"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chtimes(left, time.Time{}, time.Now().Add(-2*draftLife)); err != nil {
+		t.Fatal(err)
+	}
+	if err := createFile(filepath.Join(dir, "person.zip"), func(io.Writer) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := filepath.Glob(filepath.Join(dir, ".person-*"))
+	if err != nil || !slices.Equal(entries, []string{busy}) {
+		t.Errorf("the drafts are %q, %v, want the one that was written lately", entries, err)
 	}
 }

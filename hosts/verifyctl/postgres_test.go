@@ -124,7 +124,7 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 	}
 	right := map[string]string{
 		"hosts": "ok", "connection": "ok", "migrations": "ok", "role": "ok", "clock": "ok", "connections": "ok",
-		"work": "ok", "leases": "ok", "expiry": "ok", "deliveries": "ok", "rescreening": "ok", "bootstrap": "ok", "counts": "ok",
+		"work": "ok", "leases": "ok", "expiry": "ok", "deliveries": "ok", "rescreening": "ok", "redactions": "ok", "retention": "ok", "bootstrap": "ok", "counts": "ok",
 	}
 	w.holdStatuses("doctor --counts --json", right)
 
@@ -153,7 +153,7 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 	}
 	wrong := map[string]string{
 		"hosts": "fail", "connection": "ok", "migrations": "ok", "role": "warn", "clock": "ok", "connections": "ok",
-		"work": "fail", "leases": "ok", "expiry": "fail", "deliveries": "warn", "rescreening": "warn", "bootstrap": "warn", "counts": "fail",
+		"work": "fail", "leases": "ok", "expiry": "fail", "deliveries": "warn", "rescreening": "warn", "redactions": "ok", "retention": "ok", "bootstrap": "warn", "counts": "fail",
 	}
 	w.env["VERIFYD_DATABASE_URL"] = admin
 	w.holdStatuses("doctor --counts --json", wrong)

@@ -20,11 +20,14 @@ import (
 )
 
 type runCommands struct {
-	List    runList    `cmd:"" help:"List the runs of a tenant."`
-	Show    runShow    `cmd:"" help:"Show one run: its status, its cards and, with --events, its history."`
-	Redact  runRedact  `cmd:"" help:"Remove the personal data of a run for good."`
-	Hold    runHold    `cmd:"" help:"Put a run under a hold, so that nothing of it is removed."`
-	Release runRelease `cmd:"" help:"End the hold of a run."`
+	List       runList       `cmd:"" help:"List the runs of a tenant."`
+	Show       runShow       `cmd:"" help:"Show one run: its status, its cards and, with --events, its history."`
+	Redact     runRedact     `cmd:"" help:"Remove the personal data of a run for good."`
+	Correct    runCorrect    `cmd:"" help:"Record a correction beside a value of a run."`
+	Hold       runHold       `cmd:"" help:"Put a run under a hold, so that nothing of it is removed."`
+	Release    runRelease    `cmd:"" help:"End the hold of a run."`
+	Restrict   runRestrict   `cmd:"" help:"Keep the personal data of a run, and hide it."`
+	Unrestrict runUnrestrict `cmd:"" help:"Show the personal data of a restricted run again."`
 }
 
 type runList struct {
@@ -66,6 +69,11 @@ func (c runList) Run(ctx context.Context, s *session) error {
 			q.Workflow = w.ID
 		}
 		q.Now = s.clock.Now().UTC()
+		if c.ReferenceID != "" {
+			if err := s.audit(ctx, db, store.AuditEntry{Tenant: t.ID, Action: store.AuditPersonSearched}); err != nil {
+				return err
+			}
+		}
 		found, err := db.List(ctx, t.ID, q)
 		if err != nil {
 			return err
@@ -152,9 +160,13 @@ func (c runShow) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		history, err := db.Load(ctx, tenant, id, 0)
+		if err == nil {
+			err = s.audit(ctx, db, store.AuditEntry{Tenant: tenant, Action: store.AuditRunRead, Run: id})
+		}
 		if err != nil {
 			return runError(err)
 		}
+		history = rules.Shown(history)
 		now := s.clock.Now().UTC()
 		run := rules.Fold(id, history).AsOf(now)
 		shown := shownRun{
@@ -207,6 +219,9 @@ func (r shownRun) print(s *session, history []rules.Event, events bool) error {
 		{"started_at", r.Run.StartedAt.String()},
 		{"completed_at", r.Run.CompletedAt.String()},
 		{"redacted_at", r.Run.RedactedAt.String()},
+		{"erased_at", r.Run.ErasedAt.String()},
+		{"documents_removed_at", r.Run.DocumentsRemovedAt.String()},
+		{"restricted_at", r.Run.RestrictedAt.String()},
 		{"digest", r.Digest},
 	}...)
 	if err != nil {
@@ -241,24 +256,6 @@ func cardRows(c apitypes.Card) [][]string {
 	return rows
 }
 
-type runRedact struct {
-	RunID runID `arg:"" help:"The run."`
-	tenantFlags
-	jsonFlag
-}
-
-// Run redacts the run. A host removes its documents.
-func (c runRedact) Run(ctx context.Context, s *session) error {
-	return c.change(ctx, s, c.RunID, func(e *engine.Engine, t verification.TenantID, id verification.RunID) error {
-		left, err := e.Redact(ctx, t, id, s.operator)
-		if err != nil {
-			return err
-		}
-		shown := apitypes.NewRunDetail(left)
-		return s.say(c.JSON, shown, "run %s: personal data was removed at %s", id, shown.RedactedAt)
-	})
-}
-
 // change calls f with an engine and the tenant of a run.
 func (c tenantFlags) change(
 	ctx context.Context, s *session, run runID, f func(*engine.Engine, verification.TenantID, verification.RunID) error,
@@ -273,6 +270,27 @@ func (c tenantFlags) change(
 			return err
 		}
 		return runError(f(e, tenant, run.RunID))
+	})
+}
+
+type runCorrect struct {
+	RunID runID  `arg:"" help:"The run."`
+	Node  string `placeholder:"NODE" help:"The step whose data has the value; the input of the start without it."`
+	Field string `required:"" placeholder:"PATH" help:"The value, such as name or owners[0].name."`
+	Value string `required:"" placeholder:"TEXT" help:"The correction, at most 1,000 characters."`
+	tenantFlags
+}
+
+// Run records the correction.
+func (c runCorrect) Run(ctx context.Context, s *session) error {
+	return c.change(ctx, s, c.RunID, func(e *engine.Engine, t verification.TenantID, id verification.RunID) error {
+		err := e.Correct(ctx, t, id, rules.Correct{
+			Node: verification.NodeID(c.Node), Field: c.Field, Correction: c.Value, By: s.operator.Name, Identity: s.operator.Identity,
+		})
+		if err != nil {
+			return err
+		}
+		return s.say(false, nil, "run %s: %s has a correction", id, oneLine(c.Field))
 	})
 }
 
@@ -305,5 +323,38 @@ func (c runRelease) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		return s.say(false, nil, "run %s: under no hold", id)
+	})
+}
+
+type runRestrict struct {
+	RunID  runID  `arg:"" help:"The run."`
+	Reason string `required:"" placeholder:"TEXT" help:"Why the run may not be used."`
+	tenantFlags
+}
+
+// Run restricts the run.
+func (c runRestrict) Run(ctx context.Context, s *session) error {
+	return c.change(ctx, s, c.RunID, func(e *engine.Engine, t verification.TenantID, id verification.RunID) error {
+		shown, err := e.Restrict(ctx, t, id, c.Reason, s.operator)
+		if err != nil {
+			return err
+		}
+		return s.say(false, nil, "run %s: restricted since %s", id, apitypes.NewRunDetail(shown).RestrictedAt)
+	})
+}
+
+type runUnrestrict struct {
+	RunID  runID  `arg:"" help:"The run."`
+	Reason string `required:"" placeholder:"TEXT" help:"Why the run may be used again."`
+	tenantFlags
+}
+
+// Run lifts the restriction of the run. A host makes it known to searches for a person.
+func (c runUnrestrict) Run(ctx context.Context, s *session) error {
+	return c.change(ctx, s, c.RunID, func(e *engine.Engine, t verification.TenantID, id verification.RunID) error {
+		if _, err := e.LiftRestriction(ctx, t, id, c.Reason, s.operator); err != nil {
+			return err
+		}
+		return s.say(false, nil, "run %s: not restricted", id)
 	})
 }

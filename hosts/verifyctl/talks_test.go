@@ -46,6 +46,7 @@ func TestTheCommandsPrintTheSameOnEveryStore(t *testing.T) {
 				{"webhooks", talkOfWebhooks},
 				{"tenants", talkOfTenants},
 				{"redact", talkOfRedaction},
+				{"restrict", talkOfRestriction},
 				{"tokens", talkOfTokens},
 			} {
 				talk.hold(w)
@@ -338,6 +339,8 @@ func talkOfRedaction(w *world) {
 		w.t.Fatal(err)
 	}
 	w.kit.Settle()
+	w.ctl("run correct " + string(id) + " --node pan --field name --value Asha")
+	w.ctl("run correct " + string(id) + " --node pan --field name_match --value=0.8")
 	w.ctl("run hold " + string(id) + " --reason= ")
 	w.ctl("run hold " + string(id) + " --reason dispute-17")
 	w.ctl("run redact " + string(id))
@@ -345,6 +348,7 @@ func talkOfRedaction(w *world) {
 	w.ctl("run release " + string(id))
 	w.ctl("run redact " + string(id))
 	w.ctl("run redact --json " + string(id))
+	w.ctl("run correct " + string(id) + " --node pan --field name_match --value=0.8")
 	w.ctl("run show --events " + string(id))
 	w.ctl("run list --tenant TENANT --reference-id person-4")
 	w.ctl("run list --tenant TENANT --reference-id redacted")
@@ -353,6 +357,32 @@ func talkOfRedaction(w *world) {
 	}
 	w.ctl("run redact 00000000-0000-7000-8000-00000000ffff")
 	w.ctl("run redact --tenant TENANT 00000000-0000-7000-8000-00000000ffff")
+}
+
+// talkOfRestriction restricts a run, and lifts the restriction.
+func talkOfRestriction(w *world) {
+	w.kit.Provider.On("pan_verification", enginetest.Pass(map[string]any{"name_match": 0.9}))
+	id := w.start(onboarding, "person-5").ID
+	w.ctl("run restrict --reason contested " + string(id))
+	w.kit.Submit(id, "consent_submitted", map[string]any{"consent_status": "success"})
+	w.kit.Settle()
+	w.ctl("run restrict --reason= " + string(id))
+	for range 2 { // asked twice, it is one
+		w.ctl("run restrict --reason contested " + string(id))
+	}
+	w.ctl("run show --events " + string(id))
+	w.ctl("run list --tenant TENANT --reference-id person-5")
+	w.ctl("run hold " + string(id) + " --reason dispute-17")
+	if run := w.kit.Run(id); run.ReferenceID != rules.RedactedReference || run.RestrictedAt.IsZero() {
+		w.t.Errorf("a host reads %s, restricted at %s", run.ReferenceID, run.RestrictedAt)
+	}
+	for range 2 {
+		w.ctl("run unrestrict --reason settled " + string(id))
+	}
+	w.ctl("run list --tenant TENANT --reference-id person-5")
+	if run := w.kit.Run(id); run.ReferenceID != "person-5" || !run.RestrictedAt.IsZero() {
+		w.t.Errorf("afterwards a host reads %s, restricted at %s", run.ReferenceID, run.RestrictedAt)
+	}
 }
 
 // twoTenantsRun returns the id of a run of Acme and of Bank.

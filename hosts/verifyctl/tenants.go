@@ -27,6 +27,8 @@ type tenantJSON struct {
 	TimeZone          string                `json:"time_zone,omitempty"`
 	Colour            string                `json:"colour,omitempty"`
 	Rotating          bool                  `json:"rotating"` // two webhook secrets sign
+
+	Retention verification.Retention `json:"retention,omitzero"`
 }
 
 // Run prints every tenant by id, without its secrets.
@@ -39,7 +41,7 @@ func (c tenantList) Run(ctx context.Context, s *session) error {
 		convert := func(t verification.Tenant) tenantJSON {
 			return tenantJSON{
 				ID: t.ID, Name: t.Name, RedirectAllowlist: append([]string{}, t.RedirectAllowlist...),
-				TimeZone: t.Zone, Colour: t.Colour, Rotating: t.PreviousWebhookSecret != "",
+				TimeZone: t.Zone, Colour: t.Colour, Rotating: t.PreviousWebhookSecret != "", Retention: t.Retention,
 			}
 		}
 		return printList(s, c.JSON, mapSlice(all, convert), "ID NAME ROTATING")

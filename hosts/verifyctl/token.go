@@ -26,7 +26,7 @@ type tokenIssue struct {
 	tenantFlags
 	Reviewer       string        `required:"" placeholder:"NAME" help:"Name of the reviewer, which is recorded with each verdict."`
 	Identity       string        `placeholder:"TEXT" help:"What identifies the reviewer, such as ISSUER#SUBJECT for a person who also signs in at an identity provider (default: the name)."`
-	Role           string        `default:"reviewer" placeholder:"ROLE" help:"Role of the reviewer: viewer, reviewer (default) or admin."`
+	Role           string        `default:"reviewer" placeholder:"ROLE" help:"Role of the reviewer: viewer, reviewer (default), admin or auditor."`
 	Teams          []string      `name:"team" placeholder:"NAME" help:"Team of the reviewer, to which runs are assigned; may be repeated."`
 	Console        bool          `help:"Print a link that signs the reviewer in to the console, once and within ten minutes."`
 	PublicURL      string        `name:"public-url" default:"http://127.0.0.1:8080" placeholder:"URL" variable:"VERIFYD_PUBLIC_URL" help:"Base URL of the hosts, for the link (default http://127.0.0.1:8080)."`

@@ -47,6 +47,9 @@ func (c webhookSecret) Run(ctx context.Context, s *session) error {
 			if err := db.SaveTenant(ctx, t); err != nil {
 				return err
 			}
+			if err := s.audit(ctx, db, store.AuditEntry{Tenant: t.ID, Action: store.AuditTenantSaved, Detail: "webhook secret"}); err != nil {
+				return err
+			}
 			s.noteBootstrap("a webhook_secret of the tenant")
 		}
 		return s.say(c.JSON, secretJSON{TenantID: t.ID, WebhookSecret: t.WebhookSecret, Rotating: t.PreviousWebhookSecret != ""}, "%s", t.WebhookSecret)

@@ -23,6 +23,7 @@ import (
 
 type workflowCommands struct {
 	Validate workflowValidate `cmd:"" help:"Report every problem of workflow files."`
+	Try      workflowTry      `cmd:"" help:"Play a workflow file in memory, and test it with a file of cases."`
 	Graph    workflowGraph    `cmd:"" help:"Draw the graph of a workflow file."`
 	Diff     workflowDiff     `cmd:"" help:"List what differs between two workflow files."`
 	List     workflowList     `cmd:"" help:"List the workflows of a tenant."`
@@ -33,12 +34,17 @@ type workflowCommands struct {
 }
 
 type workflowValidate struct {
-	Files     []string `arg:"" name:"file" help:"Workflow files, in YAML or JSON."`
+	Files []string `arg:"" name:"file" help:"Workflow files, in YAML or JSON."`
+	hostsFlags
+	Strict bool `help:"Warnings are problems."`
+	JSON   bool `name:"json" help:"Print the problems and warnings as a JSON array."`
+}
+
+// hostsFlags say what the hosts have.
+type hostsFlags struct {
 	Providers []string `placeholder:"NAME" help:"Providers of the hosts beside the offline checks. A check with another provider is a problem. By default any provider is allowed."`
 	Lists     []string `placeholder:"NAME" help:"Lists of the hosts. A check against another list is a problem. By default any list is allowed."`
 	Bootstrap string   `placeholder:"FILE" help:"Bootstrap file of the hosts: its providers and lists are those that a check may use."`
-	Strict    bool     `help:"Warnings are problems."`
-	JSON      bool     `name:"json" help:"Print the problems and warnings as a JSON array."`
 }
 
 // problemJSON is one problem in the output of validate --json.
@@ -126,11 +132,12 @@ func counted(n int, noun string) string {
 type knownHosts struct {
 	providers []string // nil allows every provider
 	described map[string]verification.ProviderDescription
+	lists     []definition.List // of the bootstrap file
 }
 
 // hosts returns what the flags say about the hosts.
-func (w workflowValidate) hosts(ctx context.Context, s *session) (knownHosts, error) {
-	known := knownHosts{w.Providers, workflow.Descriptions(builtIn())}
+func (w hostsFlags) hosts(ctx context.Context, s *session) (knownHosts, error) {
+	known := knownHosts{providers: w.Providers, described: workflow.Descriptions(builtIn())}
 	lists := w.Lists
 	if w.Bootstrap != "" {
 		b, made, err := s.readProviders(ctx, w.Bootstrap, rest.Options{})
@@ -158,6 +165,7 @@ func (w workflowValidate) hosts(ctx context.Context, s *session) (knownHosts, er
 		for _, l := range b.Lists {
 			lists = append(lists, l.Name)
 		}
+		known.lists = b.Lists
 	}
 	if lists != nil {
 		d, err := withLists(known.described[screening.ProviderName], lists)
@@ -246,10 +254,12 @@ type workflowJSON struct {
 	Versions    int    `json:"versions"`
 	VersionHash string `json:"version_hash"` // the version that new runs execute
 	LatestHash  string `json:"latest_version_hash"`
+
+	Retention verification.Retention `json:"retention,omitzero"`
 }
 
 func newWorkflowJSON(w workflow.Workflow) workflowJSON {
-	return workflowJSON{apitypes.NewWorkflow(w), w.Slug, w.Versions, w.Current(), w.LatestHash}
+	return workflowJSON{apitypes.NewWorkflow(w), w.Slug, w.Versions, w.Current(), w.LatestHash, w.Retention}
 }
 
 func (c workflowList) Run(ctx context.Context, s *session) error {

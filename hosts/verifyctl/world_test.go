@@ -182,6 +182,7 @@ func newWorld(t *testing.T, store store.Store, s server, url string) *world {
 		p.Store = store
 		p.Providers["sandbox"], p.Providers["offline.screening"] = p.Providers["script"], p.Providers["script"]
 		o.QueueInterval = time.Second // others leave work
+		o.SearchKey = []byte(testSearchKey)
 	})
 	return &world{t: t, kit: kit, server: s, clock: kit.Clock, env: map[string]string{"VERIFYD_DATABASE_URL": url}}
 }

@@ -1,0 +1,39 @@
+// The commands about retention.
+
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+)
+
+type retentionCommands struct {
+	Plan retentionPlan `cmd:"" help:"Count by workflow what retention would remove now, and what it would keep."`
+}
+
+type retentionPlan struct {
+	tenantFlags
+	jsonFlag
+}
+
+// Run prints the counts, and changes nothing.
+func (c retentionPlan) Run(ctx context.Context, s *session) error {
+	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
+		e, err := s.engine(db, bootstrap.Providers{})
+		if err != nil {
+			return err
+		}
+		counts, all, err := e.RetentionPlan(ctx, t.ID)
+		if err != nil {
+			return err
+		}
+		if !all {
+			s.note(fmt.Sprintf("only the oldest %d runs of each workflow were counted", engine.MaxRetentionPlan))
+		}
+		return printList(s, c.JSON, counts, "WORKFLOW OUTCOME RUNS")
+	})
+}
