@@ -39,7 +39,7 @@ tenants:
 // counting counts the saves of tenants and accounts.
 type counting struct {
 	*memory.Store
-	writes int
+	writes, audited int
 }
 
 func (c *counting) SaveTenant(ctx context.Context, t verification.Tenant) error {
@@ -50,6 +50,11 @@ func (c *counting) SaveTenant(ctx context.Context, t verification.Tenant) error 
 func (c *counting) SaveAccount(ctx context.Context, a verification.Account) error {
 	c.writes++
 	return c.Store.SaveAccount(ctx, a)
+}
+
+func (c *counting) AppendAudit(ctx context.Context, entries []store.AuditEntry) error {
+	c.audited += len(entries)
+	return c.Store.AppendAudit(ctx, entries)
 }
 
 // bench is a store, an engine on it, and the secrets that Apply generated.
@@ -99,7 +104,8 @@ func (b *bench) apply(text string) ([]string, error) {
 		to = bootstrap.DryRun(to)
 		e = newEngine(b.t, to)
 	}
-	changes, err := bootstrap.Apply(b.t.Context(), read, e, to, func(t verification.Tenant) { b.told = append(b.told, t.WebhookSecret) })
+	ctx := verification.WithActor(b.t.Context(), verification.Actor{Kind: verification.ActorOperator, ID: "root"})
+	changes, err := bootstrap.Apply(ctx, read, e, to, func(t verification.Tenant) { b.told = append(b.told, t.WebhookSecret) })
 	lines := make([]string, 0, len(changes))
 	for _, c := range changes {
 		lines = append(lines, strings.Join([]string{string(c.Kind), c.Name, string(c.Outcome)}, " "))
@@ -158,6 +164,7 @@ func TestOnlyWhatTheFileChangesIsWritten(t *testing.T) {
 	}{
 		{"a name", "name: Bank", "name: Bench", []string{"tenant Bench changed", "account bank unchanged", "account reader unchanged", "workflow simple unchanged"}},
 		{"an allowlist", "name: Bank", "name: Bank\n    redirect_allowlist: [\"https://bank.example\"]", []string{"tenant Bank changed", "account bank unchanged", "account reader unchanged", "workflow simple unchanged"}},
+		{"a retention", "name: Bank", "name: Bank\n    retention: {keep_days: 1825, delete_after_days: 3650}", []string{"tenant Bank changed", "account bank unchanged", "account reader unchanged", "workflow simple unchanged"}},
 		{"a time zone", "name: Bank", "name: Bank\n    time_zone: Asia/Kolkata", []string{"tenant Bank changed", "account bank unchanged", "account reader unchanged", "workflow simple unchanged"}},
 		{"a colour", "name: Bank", "name: Bank\n    colour: \"#102030\"", []string{"tenant Bank changed", "account bank unchanged", "account reader unchanged", "workflow simple unchanged"}},
 		{"a link", "name: Bank", "name: Bank\n    links: {phone: \"+91 22 98765432\"}", []string{"tenant Bank changed", "account bank unchanged", "account reader unchanged", "workflow simple unchanged"}},
@@ -327,6 +334,9 @@ func TestADryRunReturnsTheChangesAndWritesNothing(t *testing.T) {
 		dry.mustApply(step.text, step.want...)
 		if dry.store.writes != 0 {
 			t.Errorf("a dry run wrote %d times", dry.store.writes)
+		}
+		if dry.store.audited != 0 {
+			t.Errorf("a dry run added %d entries to the audit trail", dry.store.audited)
 		}
 		b.mustApply(step.text, step.want...)
 	}

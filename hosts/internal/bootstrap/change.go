@@ -2,7 +2,13 @@
 
 package bootstrap
 
-import "github.com/verifyd/verifyd/verification"
+import (
+	"crypto/rand"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
+)
 
 // Change is the result of applying one entry of a file.
 type Change struct {
@@ -45,4 +51,25 @@ func written(there bool) Outcome {
 		return Changed
 	}
 	return Created
+}
+
+// AuditOf returns the entries of the audit trail for changes that an actor made at a time. Those of workflows are left
+// out for an operator, whom the engine knows: it has recorded them.
+func AuditOf(changes []Change, by verification.Actor, at time.Time) (all []store.AuditEntry) {
+	at = at.UTC().Truncate(time.Microsecond)
+	for _, c := range changes {
+		e := store.AuditEntry{Tenant: c.Tenant, ID: store.AuditID(at, rand.Text()), At: at, Actor: by, Subject: c.Name, Detail: string(c.Outcome)}
+		switch {
+		case c.Outcome == Unchanged, c.Kind == KindWorkflow && by.Kind != verification.ActorSystem:
+			continue
+		case c.Kind == KindTenant:
+			e.Action = store.AuditTenantSaved
+		case c.Kind == KindAccount:
+			e.Action = store.AuditAccountSaved
+		case c.Kind == KindWorkflow:
+			e.Action = store.AuditWorkflowSaved
+		}
+		all = append(all, e)
+	}
+	return all
 }

@@ -36,3 +36,6 @@ func (d dryRun) SaveAccount(ctx context.Context, a verification.Account) error {
 func (dryRun) SaveWorkflow(context.Context, verification.TenantID, workflow.Workflow, *workflow.Version) error {
 	return nil
 }
+
+// AppendAudit implements store.AuditStore.
+func (dryRun) AppendAudit(context.Context, []store.AuditEntry) error { return nil }

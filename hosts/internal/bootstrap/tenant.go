@@ -43,7 +43,7 @@ func SaveTenant(
 }
 
 func sameTenant(a, b verification.Tenant) bool {
-	return a.ID == b.ID && a.Name == b.Name && a.Zone == b.Zone && a.Colour == b.Colour && a.Logo.Name == b.Logo.Name && a.Links == b.Links &&
+	return a.ID == b.ID && a.Name == b.Name && a.Zone == b.Zone && a.Colour == b.Colour && a.Logo.Name == b.Logo.Name && a.Links == b.Links && a.Retention == b.Retention &&
 		a.WebhookSecret == b.WebhookSecret && a.PreviousWebhookSecret == b.PreviousWebhookSecret &&
 		slices.Equal(a.RedirectAllowlist, b.RedirectAllowlist)
 }

@@ -49,6 +49,18 @@ type HostFacts struct {
 	MemoryLimits []int64 `json:"memory_limits,omitempty"`
 	// FullTenants are tenants whose share of the memory or of the disk is full.
 	FullTenants []string `json:"full_tenants,omitempty"`
+	// NoLedger says that no ledger has what was redacted and deleted. ErasuresFailed counts the runs of a store
+	// that was restored which could not be erased again.
+	NoLedger       bool `json:"no_ledger,omitempty"`
+	ErasuresFailed int  `json:"erasures_failed,omitempty"`
+	// RedactionsPending counts redactions that are not complete, and RedactionPending is the age of the oldest
+	// one.
+	RedactionsPending int           `json:"redactions_pending,omitempty"`
+	RedactionPending  time.Duration `json:"redaction_pending,omitempty"`
+	// EraseWithin is the time within which a redaction is to be complete.
+	EraseWithin time.Duration `json:"erase_within,omitempty"`
+	// RetentionLate is how long something is due that retention has not reached.
+	RetentionLate time.Duration `json:"retention_late,omitempty"`
 	// ClockAhead is how far the clock of the host is ahead of the clock of the database.
 	ClockAhead time.Duration `json:"clock_ahead,omitempty"`
 }

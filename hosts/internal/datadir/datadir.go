@@ -100,6 +100,10 @@ func (f Folder) Journal() string { return f.path("journal") }
 // Documents returns the folder of uploaded documents.
 func (f Folder) Documents() string { return f.path("documents") }
 
+// Erasures returns the ledger of the runs that were redacted or deleted. No backup has it, because it must not
+// be restored with the journal.
+func (f Folder) Erasures() string { return f.path("erasures.jsonl") }
+
 // SigningKeys returns the file with the JWK set of private keys.
 func (f Folder) SigningKeys() string { return f.path("signing-keys.json") }
 

@@ -80,6 +80,8 @@ func backUp(ctx context.Context, folder datadir.Folder, files []journal.Part, to
 			return nil
 		case name == inJournal, d.IsDir() && strings.HasPrefix(d.Name(), "."): // unfinished files
 			return fs.SkipDir
+		case name == filepath.Base(folder.Erasures()):
+			return nil
 		case d.IsDir():
 			return a.folder(name)
 		case !d.Type().IsRegular(), strings.HasPrefix(d.Name(), "."):

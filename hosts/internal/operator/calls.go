@@ -79,6 +79,28 @@ func (c *Client) RescreenPasses(ctx context.Context) ([]store.RescreenPass, erro
 	return one[[]store.RescreenPass](ctx, c, "RescreenPasses")
 }
 
+// StartedRuns implements Ports.
+func (c *Client) StartedRuns(
+	ctx context.Context, t verification.TenantID, w verification.WorkflowID, after store.StartedPosition, before time.Time, limit int,
+) ([]rules.Summary, error) {
+	return one[[]rules.Summary](ctx, c, "StartedRuns", t, w, after, before, limit)
+}
+
+// RetentionMark implements Ports.
+func (c *Client) RetentionMark(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (store.RetentionMark, error) {
+	return one[store.RetentionMark](ctx, c, "RetentionMark", t, w)
+}
+
+// SaveRetentionMark implements Ports.
+func (c *Client) SaveRetentionMark(ctx context.Context, m store.RetentionMark) error {
+	return c.call(ctx, "SaveRetentionMark", nil, m)
+}
+
+// Forget implements Ports.
+func (c *Client) Forget(ctx context.Context, before store.Ages, limit int) (int, error) {
+	return one[int](ctx, c, "Forget", before, limit)
+}
+
 // Workflow implements Ports.
 func (c *Client) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error) {
 	return one[workflow.Workflow](ctx, c, "Workflow", t, id)
@@ -197,4 +219,14 @@ func (c *Client) Health(ctx context.Context, now time.Time) (pgadmin.Health, err
 // RunTenants implements Ports.
 func (c *Client) RunTenants(ctx context.Context, id verification.RunID) ([]verification.TenantID, error) {
 	return one[[]verification.TenantID](ctx, c, "RunTenants", id)
+}
+
+// AppendAudit implements Ports.
+func (c *Client) AppendAudit(ctx context.Context, entries []store.AuditEntry) error {
+	return c.call(ctx, "AppendAudit", nil, entries)
+}
+
+// AuditEntries implements Ports.
+func (c *Client) AuditEntries(ctx context.Context, t verification.TenantID, q store.AuditQuery) ([]store.AuditEntry, error) {
+	return one[[]store.AuditEntry](ctx, c, "AuditEntries", t, q)
 }

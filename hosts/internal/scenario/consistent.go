@@ -129,7 +129,7 @@ func same(id verification.RunID, here, there string, a, b any) error {
 func sameReport(run apitypes.RunDetail, report apitypes.Report) error {
 	head := apitypes.ReportRun{
 		ID: run.ID, ReferenceID: run.ReferenceID, Status: run.Status, StartedAt: run.StartedAt, CompletedAt: run.CompletedAt, Outcome: run.Outcome,
-		RedactedAt: run.RedactedAt,
+		RedactedAt: run.RedactedAt, RestrictedAt: run.RestrictedAt, ErasedAt: run.ErasedAt, DocumentsRemovedAt: run.DocumentsRemovedAt,
 	}
 	problems := []error{
 		same(run.ID, "run", "run of its report", head, report.Run),

@@ -5,7 +5,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -18,6 +22,8 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/storecopy"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/internal/rig/storereads"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/storetest"
 )
@@ -69,8 +75,9 @@ func openDatabase(t testing.TB) *database {
 	}
 	t.Cleanup(func() { _ = d.admin.Close(context.WithoutCancel(t.Context())) })
 	for _, table := range []string{
-		"tenants", "accounts", "workflows", "workflow_versions", "run_events", "runs", "work", "idempotency_keys", "deliveries",
+		"tenants", "accounts", "workflows", "workflow_versions", "run_events", "runs", "work", "idempotency_keys", "deliveries", "audit_entries",
 		"claims", "measure_log", "measures", "screened_runs", "search_keys", "rescreen_passes", "shared_values", "run_counts", "run_months",
+		"deleted_runs", "retention_marks",
 	} {
 		d.all += "DELETE FROM verifyd." + table + ";"
 	}
@@ -216,4 +223,122 @@ func TestRandomStoresAreCopiedThereAndBack(t *testing.T) {
 			t.Fatalf("the queues of the source and of its copies:\n%s", diff)
 		}
 	})
+}
+
+// TestRestrictedRunsAreCopiedThereAndBack copies runs that are redacted, held, restricted, restricted no more, and
+// restricted and held, from a folder to PostgreSQL and back, and the other way.
+func TestRestrictedRunsAreCopiedThereAndBack(t *testing.T) {
+	d := openDatabase(t)
+	for name, stores := range map[string]func(t *testing.T) (source, over, back copyable){
+		"folder to PostgreSQL and back": func(t *testing.T) (source, over, back copyable) {
+			return openJournal(t, t.TempDir()), d.empty(t), openJournal(t, t.TempDir())
+		},
+		"PostgreSQL to folder": func(t *testing.T) (source, over, back copyable) {
+			return d.empty(t), openJournal(t, t.TempDir()), memory.New()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source, over, back := stores(t)
+			n := storereads.NewNames()
+			runs := hiddenRuns(t, storereads.Noted{Store: source, CopyStore: source, Names: n})
+			copied(t, source, over)
+			copied(t, over, back)
+			for what, s := range map[string]copyable{"the copy": over, "the copy back": back} {
+				sameReads(t, what, n, source, s)
+				hiddenTheSame(t, what, runs, s)
+			}
+			for _, s := range []copyable{source, over, back} {
+				if j, ok := s.(*journal.Store); ok {
+					if err := j.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// hiddenRuns saves a run of each kind as the engine does, and returns their histories.
+func hiddenRuns(t *testing.T, s store.Store) map[verification.RunID][]rules.Event {
+	t.Helper()
+	by, now := verification.Person{Name: "root", Identity: "operator#root"}, storereads.Start()
+	runs := map[verification.RunID][]rules.Event{}
+	for i, kinds := range []string{"", "redact", "hold", "restrict", "restrict lift", "restrict hold", "restrict verdict", "restrict redact"} {
+		id := verification.RunID(fmt.Sprintf("00000000-0000-7000-8000-0000000000%02d", i))
+		history := []rules.Event{
+			{At: now, Fact: rules.Started{Workflow: storereads.Workflow, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: "customer-7"}},
+			{At: now, Fact: rules.CustomerSubmitted{Node: "form", Data: verification.Data(`{"name":"Asha Rao"}`)}},
+			{At: now, Fact: rules.Completed{Node: "done"}},
+		}
+		run := rules.Fold(id, history)
+		c := store.NewCommit(rules.Run{ID: id}, run, history, time.UTC)
+		c.Keys = []store.SearchKey{storereads.SearchKey(1)}
+		if err := s.Append(t.Context(), storereads.Tenant, id, 0, c); err != nil {
+			t.Fatal(err)
+		}
+		for kind := range strings.FieldsSeq(kinds) {
+			before := rules.Fold(id, rules.Shown(history))
+			var next []rules.Event
+			var err error
+			switch kind {
+			case "redact":
+				next, err = rules.Redact(id, history, by, now)
+			case "restrict":
+				next, err = rules.Restrict(id, history, "contested", by, now)
+			case "lift":
+				next, err = rules.LiftRestriction(id, history, "settled", by, now)
+			case "hold":
+				next = append(slices.Clip(history), rules.Event{At: now, Fact: rules.Held{Reason: "in dispute", Identity: "asha"}})
+			case "verdict":
+				next = append(slices.Clip(history), rules.Event{At: now, Fact: rules.VerdictRecorded{Decision: rules.DecisionReject, Notes: "seen"}})
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", kinds, err)
+			}
+			after := rules.Fold(id, rules.Shown(next))
+			c := store.NewCommit(before, after, next[len(history):], time.UTC)
+			if rules.Rewrites(c.Events) {
+				c.Events, c.Rewrite, c.Measures = next, true, nil
+				if kind == "lift" {
+					c.Keys = []store.SearchKey{storereads.SearchKey(1)}
+				}
+			}
+			if err := s.Append(t.Context(), storereads.Tenant, id, len(history), c); err != nil {
+				t.Fatalf("%s: %v", kinds, err)
+			}
+			history = next
+		}
+		runs[id] = history
+	}
+	return runs
+}
+
+// hiddenTheSame fails the test unless a store has the whole histories of runs, and lists what may be read of them.
+func hiddenTheSame(t *testing.T, what string, runs map[verification.RunID][]rules.Event, s store.Store) {
+	t.Helper()
+	found := map[string]int{}
+	for name, q := range map[string]store.RunQuery{
+		"reference": {ReferenceID: "customer-7"}, "key": {Keys: []store.SearchKey{storereads.SearchKey(1)}}, "all": {},
+	} {
+		q.PageQuery, q.Now = store.PageQuery{Limit: 100}, storereads.Start()
+		p, err := s.List(t.Context(), storereads.Tenant, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[name] = p.Total
+		for _, summary := range p.Data {
+			if want := rules.Fold(summary.ID, rules.Shown(runs[summary.ID])).Summary(); !reflect.DeepEqual(summary, want) {
+				t.Errorf("%s: the summary of %s is %+v, want %+v", what, summary.ID, summary, want)
+			}
+		}
+	}
+	if want := map[string]int{"reference": 3, "key": 3, "all": len(runs)}; !reflect.DeepEqual(found, want) {
+		t.Errorf("%s: %v runs are found, want %v", what, found, want)
+	}
+	for id, want := range runs {
+		got, err := s.Load(t.Context(), storereads.Tenant, id, 0)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: the history of %s is %+v, %v; want %+v", what, id, got, err, want)
+		}
+	}
 }

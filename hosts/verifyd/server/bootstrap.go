@@ -5,6 +5,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -81,6 +82,10 @@ func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Provide
 	}
 	if !h.storage.keeps() || h.demo != nil {
 		return err == nil, err
+	}
+	by := verification.Actor{Kind: verification.ActorSystem, Name: "bootstrap file"}
+	if audit := h.storage.AppendAudit(ctx, boot.AuditOf(changes, by, h.now())); audit != nil {
+		err = errors.Join(err, fmt.Errorf("add to the audit trail: %w", audit))
 	}
 	for _, c := range changes {
 		switch c.Outcome {

@@ -135,12 +135,13 @@ func keyFile(t *testing.T) (file string, issuer *reviewer.Issuer) {
 	return file, reviewer.NewIssuer(keys)
 }
 
-func TestAViewerGivesNoVerdictOnTheSignalsRoute(t *testing.T) {
+func TestWhoOnlyReadsGivesNoVerdictOnTheRoute(t *testing.T) {
 	file, issuer := keyFile(t)
 	s := serveHost(t, map[string]string{"VERIFYD_SIGNING_KEY_FILE": file})
 	r := s.run("POST", s.api+records, `{"reference_id":"person-7"}`, "Prefer", "wait=10")
 	for role, want := range map[verification.Role]int{
 		verification.RoleViewer: http.StatusForbidden, verification.RoleReviewer: http.StatusOK, verification.RoleAdmin: http.StatusOK,
+		verification.RoleAuditor: http.StatusForbidden,
 	} {
 		raw, err := issuer.Issue(verification.Reviewer{Tenant: demoTenant, Name: "asha", Role: role}, time.Hour, time.Now())
 		if err != nil {

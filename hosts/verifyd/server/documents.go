@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,7 @@ func (o *opened) openDocuments(s settings, p *problems) verification.DocumentSto
 			AccessKey: s.S3AccessKey, SecretKey: s.S3SecretKey, Secure: true, Timeout: s.S3Timeout,
 		})
 		p.wrap("s3-endpoint", err)
+		o.ledger = bucket
 		return bucket
 	}
 	dir, flag := s.BlobDir, "blob-dir"
@@ -39,6 +41,11 @@ func (o *opened) openDocuments(s settings, p *problems) verification.DocumentSto
 		}
 		return blob.Memory(documentMemory(), s.TenantDocumentBytes)
 	}
+	ledger := filepath.Join(dir, ".erasures.jsonl")
+	if flag == "data-dir" {
+		ledger = folder.Erasures()
+	}
+	o.ledger = blob.LedgerFile(ledger)
 	documents, err := openDocumentFolder(dir, s)
 	if flag == "data-dir" {
 		err = advise(folder, err)

@@ -86,3 +86,18 @@ func rescreenGauges(e *engine.Engine, now func() time.Time) gauges {
 		}
 	}
 }
+
+// redactionGauges reads the redactions that this host completes.
+func redactionGauges(e *engine.Engine, now func() time.Time) gauges {
+	pending := prometheus.NewDesc("verifyd_redactions_pending", "Redactions that this host works on and that are not complete.", nil, nil)
+	oldest := prometheus.NewDesc("verifyd_redaction_pending_seconds", "How long the oldest redaction that this host works on is not complete.", nil, nil)
+	return func(_ context.Context, set func(d *prometheus.Desc, value float64, labels ...string)) {
+		n, since := e.PendingRedactions()
+		set(pending, float64(n))
+		age := 0.0
+		if n > 0 {
+			age = now().Sub(since).Seconds()
+		}
+		set(oldest, age)
+	}
+}

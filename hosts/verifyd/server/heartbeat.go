@@ -88,6 +88,12 @@ func (h *host) describe(s settings, o opened, search searchFacts) func(context.C
 		if c := h.storage.capacity; c != nil {
 			c.describe(&now)
 		}
+		now.NoLedger, now.ErasuresFailed, now.EraseWithin = o.ledger == nil && !s.Memory, h.erased.Failed, s.EraseWithin
+		var since time.Time
+		if now.RedactionsPending, since = h.engine.PendingRedactions(); now.RedactionsPending > 0 {
+			now.RedactionPending = time.Since(since)
+		}
+		now.RetentionLate = h.retentionLate()
 		now.Connections, now.ConnectionLimit = h.clients.counts()
 		if f := h.storage.folder; f != nil {
 			now.DiskFree, now.DiskReserve, _ = f.space.read() // unknown, both are 0 or the log says so

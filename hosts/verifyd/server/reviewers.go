@@ -93,10 +93,12 @@ func (r *reviewers) OpenSignInLink(raw string) (verification.SignInLink, error) 
 
 // console returns the console. Reviewers sign in at the issuer if it knows the console
 // as a client. Its live updates end once stopping is closed.
-func (r *reviewers) console(e *engine.Engine, st store.Store, s settings, log *slog.Logger, stopping <-chan struct{}) (http.Handler, error) {
+func (r *reviewers) console(
+	e *engine.Engine, st store.Store, documents verification.DocumentStore, s settings, log *slog.Logger, stopping <-chan struct{},
+) (http.Handler, error) {
 	teams, _, _ := s.teams() // the settings were checked
 	o := console.Options{
-		URL: cli.ConsoleURL(s.PublicURL), Store: st, Tokens: r, Generation: r.keys.Generation, Session: s.ConsoleSession, Teams: teams, Now: r.now, Log: log, Stopping: stopping,
+		URL: cli.ConsoleURL(s.PublicURL), Store: st, Documents: documents, Tokens: r, Generation: r.keys.Generation, Session: s.ConsoleSession, Teams: teams, Now: r.now, Log: log, Stopping: stopping,
 		Pages: pdfpage.New(pdfpage.Options{Clock: clock.System{}}), SignReport: token.NewReports(r.keys).SignReport,
 	}
 	if s.OIDCClientID != "" {

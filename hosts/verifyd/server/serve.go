@@ -41,6 +41,9 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 		background.Go(func() { h.engine.Serve(working) })
 		<-h.engine.Serving()
 	}
+	if h.settings.has(roleWorker) {
+		background.Go(func() { h.retain(working) })
+	}
 	if h.settings.has(roleWorker) && len(h.lists.Names()) > 0 {
 		background.Go(func() { h.lists.Watch(working, refreshInterval) })
 	}

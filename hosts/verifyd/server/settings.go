@@ -40,7 +40,10 @@ type settings struct {
 	ProviderWait        time.Duration `default:"1h" help:"How long a run waits for a host that has the provider or the list of its next check; after that the check is unavailable."`
 	ListBytes           int64         `default:"201326592" help:"Maximum memory of all lists together, in bytes; a list that exceeds it is refused. A host needs about six times as much while it loads a list again. 0 means no limit."`
 	StoreMemory         float64       `default:"0.5" placeholder:"SHARE" help:"Share of the memory limit (GOMEMLIMIT, the limit of the container, or the memory of the machine) that the runs of a host without a database may need. Beyond it, new runs get 503, and runs that exist go on. 0 means no limit."`
-	EraseWithin         time.Duration `default:"1h" help:"How soon after the redaction of a run a host with a data folder writes a snapshot, so that no file of its journal has the personal data of the run; 1m to 24h."`
+	KeepDeliveries      time.Duration `placeholder:"DURATION" help:"How long the ledger of webhooks is kept after the last attempt, at least 24h (default: for good)."`
+	KeepMeasures        time.Duration `placeholder:"DURATION" help:"How long the numbers of a day are kept, at least 24h (default: for good)."`
+	KeepAudit           time.Duration `placeholder:"DURATION" help:"How long the audit trail is kept, at least 24h (default: for good)."`
+	EraseWithin         time.Duration `default:"1h" help:"How soon after a redaction its data goes out of old files and dead rows: a host with a data folder writes a snapshot, and a worker on PostgreSQL vacuums within a quarter of it; 1m to 24h."`
 	TenantShare         float64       `default:"0.25" placeholder:"PART" help:"Part of what other tenants leave that one tenant may have: of the memory and the disk of runs on a host without a database, and of the space for uploads in a folder or in memory. A tenant that is alone may have all. 1 means no limit."`
 	OIDCIssuer          string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer of reviewers: with a client id they sign in to the console there, with an audience the signals route also accepts its tokens."`
 	OIDCAudience        string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have on the signals route; without it the route accepts none."`
@@ -52,7 +55,7 @@ type settings struct {
 	OIDCSecret          string        `name:"oidc-client-secret" placeholder:"SECRET" help:"Client secret of the console; use the variable. Without it the console is a public client."`
 	OIDCScopes          []string      `name:"oidc-scopes" default:"profile,email" help:"Scopes that a sign-in requests beside openid."`
 	OIDCRolesClaim      string        `name:"oidc-roles-claim" placeholder:"NAME" help:"Claim with the reviewer's roles, such as roles, groups or realm_access.roles; required with the client id. Without it, every reviewer has the role reviewer."`
-	OIDCRoles           []string      `name:"oidc-roles" default:"viewer=viewer,reviewer=reviewer,admin=admin" help:"Roles by the values of the claim, as VALUE=ROLE."`
+	OIDCRoles           []string      `name:"oidc-roles" default:"viewer=viewer,reviewer=reviewer,admin=admin,auditor=auditor" help:"Roles by the values of the claim, as VALUE=ROLE."`
 	Teams               []string      `placeholder:"NAME" help:"Teams that runs of the review queue are assigned and escalated to, as TEAM, or as VALUE=TEAM if the roles claim has another value for it."`
 	ConsoleSession      time.Duration `name:"console-session" default:"8h" help:"How long a session of the console lasts after a sign-in at the issuer."`
 	OIDCKeys            string        `name:"oidc-jwks-url" placeholder:"URL" help:"URL of the issuer's keys, in place of its discovery document."`
@@ -198,6 +201,11 @@ func (s settings) check(p *problems) {
 	}
 	if !(s.StoreMemory >= 0 && s.StoreMemory <= 1) {
 		p.add("store-memory", "must be 0 to 1")
+	}
+	for name, keep := range map[string]time.Duration{"keep-deliveries": s.KeepDeliveries, "keep-measures": s.KeepMeasures, "keep-audit": s.KeepAudit} {
+		if keep != 0 && keep < 24*time.Hour {
+			p.add(name, "must be at least 24h")
+		}
 	}
 	if s.EraseWithin < time.Minute || s.EraseWithin > 24*time.Hour {
 		p.add("erase-within", "must be 1m to 24h")

@@ -337,7 +337,7 @@ func TestTheSettingsOfASignInBelongTogether(t *testing.T) {
 		{map[string]string{"TENANT": "0191f3c0-0000-7000-8000-00000000000a"}, "--oidc-tenant (VERIFYD_OIDC_TENANT): also needs --oidc-issuer (VERIFYD_OIDC_ISSUER)"},
 		{map[string]string{"ISSUER": "https://id.example", "AUDIENCE": "a", "TENANT": "acme"}, "--oidc-tenant (VERIFYD_OIDC_TENANT): must be the id of a tenant, a UUID"},
 		{map[string]string{"ROLES": "a=viewer,b"}, `--oidc-roles (VERIFYD_OIDC_ROLES): "b" is not VALUE=ROLE`},
-		{map[string]string{"ROLES": "CN=staff=boss"}, `--oidc-roles (VERIFYD_OIDC_ROLES): role: there is no role "boss" (supported: viewer, reviewer, admin)`},
+		{map[string]string{"ROLES": "CN=staff=boss"}, `--oidc-roles (VERIFYD_OIDC_ROLES): role: there is no role "boss" (supported: viewer, reviewer, admin, auditor)`},
 	} {
 		vars := map[string]string{}
 		for name, value := range tt.vars {

@@ -60,7 +60,7 @@ func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, e
 		}
 	}
 	store, err := postgres.Open(ctx, s.DatabaseURL, postgres.Options{
-		MaxConns: s.DatabaseConns, SingleHost: s.Clock == "manual", Log: log,
+		MaxConns: s.DatabaseConns, SingleHost: s.Clock == "manual", EraseWithin: s.EraseWithin, Log: log,
 	})
 	if err != nil {
 		return nil, cli.DatabaseError(err)
@@ -84,6 +84,17 @@ func (s *storage) keeps() bool { return s.database != nil || s.folder != nil }
 
 // shared reports whether other hosts may use the same store.
 func (s *storage) shared(given settings) bool { return s.database != nil && given.Clock != "manual" }
+
+// removals says when the store keeps nothing any more of what was removed; nil if it never does.
+func (s *storage) removals() store.Removals {
+	switch {
+	case s.folder != nil:
+		return s.folder.journal
+	case s.database != nil:
+		return s.database
+	}
+	return nil
+}
 
 // ping reports an error if the store cannot serve requests or take writes.
 func (s *storage) ping(ctx context.Context) error {

@@ -22,6 +22,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/expression"
@@ -73,12 +74,16 @@ type host struct {
 	opened     opened
 	env        *environment
 	facts      func(context.Context) cli.HostFacts
-	skew       prometheus.Gauge // of the clock; nil for a manual clock and without a database
-	names      boot.Names       // of the bootstrap file; empty without one
-	operators  *operator.Held   // the data folder as operators see it; nil without one
-	demo       *demo            // nil unless the host serves the demo
-	vendor     listener         // of the demo; without a listener unless the host serves it
-	stopping   chan struct{}    // closed when requests are no longer accepted: streams end then
+	skew       prometheus.Gauge       // of the clock; nil for a manual clock and without a database
+	names      boot.Names             // of the bootstrap file; empty without one
+	operators  *operator.Held         // the data folder as operators see it; nil without one
+	demo       *demo                  // nil unless the host serves the demo
+	vendor     listener               // of the demo; without a listener unless the host serves it
+	erased     engine.AppliedErasures // at the start
+	metrics    *metrics
+	now        func() time.Time          // of the clock of the engine
+	unretained atomic.Pointer[time.Time] // since when something is due that retention has not reached; nil or zero for nothing
+	stopping   chan struct{}             // closed when requests are no longer accepted: streams end then
 	closing    []func()
 }
 
@@ -99,10 +104,11 @@ func (l listener) url() string {
 type opened struct {
 	printer   *pdf.Printer
 	documents verification.DocumentStore
-	keys      *token.Keys           // from the key file; nil without one
-	searchKey []byte                // nil for none
-	demo      *demo                 // nil unless the host serves the demo
-	bootstrap *definition.Bootstrap // nil only for a database without a bootstrap file
+	ledger    verification.ErasureLedger // nil for none
+	keys      *token.Keys                // from the key file; nil without one
+	searchKey []byte                     // nil for none
+	demo      *demo                      // nil unless the host serves the demo
+	bootstrap *definition.Bootstrap      // nil only for a database without a bootstrap file
 	providers boot.Providers
 	warnings  []string
 }
@@ -143,6 +149,13 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 	}
 	if o.documents = added.documents; o.documents == nil && !p.of["data-dir"] {
 		o.documents = o.openDocuments(s, &p)
+	} else if folder := s.folder(); folder != "" {
+		o.ledger = blob.LedgerFile(folder.Erasures())
+	} else if l, ok := added.documents.(verification.ErasureLedger); ok {
+		o.ledger = l
+	}
+	if o.ledger == nil && !s.Memory {
+		o.warnings = append(o.warnings, "no ledger of erasures: a database that is restored from a backup has again what was redacted since; set VERIFYD_BLOB_DIR or VERIFYD_S3_ENDPOINT")
 	}
 	if s.SigningKeyFile != "" {
 		o.keys, err = cli.ReadKeys(s.SigningKeyFile)
@@ -221,6 +234,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	has, lacks := o.printer.Scripts()
 	h.log.Info("fonts of reports", "scripts", has, "without", lacks)
 	m := newMetrics(h.build)
+	h.metrics = m
 	if l, ok := stderr.(*lines); ok {
 		m.registry.MustRegister(l.counter())
 	}
@@ -264,6 +278,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 		Printer:     o.printer,
 		Notifier:    notifier,
 		Documents:   o.documents, Sanitize: media.Sanitize,
+		Removals: h.storage.removals(), Ledger: o.ledger,
 	}, options(s, h.storage, o.searchKey, h.log, m))
 	if err != nil {
 		return nil, o.warnings, err
@@ -272,9 +287,15 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	if err != nil {
 		return nil, o.warnings, err
 	}
+	if err = h.applyErasures(ctx); err != nil {
+		return nil, o.warnings, err
+	}
 	h.opened, h.env = o, env
 	h.facts = h.describe(s, o, search)
-	m.registry.MustRegister(queueGauges(h.engine))
+	h.now = clk.Now
+	m.registry.MustRegister(queueGauges(h.engine), redactionGauges(h.engine, clk.Now), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "verifyd_retention_late_seconds", Help: "How long something is due that retention has not reached; 0 if nothing is.",
+	}, func() float64 { return h.retentionLate().Seconds() }))
 	if len(h.lists.Names()) > 0 {
 		m.registry.MustRegister(rescreenGauges(h.engine, clk.Now))
 	}
@@ -299,7 +320,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	h.closing = append(h.closing, r.close)
 	mounts := map[string]http.Handler{"/journey": pages}
 	if s.has(roleAPI) {
-		if mounts[cli.ConsolePath], err = r.console(h.engine, h.storage, s, h.log, h.stopping); err != nil {
+		if mounts[cli.ConsolePath], err = r.console(h.engine, h.storage, h.documents, s, h.log, h.stopping); err != nil {
 			return nil, o.warnings, err
 		}
 	}
@@ -371,7 +392,7 @@ func options(s settings, store *storage, searchKey []byte, log *slog.Logger, m *
 	o := engine.Options{
 		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: cmp.Or(s.StartWait, -1), // 0 means no wait here
 		ProviderWait: cmp.Or(s.ProviderWait, -1), Workers: s.Workers, Calls: s.Calls, Log: log, Observer: m, Passive: !s.has(roleWorker),
-		SearchKey: searchKey,
+		SearchKey: searchKey, KeepDeliveries: s.KeepDeliveries, KeepMeasures: s.KeepMeasures, KeepAudit: s.KeepAudit,
 	}
 	if store.shared(s) {
 		o.QueueInterval = poll
