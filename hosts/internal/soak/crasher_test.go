@@ -132,8 +132,13 @@ func startEngineRuns(ctx context.Context, s engineStore, e *engine.Engine) error
 }
 
 func engineRunsOf(ctx context.Context, s store.Store) ([]rules.Summary, error) {
-	page, err := s.List(ctx, tenant, store.RunQuery{PageQuery: store.PageQuery{Limit: 100}, Now: time.Now()})
-	return page.Data, err
+	var all []rules.Summary
+	for {
+		page, err := s.List(ctx, tenant, store.RunQuery{PageQuery: store.PageQuery{Limit: 200, Offset: len(all)}, Now: time.Now()})
+		if all = append(all, page.Data...); err != nil || len(page.Data) == 0 || len(all) >= page.Total {
+			return all, err
+		}
+	}
 }
 
 // engineHost starts this program as a host.

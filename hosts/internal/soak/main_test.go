@@ -20,7 +20,11 @@ import (
 
 func TestMain(m *testing.M) {
 	if at := os.Getenv(engineAt); at != "" {
-		if err := serveEngine(at); err != nil {
+		serve := func() error { return serveEngine(at) }
+		if task := os.Getenv(forgetTask); task != "" {
+			serve = func() error { return serveForget(at, task) }
+		}
+		if err := serve(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
