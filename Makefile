@@ -15,8 +15,8 @@ BUILD := .build
 TOOL  := $(GO) tool -modfile=internal/tools/go.mod
 TREES := verification adapters hosts internal
 
-# The examples, each a module of its own.
-EXAMPLES := $(wildcard docs/examples/*)
+# The examples that are modules of their own. The others are workflows, which tests of verifyctl play.
+EXAMPLES := $(patsubst %/go.mod,%,$(wildcard docs/examples/*/go.mod))
 
 # The packages whose tests all need a browser or a database.
 SERVICES := /adapters/postgres$$|/hosts/internal/(bench|bench/fill|noisy|soak)$$|/internal/rig/(browser|pgtest)$$

@@ -27,6 +27,8 @@ func limitSources() map[string][]string {
 		"proposed verdicts that were sent back": {"verification/rules.maxReturned", "verification/rules.maxReturned / 2"},
 		"decisions on hits":                     {"verification/rules.maxHitDecisions", "verification/rules.maxHitDecisions / 2"},
 		"notes":                                 {"verification/rules.maxRunNotes", "verification/rules.maxRunNotes / 2"},
+		"corrections":                           {"verification/rules.maxCorrections", "verification/rules.maxCorrections / 2"},
+		"a correction of a value":               {"verification/rules.MaxCorrection"},
 		"assignments":                           {"verification/rules.maxAssignments", "verification/rules.maxAssignments / 2"},
 		"escalations":                           {"verification/rules.maxEscalations", "verification/rules.maxEscalations / 2"},
 		"openings of the journey":               {"verification/rules.maxOpenings", "verification/rules.maxAllOpenings"},
