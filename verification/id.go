@@ -2,7 +2,10 @@
 
 package verification
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // TenantID names a tenant: a lower-case UUID. Every read and write is scoped
 // by one.
@@ -16,8 +19,46 @@ type RunID string
 
 // NodeID names a node inside one workflow definition: a lower-case letter
 // followed by letters, digits and underscores, at most 64 characters. The API
-// shows it as node_id.
+// shows it as node_id. A step that is a part of a node has an id that begins with it: see Parts.
 type NodeID string
+
+// Member returns the id of a member of a group of checks, such as address.bureau.
+func (id NodeID) Member(name string) NodeID { return id + "." + NodeID(name) }
+
+// Element returns the id of an element, 1 for the first, of a node with for_each, such as owners[2].
+func (id NodeID) Element(n int) NodeID {
+	return id + NodeID("["+strconv.Itoa(n)+"]")
+}
+
+// Parts returns the node of the definition that a step belongs to, the number of the element, and the name of
+// the member: owners, 2 and bureau of owners[2].bureau. The element is 0 and the member empty if there is none.
+func (id NodeID) Parts() (node NodeID, element int, member string) {
+	i := 0
+	for i < len(id) && id[i] != '[' && id[i] != '.' {
+		i++
+	}
+	if i == len(id) {
+		return id, 0, ""
+	}
+	node, rest := id[:i], string(id[i:])
+	if number, after, ok := strings.Cut(rest, "]"); ok && number[0] == '[' {
+		element, _ = strconv.Atoi(number[1:])
+		rest = after
+	}
+	return node, element, strings.TrimPrefix(rest, ".")
+}
+
+// InDefinition returns the id without the number of an element: owners.bureau for owners[2].bureau.
+func (id NodeID) InDefinition() NodeID {
+	node, element, member := id.Parts()
+	switch {
+	case element == 0:
+		return id
+	case member == "":
+		return node
+	}
+	return node.Member(member)
+}
 
 // RunRef names a run and its tenant.
 type RunRef struct {

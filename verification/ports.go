@@ -107,6 +107,16 @@ type CallbackReceiver interface {
 	ReceiveCallback(ctx context.Context, r PollRequest, c Callback) (CheckResult, error)
 }
 
+// ReturnReceiver is a Provider that leads customers away, and reads what the vendor adds to
+// CheckRequest.ReturnURL when it sends one back.
+type ReturnReceiver interface {
+	Provider
+	// ReceiveReturn returns the result that the parameters report. OutcomePending is for a Poller, which is then
+	// polled at once. OutcomeRedirect leads the customer away again. It returns ErrUnauthenticated if the
+	// parameters are not from the vendor, and ErrInvalid if they cannot be read: then nothing changes.
+	ReceiveReturn(ctx context.Context, r PollRequest, parameters map[string]string) (CheckResult, error)
+}
+
 // CallLimiter is a Provider with limits of its own on each host. The engine waits for
 // them before a call. The wait is not part of the call's timeout.
 type CallLimiter interface {
@@ -151,7 +161,7 @@ type LinkSigner interface {
 	OpenLink(token string) (Link, error)
 }
 
-// CallbackSigner signs the tokens of callback URLs. Under one key, a CallbackTarget
+// CallbackSigner signs the tokens of callback URLs and of return URLs. Under one key, a CallbackTarget
 // always has the same token.
 type CallbackSigner interface {
 	// SignCallback returns the token of a target.
@@ -159,6 +169,10 @@ type CallbackSigner interface {
 	// OpenCallback returns the target of a token, or ErrInvalid if this signer did not
 	// sign it.
 	OpenCallback(token string) (CallbackTarget, error)
+	// SignReturn returns the token of the return URL of a target, which is no token of a callback.
+	SignReturn(t CallbackTarget) (token string, err error)
+	// OpenReturn is OpenCallback for a token of SignReturn.
+	OpenReturn(token string) (CallbackTarget, error)
 }
 
 // ActivityTracker is implemented by a Clock for tests, which advances only while no

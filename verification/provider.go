@@ -36,6 +36,9 @@ type CheckRequest struct {
 	// CallbackURL is where the vendor may report the result of this dispatch. It is
 	// empty unless the provider is a CallbackReceiver.
 	CallbackURL string
+	// ReturnURL is where the vendor may send the customer back to. It is empty unless the node has
+	// redirect_hosts.
+	ReturnURL string
 }
 
 // ProviderDescription describes the checks of a provider.
@@ -100,6 +103,12 @@ const (
 	OutcomePassed  CheckOutcome = "passed"
 	OutcomeFailed  CheckOutcome = "failed"
 	OutcomePending CheckOutcome = "pending" // poll later
+	// OutcomeNoCoverage and OutcomeInconclusive say that the source was reached and cannot tell: it does not know such
+	// people, or what it found decides nothing. They lead to the fallback, and to the next member of a group.
+	OutcomeNoCoverage   CheckOutcome = "no_coverage"
+	OutcomeInconclusive CheckOutcome = "inconclusive"
+	// OutcomeRedirect leads the customer to CheckResult.Redirect. The result comes once the customer was there.
+	OutcomeRedirect CheckOutcome = "redirect"
 )
 
 // CheckResult is the result of a check.
@@ -111,8 +120,10 @@ type CheckResult struct {
 	// the list, its version and the ids of the hits, so that re-screening finds new hits
 	// only. Reports do not show it: what people read is in Data.
 	Screening *ScreeningResult
-	// Handle identifies a pending result to Poll.
+	// Handle identifies a pending result, or one for which the customer is away, to Poll.
 	Handle string
+	// Redirect is the URL of OutcomeRedirect: https, or http on a loopback host. The node declares its host.
+	Redirect string
 	// PollAfter is the wait before the next poll; 0 means the node's poll
 	// interval.
 	PollAfter time.Duration

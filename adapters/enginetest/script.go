@@ -38,6 +38,13 @@ func Pend(handle string, after time.Duration) Reply {
 	}}
 }
 
+// Lead returns a reply that leads the customer to a URL.
+func Lead(url, handle string, after time.Duration) Reply {
+	return Reply{Result: verification.CheckResult{
+		Outcome: verification.OutcomeRedirect, Redirect: url, Handle: handle, PollAfter: after,
+	}}
+}
+
 // Flake returns a reply that is a transient error.
 func Flake() Reply { return Reply{Err: errors.New("the source did not answer")} }
 

@@ -83,13 +83,14 @@ func (e *expression) missingValue(x ast.Expr) workflow.MissingValue {
 	return m
 }
 
-// optional returns a path to data of a step, or to the input, as an expression writes it if the
-// data may be missing.
+// optional returns a path to a member of a group, to data of a step, or to the input, as an expression writes it if the
+// value may be missing.
 func (p path) optional() string {
 	s := p.root
 	for i, k := range p.keys {
 		next := path{s, []key{k}}.String()
-		if rest := strings.TrimPrefix(next, s); i > 0 || p.root == nameInput {
+		always := p.root == nameSteps && (i == 0 && len(p.keys) > 1 || i == 1 && k.name == fieldMembers)
+		if rest := strings.TrimPrefix(next, s); !always {
 			next = s + rest[:1] + "?" + rest[1:]
 		}
 		s = next
@@ -110,20 +111,49 @@ func (e *expression) absences() (all []workflow.Absence) {
 		}
 	}
 	for _, read := range e.reads {
-		keys := read.path.keys
-		switch {
-		case read.path.root == nameInput && len(keys) > 0 && !keys[0].list:
+		if keys := read.path.keys; read.path.root == nameInput && len(keys) > 0 && !keys[0].list {
 			try(workflow.Absence{Field: keys[0].name})
-		case read.path.root != nameSteps || len(keys) < 2 || keys[1].name != "data":
-		default:
-			step := verification.NodeID(keys[0].name)
-			if try(workflow.Absence{Step: step}); len(keys) > 2 && !keys[2].list {
-				try(workflow.Absence{Step: step, Field: keys[2].name})
-				try(workflow.Absence{Step: step, Field: keys[2].name, Passed: true})
+		}
+		step, keys, ok := read.path.step()
+		if !ok {
+			continue
+		}
+		met := []bool{false}
+		group, _, member := step.Parts()
+		if member != "" && step != workflow.AnswerOfMember {
+			met = append(met, true)
+			try(workflow.Absence{Step: group, NotCalled: true})
+		}
+		for _, met := range met {
+			if step != workflow.AnswerOfMember {
+				try(workflow.Absence{Step: step, Met: met, NotCalled: true})
+			}
+			if len(keys) == 0 || keys[0].name != "data" {
+				continue
+			}
+			if try(workflow.Absence{Step: step, Met: met}); len(keys) > 1 && !keys[1].list {
+				try(workflow.Absence{Step: step, Met: met, Field: keys[1].name})
+				try(workflow.Absence{Step: step, Met: met, Field: keys[1].name, Passed: true})
 			}
 		}
 	}
 	return all
+}
+
+// step returns the step that a path leads to, a member of a group or the answer that an `until` reads included, and the keys
+// below it.
+func (p path) step() (step verification.NodeID, below []key, ok bool) {
+	switch {
+	case p.root == nameMember:
+		return workflow.AnswerOfMember, p.keys, true
+	case p.root != nameSteps || len(p.keys) == 0 || p.keys[0].list:
+		return "", nil, false
+	}
+	step = verification.NodeID(p.keys[0].name)
+	if len(p.keys) > 2 && p.keys[1].name == fieldMembers && !p.keys[2].list {
+		return step.Member(p.keys[2].name), p.keys[3:], true
+	}
+	return step, p.keys[1:], true
 }
 
 func (e *expression) readsStep(step verification.NodeID) bool {
@@ -131,7 +161,10 @@ func (e *expression) readsStep(step verification.NodeID) bool {
 		if step == "" {
 			return r.path.root == nameInput
 		}
-		return r.path.root == nameSteps && len(r.path.keys) > 0 && r.path.keys[0].name == string(step)
+		read, _, ok := r.path.step()
+		group, _, _ := step.Parts()
+		of, _, _ := read.Parts()
+		return ok && (read == step || read == group || of == step)
 	})
 }
 

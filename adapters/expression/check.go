@@ -13,6 +13,7 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common"
 	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -100,7 +101,8 @@ func (n *node) compile(text string) (*expression, error) {
 	}
 	opts := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost)}
 	if builds(e.tree) {
-		opts = append(opts, cel.MemoryLimit(maxElements))
+		size := types.NewSizeCalculator(types.SizeCalculatorMaxDepth(maxDepth))
+		opts = append(opts, cel.MemoryTracking(types.MemoryTrackerSizeCalculator(size)), cel.MemoryLimit(maxElements))
 	}
 	if e.program, err = n.env.Program(checked, opts...); err != nil {
 		return nil, fmt.Errorf("the expression cannot be run: %s", oneLine(err.Error()))

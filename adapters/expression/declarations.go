@@ -21,6 +21,16 @@ const (
 	nameInput = "input"
 	nameRun   = "run"
 	nameSteps = "steps"
+	// Of the texts of some nodes only, see workflow.Declarations.
+	nameItem     = "item"
+	namePosition = "position"
+	nameMember   = "member"
+)
+
+// The fields of a step that has others in it.
+const (
+	fieldMembers = "members"
+	fieldItems   = "items"
 )
 
 // shapesOf returns the shapes of the names that an expression at one node may use. It
@@ -33,7 +43,7 @@ func (c *Compiler) shapesOf(d workflow.Declarations) *shapes {
 		if !step.MayPrecede {
 			return nil
 		}
-		return p.step(nameSteps+"."+name, step, c.declared(step.Data))
+		return c.step(p, nameSteps+"."+name, step)
 	}
 	input := anyObject()
 	if schema := c.declared(d.Input); schema != nil {
@@ -48,7 +58,42 @@ func (c *Compiler) shapesOf(d workflow.Declarations) *shapes {
 		}),
 		nameSteps: steps,
 	}}
+	if d.Each {
+		item := anything()
+		if schema := c.declared(d.Item); schema != nil {
+			item = p.ofSchema(nameItem, schema)
+		}
+		p.root.fields[nameItem], p.root.fields[namePosition] = item, scalar(cel.IntType)
+	}
+	if d.Member != nil {
+		p.root.fields[nameMember] = c.step(p, nameMember, *d.Member)
+	}
 	return p
+}
+
+// step returns the shape of a step: of a group with its members, and of a node with for_each with its elements.
+func (c *Compiler) step(p *shapes, path string, d workflow.StepDeclaration) *shape {
+	status := oneOf(10, textsOf(rules.StepPassed, rules.StepFailed, rules.StepRunning, rules.StepPending))
+	if d.Each {
+		d.Each = false
+		return p.object(path, map[string]*shape{
+			"status": status, "passed": scalar(cel.BoolType),
+			fieldItems: listOf(c.step(p, path+"."+fieldItems+"[]", d), workflow.MaxElements),
+		})
+	}
+	if d.Type == workflow.NodeChecks {
+		members := p.object(path+"."+fieldMembers, map[string]*shape{})
+		members.group = d.Members
+		members.unread = func(name string) *shape {
+			m, ok := d.Members[name]
+			if !ok {
+				return nil
+			}
+			return c.step(p, pathTo(members.path, name), m)
+		}
+		return p.object(path, map[string]*shape{"status": status, "passed": scalar(cel.BoolType), fieldMembers: members})
+	}
+	return p.step(path, d, c.declared(d.Data))
 }
 
 // declared returns the compiled schema of declarations; nil if there is none or it is
@@ -91,10 +136,13 @@ func (p *shapes) stepData(path string, d workflow.StepDeclaration, data *jsonsch
 			if known.properties["source_ok"] == nil {
 				known.fields["source_ok"] = scalar(cel.BoolType)
 			}
+			if known.properties["no_answer"] == nil {
+				known.fields["no_answer"] = oneOf(20, textsOf(verification.OutcomeNoCoverage, verification.OutcomeInconclusive))
+			}
 			p.mayDiffer(known.fields, d)
 			return known
 		}
-	case workflow.NodeBranch, workflow.NodeEnd:
+	case workflow.NodeChecks, workflow.NodeBranch, workflow.NodeEnd:
 	}
 	return anyObject()
 }
@@ -151,6 +199,13 @@ func (p *shapes) answer(path string, f workflow.InputField) *shape {
 			"latitude": scalar(cel.DoubleType), "longitude": scalar(cel.DoubleType),
 			"accuracy": scalar(cel.DoubleType), "denied": scalar(cel.BoolType),
 		})
+	case workflow.FieldGroup:
+		fields, row := map[string]*shape{}, path+"[]"
+		for _, in := range f.Fields {
+			fields[in.Name] = p.answer(row+"."+in.Name, in)
+		}
+		_, most := f.Rows()
+		return listOf(p.object(row, fields), uint64(most))
 	}
 	return anything()
 }

@@ -11,23 +11,26 @@ import (
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/verifyd/verifyd/verification"
 )
 
 // The bounds of one expression. A unit of cost takes about 50 ns.
 const (
-	maxExpression  = 10_000    // characters of its text
-	maxNodes       = 4_000     // nodes of its tree, after macros
-	maxNesting     = 100       // brackets and operators inside each other
-	maxRegexp      = 1_000     // instructions of a regular expression
-	maxEstimate    = 500_000   // cost that it could come to, with the sizes assumed below
-	maxCost        = 500_000   // cost of one evaluation
-	maxTotalCost   = 5_000_000 // cost of the evaluations of one template
-	maxElements    = 500_000   // elements of the largest value that it builds
-	maxValue       = 1 << 20   // bytes of what a template renders, or a condition records
-	maxText        = 100_000   // bytes of a string that replace or join returns
-	assumedString  = 1_000     // characters, where no declaration says
-	assumedList    = 100       // items, where no declaration says
-	assumedUnknown = 1_000     // of a value of unknown type, with all that is in it
+	maxExpression  = 10_000                    // characters of its text
+	maxNodes       = 4_000                     // nodes of its tree, after macros
+	maxNesting     = 100                       // brackets and operators inside each other
+	maxRegexp      = 1_000                     // instructions of a regular expression
+	maxEstimate    = 500_000                   // cost that it could come to, with the sizes assumed below
+	maxCost        = 500_000                   // cost of one evaluation
+	maxTotalCost   = 5_000_000                 // cost of the evaluations of one template
+	maxElements    = 500_000                   // elements of the largest value that it builds
+	maxDepth       = verification.MaxDepth + 5 // of a value that a loop reads: steps.owners.items[0].members.bureau.data
+	maxValue       = 1 << 20                   // bytes of what a template renders, or a condition records
+	maxText        = 100_000                   // bytes of a string that replace or join returns
+	assumedString  = 1_000                     // characters, where no declaration says
+	assumedList    = 100                       // items, where no declaration says
+	assumedUnknown = 1_000                     // of a value of unknown type, with all that is in it
 )
 
 // safeErrors are the errors of an evaluation whose text holds no value of a run.

@@ -170,6 +170,8 @@ func (f *foresight) selected(x, operand ast.Expr, has bool) prospect {
 	switch f.known(x) {
 	case isPassed:
 		return truth(types.Bool(has || f.absence.Passed))
+	case isMet:
+		return truth(types.Bool(has || f.absence.Met))
 	case isThere:
 		if has {
 			return isTrue
@@ -196,27 +198,39 @@ const (
 	isOpen   knowledge = iota // nothing
 	isThere                   // it has a value
 	isPassed                  // it says that the check has passed
+	isMet                     // it says that the group of the check has passed
 	isAbsent
 )
 
 func (f *foresight) known(x ast.Expr) knowledge {
 	p, ok := f.paths[x.ID()]
-	switch {
-	case !ok || len(p.keys) == 0:
-	case f.absence.Step == "":
+	if !ok || len(p.keys) == 0 {
+		return isOpen
+	}
+	if f.absence.Step == "" {
 		if p.root == nameInput && len(p.keys) == 1 && p.keys[0].name == f.absence.Field {
 			return isAbsent
 		}
-	case p.root != nameSteps || p.keys[0].name != string(f.absence.Step):
-	case len(p.keys) == 1:
-		return isThere
-	case len(p.keys) == 2 && p.keys[1].name == "passed":
-		return isPassed
-	case len(p.keys) == 2 && p.keys[1].name == "data" && f.absence.Field == "":
+		return isOpen
+	}
+	step, keys, ok := p.step()
+	group, _, _ := f.absence.Step.Parts()
+	switch {
+	case !ok:
+	case step == group && step != f.absence.Step && len(keys) == 1 && keys[0].name == "passed":
+		return isMet
+	case step != f.absence.Step:
+	case len(keys) == 0 && f.absence.NotCalled:
 		return isAbsent
-	case len(p.keys) == 2:
+	case len(keys) == 0:
 		return isThere
-	case len(p.keys) == 3 && p.keys[1].name == "data" && f.absence.Field != "" && p.keys[2].name == f.absence.Field:
+	case len(keys) == 1 && keys[0].name == "passed":
+		return isPassed
+	case len(keys) == 1 && keys[0].name == "data" && f.absence.Field == "":
+		return isAbsent
+	case len(keys) == 1:
+		return isThere
+	case len(keys) == 2 && keys[0].name == "data" && f.absence.Field != "" && keys[1].name == f.absence.Field:
 		return isAbsent
 	}
 	return isOpen

@@ -114,10 +114,10 @@ func TestAMissingValueIsNamedWhereItIsRead(t *testing.T) {
 	} {
 		c, _ := compiled(t, row.text).(workflow.Foreseen)
 		all := slices.DeleteFunc(c.Absences(), func(a workflow.Absence) bool { return a.Step == "" })
-		if len(all) != 3 { // of the data, and of the field, also if the check has passed
-			t.Fatalf("%s: Absences = %v, want 3", row.text, all)
+		if len(all) != 4 { // of the step, of the data, and of the field, also if the check has passed
+			t.Fatalf("%s: Absences = %v, want 4", row.text, all)
 		}
-		p := c.Foresee(all[1], nil)
+		p := c.Foresee(all[2], nil)
 		if diff := cmp.Diff([]workflow.MissingValue{row.want}, p.Missing); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", row.text, diff)
 		}

@@ -16,12 +16,13 @@ import (
 // reading holds the values of a scope that one evaluation, or one rendering, reads.
 // It belongs to one goroutine.
 type reading struct {
-	vars  map[string]any // of an expression over named variables; nil for a scope
-	scope *workflow.Scope
-	input map[string]any
-	run   map[string]any
-	steps map[string]any
-	cost  uint64 // of the expressions evaluated so far
+	vars   map[string]any // of an expression over named variables; nil for a scope
+	scope  *workflow.Scope
+	input  map[string]any
+	run    map[string]any
+	steps  map[string]any
+	member map[string]any
+	cost   uint64 // of the expressions evaluated so far
 }
 
 func newReading(s *workflow.Scope) *reading {
@@ -49,6 +50,18 @@ func (r *reading) ResolveName(name string) (any, bool) {
 		return r.run, true
 	case nameSteps:
 		return r.steps, true
+	case nameItem:
+		return r.scope.Item, r.scope.Position > 0
+	case namePosition:
+		return int64(r.scope.Position), r.scope.Position > 0
+	case nameMember:
+		if r.scope.Member == nil {
+			return nil, false
+		}
+		if r.member == nil {
+			r.member = stepObject(r.scope.Member)
+		}
+		return r.member, true
 	}
 	return nil, false
 }
@@ -70,7 +83,12 @@ func (r *reading) load(reads []read) {
 		}
 		s := &r.scope.Steps[i]
 		step, ok := r.steps[node].(map[string]any)
-		if !ok {
+		switch {
+		case ok:
+		case s.Group || s.Each:
+			r.steps[node] = stepObject(s)
+			continue
+		default:
 			step = map[string]any{"status": s.Status, "passed": s.Passed, "dispatches": int64(s.Dispatches)}
 			r.steps[node] = step
 		}
@@ -78,6 +96,29 @@ func (r *reading) load(reads []read) {
 			step["data"] = s.Data.Map()
 		}
 	}
+}
+
+// stepObject returns all that expressions read of a step.
+func stepObject(s *workflow.StepValues) map[string]any {
+	step := map[string]any{"status": s.Status, "passed": s.Passed, "dispatches": int64(s.Dispatches)}
+	if len(s.Data) > 0 {
+		step["data"] = s.Data.Map()
+	}
+	switch {
+	case s.Each:
+		items := make([]any, len(s.Items))
+		for i := range s.Items {
+			items[i] = stepObject(&s.Items[i])
+		}
+		step[fieldItems] = items
+	case s.Group:
+		members := make(map[string]any, len(s.Members))
+		for i := range s.Members {
+			members[string(s.Members[i].Node)] = stepObject(&s.Members[i])
+		}
+		step[fieldMembers] = members
+	}
+	return step
 }
 
 // absentError says that a value is missing.

@@ -21,13 +21,14 @@ type shape struct {
 	cel        *types.Type
 	path       string // of an object with known fields
 	fields     map[string]*shape
-	properties map[string]*jsonschema.Schema // those of an input that no expression has read yet
-	unread     func(name string) *shape      // makes a field that no expression has read yet; nil if there is none
-	open       bool                          // the object may have other fields, too
-	items      *shape                        // of a list
-	limit      uint64                        // maximum characters of a string or items of a list; 0 if unknown
-	members    []ref.Val                     // all values that there are besides null; nil if they are not known
-	date       bool                          // a text of the form YYYY-MM-DD
+	properties map[string]*jsonschema.Schema       // those of an input that no expression has read yet
+	unread     func(name string) *shape            // makes a field that no expression has read yet; nil if there is none
+	group      map[string]workflow.StepDeclaration // the members of a group, which unread makes
+	open       bool                                // the object may have other fields, too
+	items      *shape                              // of a list
+	limit      uint64                              // maximum characters of a string or items of a list; 0 if unknown
+	members    []ref.Val                           // all values that there are besides null; nil if they are not known
+	date       bool                                // a text of the form YYYY-MM-DD
 }
 
 func scalar(t *types.Type) *shape { return &shape{cel: t} }
@@ -105,8 +106,9 @@ func (p *shapes) suggestion(of path) string {
 			continue
 		}
 		if i == len(of.keys)-1 && p.field(s, k.name) == nil {
-			known := slices.Concat(slices.Sorted(maps.Keys(s.fields)), slices.Sorted(maps.Keys(s.properties)))
-			return workflow.DidYouMean(k.name, known)
+			known := slices.Concat(slices.Collect(maps.Keys(s.fields)), slices.Collect(maps.Keys(s.properties)), slices.Collect(maps.Keys(s.group)))
+			slices.Sort(known)
+			return workflow.DidYouMean(k.name, slices.Compact(known))
 		}
 		s = p.field(s, k.name)
 	}

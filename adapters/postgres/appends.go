@@ -155,7 +155,7 @@ func (p *pendingAppend) summaryArgs() ([]any, error) {
 	return []any{
 		orNull(s.AbandonAt), string(s.Waiting), s.Signal, int32(s.WaitNumber), string(s.Ended), orNull(s.CompletedAt),
 		failure, string(s.Verdict), s.Flagged, string(in.Status), string(in.Decision), orNull(in.Until), s.Outcome,
-		review.since, review.due, review.until, review.causes, review.shown, review.assignee, orNull(s.RedactedAt),
+		review.since, review.due, review.until, review.causes, review.shown, review.assignee, orNull(s.RedactedAt), s.Data,
 	}, nil
 }
 

@@ -110,7 +110,7 @@ func scanRuns(rows pgx.Rows) (all []runRow, err error) {
 	var r runRow
 	_, err = pgx.ForEachRow(rows, []any{
 		&r.TenantID, &r.ID, &r.WorkflowID, &r.ReferenceID, &r.StartedAt, &r.ExpiresAt, &r.AbandonAt,
-		&r.Waiting, &r.Signal, &r.Wait, &r.Ended, &r.CompletedAt, &r.Outcome, &r.Error, &r.Verdict, &r.Flagged, &r.Status, &r.Decision, &r.RedactedAt,
+		&r.Waiting, &r.Signal, &r.Wait, &r.Ended, &r.CompletedAt, &r.Outcome, &r.EndData, &r.Error, &r.Verdict, &r.Flagged, &r.Status, &r.Decision, &r.RedactedAt,
 		&r.RestrictedAt,
 	}, func() error {
 		all = append(all, r)

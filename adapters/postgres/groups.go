@@ -35,12 +35,12 @@ WITH input AS MATERIALIZED (
         $9::uuid[], $10::int[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[],
         $15::text[], $16::text[], $17::int[], $18::text[], $19::timestamptz[], $20::text[], $21::text[], $22::bool[],
         $23::text[], $24::text[], $25::timestamptz[], $26::text[],
-        $27::timestamptz[], $28::timestamptz[], $29::timestamptz[], $30::text[], $31::text[], $32::text[], $33::timestamptz[]) WITH ORDINALITY
+        $27::timestamptz[], $28::timestamptz[], $29::timestamptz[], $30::text[], $31::text[], $32::text[], $33::timestamptz[], $34::text[]) WITH ORDINALITY
     AS i (tenant_id, run_id, seq, next_seq, events,
         workflow_id, workflow_revision, reference_id, started_at, expires_at, abandon_at,
         waiting, signal, wait, ended, completed_at, error, verdict, flagged,
         status, decision, status_until, outcome,
-        review_since, review_due, review_until, causes, review, assignee, redacted_at, ord)
+        review_since, review_due, review_until, causes, review, assignee, redacted_at, end_data, ord)
 ), current AS MATERIALIZED (
     SELECT * FROM input i
     WHERE i.workflow_revision = 0 OR i.workflow_revision = (SELECT w.revision FROM verifyd.workflows w
@@ -50,7 +50,7 @@ WITH input AS MATERIALIZED (
 // groupQueue queues the work of the runs in summarized.
 const groupQueue = `works AS MATERIALIZED (
     SELECT w.tenant_id, w.run_id, w.workflow_id, w.kind, w.seq, w.due_at, w.leased
-    FROM unnest($34::uuid[], $35::uuid[], $36::uuid[], $37::text[], $38::int[], $39::timestamptz[], $40::bool[])
+    FROM unnest($35::uuid[], $36::uuid[], $37::uuid[], $38::text[], $39::int[], $40::timestamptz[], $41::bool[])
         AS w (tenant_id, run_id, workflow_id, kind, seq, due_at, leased)
     JOIN summarized k USING (tenant_id, run_id)
 ), queued AS (
@@ -78,11 +78,11 @@ const startGroup = groupInput + `, appended AS (
 ), summarized AS (
     INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
         waiting, signal, wait, ended, completed_at, error, verdict, flagged, status, decision, status_until, outcome,
-        review_since, review_due, review_until, causes, review, assignee, redacted_at)
+        review_since, review_due, review_until, causes, review, assignee, redacted_at, end_data)
     SELECT i.tenant_id, i.run_id, i.workflow_id, i.reference_id, i.started_at, i.expires_at, i.abandon_at,
         i.waiting, i.signal, i.wait, i.ended, i.completed_at, i.error, i.verdict, i.flagged, i.status, i.decision, i.status_until,
         i.outcome, i.review_since, i.review_due, i.review_until, string_to_array(i.causes, ','), i.review, i.assignee,
-        i.redacted_at
+        i.redacted_at, i.end_data
     FROM input i JOIN appended k USING (tenant_id, run_id)
     RETURNING tenant_id, id AS run_id
 ), ` + groupQueue + `
@@ -104,7 +104,7 @@ const changeGroup = groupInput + `, appended AS (
         status = i.status, decision = i.decision, status_from = NULL, status_until = i.status_until, outcome = i.outcome,
         review_since = i.review_since, review_due = i.review_due, review_until = i.review_until,
         causes = string_to_array(i.causes, ','), review = i.review, assignee = i.assignee,
-        redacted_at = i.redacted_at
+        redacted_at = i.redacted_at, end_data = i.end_data
     FROM input i JOIN appended k USING (tenant_id, run_id)
     WHERE r.tenant_id = i.tenant_id AND r.id = i.run_id
     RETURNING r.tenant_id, r.id AS run_id
@@ -194,7 +194,7 @@ func summariesArgs(group []*pendingAppend) ([]any, error) {
 	waiting, signals, waits := texts(), texts(), make([]int32, n)
 	ended, completed, errs, verdicts, flagged := texts(), times(), texts(), texts(), make([]bool, n)
 	statuses, decisions, until := texts(), texts(), times()
-	outcomes := texts()
+	outcomes, data := texts(), texts()
 	since, due, reviewUntil, causes, reviews, assignees, redacted := times(), times(), times(), texts(), texts(), texts(), times()
 	for i, p := range group {
 		s := p.commit.Summary
@@ -213,13 +213,13 @@ func summariesArgs(group []*pendingAppend) ([]any, error) {
 		started[i], expires[i], abandon[i] = orNull(s.StartedAt), orNull(s.ExpiresAt), orNull(s.AbandonAt)
 		ended[i], completed[i], verdicts[i], flagged[i] = string(s.Ended), orNull(s.CompletedAt), string(s.Verdict), s.Flagged
 		statuses[i], decisions[i], until[i] = string(in.Status), string(in.Decision), orNull(in.Until)
-		outcomes[i], redacted[i] = s.Outcome, orNull(s.RedactedAt)
+		outcomes[i], data[i], redacted[i] = s.Outcome, s.Data, orNull(s.RedactedAt)
 	}
 	return append([]any{
 		workflows, revisions, references, started, expires, abandon,
 		waiting, signals, waits, ended, completed, errs, verdicts, flagged,
 		statuses, decisions, until, outcomes,
-		since, due, reviewUntil, causes, reviews, assignees, redacted,
+		since, due, reviewUntil, causes, reviews, assignees, redacted, data,
 	}, workArgs(group)...), nil
 }
 

@@ -48,6 +48,7 @@ type runRow struct {
 	Ended        rules.Status
 	CompletedAt  pgtype.Timestamptz
 	Outcome      string
+	EndData      string
 	Error        string
 	Verdict      rules.Decision
 	Flagged      bool
@@ -59,7 +60,7 @@ type runRow struct {
 
 // runColumns are the columns of a runRow.
 const runColumns = `r.tenant_id, r.id, r.workflow_id, r.reference_id, r.started_at, r.expires_at, r.abandon_at,
-    r.waiting, r.signal, r.wait, r.ended, r.completed_at, r.outcome, r.error, r.verdict, r.flagged, r.status, r.decision, r.redacted_at,
+    r.waiting, r.signal, r.wait, r.ended, r.completed_at, r.outcome, r.end_data, r.error, r.verdict, r.flagged, r.status, r.decision, r.redacted_at,
     r.restricted_at`
 
 // summary returns the summary of the row.
@@ -68,7 +69,7 @@ func (r runRow) summary() (rules.Summary, error) {
 		ID: r.ID, Workflow: r.WorkflowID, ReferenceID: r.ReferenceID,
 		StartedAt: r.StartedAt.UTC(), ExpiresAt: utc(r.ExpiresAt.Time), AbandonAt: utc(r.AbandonAt.Time),
 		Waiting: r.Waiting, Signal: r.Signal, WaitNumber: r.Wait,
-		Ended: r.Ended, CompletedAt: utc(r.CompletedAt.Time), Outcome: r.Outcome, Verdict: r.Verdict, Flagged: r.Flagged,
+		Ended: r.Ended, CompletedAt: utc(r.CompletedAt.Time), Outcome: r.Outcome, Data: r.EndData, Verdict: r.Verdict, Flagged: r.Flagged,
 		RedactedAt: utc(r.RedactedAt.Time), RestrictedAt: utc(r.RestrictedAt.Time),
 	}
 	if r.Error != "" {

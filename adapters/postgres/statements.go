@@ -88,17 +88,17 @@ SELECT $1::uuid, $2::uuid, $3::int, $4::int, $5::text WHERE `
 const (
 	insertRun = `INSERT INTO verifyd.runs (tenant_id, id, abandon_at, waiting, signal, wait, ended, completed_at,
     error, verdict, flagged, status, decision, status_until, outcome,
-    review_since, review_due, review_until, causes, review, assignee, redacted_at, workflow_id, reference_id, started_at, expires_at)
+    review_since, review_due, review_until, causes, review, assignee, redacted_at, end_data, workflow_id, reference_id, started_at, expires_at)
 SELECT $1::uuid, $2::uuid, $3::timestamptz, $4::text, $5::text, $6::int, $7::text, $8::timestamptz,
     $9::text, $10::text, $11::bool, $12::text, $13::text, $14::timestamptz, $15::text,
     $16::timestamptz, $17::timestamptz, $18::timestamptz, string_to_array($19::text, ','), $20::text, $21::text,
-    $22::timestamptz, $23::uuid, $24::text, $25::timestamptz, $26::timestamptz
+    $22::timestamptz, $23::text, $24::uuid, $25::text, $26::timestamptz, $27::timestamptz
 WHERE ` + ifAppended
 
 	updateRun = `UPDATE verifyd.runs SET abandon_at = $3, waiting = $4, signal = $5, wait = $6, ended = $7, completed_at = $8,
     error = $9, verdict = $10, flagged = $11, status = $12, decision = $13, status_from = NULL, status_until = $14, outcome = $15,
     review_since = $16, review_due = $17, review_until = $18, causes = string_to_array($19::text, ','), review = $20, assignee = $21,
-    redacted_at = $22
+    redacted_at = $22, end_data = $23
 WHERE tenant_id = $1 AND id = $2 AND ` + ifAppended
 )
 

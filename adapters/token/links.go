@@ -25,7 +25,7 @@ import (
 // A token is 69 bytes, big-endian, in base64url: 92 characters without spare bits,
 // so that no other text encodes the same token.
 //
-//	 0  kind, 1: a link, or a callback
+//	 0  kind, 1: a link, a callback, or a return
 //	 1  hint of the key, 8
 //	 9  tenant, 16
 //	25  run, 16
@@ -35,6 +35,7 @@ import (
 const (
 	kindLink     = 1
 	kindCallback = 2
+	kindReturn   = 3
 	atHint       = 1
 	atTenant     = 9
 	atRun        = 25
@@ -61,6 +62,11 @@ func (l *Links) SignLink(link verification.Link) (string, error) { return l.sign
 // SignCallback returns the token of a callback URL. It fails as SignLink does.
 func (l *Links) SignCallback(t verification.CallbackTarget) (string, error) {
 	return l.sign(kindCallback, verification.Link{RunRef: t.RunRef, WaitNumber: t.WaitNumber})
+}
+
+// SignReturn returns the token of a return URL. It fails as SignLink does.
+func (l *Links) SignReturn(t verification.CallbackTarget) (string, error) {
+	return l.sign(kindReturn, verification.Link{RunRef: t.RunRef, WaitNumber: t.WaitNumber})
 }
 
 func (l *Links) sign(kind byte, link verification.Link) (string, error) {
@@ -96,6 +102,12 @@ func (l *Links) OpenLink(token string) (verification.Link, error) { return l.ope
 // as OpenLink does.
 func (l *Links) OpenCallback(token string) (verification.CallbackTarget, error) {
 	link, err := l.open(kindCallback, token)
+	return verification.CallbackTarget{RunRef: link.RunRef, WaitNumber: link.WaitNumber}, err
+}
+
+// OpenReturn returns the target of a token that SignReturn returned, and fails as OpenLink does.
+func (l *Links) OpenReturn(token string) (verification.CallbackTarget, error) {
+	link, err := l.open(kindReturn, token)
 	return verification.CallbackTarget{RunRef: link.RunRef, WaitNumber: link.WaitNumber}, err
 }
 

@@ -49,11 +49,19 @@ type ReviewerNumbers struct {
 	Approved, Rejected int
 }
 
+// labelIn returns the label of a node or a member in a definition, or else its id.
+func labelIn(d workflow.Definition, id verification.NodeID) string {
+	if n, ok := d.Node(id); !ok || n.Label == "" {
+		return string(id)
+	}
+	return d.Label(id)
+}
+
 func checkNumbers(current workflow.Definition, found measured) []CheckNumbers {
 	checks := map[verification.NodeID]*CheckNumbers{}
 	at := func(id verification.NodeID) *CheckNumbers {
 		if checks[id] == nil {
-			checks[id] = &CheckNumbers{Node: id, Label: cmp.Or(current.Nodes[id].Label, string(id))}
+			checks[id] = &CheckNumbers{Node: id, Label: labelIn(current, id)}
 		}
 		return checks[id]
 	}

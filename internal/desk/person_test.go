@@ -486,3 +486,28 @@ func TestAPersonsFileHasAllRunsOrNone(t *testing.T) {
 		t.Errorf("one run too many: %v, want ErrInvalid", err)
 	}
 }
+
+func TestAPersonsFileHasTheUploadsOfRows(t *testing.T) {
+	r := newRecords(t)
+	history := canaries(r.workflow)
+	for i, e := range history {
+		switch f := e.Fact.(type) {
+		case rules.DocumentUploaded:
+			f.Field = "owners[1].front"
+			history[i].Fact = f
+		case rules.CustomerSubmitted:
+			if f.Node == "details" {
+				f.Data = verification.Data(`{"owners":[{"city":"person-first"},{"city":"person-second","front":{"document_id":"` + upload + `"}}]}`)
+				history[i].Fact = f
+			}
+		}
+	}
+	folder := string(r.keep(history)) + "/"
+	files := r.read(desk.PersonQuery{ReferenceID: "person-reference", By: "asha"})
+	if got := files[folder+"documents/1-owners_1__front.png"]; got != "person-content" {
+		t.Errorf("the upload is %q", got)
+	}
+	if text := all(files); !strings.Contains(text, "person-first") || !strings.Contains(text, "person-second") {
+		t.Error("the file lacks an answer in a row")
+	}
+}

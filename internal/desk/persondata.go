@@ -44,6 +44,8 @@ const (
 	personFailed     personEntryKind = "source_failed"
 	personResult     personEntryKind = "result"
 	personNone       personEntryKind = "no_result"
+	personElements   personEntryKind = "elements" // the list for whose elements a step is made
+	personCannotTell personEntryKind = "source_cannot_tell"
 	personStopped    personEntryKind = "stopped"
 	personCorrect    personEntryKind = "corrected"
 	personErased     personEntryKind = "redacted"
@@ -76,9 +78,18 @@ func (r personRun) data() []personEntry {
 		case rules.CustomerSubmitted:
 			e.Kind, e.Step, e.Language, e.Data = personAnswer, f.Node, f.Language, f.Data
 		case rules.Dispatched:
-			e.Kind, e.Step, e.Source, e.SentFields = personAsked, f.Node, f.Provider, fieldsOf("", r.definition.Nodes[f.Node].With.Map())
+			e.Kind, e.Step, e.Source, e.SentFields = personAsked, f.Node, f.Provider, r.sent(f.Node)
 		case rules.ResultPending:
 			e.Kind, e.Step, e.Handle = personPending, f.Node, f.Handle
+		case rules.Redirected:
+			e.Kind, e.Step, e.Handle = personPending, f.Node, f.Handle
+		case rules.GroupBegan:
+			if f.Items == nil {
+				continue
+			}
+			e.Kind, e.Step, e.Label, e.Data = personElements, f.Node, f.Label, f.Items
+		case rules.NoAnswer:
+			e.Kind, e.Step, e.Data = personCannotTell, f.Node, f.Data
 		case rules.PollFailed:
 			e.Kind, e.Step, e.Problem = personFailed, f.Node, f.Cause
 		case rules.DispatchFailed:
@@ -119,6 +130,9 @@ func (r personRun) told(e personEntry) personEntry {
 	if e.Kind == personStopped && r.hides() { // it may quote what the screening found
 		e.Problem = ""
 	}
+	if e.Kind == personElements && r.hides() { // it may be what the screening found
+		e.Data = nil
+	}
 	if !r.screened[e.Step] {
 		return e
 	}
@@ -132,6 +146,12 @@ func (r personRun) told(e personEntry) personEntry {
 	e.Passed, e.Problem, e.Handle, e.Field, e.Correction = nil, "", "", "", ""
 	e.Data = verification.DataOf(kept)
 	return e
+}
+
+// sent returns the names of the fields that the provider of a check gets.
+func (r personRun) sent(step verification.NodeID) []string {
+	n, _ := r.definition.Node(step)
+	return fieldsOf("", n.With.Map())
 }
 
 // fieldsOf returns the names of the fields of an object, such as place.country.
@@ -177,7 +197,7 @@ func (r personRun) review() []reviewEntry {
 	all := []reviewEntry{}
 	for _, e := range r.history {
 		switch e.Fact.(type) {
-		case rules.ReviewAsked, rules.VerdictRecorded, rules.VerdictProposed, rules.ProposalReturned, rules.HitsFound,
+		case rules.ReviewAsked, rules.VerdictRecorded, rules.VerdictProposed, rules.ProposalReturned, rules.AskedAgain, rules.HitsFound,
 			rules.HitDecided, rules.HitsCleared, rules.NoteAdded, rules.Assigned, rules.Held, rules.HoldEnded,
 			rules.Restricted, rules.RestrictionLifted, rules.Completed, rules.Corrected:
 			all = append(all, reviewEntry{e.At, e.Kind(), e.Fact})

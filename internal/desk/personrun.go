@@ -64,7 +64,7 @@ func (r personRun) detail() rules.RunDetail {
 	if !r.hides() {
 		return d
 	}
-	d.Outcome, d.Action, d.Error, d.Decision, d.ResolvedAt, d.Flags = "", nil, r.shownError(), rules.DecisionNone, time.Time{}, nil
+	d.Outcome, d.Data, d.Action, d.Error, d.Decision, d.ResolvedAt, d.Flags = "", nil, nil, r.shownError(), rules.DecisionNone, time.Time{}, nil
 	d.Checks = slices.DeleteFunc(d.Checks, func(c rules.Check) bool { return r.screens(c.Key) })
 	return d
 }

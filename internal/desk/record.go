@@ -83,7 +83,8 @@ func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verifi
 	}
 	r.InputSchema = r.Definition.InputSchema.Map()
 	for i, a := range r.Asked {
-		if with := h.Provider(r.Definition.Nodes[a.Node].Provider).With; a.With != nil && with != nil {
+		n, _ := r.Definition.Node(a.Node)
+		if with := h.Provider(n.Provider).With; a.With != nil && with != nil {
 			r.Asked[i].Schema = with.Map()
 		}
 	}

@@ -4,6 +4,7 @@ package desk
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,8 @@ type TimelineEntry struct {
 	By        string              // the reviewer; may be empty
 	Assignee  string              // of an assignment: the name of the person or team
 	Reason    string              // of a verdict or a returned proposal: the code of the reject reason; may be empty
+	Reasons   []string            // of a customer who is asked again: codes, see workflow.Definition.ResubmitReason
+	Fields    []string            // of a customer who is asked again: those of the form that it is about; none for all
 	Next      time.Time           // of the next dispatch or poll; zero for none
 	When      string              // of a branch: the condition that held; empty for else
 	To        verification.NodeID // of a branch
@@ -60,6 +63,8 @@ const (
 	TimelineRetried     TimelineKind = "retried"     // a further dispatch of the visit: a retry or the fallback
 	TimelinePending     TimelineKind = "pending"     // the provider has no result yet
 	TimelineCalledBack  TimelineKind = "called_back" // the vendor called back without a result: the provider is polled
+	TimelineLedAway     TimelineKind = "led_away"    // the provider leads the customer away
+	TimelineCameBack    TimelineKind = "came_back"   // the customer came back without a result yet
 	TimelinePollFailed  TimelineKind = "poll_failed"
 	TimelinePassed      TimelineKind = "passed"
 	TimelineMatches     TimelineKind = "matches" // the check passed with possible matches on a list
@@ -75,9 +80,19 @@ const (
 	TimelineOptedOut    TimelineKind = "opted_out"
 	TimelineBranched    TimelineKind = "branched" // a condition held
 	TimelineElse        TimelineKind = "else"     // no condition of the branch held
-	TimelineReview      TimelineKind = "review"   // a reviewer must give a verdict
-	TimelineApproved    TimelineKind = "approved"
-	TimelineRejected    TimelineKind = "rejected"
+	TimelineSkipped     TimelineKind = "skipped"  // the condition of a step or a member did not hold
+	TimelineKept        TimelineKind = "kept"     // the answer of an earlier visit stays
+	// Of a group of checks and of a node with for_each, whose number of elements is Number.
+	TimelineGroup      TimelineKind = "group"
+	TimelineEach       TimelineKind = "each"
+	TimelineMet        TimelineKind = "met"
+	TimelineNotMet     TimelineKind = "not_met"
+	TimelineUnanswered TimelineKind = "unanswered"  // only sources without an answer kept it from being met
+	TimelineCannotTell TimelineKind = "cannot_tell" // a source was reached and cannot tell
+	TimelineAskedAgain TimelineKind = "asked_again" // the customer is asked again
+	TimelineReview     TimelineKind = "review"      // a reviewer must give a verdict
+	TimelineApproved   TimelineKind = "approved"
+	TimelineRejected   TimelineKind = "rejected"
 	// One of two reviewers proposed a verdict, or a proposal was sent back.
 	TimelineProposedApproval  TimelineKind = "proposed_approval"
 	TimelineProposedRejection TimelineKind = "proposed_rejection"
@@ -117,7 +132,11 @@ func Timeline(history []rules.Event) []TimelineEntry {
 	t := timeline{
 		steps: map[verification.NodeID]rules.Step{}, visits: map[verification.NodeID]int{}, hits: map[verification.ClearedHit]string{},
 	}
-	for _, s := range rules.Fold("", history).Steps {
+	run := rules.Fold("", history)
+	for _, g := range run.Groups {
+		t.steps[g.Node] = rules.Step{Node: g.Node, Label: g.Label}
+	}
+	for _, s := range run.Steps {
 		t.steps[s.Node] = s
 	}
 	for _, e := range history {
@@ -151,7 +170,7 @@ func (t *timeline) add(e rules.Event) {
 // repeats reports whether an entry says the same as the one before it.
 func (e TimelineEntry) repeats(last TimelineEntry) bool {
 	switch e.Kind { //nolint:exhaustive // no other kind comes many times in a row
-	case TimelinePending, TimelinePollFailed, TimelineCalledBack, TimelineOpened:
+	case TimelinePending, TimelinePollFailed, TimelineCalledBack, TimelineOpened, TimelineLedAway, TimelineCameBack:
 		return e.Kind == last.Kind && e.Node == last.Node && e.Text == last.Text
 	}
 	return false
@@ -178,6 +197,10 @@ func (t *timeline) entry(f rules.Fact) TimelineEntry {
 		return TimelineEntry{Kind: TimelinePending, Node: f.Node, Next: f.PollAt}
 	case rules.CallbackReceived:
 		return TimelineEntry{Kind: TimelineCalledBack, Node: f.Node}
+	case rules.Redirected:
+		return TimelineEntry{Kind: TimelineLedAway, Node: f.Node, Text: hostOf(f.URL), Next: f.PollAt}
+	case rules.Returned:
+		return TimelineEntry{Kind: TimelineCameBack, Node: f.Node}
 	case rules.PollFailed:
 		return TimelineEntry{Kind: TimelinePollFailed, Node: f.Node, Text: f.Cause, Next: f.PollAt}
 	case rules.ResultRecorded:
@@ -200,6 +223,31 @@ func (t *timeline) entry(f rules.Fact) TimelineEntry {
 			kind = TimelineElse
 		}
 		return TimelineEntry{Kind: kind, Node: f.Node, When: f.When, To: f.Next, ToLabel: t.label(f.Next), Values: f.Values}
+	case rules.Skipped:
+		kind := TimelineSkipped
+		if f.Kept {
+			kind = TimelineKept
+		}
+		return TimelineEntry{Kind: kind, Node: f.Node, To: f.Next, ToLabel: t.label(f.Next), Values: f.Values}
+	case rules.GroupBegan:
+		kind := TimelineGroup
+		if f.Each {
+			kind = TimelineEach
+		}
+		return TimelineEntry{Kind: kind, Node: f.Node, Number: f.Elements}
+	case rules.GroupDecided:
+		kind := TimelineNotMet
+		switch {
+		case f.Passed:
+			kind = TimelineMet
+		case f.Unavailable:
+			kind = TimelineUnanswered
+		}
+		return TimelineEntry{Kind: kind, Node: f.Node}
+	case rules.NoAnswer:
+		return TimelineEntry{Kind: TimelineCannotTell, Node: f.Node, Sentences: []rules.Sentence{{Key: string(f.Outcome)}}}
+	case rules.AskedAgain:
+		return TimelineEntry{Kind: TimelineAskedAgain, Node: f.Node, Number: f.Round, Text: f.Note, Reasons: f.Reasons, Fields: f.Fields, By: f.By}
 	case rules.ReviewAsked:
 		return TimelineEntry{Kind: TimelineReview, Node: f.Node, Text: f.Reason, Visit: t.arrive(f.Node)}
 	case rules.VerdictRecorded:
@@ -274,6 +322,15 @@ func (t *timeline) entry(f rules.Fact) TimelineEntry {
 		return TimelineEntry{Kind: TimelineRestrictionLifted, Text: f.Reason, By: f.By}
 	}
 	return TimelineEntry{}
+}
+
+// hostOf returns the host of a URL, which alone is shown: the rest may be the customer's.
+func hostOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // result returns the line of a result. A check that passed with hits has not cleared anybody.
@@ -351,8 +408,9 @@ func labelled(entries []TimelineEntry, d workflow.Definition) []TimelineEntry {
 	for i := range entries {
 		label(entries[i].Node, &entries[i].Label)
 		label(entries[i].To, &entries[i].ToLabel)
-		if f, ok := d.Nodes[entries[i].Node].Fields.ByName(entries[i].Field); ok && f.Label != "" {
-			entries[i].Field = f.Label
+		n, _ := d.Node(entries[i].Node)
+		if label := n.Fields.LabelAt(entries[i].Field, ""); label != "" {
+			entries[i].Field = label
 		}
 	}
 	return entries

@@ -62,6 +62,11 @@ func auditOf(ctx context.Context, ref verification.RunRef, seq int, events []rul
 			e.Action, e.Detail, by = store.AuditVerdictProposed, string(f.Decision), verification.Person{Identity: f.Identity, Name: f.By}
 		case rules.ProposalReturned:
 			e.Action, e.Detail, by = store.AuditVerdictProposed, "returned", verification.Person{Identity: f.Identity, Name: f.By}
+		case rules.AskedAgain:
+			if e.Action, by = store.AuditCustomerAsked, (verification.Person{Identity: f.Identity, Name: f.By}); by == (verification.Person{}) && f.Request == "" {
+				continue // a branch asked
+			}
+			e.Detail = string(f.Node)
 		case rules.HitDecided:
 			e.Action, e.Detail, by = store.AuditHitDecided, string(f.Match), verification.Person{Identity: f.Identity, Name: f.By}
 		case rules.Corrected:

@@ -32,7 +32,7 @@ func useCases() map[string]string {
 		"PrintReport": "report.printed", "PrintFile": "report.printed", "OpenDocument": "document.read", "OpenDocumentInFull": "document.read",
 		"Runs": "person.searched", "RunSummaries": "person.searched",
 		"GiveVerdict": "verdict.given, verdict.proposed", "ReturnProposal": "verdict.proposed", "DecideHit": "hit.decided",
-		"Correct": "value.corrected", "Cancel": "run.cancelled", "HoldRun": "run.held", "EndHold": "hold.ended",
+		"AskAgain": "customer.asked", "Correct": "value.corrected", "Cancel": "run.cancelled", "HoldRun": "run.held", "EndHold": "hold.ended",
 		"Redact": "run.redacted", "Restrict": "run.restricted", "LiftRestriction": "restriction.lifted",
 		"RedactRuns": "person.searched, run.redacted", "Retain": "run.redacted, run.deleted",
 		"Apply": "workflow.saved", "SetWebhook": "workflow.saved", "ClearWebhook": "workflow.saved",
@@ -43,7 +43,7 @@ func useCases() map[string]string {
 		"Queue": list, "Review": list, "QueueStats": list, "Deliveries": list, "Rejection": program,
 		"Redeliver": program, "Workflows": program, "Workflow": program, "Versions": program, "Version": program,
 		"Authenticate": program, "UseSignInLink": program, "TenantName": program, "Searches": program, "SearchKeys": program, "RescreenPasses": program,
-		"Serve": host, "Serving": host, "Close": host, "Wake": host, "Leaves": host, "Within": host, "ReceiveCallback": host, "RecordHits": host,
+		"Serve": host, "Serving": host, "Close": host, "Wake": host, "Leaves": host, "Within": host, "ReceiveCallback": host, "ReceiveReturn": customer, "RecordHits": host,
 		"ApplyErasures": host, "RemoveDocuments": host, "PendingRedactions": host, "RetentionDue": host, "RetentionPlan": program, "KeptUntil": program,
 	}
 }

@@ -46,6 +46,37 @@ func BenchmarkFiveChecks(b *testing.B) {
 	b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op")
 }
 
+// BenchmarkFiveTogether is a run whose group of five members is called together, beside a run of one check: each call takes
+// 200 ms. x-of-one is the time of the first as a multiple of the second.
+func BenchmarkFiveTogether(b *testing.B) {
+	e, err := engine.New(engine.Ports{
+		Store: memory.New(), Providers: map[string]verification.Provider{"script": slow{200 * time.Millisecond}},
+		Expressions: noCompiler{}, Links: enginetest.Links{}, Clock: clock.System{}, NewID: enginetest.SeededIDs(1),
+	}, engine.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	timed := func(d workflow.Definition) (took time.Duration) {
+		applied, err := e.Apply(b.Context(), enginetest.Tenant, d)
+		if err != nil {
+			b.Fatal(err)
+		}
+		wait, began := time.Minute, time.Now()
+		v, err := e.Start(b.Context(), enginetest.Tenant, applied.Workflow.ID, engine.StartRequest{ReferenceID: "person-1", Wait: &wait})
+		if err != nil || v.Status != rules.StatusCompleted {
+			b.Fatalf("run = %+v, %v", v, err)
+		}
+		return time.Since(began)
+	}
+	var one, five time.Duration
+	for b.Loop() {
+		one += timed(chain("a"))
+		five += timed(grouped(asItIs, "a", "b", "c", "d", "e"))
+	}
+	b.ReportMetric(five.Seconds()/one.Seconds(), "x-of-one")
+	b.ReportMetric(float64(five-one)/float64(b.N)/float64(time.Millisecond), "ms-more")
+}
+
 // cpuTime returns the processor time of the process so far.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
@@ -66,6 +97,18 @@ type instant struct{ data map[string]any }
 
 func (p instant) Check(context.Context, verification.CheckRequest) (verification.CheckResult, error) {
 	return verification.CheckResult{Outcome: verification.OutcomePassed, Data: p.data}, nil
+}
+
+// slow passes every check after some time.
+type slow struct{ after time.Duration }
+
+func (p slow) Check(ctx context.Context, _ verification.CheckRequest) (verification.CheckResult, error) {
+	select {
+	case <-ctx.Done():
+		return verification.CheckResult{}, ctx.Err()
+	case <-time.After(p.after):
+		return verification.CheckResult{Outcome: verification.OutcomePassed}, nil
+	}
 }
 
 // noCompiler is enough for workflows without texts to compile.

@@ -44,7 +44,8 @@ func (s *session) call(ctx context.Context, kind rules.TaskKind, late func(callR
 		if err != nil {
 			err = verification.Permanent(fmt.Errorf("the provider's data cannot be saved: %w", err))
 		}
-		if _, polled := p.(verification.Poller); err == nil && !polled && r.Result.Outcome == verification.OutcomePending {
+		_, polled := p.(verification.Poller)
+		if err == nil && !polled && r.Result.Outcome == verification.OutcomePending {
 			err = verification.Permanent(fmt.Errorf("the provider %q returned a pending result and cannot be polled", w.Provider))
 		}
 		err = cmp.Or(r.Err, err)
@@ -54,7 +55,7 @@ func (s *session) call(ctx context.Context, kind rules.TaskKind, late func(callR
 		}
 		s.opt.Observer.ProviderCalled(w.Provider, observedOutcome(r.Result.Outcome, err), s.ports.Clock.Now().Sub(began))
 		if err != nil {
-			return callResult{command: failed(err), entered: r.Entered, lacking: lacking}
+			return callResult{command: failed(err), entered: entered(r.Entered), lacking: lacking}
 		}
 		asked := ""
 		if r.Result.Screening != nil {
@@ -62,8 +63,8 @@ func (s *session) call(ctx context.Context, kind rules.TaskKind, late func(callR
 		}
 		return callResult{command: rules.RecordResult{
 			Node: w.Node, Dispatch: w.Dispatch, Outcome: r.Result.Outcome, Data: data, Screening: r.Result.Screening, Cleared: cleared, Asked: asked,
-			Handle: r.Result.Handle, PollAfter: r.Result.PollAfter,
-		}, entered: r.Entered}
+			Handle: r.Result.Handle, PollAfter: r.Result.PollAfter, Redirect: r.Result.Redirect, Polled: polled,
+		}, entered: entered(r.Entered)}
 	}
 	r, here := runner.CallHere(ctx, s.timing(n), call, func(r runner.Response[verification.CheckResult]) { late(command(r)) })
 	if !here {
@@ -72,12 +73,21 @@ func (s *session) call(ctx context.Context, kind rules.TaskKind, late func(callR
 	return command(r), true
 }
 
+// entered returns how often Enter was called for a response.
+func entered(timeout bool) int {
+	if timeout {
+		return 1
+	}
+	return 0
+}
+
 // observedOutcome returns the outcome of a call for the Observer. An outcome that does not
 // exist is an error, as it is for the run.
 func observedOutcome(o verification.CheckOutcome, err error) string {
 	if err == nil {
 		switch o {
-		case verification.OutcomePassed, verification.OutcomeFailed, verification.OutcomePending:
+		case verification.OutcomePassed, verification.OutcomeFailed, verification.OutcomePending, verification.OutcomeNoCoverage,
+			verification.OutcomeInconclusive, verification.OutcomeRedirect:
 			return string(o)
 		}
 	}
@@ -96,7 +106,9 @@ func (s *session) request(ctx context.Context) (r verification.CheckRequest, cle
 		return r, nil, err
 	}
 	cleared = s.clear(ctx, &r)
-	r.CallbackURL, err = s.callbackURL()
+	if r.CallbackURL, err = s.callbackURL(); err == nil {
+		r.ReturnURL, err = s.returnURL()
+	}
 	return r, cleared, err
 }
 

@@ -50,21 +50,23 @@ func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verificati
 	if err != nil {
 		return err
 	}
-	w := s.run.Wait
-	p, _ := e.provider(s.ref.Tenant, w.Provider)
-	receiver, ok := p.(verification.CallbackReceiver)
-	if w.Number != target.WaitNumber {
+	facing := *s
+	var waits bool
+	if facing.run, waits = s.run.FacingNumber(target.WaitNumber); !waits {
 		return nil
 	}
+	w := facing.run.Wait
+	p, _ := e.provider(s.ref.Tenant, w.Provider)
+	receiver, ok := p.(verification.CallbackReceiver)
 	if !ok {
 		e.opt.Observer.RunLeft()
-		s.refused(slog.LevelError, fmt.Sprintf("this host has no provider %q that receives callbacks", w.Provider))
+		facing.refused(slog.LevelError, fmt.Sprintf("this host has no provider %q that receives callbacks", w.Provider))
 		return verification.Unavailable("callback", "this host cannot read it")
 	}
-	if err := s.loadProgram(ctx); err != nil {
+	if err := facing.loadProgram(ctx); err != nil {
 		return err
 	}
-	result, as, err := s.readCallback(ctx, receiver, c)
+	result, as, err := facing.readCallback(ctx, receiver, c)
 	if err != nil {
 		return err
 	}
@@ -120,5 +122,6 @@ func callbackCommand(
 		return nil, fmt.Errorf("the provider's data cannot be saved: %w", err)
 	}
 	as.Node, as.Dispatch, as.Outcome, as.Data, as.Screening = w.Node, w.Dispatch, r.Outcome, data, r.Screening
+	as.Redirect, as.Handle, as.PollAfter, as.Polled = r.Redirect, r.Handle, r.PollAfter, true
 	return as, nil
 }

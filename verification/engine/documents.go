@@ -45,7 +45,7 @@ func (e *Engine) UploadForSignal(
 		return verification.Document{}, err
 	}
 	n, _ := s.program.Node(s.run.Wait.Node)
-	if f, ok := n.Fields.ByName(field); !ok || !f.Upload() || s.run.Wait.Kind != rules.WaitCustomer {
+	if f, ok := n.Fields.At(field); !ok || !f.Upload() || s.run.Wait.Kind != rules.WaitCustomer {
 		return verification.Document{}, errNoFileAwaited
 	}
 	d, err := s.upload(ctx, s.run.Wait.Number, field, content)
@@ -137,7 +137,7 @@ func (s *session) accepts(ctx context.Context, u rules.Upload) ([]string, error)
 		return nil, err
 	}
 	n, _ := s.program.Node(s.run.Wait.Node)
-	f, _ := n.Fields.ByName(u.Document.Field)
+	f, _ := n.Fields.At(u.Document.Field)
 	if len(f.Accept) == 0 && f.Type == workflow.FieldImage {
 		return []string{"image/*"}, nil
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -44,6 +45,10 @@ func newDocuments() *mock.DocumentStoreMock {
 				return d, &verification.Error{Kind: verification.ErrNotFound, Subject: "document"}
 			}
 			return d, nil
+		},
+		RemoveDocumentsFunc: func(_ context.Context, r verification.RunRef) error {
+			delete(kept, r)
+			return nil
 		},
 		OpenDocumentFunc: func(_ context.Context, r verification.RunRef, id string) (io.ReadCloser, error) {
 			raw, err := hex.DecodeString(kept[r][id].SHA256) // see SaveDocumentFunc
@@ -469,5 +474,77 @@ func TestAnUploadOfReplacedContentIsADocumentOfItsOwn(t *testing.T) {
 	again := s.mustUpload("face", "first")
 	if got := s.kept(first, again); !slices.Equal(got, []string{again}) {
 		t.Errorf("kept = %q, want %s", got, again)
+	}
+}
+
+// inRows asks for people, each with a name and a photo.
+func inRows() workflow.Definition {
+	return with(portrait(), "photo", func(n *workflow.Node) {
+		n.Fields = workflow.InputFields{{Name: "owners", Type: workflow.FieldGroup, Fields: workflow.InputFields{
+			{Name: "name", Type: workflow.FieldText, Search: true},
+			{Name: "photo", Type: workflow.FieldImage, Required: true},
+		}}}
+	})
+}
+
+// answered sends two rows with their photos, of which the page has removed the row before them.
+func (s *customer) answered() (first, second string) {
+	s.t.Helper()
+	gone := s.mustUpload("owners[0].photo", "gone")
+	first, second = s.mustUpload("owners[1].photo", "first"), s.mustUpload("owners[2].photo", "second")
+	row := func(name, id string) map[string]any {
+		return map[string]any{"name": name, "photo": map[string]any{"document_id": id}}
+	}
+	s.Submit(s.run.ID, "photo_submitted", map[string]any{"owners": []any{row("Kanarienvogel", first), row("Meera", second)}})
+	s.Settle()
+	if got := s.kept(gone, first, second); !slices.Equal(got, []string{first, second}) {
+		s.t.Fatalf("kept = %q, want those of the rows that were sent", got)
+	}
+	return first, second
+}
+
+func TestUploadsOfRowsGoWithTheirRun(t *testing.T) {
+	for name, remove := range map[string]func(s *customer) error{
+		"redaction": func(s *customer) error {
+			_, err := s.Engine.Redact(s.t.Context(), enginetest.Tenant, s.run.ID, eraser)
+			return err
+		},
+		"retention of documents": func(s *customer) error {
+			_, err := s.Engine.RemoveDocuments(s.t.Context(), enginetest.Tenant, s.run.ID)
+			return err
+		},
+	} {
+		s := openForm(t, inRows())
+		first, second := s.answered()
+		if err := remove(s); err != nil {
+			t.Fatalf("%s = %v", name, err)
+		}
+		s.Settle()
+		if got := s.kept(first, second); len(got) != 0 {
+			t.Errorf("after a %s, %q are left", name, got)
+		}
+		history, err := s.Engine.History(t.Context(), enginetest.Tenant, s.run.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := rules.EncodeEvents(history.Events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "redaction" && (strings.Contains(string(raw), "Kanarienvogel") || strings.Contains(string(raw), first)) {
+			t.Errorf("after a %s, the history has %s", name, raw)
+		}
+	}
+}
+
+func TestARunIsFoundByTheAnswersInItsRows(t *testing.T) {
+	s := openForm(t, inRows(), searching)
+	s.answered()
+	for text, want := range map[string]int{"Kanarienvogel": 1, "meera": 1, "asha": 0} {
+		keys := s.Engine.SearchKeys(enginetest.Tenant, facts.ParseSearch(text))
+		page, err := s.Engine.Runs(t.Context(), enginetest.Tenant, store.RunQuery{Keys: keys, PageQuery: store.PageQuery{Limit: 10}})
+		if err != nil || page.Total != want {
+			t.Errorf("%q finds %d runs, %v, want %d", text, page.Total, err, want)
+		}
 	}
 }

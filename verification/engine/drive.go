@@ -22,15 +22,17 @@ type job struct {
 	session
 	work     *store.Work // taken from the queue, until the first append
 	released bool        // to be handed over to another host
+	calls    calls       // of several providers at once
 }
 
 // callResult is the result of a provider call.
 type callResult struct {
 	command rules.Command // nil before the first call
-	entered bool          // Enter was called: Leave follows once the command is saved
+	entered int           // calls of Enter: Leave follows once the command is saved
 	lacking error         // what this host lacks for the call, which another host may make
 	err     error         // ends the driving
 	unsaved time.Time     // when the command could not be saved first; zero if it could
+	until   time.Time     // there is nothing to call before; zero for a result
 }
 
 // drive drives a run until no further pass is needed. o is the result of a call that
@@ -46,11 +48,30 @@ func (e *Engine) drive(j *job, o callResult) {
 // while a provider is called, never both. done is false if another goroutine drives the run on,
 // because a call took too long or was interrupted.
 func (e *Engine) drivePass(j *job, o callResult) (done bool) {
+	defer func() {
+		if done { // otherwise the run belongs to the other goroutine
+			e.endCalls(j)
+		}
+	}()
 	for { // until the run waits or ends, or its context does
 		kind, err := e.workOn(j, o)
 		switch {
 		case err == nil && kind == rules.TaskNone:
 			return true
+		case err == nil && (len(j.run.Beside) > 0 || j.calls.any() || len(j.calls.later) > 0):
+			if o = e.callTogether(j); o.until.IsZero() {
+				continue
+			}
+			err := e.waitUntil(j, o.until)
+			switch o = (callResult{}); {
+			case err == nil:
+				return true
+			case errors.Is(err, verification.ErrConflict):
+				j.run = rules.Run{} // to be read again
+			default:
+				o.err = err
+			}
+			continue
 		case err == nil:
 			if o, done = e.callWithSlots(j, kind); !done {
 				return false
@@ -73,7 +94,7 @@ func (e *Engine) drivePass(j *job, o callResult) (done bool) {
 // workOn drives the run to its next provider call, and returns the kind of the call,
 // or TaskNone when there is nothing more to do now.
 func (e *Engine) workOn(j *job, o callResult) (rules.TaskKind, error) {
-	if o.entered {
+	for range o.entered {
 		defer e.activity.Leave()
 	}
 	if o.err == nil && o.lacking != nil && e.waitsForOthers(j) {
@@ -92,10 +113,10 @@ func (e *Engine) workOn(j *job, o callResult) (rules.TaskKind, error) {
 	defer release()
 	c := o.command
 	for range maxAttempts {
-		if c == nil && e.runner.Closing() {
+		if c == nil && e.runner.Closing() && !j.calls.any() {
 			return rules.TaskNone, runner.ErrHandOver
 		}
-		wait := j.run.Wait.Number
+		wait := numberOf(&j.run, c)
 		kind, err := e.step(ctx, j, c)
 		if errors.Is(err, verification.ErrConflict) {
 			if err := e.reread(ctx, j); err != nil {
@@ -118,11 +139,41 @@ func (e *Engine) workOn(j *job, o callResult) (rules.TaskKind, error) {
 // still decided on a run that another request has changed. If a callback came during a
 // poll, a poll without a result does not count: the run is polled again.
 func stillWanted(c rules.Command, wait int, run rules.Run) bool {
-	if run.Wait.Number != wait || run.Wait.Kind == rules.WaitResult {
-		return run.Wait.Number == wait
+	run, waits := run.FacingNumber(wait)
+	if !waits || run.Wait.Kind == rules.WaitResult {
+		return waits
 	}
 	result, ok := c.(rules.RecordResult)
-	return ok && result.Outcome != verification.OutcomePending
+	return ok && !unfinished(result)
+}
+
+// unfinished reports whether the answer to a poll is still to come.
+func unfinished(r rules.RecordResult) bool {
+	return r.Outcome == verification.OutcomePending || r.Outcome == verification.OutcomeRedirect
+}
+
+// numberOf returns the number of the wait that c has the result for; that of the run if c is no result.
+func numberOf(r *rules.Run, c rules.Command) int {
+	step := stepOf(c)
+	for i := range r.Beside {
+		if r.Beside[i].Node == step {
+			return r.Beside[i].Number
+		}
+	}
+	return r.Wait.Number
+}
+
+// stepOf returns the step of the result of a call; empty for any other command.
+func stepOf(c rules.Command) verification.NodeID {
+	switch c := c.(type) {
+	case rules.RecordResult:
+		return c.Node
+	case rules.RecordFailure:
+		return c.Node
+	case rules.Abort:
+		return c.Node
+	}
+	return ""
 }
 
 // step decides c on the run, or the command that the run needs next when c is nil.
@@ -142,8 +193,8 @@ func (e *Engine) step(ctx context.Context, j *job, c rules.Command) (rules.TaskK
 		case rules.TaskWait:
 			return rules.TaskNone, e.waitUntil(j, task.At)
 		case rules.TaskCheck, rules.TaskPoll:
-			lacking := e.lacks(j.ref.Tenant, j.run.Wait)
-			switch w := j.run.Wait; {
+			w, lacking := e.lacksAny(j.ref.Tenant, &j.run)
+			switch {
 			case j.isPoison():
 				poisoned = true
 				c = rules.Abort{Node: w.Node, Cause: "the hosts that drove the run, and nothing else, stopped before they saved anything"}
@@ -164,9 +215,14 @@ func (e *Engine) step(ctx context.Context, j *job, c rules.Command) (rules.TaskK
 		return rules.TaskNone, err
 	}
 	if len(events) == 0 {
-		if result, ok := c.(rules.RecordResult); ok && result.Outcome == verification.OutcomePending {
+		if result, ok := c.(rules.RecordResult); ok && unfinished(result) {
 			n, _ := j.program.Node(result.Node)
-			return rules.TaskNone, e.waitUntil(j, rules.PollAt(n, result.PollAfter, now))
+			at := rules.PollAt(n, result.PollAfter, now)
+			if len(j.run.Beside) > 0 {
+				j.calls.notBefore(j.run, result.Node, at)
+				return rules.TaskPoll, nil
+			}
+			return rules.TaskNone, e.waitUntil(j, at)
 		}
 		return rules.TaskNone, errNoProgress
 	}
@@ -177,7 +233,7 @@ func (e *Engine) step(ctx context.Context, j *job, c rules.Command) (rules.TaskK
 		e.opt.Observer.RunPoisoned()
 		e.log.Error("run ended: the hosts that drove it, and nothing else, stopped", "run", j.ref.Run, "tenant", j.ref.Tenant)
 	}
-	if drivable(after.Task(e.now())) {
+	if drivable(after.Task(e.now())) || j.calls.any() && after.Ended == "" {
 		return rules.TaskRedispatch, nil
 	}
 	return rules.TaskNone, nil

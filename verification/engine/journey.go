@@ -66,7 +66,19 @@ type JourneyStep struct {
 	TextIn     workflow.Translations
 	Optional   bool
 	Fields     workflow.InputFields
-	Groups     []workflow.FieldGroup // the screens of the fields; none means one screen
+	Groups     []workflow.Screen // the screens of the fields; none means one screen
+	// Element is the number of the element of a form with for_each, from 1, of Elements; both are 0 for any other step.
+	Element, Elements int
+	Again             *JourneyRound // the customer is asked again; nil for the first time
+	Away              *JourneyAway  // a check leads the customer away; nil for any other step
+}
+
+// JourneyRound says why a customer is asked again for a step.
+type JourneyRound struct {
+	Reasons []workflow.RejectReason // their labels are for the customer
+	Fields  []string                // of the form that it is about; none for all
+	Note    string                  // of a reviewer; empty for none
+	Earlier verification.Data       // the answer of before
 }
 
 // JourneyConsent is a consent that the customer has given.
@@ -104,6 +116,24 @@ func (e *Engine) ReadStep(ctx context.Context, t verification.TenantID, id verif
 		return Journey{}, err
 	}
 	return s.journey(tenant)
+}
+
+// round returns why the customer is asked again for an open step; nil if that is not so.
+func (s *session) round(step rules.Step) *JourneyRound {
+	if len(step.Rounds) == 0 {
+		return nil
+	}
+	last := step.Rounds[len(step.Rounds)-1]
+	if last.Visit+1 != step.Visits {
+		return nil // a later visit
+	}
+	again := &JourneyRound{Fields: last.Fields, Note: last.Note, Earlier: step.Earlier}
+	for _, code := range last.Reasons {
+		if reason, ok := s.program.Version.Definition.ResubmitReason(code); ok {
+			again.Reasons = append(again.Reasons, reason)
+		}
+	}
+	return again
 }
 
 // readJourney reads the run of s and its version.
@@ -248,10 +278,15 @@ func (s *session) journey(tenant verification.Tenant) (Journey, error) {
 	if run.Wait.Kind == rules.WaitCustomer {
 		n, _ := s.program.Node(run.Wait.Node)
 		step, _ := run.Step(run.Wait.Node)
+		label, node, element := step.Label, run.Wait.Node.InDefinition(), 0
+		group, each := run.Group(node)
+		if _, number, _ := run.Wait.Node.Parts(); each {
+			label, element = group.Label, number
+		}
 		j.Step = &JourneyStep{
-			WaitNumber: run.Wait.Number, Node: run.Wait.Node, Type: n.Type, Label: step.Label,
+			WaitNumber: run.Wait.Number, Node: run.Wait.Node, Type: n.Type, Label: label, Element: element, Elements: group.Elements,
 			Text: n.Text, LabelIn: n.LabelIn, TextIn: n.TextIn, Optional: n.Optional, Fields: n.Fields.On(s.at.In(s.location(run.Started.Zone))),
-			Groups: n.Groups,
+			Groups: n.Groups, Again: s.round(step), Away: awayOf(run.Wait),
 		}
 	}
 	return j, nil

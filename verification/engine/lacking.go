@@ -36,6 +36,20 @@ func (e *Engine) lacks(t verification.TenantID, w rules.Wait) error {
 	return nil
 }
 
+// lacksAny returns the first of the calls that a run waits for and this host cannot make, and what it lacks; the wait of the run and
+// nil if there is none.
+func (e *Engine) lacksAny(t verification.TenantID, r *rules.Run) (rules.Wait, error) {
+	if err := e.lacks(t, r.Wait); err != nil || len(r.Beside) == 0 {
+		return r.Wait, err
+	}
+	for _, w := range r.Beside {
+		if err := e.lacks(t, w); err != nil {
+			return w, err
+		}
+	}
+	return r.Wait, nil
+}
+
 // leftAt returns since when hosts have left the run to others: since now if this host is the
 // first. The queue keeps the time.
 func (j *job) leftAt(now time.Time) time.Time {
@@ -60,13 +74,13 @@ func (e *Engine) leaveNext(ref verification.RunRef, after rules.Run) bool {
 		return false
 	}
 	now := e.now()
-	lacking := e.lacks(ref.Tenant, after.Wait)
+	w, lacking := e.lacksAny(ref.Tenant, &after)
 	if lacking == nil || !drivable(after.Task(now)) || e.opt.ProviderWait == 0 {
 		e.runner.LeaveNoMore(ref)
 		return false
 	}
 	e.runner.Leave(ref, now.Add(minLeft))
-	e.reportLeft(ref, after.Wait, lacking, now)
+	e.reportLeft(ref, w, lacking, now)
 	return true
 }
 

@@ -88,17 +88,26 @@ func (l *limitedLog) count(key lineKey, now time.Time) *lineCount {
 }
 
 // reportFailures logs the failed dispatches and polls among the events that were appended
-// to a run, whose wait was w before.
-func (l *limitedLog) reportFailures(ref verification.RunRef, w rules.Wait, events []rules.Event) {
+// to a run.
+func (l *limitedLog) reportFailures(ref verification.RunRef, before *rules.Run, events []rules.Event) {
 	for _, event := range events {
 		var message, cause string
+		w := before.Wait
+		at := func(step verification.NodeID) {
+			if facing, waits := before.Facing(step); waits {
+				w = facing.Wait
+			}
+		}
 		switch f := event.Fact.(type) {
 		case rules.DispatchFailed:
 			message, cause = "dispatch failed", f.Cause
+			at(f.Node)
 		case rules.PollFailed:
 			message, cause = "poll failed", f.Cause
+			at(f.Node)
 		case rules.Failed:
 			message, cause = "run failed", f.Cause
+			at(f.Node)
 		}
 		if cause == "" {
 			continue

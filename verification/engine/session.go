@@ -193,6 +193,9 @@ func (s *session) decide(ctx context.Context, c rules.Command, now time.Time) ([
 // host if it has capacity, and is left to the queue otherwise. The provider call of a
 // run that has ended is interrupted.
 func (s *session) append(ctx context.Context, after rules.Run, events []rules.Event) error {
+	if len(s.run.Beside) > 0 {
+		defer s.runner.LookAgain(s.ref)
+	}
 	if callInFlight(s.run, after) {
 		_, err := s.save(ctx, after, events, lease{held: true, young: true})
 		return err
@@ -225,8 +228,20 @@ func (s *session) append(ctx context.Context, after rules.Run, events []rules.Ev
 // callInFlight reports whether a change leaves the run waiting for the call of the
 // same dispatch. The host that makes the call drives the run.
 func callInFlight(before, after rules.Run) bool {
-	return before.Wait.Kind == rules.WaitResult && after.Wait.Kind == rules.WaitResult &&
-		before.Wait.Number == after.Wait.Number
+	if len(before.Beside) == 0 && len(after.Beside) == 0 {
+		return before.Wait.Kind == rules.WaitResult && after.Wait.Kind == rules.WaitResult && before.Wait.Number == after.Wait.Number
+	}
+	inFlight := func(w rules.Wait) bool {
+		then, waits := before.FacingNumber(w.Number)
+		return w.Kind == rules.WaitResult && waits && then.Wait.Kind == rules.WaitResult
+	}
+	return inFlight(after.Wait) || slices.ContainsFunc(after.Beside, inFlight)
+}
+
+// canCall reports whether this host can make every call that a run waits for.
+func (s *session) canCall(r *rules.Run) bool {
+	_, err := s.lacksAny(s.ref.Tenant, r)
+	return err == nil
 }
 
 // lease says how a run is kept from other hosts while it is driven here.
@@ -277,7 +292,7 @@ func (s *session) save(
 	switch task := after.Task(now); {
 	case task.Kind == rules.TaskWait:
 		c.Work[advance], c.Hold = task.At, s.runner.Keeps(task.At, now)
-	case drivable(task) && l.held && s.lacks(s.ref.Tenant, after.Wait) == nil:
+	case drivable(task) && l.held && s.canCall(&after):
 		c.Work[advance], c.Hold = now.Add(s.opt.Lease), store.Leased
 		if l.young && announced == 0 && c.Keys == nil && !recheck && !unused && before.Summary() == c.Summary {
 			c.Work, historyOnly = nil, true
@@ -293,7 +308,7 @@ func (s *session) save(
 	}
 	s.run, s.fresh = after, true
 	s.remember(s.ref, after)
-	s.lines.reportFailures(s.ref, before.Wait, events)
+	s.lines.reportFailures(s.ref, &before, events)
 	// The names of reviewers are kept from metrics.
 	counted, named := c.Measures, func(m store.Measure) bool { return m.Name == store.MeasureVerdictBy }
 	if slices.ContainsFunc(counted, named) {

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
@@ -68,6 +69,33 @@ func (e *Engine) GiveVerdict(
 			}
 		}
 		return SignalResult{Result: verdictResult(receipt), Decision: c.Decision}, nil
+	})
+}
+
+// AskAgain sends a run that is parked on review back to a step of its customer, under the same link. The reviewer's claim ends.
+// ErrNotOpen is returned for a run that is not parked on review, ErrInvalid with the fields that break a rule, ErrNoRounds if
+// the customer was asked as often as the workflow allows, and ErrRunChanged and ErrClaimed as by GiveVerdict. An idempotency key
+// is as in GiveVerdict.
+func (e *Engine) AskAgain(
+	ctx context.Context, t verification.TenantID, id verification.RunID, c rules.AskAgain, idempotencyKey string,
+) (SignalResult, error) {
+	payload, err := verification.NewData(map[string]any{"step": string(c.Step), "reasons": c.Reasons, "fields": c.Fields, "note": c.Note})
+	if err != nil {
+		return SignalResult{}, err
+	}
+	fingerprint := signalFingerprint{Run: id, Signal: workflow.ResubmitSignal, Identity: c.Identity, Payload: payload}
+	return e.once(ctx, t, idempotencyKey, fingerprint, func(request string) (SignalResult, error) {
+		s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
+		var err error
+		if c.Claim, err = s.claimBeside(ctx, c.Identity); err != nil {
+			return SignalResult{}, err
+		}
+		c.Request = request
+		if _, err = s.command(ctx, c); err != nil {
+			return SignalResult{}, err
+		}
+		s.endClaim(ctx, c.Identity)
+		return SignalResult{Result: SignalDelivered}, nil
 	})
 }
 
@@ -152,8 +180,11 @@ func (e *Engine) Submit(ctx context.Context, t verification.TenantID, id verific
 func (s *session) submit(ctx context.Context, c rules.Submit) error {
 	c.CheckDocuments = s.ports.Documents != nil
 	before, err := s.command(ctx, c)
-	if err == nil {
+	switch {
+	case err == nil:
 		s.removeDropped(ctx, before)
+	case errors.Is(err, verification.ErrNotOpen) && s.run.Wait.Away() && c.Signal == s.run.Wait.Signal:
+		err = s.submitReturn(ctx, c.Payload)
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func (e *Engine) savesLater(j *job, o *callResult, err error) bool {
 		log.Error("the answer of a provider could not be saved; the provider is called again", "since", o.unsaved)
 		return false
 	}
-	o.entered = false // workOn has called Leave
+	o.entered = 0 // workOn has called Leave
 	over := make(chan struct{})
 	stop := e.ports.Clock.AfterFunc(saveAgain, func() {
 		e.activity.Enter()

@@ -217,7 +217,7 @@ func (t *facts) common(schemas map[verification.NodeID]workflow.DataSchema) {
 func (t *facts) place(row fieldRow, c Cell) Cell {
 	s := Source{Kind: SourceRun}
 	step, _ := t.r.Step(c.Node)
-	node := t.p.Version.Definition.Nodes[c.Node]
+	node, _ := t.p.Node(c.Node)
 	switch {
 	case c.Node != "" && node.Type == workflow.NodeCheck:
 		s = Source{Kind: SourceCheck, Node: c.Node, Documents: t.documents[c.Node]}
@@ -335,8 +335,9 @@ func claimed(p workflow.Program, r rules.Run, schemas map[verification.NodeID]wo
 		}
 		c := claim{node: s.Node, path: "steps." + string(s.Node) + ".data."}
 		values := s.Data.Map()
-		for _, f := range def.Nodes[s.Node].Fields {
-			if text := textOf(values[f.Name]); text != "" && !f.Upload() && f.Type != workflow.FieldLocation {
+		n, _ := def.Node(s.Node)
+		for _, f := range n.Fields {
+			if text := textOf(values[f.Name]); text != "" && !f.Upload() && f.Type != workflow.FieldLocation && f.Type != workflow.FieldGroup {
 				schema := schemas[s.Node].Field(f.Name)
 				c.fields = append(c.fields, field{f.Name, cmp.Or(schema.Title(), f.Label), values[f.Name], schema.Choice(text)})
 			}

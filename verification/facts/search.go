@@ -67,6 +67,19 @@ func SearchWords(p workflow.Program, r rules.Run) []SearchWord {
 				values = append(values, searchValue{answers[f.Name], f.Type == workflow.FieldPhone})
 			}
 		}
+		for _, f := range n.Fields {
+			rows, _ := answers[f.Name].([]any)
+			for _, row := range rows { // the words of a row are of one person
+				all.add(values)
+				values = nil
+				fields, _ := row.(map[string]any)
+				for _, inRow := range f.Fields {
+					if inRow.Search {
+						values = append(values, searchValue{fields[inRow.Name], inRow.Type == workflow.FieldPhone})
+					}
+				}
+			}
+		}
 		all.add(values)
 	}
 	return all.words(maxSearchWords)

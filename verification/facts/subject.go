@@ -91,14 +91,15 @@ func anyPortrait(def workflow.Definition, r rules.Run) string {
 	front := ""
 	for _, s := range r.Steps {
 		values := s.Data.Map()
+		n, _ := def.Node(s.Node)
 		for _, name := range []string{"photo", "selfie", "portrait"} {
-			if f, ok := def.Nodes[s.Node].Fields.ByName(name); ok && f.Type == workflow.FieldImage {
+			if f, ok := n.Fields.ByName(name); ok && f.Type == workflow.FieldImage {
 				if id := portrait(r, values[name]); id != "" {
 					return id
 				}
 			}
 		}
-		for _, f := range def.Nodes[s.Node].Fields {
+		for _, f := range n.Fields {
 			if f.Type == workflow.FieldImage && f.Camera == workflow.CameraFront && front == "" {
 				front = portrait(r, values[f.Name])
 			}

@@ -90,6 +90,16 @@ func bytesOf(f Fact) int {
 		return len(f.Input)
 	case ResultRecorded:
 		return len(f.Data)
+	case GroupBegan:
+		return len(f.Items)
+	case NoAnswer:
+		return len(f.Data)
+	case AskedAgain:
+		return len(f.Note)
+	case Skipped:
+		return len(f.Values)
+	case Completed:
+		return len(f.Data)
 	case CustomerSubmitted:
 		return len(f.Data)
 	case BranchTaken:
@@ -98,6 +108,8 @@ func bytesOf(f Fact) int {
 		return len(f.Notes)
 	case ResultPending:
 		return len(f.Handle)
+	case Redirected:
+		return len(f.URL) + len(f.Handle)
 	case Corrected:
 		return len(f.Field) + len(f.Correction)
 	case Held:

@@ -33,6 +33,9 @@ type RecordResult struct {
 	Asked     string
 	Handle    string        // of a pending result
 	PollAfter time.Duration // of a pending result; 0 means the node's poll interval
+	// Redirect is the URL of OutcomeRedirect, and Polled says that the provider can be polled meanwhile.
+	Redirect string
+	Polled   bool
 }
 
 // RecordFailure records that a provider was called and returned no result. A
@@ -53,6 +56,14 @@ type RecordFailure struct {
 type RecordCallback struct {
 	WaitNumber int    // the number of the wait on the provider
 	Digest     string // identifies the content of the callback
+}
+
+// RecordReturn records that a customer came back from the URL of a check, without a result yet. A return that comes
+// too late, or that was recorded before, changes nothing.
+type RecordReturn struct {
+	WaitNumber int
+	Digest     string // identifies the parameters
+	Pending    bool   // as in Returned
 }
 
 // Redispatch calls a provider again once its retry is due.
@@ -121,6 +132,20 @@ type GiveVerdict struct {
 	// Request is the id of a request with an idempotency key; empty for none.
 	// Delivering the same request again changes nothing. The engine sets it, and Claim.
 	Request string
+}
+
+// AskAgain sends a run that is parked on review back to a step of its customer. It is no verdict.
+type AskAgain struct {
+	// Step is a form or a consent that the customer has answered. Empty means the last form that has all Fields.
+	Step     verification.NodeID
+	Reasons  []string // codes, at least one: see workflow.Definition.ResubmitReason
+	Fields   []string // of the form; none for all
+	Note     string   // to the customer: at most 1,000 characters
+	By       string   // the reviewer's name
+	Identity string   // as in GiveVerdict
+	Seq      int      // as in GiveVerdict
+	Claim    Claim    // as in GiveVerdict
+	Request  string   // as in GiveVerdict
 }
 
 // ReturnProposal sends a proposed verdict back. The reviewer who proposed it may do so
@@ -218,6 +243,7 @@ func (Start) command()          {}
 func (RecordResult) command()   {}
 func (RecordFailure) command()  {}
 func (RecordCallback) command() {}
+func (RecordReturn) command()   {}
 func (Redispatch) command()     {}
 func (Abort) command()          {}
 func (OpenJourney) command()    {}
@@ -225,6 +251,7 @@ func (Submit) command()         {}
 func (Upload) command()         {}
 func (GiveVerdict) command()    {}
 func (ReturnProposal) command() {}
+func (AskAgain) command()       {}
 func (RecordHits) command()     {}
 func (DecideHit) command()      {}
 func (Cancel) command()         {}

@@ -77,6 +77,19 @@ func TestAComparisonListsWhatDiffersFieldByField(t *testing.T) {
 	}
 }
 
+func TestAComparisonShowsTheMembersOfAGroup(t *testing.T) {
+	group := func(members string) workflow.Definition {
+		return parsed(t, `{"workflow":"w","name":"W","start":"g","nodes":{"g":{"type":"checks","next":"d","members":`+members+`},"d":{"type":"end"}}}`)
+	}
+	got := graph.Compare(group(`{"a":{"provider":"p"},"b":{"provider":"q"}}`), group(`{"b":{"provider":"q"},"a":{"provider":"r"}}`))
+	want := []graph.NodeChange{{Node: "g", Change: graph.ChangeChanged, Fields: []graph.FieldChange{
+		{Path: "members.a.provider", Before: `"p"`, After: `"r"`}, {Path: "members (order)", Before: `["a","b"]`, After: `["b","a"]`},
+	}}}
+	if diff := cmp.Diff(want, got.Nodes); diff != "" {
+		t.Errorf("comparison (-want +got):\n%s", diff)
+	}
+}
+
 func TestADefinitionDoesNotDifferFromItself(t *testing.T) {
 	for _, d := range []workflow.Definition{{}, flows.DeskFlow(), flows.Single(nil), flows.Ladder(), flows.Loop(), flows.Refusal()} {
 		other := d

@@ -77,7 +77,7 @@ func (r Run) concerns() []Concern {
 // concern returns what a reviewer should look at in the step, and whether there is anything.
 func (s Step) concern() (c Concern, yes bool) {
 	c = Concern{NodeID: s.Node, Label: s.Label, Kind: ConcernFlag, Sentences: s.sentences()}
-	failed := s.Type == workflow.NodeCheck && s.Status == StepFailed
+	failed := s.Type == workflow.NodeCheck && s.Status == StepFailed && !s.cancelled
 	switch hits := s.allHits(); {
 	case s.Type == workflow.NodeReview:
 		c.Kind = ConcernReview
@@ -97,11 +97,7 @@ func (s Step) concern() (c Concern, yes bool) {
 		c.Kind = ConcernFailed
 		c.Finding, c.Score = findingOf(s.Data)
 		if len(c.Sentences) == 0 {
-			key := sentenceNotPassed
-			if s.unavailable {
-				key = sentenceNoAnswer
-			}
-			c.Sentences = []Sentence{{Key: key}}
+			c.Sentences = []Sentence{{Key: s.failure()}}
 		}
 	}
 	return c, failed || s.flagged() && (s.Type != workflow.NodeReview || !s.finished())

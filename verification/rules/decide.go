@@ -85,10 +85,12 @@ func (d *decision) decide(c Command) error {
 		d.failure(c)
 	case RecordCallback:
 		d.callback(c)
+	case RecordReturn:
+		d.returned(c)
 	case Redispatch:
 		d.redispatch()
 	case Abort:
-		if d.live() && d.run.Wait.Node == c.Node {
+		if _, waits := d.run.Facing(c.Node); d.live() && waits {
 			d.abort(c.Node, c.Cause)
 		}
 	case OpenJourney:
@@ -101,6 +103,8 @@ func (d *decision) decide(c Command) error {
 		return d.verdict(c)
 	case ReturnProposal:
 		return d.returnProposal(c)
+	case AskAgain:
+		return d.askAgain(c)
 	case RecordHits:
 		return d.recordHits(c)
 	case DecideHit:
@@ -199,6 +203,16 @@ func (d *decision) goTo(id verification.NodeID) {
 			d.abort(id, cause)
 			return
 		}
+		if n.IsStep() {
+			next, past, ok := d.leftOut(id, n)
+			if !ok {
+				return
+			}
+			if past {
+				id = next
+				continue
+			}
+		}
 		switch n.Type {
 		case workflow.NodeBranch:
 			next, ok := d.branch(id, n)
@@ -207,20 +221,62 @@ func (d *decision) goTo(id verification.NodeID) {
 			}
 			id = next
 			continue
-		case workflow.NodeCheck:
-			d.dispatch(id, n, n.Provider, true)
+		case workflow.NodeCheck, workflow.NodeChecks:
+			next, ok := d.begin(id, n)
+			if !ok {
+				return
+			}
+			id = next
+			continue
 		case workflow.NodeConsent, workflow.NodeCustomerInput:
-			d.add(CustomerAwaited{Node: id, Type: n.Type, Label: n.Title(id), Signal: n.SignalName(id)})
+			if n.ForEach != "" {
+				next, ok := d.begin(id, n)
+				if !ok {
+					return
+				}
+				id = next
+				continue
+			}
+			d.await(id, n)
 		case workflow.NodeReview:
 			d.add(ReviewAsked{Node: id, Label: n.Title(id), Reason: n.Reason})
 		case workflow.NodeEnd:
-			d.add(Completed{Node: id, Outcome: n.Outcome})
+			d.complete(id, n)
 		default:
 			d.abort(id, fmt.Sprintf("the node has the unknown type %q", n.Type))
 		}
 		return
 	}
 	d.abort(id, "the workflow does not reach a step")
+}
+
+// complete ends a run with the data that the end declares.
+func (d *decision) complete(id verification.NodeID, n workflow.Node) {
+	f := Completed{Node: id, Outcome: n.Outcome}
+	if t := d.program.Template(id); t != nil {
+		values, err := t.Render(d.run.scope())
+		if err == nil {
+			f.Data, err = verification.NewData(values)
+		}
+		switch {
+		case err != nil:
+			d.abort(id, fmt.Sprintf("data: %v", err))
+			return
+		case len(f.Data) > workflow.MaxEndData:
+			d.abort(id, fmt.Sprintf("data: it has %d bytes, and an end keeps at most %d", len(f.Data), workflow.MaxEndData))
+			return
+		}
+	}
+	d.add(f)
+}
+
+// skip records that a step is not visited, and the values that say so; next is empty for a member of a group.
+func (d *decision) skip(id, next verification.NodeID, seen map[string]any) {
+	data, err := verification.NewData(seen)
+	if err != nil {
+		data = nil // the values nest too deep; that the step was left out is still recorded
+	}
+	d.add(Skipped{Node: id, Next: next, Values: data})
 }
 
 // branch returns the node that the first rule that holds leads to, or else Else.
@@ -246,8 +302,16 @@ func (d *decision) branch(id verification.NodeID, n workflow.Node) (next verific
 			return "", false
 		}
 		maps.Copy(seen, read)
-		if holds {
+		switch {
+		case !holds:
+		case rule.AskAgain == nil:
 			return take(rule.When, rule.Next)
+		default:
+			if asked, ok := d.branchAsks(id, *rule.AskAgain); ok {
+				take(rule.When, asked.Node)
+				d.again(asked)
+				return "", false
+			}
 		}
 	}
 	return take("", n.Else)
@@ -290,7 +354,7 @@ func (d *decision) submit(c Submit) error {
 	}
 	w := d.run.Wait
 	meant := c.Signal == w.Signal || c.Signal == "" && c.WaitNumber != 0
-	if w.Kind != WaitCustomer || !meant || (c.WaitNumber != 0 && c.WaitNumber != w.Number) {
+	if w.Kind != WaitCustomer || w.Away() || !meant || (c.WaitNumber != 0 && c.WaitNumber != w.Number) {
 		return notOpen(c.Signal)
 	}
 	n, _ := d.program.Node(w.Node)
@@ -314,6 +378,10 @@ func (d *decision) submit(c Submit) error {
 		return &verification.Error{Kind: verification.ErrInvalid, Subject: "signal", Fields: problems}
 	}
 	d.add(CustomerSubmitted{Node: w.Node, Data: data, Language: c.Language, Request: c.Request})
+	if !alone(w.Node) {
+		d.settled(w.Node)
+		return nil
+	}
 	d.goTo(to)
 	return nil
 }
@@ -332,7 +400,7 @@ func (d *decision) cancel() error {
 func (d *decision) abort(id verification.NodeID, cause string) {
 	failure := RunError{Code: CodeInternalError, Message: "The workflow could not go on at the node " + string(id) + "."}
 	if n, ok := d.program.Node(id); ok && n.Type == workflow.NodeCheck {
-		failure.Check = n.CheckKey(id)
+		failure.Check = n.CheckKey(id.InDefinition())
 	}
 	d.add(Failed{Node: id, Error: failure, Cause: cut(cause)})
 }

@@ -24,7 +24,7 @@ func (d *decision) dispatch(id verification.NodeID, n workflow.Node, provider st
 		visit++
 	}
 	f := Dispatched{
-		Node: id, Key: n.CheckKey(id), Label: n.Title(id), Provider: provider,
+		Node: id, Key: n.CheckKey(id.InDefinition()), Label: d.label(id), Provider: provider,
 		Dispatch: step.Dispatches + 1, Visit: visit,
 	}
 	if n.Rescreen != nil {
@@ -35,8 +35,19 @@ func (d *decision) dispatch(id verification.NodeID, n workflow.Node, provider st
 
 // outstanding reports whether the run still waits for the result of a dispatch.
 func (d *decision) outstanding(id verification.NodeID, dispatch int) bool {
-	w := d.run.Wait
-	return d.live() && (w.Kind == WaitResult || w.Kind == WaitPoll) && w.Node == id && w.Dispatch == dispatch
+	w := d.wait(id)
+	return d.live() && (w.Kind == WaitResult || w.Kind == WaitPoll || w.Away()) && w.Dispatch == dispatch
+}
+
+// wait returns the wait of a step; zero if the run does not wait there.
+func (d *decision) wait(id verification.NodeID) Wait {
+	if i := d.run.beside(id); i >= 0 {
+		return d.run.Beside[i]
+	}
+	if d.run.Wait.Node == id {
+		return d.run.Wait
+	}
+	return Wait{}
 }
 
 func (d *decision) result(c RecordResult) {
@@ -54,20 +65,24 @@ func (d *decision) result(c RecordResult) {
 			return
 		}
 		d.recordPending(c, n)
+	case verification.OutcomeRedirect:
+		d.redirect(c, n)
 	case verification.OutcomePassed:
-		d.add(d.answered(c, StepPassed, n.Next))
-		d.goTo(n.Next)
+		if d.answered(c, StepPassed, n.Next) {
+			d.goTo(n.Next)
+		}
 	case verification.OutcomeFailed:
 		to, ok := n.Leads(n.OnFailed)
-		d.add(d.answered(c, StepFailed, to))
-		if ok {
+		switch {
+		case !d.answered(c, StepFailed, to):
+		case ok:
 			d.goTo(to)
-			return
+		default:
+			d.add(Failed{Node: c.Node, Error: d.notPassed(c.Node, n)})
 		}
-		key := n.CheckKey(c.Node)
-		d.add(Failed{Node: c.Node, Error: RunError{
-			Code: CodeCheckFailed, Check: key, Message: "The check " + key + " did not pass.",
-		}})
+	case verification.OutcomeNoCoverage, verification.OutcomeInconclusive:
+		d.add(NoAnswer{Node: c.Node, Outcome: c.Outcome, Data: c.Data})
+		d.instead(c.Node, n)
 	default:
 		d.failure(RecordFailure{
 			Node: c.Node, Dispatch: c.Dispatch, Permanent: true,
@@ -76,29 +91,38 @@ func (d *decision) result(c RecordResult) {
 	}
 }
 
-// answered returns the fact of an answer, after which the run goes to another node. A hit that
-// the provider left out although no decision clears it flags the step.
-func (d *decision) answered(c RecordResult, status StepStatus, to verification.NodeID) ResultRecorded {
-	f := ResultRecorded{Node: c.Node, Passed: status == StepPassed, Data: d.compared(c.Node, status, c.Data, to)}
+// answered records an answer, and reports whether the run then goes to another node. A member or an element does
+// not lead there itself. A hit that the provider left out although no decision clears it flags the step.
+func (d *decision) answered(c RecordResult, status StepStatus, to verification.NodeID) (leads bool) {
+	confirms, ok := d.confirms(c, status)
+	if !ok {
+		return false
+	}
+	f := ResultRecorded{Node: c.Node, Passed: status == StepPassed, Data: d.compared(c.Node, status, c.Data, to), Confirms: confirms}
 	unfounded := false
 	if f.Screening, unfounded = recorded(c.Screening, c); unfounded {
 		f.Data = doubted(f.Data)
 	}
-	return f
+	d.add(f)
+	if alone(c.Node) {
+		return true
+	}
+	d.settled(c.Node)
+	return false
 }
 
 // recordPending records a pending result. It does not record one that equals the last,
 // so that a long wait does not grow the history.
 func (d *decision) recordPending(c RecordResult, n workflow.Node) {
-	w := d.run.Wait
+	w := d.wait(c.Node)
 	if w.Kind == WaitPoll && d.now.Sub(w.PendingSince) >= n.PollTimeout() {
 		d.failure(RecordFailure{Node: c.Node, Dispatch: c.Dispatch, Cause: "the pending result did not come in time"})
 		return
 	}
-	if w.Kind == WaitPoll && w.Handle == c.Handle && w.PollFailures == 0 {
+	if (w.Kind == WaitPoll || w.Away()) && w.Handle == c.Handle && w.PollFailures == 0 {
 		return
 	}
-	if w.Kind == WaitPoll && d.run.Seq-w.Number >= maxHandles {
+	if (w.Kind == WaitPoll || w.Away()) && d.run.Seq-w.Number >= maxHandles*(1+len(d.run.Beside)) {
 		d.failure(RecordFailure{Node: c.Node, Dispatch: c.Dispatch, Permanent: true, Cause: fmt.Sprintf("the handle of the pending result changed %d times", maxHandles)})
 		return
 	}
@@ -114,8 +138,9 @@ func (d *decision) recordPending(c RecordResult, n workflow.Node) {
 const maxCallbacks = 32
 
 func (d *decision) callback(c RecordCallback) {
-	w := d.run.Wait
-	if !d.outstanding(w.Node, w.Dispatch) || w.Number != c.WaitNumber || len(w.Callbacks) >= maxCallbacks ||
+	run, waits := d.run.FacingNumber(c.WaitNumber)
+	w := run.Wait
+	if !waits || !d.outstanding(w.Node, w.Dispatch) || len(w.Callbacks) >= maxCallbacks ||
 		slices.Contains(w.Callbacks, c.Digest) {
 		return
 	}
@@ -138,7 +163,7 @@ func (d *decision) failure(c RecordFailure) {
 		return
 	}
 	n, _ := d.program.Node(c.Node)
-	w, cause := d.run.Wait, cut(c.Cause)
+	w, cause := d.wait(c.Node), cut(c.Cause)
 	retryAt := func(failed int) time.Time {
 		at := d.now.Add(d.jittered(n.Backoff(failed), c))
 		if latest := d.now.Add(n.MaxBackoff()); c.RetryAt.After(latest) {
@@ -148,8 +173,8 @@ func (d *decision) failure(c RecordFailure) {
 		}
 		return at.Truncate(time.Microsecond)
 	}
-	if w.Kind == WaitPoll && !c.Permanent && w.PollFailures+1 < n.MaxDispatches() &&
-		d.now.Sub(w.PendingSince) < n.PollTimeout() {
+	inTime := w.Away() || w.Kind == WaitPoll && d.now.Sub(w.PendingSince) < n.PollTimeout()
+	if inTime && !c.Permanent && w.PollFailures+1 < n.MaxDispatches() {
 		d.add(PollFailed{Node: c.Node, Cause: cause, PollAt: retryAt(w.PollFailures + 1)})
 		return
 	}
@@ -158,20 +183,40 @@ func (d *decision) failure(c RecordFailure) {
 		return
 	}
 	d.add(DispatchFailed{Node: c.Node, Cause: cause})
-	if n.Fallback != "" && w.Provider != n.Fallback {
-		d.dispatch(c.Node, n, n.Fallback, false)
+	d.instead(c.Node, n)
+}
+
+// instead calls the fallback of a check whose provider gave no answer. If there is none left, the check has no answer.
+func (d *decision) instead(id verification.NodeID, n workflow.Node) {
+	if n.Fallback != "" && d.wait(id).Provider != n.Fallback {
+		d.dispatch(id, n, n.Fallback, false)
 		return
 	}
-	if to, ok := n.Leads(n.OnUnavailable); ok {
-		d.add(ResultUnavailable{Node: c.Node, Data: verification.Data(`{"source_ok":false}`)})
+	to, ok := n.Leads(n.OnUnavailable)
+	if groupOf(id) != "" {
+		ok = false // the group says whether the run needs the answer
+	}
+	f := ResultUnavailable{Node: id}
+	if ok {
+		f.Data = d.run.step(id).withoutAnswer()
+	}
+	d.add(f)
+	switch {
+	case !alone(id):
+		d.settled(id)
+	case ok:
 		d.goTo(to)
-		return
+	default:
+		d.add(Failed{Node: id, Error: d.unanswered(id, n)})
 	}
-	d.add(ResultUnavailable{Node: c.Node})
-	key := n.CheckKey(c.Node)
-	d.add(Failed{Node: c.Node, Error: RunError{
-		Code: CodeCheckUnavailable, Check: key, Message: "The source of the check " + key + " gave no answer.",
-	}})
+}
+
+// withoutAnswer returns the data of a step that goes on without an answer.
+func (s *Step) withoutAnswer() verification.Data {
+	if s.noAnswer != "" {
+		return verification.DataOf(map[string]any{"source_ok": false, "no_answer": string(s.noAnswer)})
+	}
+	return verification.Data(`{"source_ok":false}`)
 }
 
 // jittered returns a duration of at least half of wait and less than wait. It depends only on run,
@@ -184,10 +229,10 @@ func (d *decision) jittered(wait time.Duration, c RecordFailure) time.Duration {
 }
 
 func (d *decision) redispatch() {
-	w := d.run.Wait
-	if !d.live() || w.Kind != WaitRetry || d.now.Before(w.At) {
-		return
+	for _, w := range d.run.Waits() {
+		if w.Kind == WaitRetry && !d.now.Before(w.At) {
+			n, _ := d.program.Node(w.Node)
+			d.dispatch(w.Node, n, w.Provider, false)
+		}
 	}
-	n, _ := d.program.Node(w.Node)
-	d.dispatch(w.Node, n, w.Provider, false)
 }

@@ -83,6 +83,7 @@ func (d *decision) differ(values []FactValue, kind workflow.FactKind, node, to v
 // comesTo reports whether every path from a node to an end leads through another node.
 func (d *decision) comesTo(through, from verification.NodeID) bool {
 	def := d.program.Version.Definition
+	through, _, _ = through.Parts()
 	switch {
 	case from == through:
 		return true

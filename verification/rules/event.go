@@ -80,6 +80,22 @@ type CallbackReceived struct {
 	Digest string `json:"digest"`
 }
 
+// Redirected records that the provider leads the customer to a URL: the check waits for its customer.
+type Redirected struct {
+	Node   verification.NodeID `json:"node"`
+	URL    string              `json:"url"`
+	Handle string              `json:"handle,omitempty"`
+	PollAt time.Time           `json:"poll_at,omitzero"` // zero if the provider cannot be polled
+}
+
+// Returned records that the customer came back, without a result yet.
+type Returned struct {
+	Node   verification.NodeID `json:"node"`
+	Digest string              `json:"digest"` // identifies the parameters
+	// Pending says that the vendor has all that it needs from the customer: the provider is polled at once.
+	Pending bool `json:"pending,omitempty"`
+}
+
 // PollFailed records a poll without a result.
 type PollFailed struct {
 	Node   verification.NodeID `json:"node"`
@@ -94,6 +110,8 @@ type ResultRecorded struct {
 	Data   verification.Data   `json:"data,omitempty"`
 	// Screening is nil if the check has screened nobody.
 	Screening *Screening `json:"screening,omitempty"`
+	// Confirms says whether the answer of a member of a group confirms; nil for any other check.
+	Confirms *bool `json:"confirms,omitempty"`
 }
 
 // Screening says which list a check has searched, and what it found.
@@ -126,6 +144,68 @@ type ResultUnavailable struct {
 	Node verification.NodeID `json:"node"`
 	// Data is the step's data if the run continues without a result.
 	Data verification.Data `json:"data,omitempty"`
+}
+
+// GroupBegan records that the run came to a group of checks, or to a node with for_each.
+type GroupBegan struct {
+	Node  verification.NodeID `json:"node"` // of an element, if the elements are groups
+	Type  workflow.NodeType   `json:"type"`
+	Key   string              `json:"key,omitempty"` // of a check
+	Label string              `json:"label"`
+	// Visit counts the visits, 1 for the first.
+	Visit int `json:"visit"`
+	// Each says that the node has for_each. Elements is the length of its list, and Items has the list.
+	Each     bool              `json:"each,omitempty"`
+	Elements int               `json:"elements,omitempty"`
+	Items    verification.Data `json:"items,omitempty"`
+}
+
+// GroupDecided records that a group of checks is decided, or that every element of a node with for_each is. What is
+// still open in it is cancelled.
+type GroupDecided struct {
+	Node   verification.NodeID `json:"node"`
+	Type   workflow.NodeType   `json:"type"`
+	Passed bool                `json:"passed"`
+	// Unavailable says that only checks without an answer kept it from passing.
+	Unavailable bool `json:"unavailable,omitempty"`
+	// Lacking are the members without an answer, if the run continues although the group did not pass.
+	Lacking []verification.NodeID `json:"lacking,omitempty"`
+	// Data is the data of a node with for_each whose list is too long.
+	Data verification.Data `json:"data,omitempty"`
+}
+
+// NoAnswer records that a source was reached and cannot tell: verification.OutcomeNoCoverage or
+// verification.OutcomeInconclusive.
+type NoAnswer struct {
+	Node    verification.NodeID       `json:"node"`
+	Outcome verification.CheckOutcome `json:"outcome"`
+	Data    verification.Data         `json:"data,omitempty"`
+}
+
+// Skipped records that the run left out a step or a member whose condition does not hold.
+type Skipped struct {
+	Node   verification.NodeID `json:"node"`
+	Next   verification.NodeID `json:"next,omitempty"`   // empty for a member of a group
+	Values verification.Data   `json:"values,omitempty"` // the values that the condition read, by path
+	// Kept says that the answer of an earlier visit stays, because nothing that it depends on was asked again. On is the way
+	// by which the run leaves the step, as Transition.On; empty means next.
+	Kept bool   `json:"kept,omitempty"`
+	On   string `json:"on,omitempty"`
+}
+
+// AskedAgain records that the run goes back to a step of its customer.
+type AskedAgain struct {
+	Node verification.NodeID `json:"node"` // the step of the customer
+	From verification.NodeID `json:"from"` // the review step or the branch
+	// Round counts how often the customer was asked again for the step, 1 for the first.
+	Round   int      `json:"round"`
+	Reasons []string `json:"reasons,omitempty"` // codes, see workflow.Definition.ResubmitReason
+	Fields  []string `json:"fields,omitempty"`  // those of the form that it is about; none for all
+	Note    string   `json:"note,omitempty"`    // to the customer
+	// By and Identity are empty if a branch asked.
+	By       string `json:"by,omitempty"`       // as in VerdictRecorded
+	Identity string `json:"identity,omitempty"` // as in VerdictRecorded
+	Request  string `json:"request,omitempty"`  // as in VerdictRecorded
 }
 
 // CustomerAwaited records that the run parked on its customer.
@@ -258,6 +338,7 @@ type HitDecided struct {
 type Completed struct {
 	Node    verification.NodeID `json:"node"`
 	Outcome string              `json:"outcome,omitempty"` // of the end node; empty for none
+	Data    verification.Data   `json:"data,omitempty"`    // what the end node computed; nil for none
 }
 
 // Failed records that the workflow stopped on an error.
@@ -358,6 +439,13 @@ type ReviewDueSoon struct {
 
 func (Started) kind() string           { return "started" }
 func (Dispatched) kind() string        { return "dispatched" }
+func (GroupBegan) kind() string        { return "group_began" }
+func (GroupDecided) kind() string      { return "group_decided" }
+func (NoAnswer) kind() string          { return "no_answer" }
+func (Skipped) kind() string           { return "skipped" }
+func (AskedAgain) kind() string        { return "asked_again" }
+func (Redirected) kind() string        { return "redirected" }
+func (Returned) kind() string          { return "returned" }
 func (ResultPending) kind() string     { return "result_pending" }
 func (CallbackReceived) kind() string  { return "callback_received" }
 func (PollFailed) kind() string        { return "poll_failed" }

@@ -169,6 +169,9 @@ func (f ResultRecorded) appendJSON(b []byte) []byte {
 		raw, _ := jsontext.Encode(f.Screening) // texts always encode
 		b = append(append(b, `,"screening":`...), raw...)
 	}
+	if f.Confirms != nil {
+		b = strconv.AppendBool(append(b, `,"confirms":`...), *f.Confirms)
+	}
 	return append(b, '}')
 }
 
@@ -200,6 +203,8 @@ func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
 		decodeAs[NoteAdded], decodeAs[Assigned], decodeAs[ReviewDueSoon], decodeAs[Held], decodeAs[HoldEnded], decodeAs[Redacted],
 		decodeAs[Restricted], decodeAs[RestrictionLifted],
 		decodeAs[Corrected],
+		decodeAs[GroupBegan], decodeAs[GroupDecided], decodeAs[NoAnswer], decodeAs[Skipped], decodeAs[AskedAgain],
+		decodeAs[Redirected], decodeAs[Returned],
 		decodeAs[Erased], decodeAs[DocumentsRemoved],
 	} {
 		if f, err := decode(kind, raw); f != nil {

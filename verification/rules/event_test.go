@@ -80,6 +80,39 @@ func allFacts() map[string]struct {
 			rules.BranchTaken{Node: "gate", When: "a < b", Next: "done", Values: object},
 			`{"node":"gate","when":"a < b","next":"done","values":{"n":1}}`,
 		},
+		"group_began": {
+			rules.GroupBegan{Node: "owners", Type: workflow.NodeCheck, Key: "owners", Label: "Owner", Visit: 1, Each: true, Elements: 2, Items: object},
+			`{"node":"owners","type":"check","key":"owners","label":"Owner","visit":1,"each":true,"elements":2,"items":{"n":1}}`,
+		},
+		"group_decided": {
+			rules.GroupDecided{
+				Node: "address", Type: workflow.NodeChecks, Passed: true, Unavailable: true, Lacking: []verification.NodeID{"address.bureau"}, Data: object,
+			},
+			`{"node":"address","type":"checks","passed":true,"unavailable":true,"lacking":["address.bureau"],"data":{"n":1}}`,
+		},
+		"no_answer": {
+			rules.NoAnswer{Node: "address.bureau", Outcome: verification.OutcomeNoCoverage, Data: object},
+			`{"node":"address.bureau","outcome":"no_coverage","data":{"n":1}}`,
+		},
+		"skipped": {
+			rules.Skipped{Node: "court", Next: "done", Values: object, Kept: true, On: "failed"},
+			`{"node":"court","next":"done","values":{"n":1},"kept":true,"on":"failed"}`,
+		},
+		"asked_again": {
+			rules.AskedAgain{
+				Node: "details", From: "review", Round: 1, Reasons: []string{"blurred"}, Fields: []string{"photo"}, Note: "Hold it straight.",
+				By: "asha", Identity: "verifyd#asha", Request: "r",
+			},
+			`{"node":"details","from":"review","round":1,"reasons":["blurred"],"fields":["photo"],"note":"Hold it straight.","by":"asha","identity":"verifyd#asha","request":"r"}`,
+		},
+		"redirected": {
+			rules.Redirected{Node: "bank", URL: "https://bank.example/sign-in", Handle: "ticket", PollAt: at},
+			`{"node":"bank","url":"https://bank.example/sign-in","handle":"ticket","poll_at":"2026-03-02T12:00:00Z"}`,
+		},
+		"returned": {
+			rules.Returned{Node: "bank", Digest: "0f", Pending: true},
+			`{"node":"bank","digest":"0f","pending":true}`,
+		},
 		"review_asked": {
 			rules.ReviewAsked{Node: "review", Label: "Review", Reason: "Look."},
 			`{"node":"review","label":"Review","reason":"Look."}`,
@@ -117,7 +150,7 @@ func allFacts() map[string]struct {
 			`{"node":"pan","cleared":[{"list":"sanctions","list_version":"ab","hit":{"id":"e-1","name":"Ivan","score":0.9},"asked":"ef",` +
 				`"run":"` + string(flows.RunID) + `","node":"list","visit":1,"at":"2026-03-02T12:00:00Z","by":"asha","identity":"verifyd#asha"}]}`,
 		},
-		"completed": {rules.Completed{Node: "done"}, `{"node":"done"}`},
+		"completed": {rules.Completed{Node: "done", Outcome: "approved", Data: object}, `{"node":"done","outcome":"approved","data":{"n":1}}`},
 		"failed": {
 			rules.Failed{Node: "pan", Error: rules.RunError{Code: rules.CodeCheckFailed, Check: "pan", Message: "No."}, Cause: "x"},
 			`{"node":"pan","error":{"code":"CHECK_FAILED","check":"pan","message":"No."},"cause":"x"}`,

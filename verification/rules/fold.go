@@ -44,26 +44,52 @@ func (r *Run) evolve(e Event) {
 	case Dispatched:
 		r.dispatched(f, e.At)
 	case ResultPending:
-		if r.Wait.PendingSince.IsZero() {
-			r.Wait.PendingSince = e.At
+		w := r.waitAt(f.Node)
+		if w.PendingSince.IsZero() {
+			w.PendingSince = e.At
 		}
-		r.Wait.Kind, r.Wait.Handle, r.Wait.At, r.Wait.PollFailures = WaitPoll, f.Handle, f.PollAt, 0
-		r.Wait.PollNow = false
+		if !w.Away() {
+			w.Kind = WaitPoll
+		}
+		w.Handle, w.At, w.PollFailures = f.Handle, f.PollAt, 0
+		w.PollNow = false
+	case Redirected:
+		w := r.waitAt(f.Node)
+		*w = w.redirected(f, e.At)
+	case Returned:
+		w := r.waitAt(f.Node)
+		*w = w.returned(f, e.At)
 	case CallbackReceived:
-		r.Wait = r.Wait.calledBack(f, e.At)
+		w := r.waitAt(f.Node)
+		*w = w.calledBack(f, e.At)
 	case PollFailed:
-		r.Wait.Kind, r.Wait.At = WaitPoll, f.PollAt
-		r.Wait.PollFailures++
+		w := r.waitAt(f.Node)
+		if !w.Away() {
+			w.Kind = WaitPoll
+		}
+		w.At = f.PollAt
+		w.PollFailures++
 		r.withStep(f.Node, func(s *Step) { s.Failures++ })
+	case GroupBegan:
+		r.groupBegan(f, e.At)
+	case GroupDecided:
+		r.groupDecided(f, e.At)
+	case Skipped:
+		if group := groupOf(f.Node); group != "" {
+			r.withGroup(group, func(g *Group) { g.skipped = append(slices.Clip(g.skipped), f.Node) })
+		}
+	case NoAnswer:
+		r.withStep(f.Node, func(s *Step) { s.noAnswer = f.Outcome })
 	case ResultRecorded:
-		r.Wait = Wait{}
+		r.waitOver(f.Node)
 		r.HadHits = r.HadHits || f.Screening != nil && len(f.Screening.Hits) > 0
 		r.withStep(f.Node, func(s *Step) { s.answer(f, e.At) })
 	case DispatchFailed:
-		r.Wait.Kind, r.Wait.At = WaitRetry, f.RetryAt
+		w := r.waitAt(f.Node)
+		w.Kind, w.At = WaitRetry, f.RetryAt
 		r.withStep(f.Node, func(s *Step) { s.Failures++; s.Status = StepPending })
 	case ResultUnavailable:
-		r.Wait = Wait{}
+		r.waitOver(f.Node)
 		r.withStep(f.Node, func(s *Step) {
 			s.finish(StepFailed, f.Data, e.At)
 			s.unavailable = true
@@ -87,7 +113,13 @@ func (r *Run) evolve(e Event) {
 		})
 		r.received(SignalReceipt{Request: f.Request, Node: f.Node})
 	case BranchTaken:
+		if f.Node == r.round.from {
+			r.round = round{}
+		}
+	case AskedAgain:
+		r.askedAgain(f, e.At)
 	case ReviewAsked:
+		r.round = round{}
 		r.Wait = Wait{Kind: WaitReview, Node: f.Node, Number: r.Seq, Since: e.At}
 		r.reach(Step{Node: f.Node, Type: workflow.NodeReview, Label: f.Label, Reason: f.Reason, StartedAt: e.At})
 	case VerdictRecorded:
@@ -153,7 +185,7 @@ func (r *Run) evolve(e Event) {
 		r.reminded, _ = r.InReview()
 	case Completed:
 		r.ended(StatusCompleted, nil, e.At)
-		r.Outcome, r.EndNode = f.Outcome, f.Node
+		r.Outcome, r.Data, r.EndNode = f.Outcome, f.Data, f.Node
 	case Failed:
 		r.ended(StatusFailed, &f.Error, e.At)
 	case Expired:
@@ -166,12 +198,24 @@ func (r *Run) evolve(e Event) {
 // calledBack returns the wait after a callback.
 func (w Wait) calledBack(f CallbackReceived, at time.Time) Wait {
 	w.Callbacks = append(slices.Clip(w.Callbacks), f.Digest)
-	if w.Kind == WaitPoll {
+	if w.Kind == WaitPoll || w.Away() {
 		w.At = at
 	} else {
 		w.PollNow = true
 	}
 	return w
+}
+
+// askedAgain begins a round: the review step, if the run was at one, is over.
+func (r *Run) askedAgain(f AskedAgain, at time.Time) {
+	if r.Wait.Kind == WaitReview {
+		r.withStep(r.Wait.Node, func(s *Step) { s.finish(StepFailed, nil, at) })
+	}
+	r.waitsEnd()
+	r.Proposal, r.Assignment = Verdict{}, Assignment{}
+	r.round = round{step: f.Node, from: f.From, began: r.Seq}
+	r.withStep(f.Node, func(s *Step) { s.Rounds = append(slices.Clip(s.Rounds), Round{f, at, s.Visits}) })
+	r.received(SignalReceipt{Request: f.Request, Node: f.Node})
 }
 
 // AsOf returns the run as it is reported at a given time: a deadline that has passed
@@ -247,15 +291,15 @@ func (r *Run) received(s SignalReceipt) {
 
 func (r *Run) dispatched(f Dispatched, at time.Time) {
 	dispatches := 1
-	if r.Wait.Node == f.Node && r.Wait.Provider == f.Provider && r.Wait.Kind == WaitRetry {
-		dispatches = r.Wait.ProviderDispatches + 1
+	if w := r.waitAt(f.Node); w.Node == f.Node && w.Provider == f.Provider && w.Kind == WaitRetry {
+		dispatches = w.ProviderDispatches + 1
 	}
-	r.Wait = Wait{
+	r.setWait(Wait{
 		Kind: WaitResult, Node: f.Node, Number: r.Seq, Since: at,
 		Provider: f.Provider, Dispatch: f.Dispatch, ProviderDispatches: dispatches,
-	}
+	})
 	if s := r.step(f.Node); s != nil && s.Visits == f.Visit {
-		r.withStep(f.Node, func(s *Step) { s.Status, s.Dispatches = StepRunning, f.Dispatch })
+		r.withStep(f.Node, func(s *Step) { s.Status, s.Dispatches, s.noAnswer = StepRunning, f.Dispatch, "" })
 		return
 	}
 	r.reach(Step{Node: f.Node, Type: workflow.NodeCheck, Key: f.Key, Label: f.Label, StartedAt: at, Dispatches: f.Dispatch, Rescreen: f.Rescreen})
@@ -299,7 +343,13 @@ func (r *Run) ended(s Status, cause *RunError, at time.Time) {
 			}
 		})
 	}
-	r.Wait, r.Proposal, r.Assignment = Wait{}, Verdict{}, Assignment{}
+	for _, g := range r.Groups {
+		if g.Status == StepRunning {
+			r.withGroup(g.Node, func(g *Group) { g.Status = StepFailed })
+		}
+	}
+	r.waitsEnd()
+	r.Proposal, r.Assignment = Verdict{}, Assignment{}
 	r.Ended, r.CompletedAt, r.Error = s, at, cause
 	r.endDecision = r.Decision()
 }
@@ -308,14 +358,18 @@ func (r *Run) ended(s Status, cause *RunError, at time.Time) {
 func (r *Run) reach(s Step) {
 	if r.step(s.Node) != nil {
 		r.withStep(s.Node, func(old *Step) {
-			old.failedBefore = old.failedBefore || old.Type == workflow.NodeCheck && old.Status == StepFailed
+			old.failedBefore = old.failedBefore || old.Type == workflow.NodeCheck && old.Status == StepFailed && !old.cancelled
 			if f := old.Screening; f != nil && len(f.Hits) > 0 {
 				kept := old.EarlierHits[max(0, len(old.EarlierHits)+1-maxCardVisits):]
 				old.EarlierHits = append(slices.Clip(kept), VisitScreening{old.Visits, *f})
 			}
+			if len(old.Rounds) > 0 {
+				old.Earlier = old.Data
+			}
 			old.before = old.ListVersion()
 			old.Visits++
 			old.Status, old.Data, old.Screening, old.CompletedAt = StepRunning, nil, nil, time.Time{}
+			old.Confirms, old.noAnswer, old.cancelled = nil, "", false
 			old.Reason, old.VisitedAt, old.reached, old.Dispatches = s.Reason, s.StartedAt, r.Seq, s.Dispatches
 		})
 		return
@@ -344,6 +398,7 @@ func (s *Step) answer(f ResultRecorded, at time.Time) {
 	if s.Screening != nil {
 		s.clear(s.Screening.Cleared, s.Visits)
 	}
+	s.Confirms = f.Confirms
 	s.flags = reasonsOf(f.Data, f.Screening)
 	s.flags.recovered, s.overcome = recovered, s.Failures
 	s.Recovered, s.failedBefore = s.Recovered || recovered, s.failedBefore && !f.Passed

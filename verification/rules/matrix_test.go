@@ -38,6 +38,16 @@ func situations() []situation {
 		t.Helper()
 		return checking(t, "").result(verification.OutcomePassed, `{"source_ok":false}`)
 	}
+	atVendor := func(t flows.Tester) *journey {
+		t.Helper()
+		d := flows.DeskFlow()
+		pan := d.Nodes["pan"]
+		pan.RedirectHosts = []string{"*.bank.example"}
+		d.Nodes["pan"] = pan
+		return begin(t, d, "").submit(consents).do(rules.RecordResult{
+			Node: "pan", Dispatch: 1, Outcome: verification.OutcomeRedirect, Redirect: signIn, Handle: "ticket-1",
+		})
+	}
 	return []situation{
 		{"not started", func(t flows.Tester) *journey { return unstarted(t, flows.DeskFlow()) }},
 		{"awaiting a result", func(t flows.Tester) *journey { return checking(t, "") }},
@@ -45,11 +55,19 @@ func situations() []situation {
 		{"waiting for a retry", func(t flows.Tester) *journey { return checking(t, "").noResult(false) }},
 		{"retry due", func(t flows.Tester) *journey { return checking(t, "").noResult(false).after(time.Second) }},
 		{"parked on the customer", func(t flows.Tester) *journey { return parked(t, "").after(time.Minute) }},
+		{"away", func(t flows.Tester) *journey { return atVendor(t) }},
+		{"back without a result", func(t flows.Tester) *journey { return atVendor(t).do(rules.RecordReturn{WaitNumber: 4, Digest: "0f"}) }},
 		{"abandoned", func(t flows.Tester) *journey { return parked(t, "").after(10*time.Minute + 1) }},
 		{"customer came back", func(t flows.Tester) *journey {
 			return parked(t, "").after(11 * time.Minute).do(rules.OpenJourney{}).after(time.Minute)
 		}},
 		{"parked on review", reviewing},
+		{"asked again", func(t flows.Tester) *journey {
+			return reviewing(t).do(rules.AskAgain{Step: "consent", Reasons: []string{"other"}})
+		}},
+		{"back from the customer", func(t flows.Tester) *journey {
+			return reviewing(t).do(rules.AskAgain{Step: "consent", Reasons: []string{"other"}}).submit(consents)
+		}},
 		{"parked on a second review", func(t flows.Tester) *journey { return reviewing(t).approve("fine") }},
 		{"completed, not flagged", func(t flows.Tester) *journey { return checking(t, "").pass() }},
 		{"completed, flagged", open},
@@ -102,74 +120,84 @@ func matrices() []matrix {
 			{"passed", result(verification.OutcomePassed)},
 			{"failed", result(verification.OutcomeFailed)},
 			{"pending", result(verification.OutcomePending)},
+			{"redirect", rules.RecordResult{Node: "pan", Dispatch: 1, Outcome: verification.OutcomeRedirect, Redirect: signIn, Handle: "ticket-1"}},
 			{"an unknown outcome", result("perhaps")},
 			{"of another dispatch", rules.RecordResult{Node: "pan", Dispatch: 9, Outcome: verification.OutcomePassed}},
 			{"of another step", rules.RecordResult{Node: "consent", Dispatch: 1, Outcome: verification.OutcomePassed}},
 		}, `
-			not started                    | not found | not found | not found | not found | not found | not found
-			awaiting a result              | result_recorded, branch_taken, completed | result_recorded, failed | result_pending | dispatch_failed, result_unavailable, failed | nothing | nothing
-			pending                        | result_recorded, branch_taken, completed | result_recorded, failed | nothing | dispatch_failed, result_unavailable, failed | nothing | nothing
-			waiting for a retry            | nothing | nothing | nothing | nothing | nothing | nothing
-			retry due                      | nothing | nothing | nothing | nothing | nothing | nothing
-			parked on the customer         | nothing | nothing | nothing | nothing | nothing | nothing
-			abandoned                      | nothing | nothing | nothing | nothing | nothing | nothing
-			customer came back             | nothing | nothing | nothing | nothing | nothing | nothing
-			parked on review               | nothing | nothing | nothing | nothing | nothing | nothing
-			parked on a second review      | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, not flagged         | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, flagged             | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, settled             | nothing | nothing | nothing | nothing | nothing | nothing
-			completed, with a new hit      | nothing | nothing | nothing | nothing | nothing | nothing
-			failed                         | nothing | nothing | nothing | nothing | nothing | nothing
-			failed, settled                | nothing | nothing | nothing | nothing | nothing | nothing
-			expired                        | nothing | nothing | nothing | nothing | nothing | nothing
-			overdue on the customer        | expired | expired | expired | expired | expired | expired
-			overdue on a result            | expired | expired | expired | expired | expired | expired
-			overdue on review              | expired | expired | expired | expired | expired | expired
-			cancelled                      | nothing | nothing | nothing | nothing | nothing | nothing
-			cancelled after a verdict      | nothing | nothing | nothing | nothing | nothing | nothing
-			four eyes, parked on review    | nothing | nothing | nothing | nothing | nothing | nothing
-			four eyes, proposed            | nothing | nothing | nothing | nothing | nothing | nothing
-			four eyes, proposed, overdue   | expired | expired | expired | expired | expired | expired
-			four eyes, completed           | nothing | nothing | nothing | nothing | nothing | nothing
-			four eyes, completed, proposed | nothing | nothing | nothing | nothing | nothing | nothing`},
+			not started                    | not found | not found | not found | not found | not found | not found | not found
+			awaiting a result              | result_recorded, branch_taken, completed | result_recorded, failed | result_pending | dispatch_failed, result_unavailable, failed | dispatch_failed, result_unavailable, failed | nothing | nothing
+			pending                        | result_recorded, branch_taken, completed | result_recorded, failed | nothing | dispatch_failed, result_unavailable, failed | dispatch_failed, result_unavailable, failed | nothing | nothing
+			waiting for a retry            | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			retry due                      | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			parked on the customer         | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			away                           | result_recorded, branch_taken, completed | result_recorded, failed | nothing | nothing | dispatch_failed, result_unavailable, failed | nothing | nothing
+			back without a result          | result_recorded, branch_taken, completed | result_recorded, failed | nothing | nothing | dispatch_failed, result_unavailable, failed | nothing | nothing
+			abandoned                      | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			customer came back             | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			parked on review               | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			asked again                    | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			back from the customer         | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			parked on a second review      | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, not flagged         | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, flagged             | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, settled             | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			completed, with a new hit      | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			failed                         | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			failed, settled                | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			expired                        | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			overdue on the customer        | expired | expired | expired | expired | expired | expired | expired
+			overdue on a result            | expired | expired | expired | expired | expired | expired | expired
+			overdue on review              | expired | expired | expired | expired | expired | expired | expired
+			cancelled                      | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			cancelled after a verdict      | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			four eyes, parked on review    | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			four eyes, proposed            | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			four eyes, proposed, overdue   | expired | expired | expired | expired | expired | expired | expired
+			four eyes, completed           | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			four eyes, completed, proposed | nothing | nothing | nothing | nothing | nothing | nothing | nothing`},
 		{"What the engine records", []namedCommand{
 			{"no result, transient", failure(false)},
 			{"no result, permanent", failure(true)},
 			{"callback", rules.RecordCallback{WaitNumber: 4, Digest: "0f"}},
+			{"return", rules.RecordReturn{WaitNumber: 4, Digest: "1f"}},
 			{"redispatch", rules.Redispatch{}},
 			{"abort at the check", rules.Abort{Node: "pan", Cause: "a template failed"}},
 			{"abort elsewhere", rules.Abort{Node: "gate", Cause: "a template failed"}},
 			{"expire", rules.Expire{}},
 			{"hits of a later list", rules.RecordHits{Node: "pan", List: "sanctions", Hits: []verification.Hit{{ID: "1"}}}},
 		}, `
-			not started                    | not found | not found | not found | not found | not found | not found | not found | not found
-			awaiting a result              | dispatch_failed | dispatch_failed, result_unavailable, failed | callback_received | nothing | failed | nothing | nothing | conflict
-			pending                        | poll_failed | dispatch_failed, result_unavailable, failed | callback_received | nothing | failed | nothing | nothing | conflict
-			waiting for a retry            | nothing | nothing | nothing | nothing | failed | nothing | nothing | conflict
-			retry due                      | nothing | nothing | nothing | dispatched | failed | nothing | nothing | conflict
-			parked on the customer         | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
-			abandoned                      | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
-			customer came back             | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
-			parked on review               | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
-			parked on a second review      | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
-			completed, not flagged         | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
-			completed, flagged             | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
-			completed, settled             | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
-			completed, with a new hit      | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing
-			failed                         | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
-			failed, settled                | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
-			expired                        | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
-			overdue on the customer        | expired | expired | expired | expired | expired | expired | expired | conflict
-			overdue on a result            | expired | expired | expired | expired | expired | expired | expired | conflict
-			overdue on review              | expired | expired | expired | expired | expired | expired | expired | conflict
-			cancelled                      | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
-			cancelled after a verdict      | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
-			four eyes, parked on review    | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
-			four eyes, proposed            | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
-			four eyes, proposed, overdue   | expired | expired | expired | expired | expired | expired | expired | conflict
-			four eyes, completed           | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
-			four eyes, completed, proposed | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found`},
+			not started                    | not found | not found | not found | not found | not found | not found | not found | not found | not found
+			awaiting a result              | dispatch_failed | dispatch_failed, result_unavailable, failed | callback_received | nothing | nothing | failed | nothing | nothing | conflict
+			pending                        | poll_failed | dispatch_failed, result_unavailable, failed | callback_received | nothing | nothing | failed | nothing | nothing | conflict
+			waiting for a retry            | nothing | nothing | nothing | nothing | nothing | failed | nothing | nothing | conflict
+			retry due                      | nothing | nothing | nothing | nothing | dispatched | failed | nothing | nothing | conflict
+			parked on the customer         | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			away                           | poll_failed | dispatch_failed, result_unavailable, failed | callback_received | returned | nothing | failed | nothing | nothing | conflict
+			back without a result          | poll_failed | dispatch_failed, result_unavailable, failed | nothing | returned | nothing | failed | nothing | nothing | conflict
+			abandoned                      | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			customer came back             | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			parked on review               | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			asked again                    | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			back from the customer         | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			parked on a second review      | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			completed, not flagged         | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
+			completed, flagged             | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
+			completed, settled             | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
+			completed, with a new hit      | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing
+			failed                         | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			failed, settled                | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			expired                        | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			overdue on the customer        | expired | expired | expired | expired | expired | expired | expired | expired | conflict
+			overdue on a result            | expired | expired | expired | expired | expired | expired | expired | expired | conflict
+			overdue on review              | expired | expired | expired | expired | expired | expired | expired | expired | conflict
+			cancelled                      | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			cancelled after a verdict      | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			four eyes, parked on review    | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			four eyes, proposed            | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | conflict
+			four eyes, proposed, overdue   | expired | expired | expired | expired | expired | expired | expired | expired | conflict
+			four eyes, completed           | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found
+			four eyes, completed, proposed | nothing | nothing | nothing | nothing | nothing | nothing | nothing | nothing | hits_found`},
 		{"What the client and the customer do", []namedCommand{
 			{"start", rules.Start{ReferenceID: "customer-1"}},
 			{"start, bad input", rules.Start{}},
@@ -186,9 +214,13 @@ func matrices() []matrix {
 			waiting for a retry            | conflict | conflict | not open | not open | not open | not open | not open | not open
 			retry due                      | conflict | conflict | not open | not open | not open | not open | not open | not open
 			parked on the customer         | conflict | conflict | journey_opened | not open | customer_submitted, dispatched | invalid | not open | invalid
+			away                           | conflict | conflict | nothing | not open | not open | not open | not open | not open
+			back without a result          | conflict | conflict | nothing | not open | not open | not open | not open | not open
 			abandoned                      | conflict | conflict | journey_opened | not open | customer_submitted, dispatched | invalid | not open | invalid
 			customer came back             | conflict | conflict | journey_opened | not open | customer_submitted, dispatched | invalid | not open | invalid
 			parked on review               | conflict | conflict | not open | not open | not open | not open | not open | not open
+			asked again                    | conflict | conflict | nothing | not open | customer_submitted, skipped, branch_taken, review_asked | invalid | not open | not open
+			back from the customer         | conflict | conflict | not open | not open | not open | not open | not open | not open
 			parked on a second review      | conflict | conflict | not open | not open | not open | not open | not open | not open
 			completed, not flagged         | conflict | conflict | not open | not open | not open | not open | not open | not open
 			completed, flagged             | conflict | conflict | not open | not open | not open | not open | not open | not open
@@ -220,9 +252,13 @@ func matrices() []matrix {
 			waiting for a retry            | not open | not open | invalid | cancelled | conflict
 			retry due                      | not open | not open | invalid | cancelled | conflict
 			parked on the customer         | not open | not open | invalid | cancelled | conflict
+			away                           | not open | not open | invalid | cancelled | conflict
+			back without a result          | not open | not open | invalid | cancelled | conflict
 			abandoned                      | not open | not open | invalid | cancelled | conflict
 			customer came back             | not open | not open | invalid | cancelled | conflict
 			parked on review               | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | invalid | cancelled | conflict
+			asked again                    | not open | not open | invalid | cancelled | conflict
+			back from the customer         | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | invalid | cancelled | conflict
 			parked on a second review      | verdict_recorded, completed | verdict_recorded, completed | invalid | cancelled | conflict
 			completed, not flagged         | verdict_recorded | verdict_recorded | invalid | conflict | conflict
 			completed, flagged             | verdict_recorded | verdict_recorded | invalid | conflict | conflict
@@ -255,9 +291,13 @@ func matrices() []matrix {
 			waiting for a retry            | not open | not open | not open | not open | conflict | conflict
 			retry due                      | not open | not open | not open | not open | conflict | conflict
 			parked on the customer         | not open | not open | not open | not open | conflict | conflict
+			away                           | not open | not open | not open | not open | conflict | conflict
+			back without a result          | not open | not open | not open | not open | conflict | conflict
 			abandoned                      | not open | not open | not open | not open | conflict | conflict
 			customer came back             | not open | not open | not open | not open | conflict | conflict
 			parked on review               | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | conflict | conflict
+			asked again                    | not open | not open | not open | not open | conflict | conflict
+			back from the customer         | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | conflict | conflict
 			parked on a second review      | verdict_recorded, completed | verdict_recorded, completed | verdict_recorded, completed | verdict_recorded, completed | conflict | conflict
 			completed, not flagged         | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
 			completed, flagged             | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded | conflict | conflict
@@ -276,6 +316,42 @@ func matrices() []matrix {
 			four eyes, proposed, overdue   | expired, verdict_proposed | expired, verdict_proposed | expired, verdict_proposed | expired, verdict_proposed | conflict | conflict
 			four eyes, completed           | verdict_proposed | verdict_proposed | verdict_proposed | verdict_proposed | conflict | conflict
 			four eyes, completed, proposed | conflict | conflict | verdict_recorded | proposal_returned | proposal_returned | proposal_returned`},
+		{"What a reviewer asks the customer again", []namedCommand{
+			{"for a step", rules.AskAgain{Step: "consent", Reasons: []string{"other"}, By: "asha", Identity: "asha"}},
+			{"for no step", rules.AskAgain{Reasons: []string{"other"}}},
+			{"without a reason", rules.AskAgain{Step: "consent"}},
+		}, `
+			not started                    | not found | not found | not found
+			awaiting a result              | not open | not open | not open
+			pending                        | not open | not open | not open
+			waiting for a retry            | not open | not open | not open
+			retry due                      | not open | not open | not open
+			parked on the customer         | not open | not open | not open
+			away                           | not open | not open | not open
+			back without a result          | not open | not open | not open
+			abandoned                      | not open | not open | not open
+			customer came back             | not open | not open | not open
+			parked on review               | asked_again, customer_awaited | invalid | invalid
+			asked again                    | not open | not open | not open
+			back from the customer         | asked_again, customer_awaited | invalid | invalid
+			parked on a second review      | asked_again, customer_awaited | invalid | invalid
+			completed, not flagged         | not open | not open | not open
+			completed, flagged             | not open | not open | not open
+			completed, settled             | not open | not open | not open
+			completed, with a new hit      | not open | not open | not open
+			failed                         | not open | not open | not open
+			failed, settled                | not open | not open | not open
+			expired                        | not open | not open | not open
+			overdue on the customer        | not open | not open | not open
+			overdue on a result            | not open | not open | not open
+			overdue on review              | not open | not open | not open
+			cancelled                      | not open | not open | not open
+			cancelled after a verdict      | not open | not open | not open
+			four eyes, parked on review    | asked_again, customer_awaited | invalid | invalid
+			four eyes, proposed            | asked_again, customer_awaited | invalid | invalid
+			four eyes, proposed, overdue   | not open | not open | not open
+			four eyes, completed           | not open | not open | not open
+			four eyes, completed, proposed | not open | not open | not open`},
 		{"What a reviewer who may be the proposer does", []namedCommand{
 			{"the same identity with another name approves", rules.GiveVerdict{Decision: rules.DecisionApprove, By: "Asha Rao", Identity: "asha"}},
 			{"the same name with another identity approves", rules.GiveVerdict{Decision: rules.DecisionApprove, By: " Asha", Identity: "u-2"}},
@@ -288,9 +364,13 @@ func matrices() []matrix {
 			waiting for a retry            | not open | not open | not open | not open
 			retry due                      | not open | not open | not open | not open
 			parked on the customer         | not open | not open | not open | not open
+			away                           | not open | not open | not open | not open
+			back without a result          | not open | not open | not open | not open
 			abandoned                      | not open | not open | not open | not open
 			customer came back             | not open | not open | not open | not open
 			parked on review               | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked
+			asked again                    | not open | not open | not open | not open
+			back from the customer         | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked | verdict_recorded, branch_taken, review_asked
 			parked on a second review      | verdict_recorded, completed | verdict_recorded, completed | verdict_recorded, completed | verdict_recorded, completed
 			completed, not flagged         | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
 			completed, flagged             | verdict_recorded | verdict_recorded | verdict_recorded | verdict_recorded
@@ -327,9 +407,13 @@ func matrices() []matrix {
 			waiting for a retry            | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
 			retry due                      | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
 			parked on the customer         | note_added | invalid | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			away                           | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			back without a result          | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
 			abandoned                      | note_added | invalid | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
 			customer came back             | note_added | invalid | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
 			parked on review               | note_added | corrected | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing
+			asked again                    | note_added | invalid | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
+			back from the customer         | note_added | corrected | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing
 			parked on a second review      | note_added | corrected | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing
 			completed, not flagged         | note_added | corrected | held | invalid | conflict | invalid | conflict | conflict | conflict | nothing
 			completed, flagged             | note_added | corrected | held | invalid | conflict | invalid | assigned | assigned | nothing | nothing

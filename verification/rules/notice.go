@@ -26,6 +26,8 @@ func noticeOf(f Fact) workflow.NoticeEvent {
 		return workflow.NoticeFlagged
 	case ReviewDueSoon:
 		return workflow.NoticeReviewDueSoon
+	case AskedAgain:
+		return workflow.NoticeAskedAgain
 	case Redacted:
 		return workflow.NoticeRedacted
 	}
@@ -71,7 +73,7 @@ func EndNotice(r Run) Notice {
 	view := r.outline().View(r.CompletedAt)
 	view.RedactedAt, view.RestrictedAt = time.Time{}, time.Time{}
 	if r.endDecision == DecisionReview {
-		view.Outcome = ""
+		view.Outcome, view.Data = "", nil
 	}
 	return Notice{
 		ID: NoticeRef{Run: r.ID}.ID(), Event: NoticeOfEnd(view.Status), OccurredAt: view.CompletedAt, Run: view, Decision: r.endDecision,
@@ -93,7 +95,7 @@ func NewNotice(ref NoticeRef, history []Event) (Notice, error) {
 	switch f := e.Fact.(type) {
 	case VerdictRecorded: // the run no longer waits for it
 		n.Run.Action, n.Decision = nil, f.Decision
-	case HitsFound:
+	case HitsFound, AskedAgain:
 	case Redacted: // a later one has removed no more than notes of a verdict
 		if !(Run{}).EvolveAll(history[:ref.Seq-1]).RedactedAt.IsZero() {
 			return Notice{}, none

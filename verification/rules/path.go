@@ -2,7 +2,12 @@
 
 package rules
 
-import "github.com/verifyd/verifyd/verification"
+import (
+	"cmp"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
+)
 
 // Transition is one move of a run from a node to the next.
 type Transition struct {
@@ -27,9 +32,13 @@ func Transitions(from verification.NodeID, events []Event) []Transition {
 // EachTransition calls f with each move that Transitions returns, and the index of the event in which the run
 // arrived.
 func EachTransition(from verification.NodeID, events []Event, f func(event int, t Transition)) {
-	at, on, leaving, event := from, "", false, 0
+	at, _, _ := from.Parts()
+	on, leaving, event := "", false, 0
 	leave := func(why string) { on, leaving = why, true }
 	arrive := func(id verification.NodeID) {
+		if id, _, _ = id.Parts(); id == at && !leaving {
+			return // it was there: another provider, member or element is called
+		}
 		if leaving {
 			f(event, Transition{From: at, To: id, On: on})
 		}
@@ -41,14 +50,37 @@ func EachTransition(from verification.NodeID, events []Event, f func(event int, 
 		case Started:
 			leave("")
 		case ResultRecorded:
+			if !alone(f.Node) {
+				continue
+			}
 			if f.Passed {
 				leave("next")
 			} else {
 				leave("failed")
 			}
 		case ResultUnavailable:
-			leave("unavailable")
+			if alone(f.Node) {
+				leave("unavailable")
+			}
+		case GroupBegan:
+			arrive(f.Node)
+		case GroupDecided:
+			if alone(f.Node) {
+				leave(f.route())
+			}
+		case Skipped:
+			if f.Next != "" {
+				arrive(f.Node)
+				leave(cmp.Or(f.On, "next"))
+			}
+		case AskedAgain:
+			if !leaving { // a branch has its rule
+				leave("ask again")
+			}
 		case CustomerSubmitted:
+			if !alone(f.Node) {
+				continue
+			}
 			if flagReasonsOf(f.Data).noConsent {
 				leave("declined")
 			} else {
@@ -79,4 +111,17 @@ func EachTransition(from verification.NodeID, events []Event, f func(event int, 
 			arrive(f.Node)
 		}
 	}
+}
+
+// route returns the way out of the node, as Transition.On.
+func (f GroupDecided) route() string {
+	switch {
+	case f.Passed || f.Type == workflow.NodeCustomerInput:
+		return "next"
+	case f.Unavailable:
+		return "unavailable"
+	case f.Type == workflow.NodeChecks:
+		return "not met"
+	}
+	return "failed"
 }

@@ -126,7 +126,7 @@ const (
 // has no completion time, and the fields that are never printed are zero.
 func MakePrint(id verification.RunID, history []Event, now time.Time) Report {
 	r := makeReport(id, history, now, func(Run) Decision { return DecisionNone })
-	r.Flags, r.Concerns, r.Notes, r.ResolvedAt, r.Proposal, r.Run.Outcome = nil, nil, "", time.Time{}, Verdict{}, ""
+	r.Flags, r.Concerns, r.Notes, r.ResolvedAt, r.Proposal, r.Run.Outcome, r.Run.Data = nil, nil, "", time.Time{}, Verdict{}, "", nil
 	nameless(r.InputCorrections)
 	for i := range r.Cards {
 		c := &r.Cards[i]
@@ -181,8 +181,10 @@ func (r Run) Print(
 	for i := range out.Cards {
 		c := &out.Cards[i]
 		n, _ := p.Node(c.NodeID)
-		for _, f := range n.Fields {
-			labels[f.Name] = f.Label
+		for _, d := range r.Documents {
+			if label := n.Fields.LabelAt(d.Field, ""); label != "" {
+				labels[d.Field] = label
+			}
 		}
 		schemas, order := []workflow.DataSchema{n.Fields.DataSchema("")}, namesOf(n.Fields)
 		for _, name := range []string{n.Provider, n.Fallback} {

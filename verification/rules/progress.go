@@ -23,10 +23,19 @@ func (r Run) Progress(p workflow.Program) (done, total int) {
 		return done, total
 	}
 	def := p.Version.Definition
-	reachable := def.Reach(r.Wait.Node, nil)
+	at, element, _ := r.Wait.Node.Parts()
+	reachable := def.Reach(at, nil)
 	for id, n := range def.Nodes {
-		ahead := id == r.Wait.Node || slices.Contains(reachable, id)
-		if s, reached := r.Step(id); ahead && interactive(n.Type) && (!reached || !s.finished()) {
+		if !interactive(n.Type) || id != at && !slices.Contains(reachable, id) {
+			continue
+		}
+		s, reached := r.Step(id)
+		g, began := r.Group(id)
+		switch {
+		case id == at && element > 0:
+			total += g.Elements - element + 1
+		case reached && s.finished(), began && g.Status != StepRunning:
+		default:
 			total++
 		}
 	}

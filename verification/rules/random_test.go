@@ -32,6 +32,9 @@ func nextWait(t *rapid.T, j *journey) time.Duration {
 // nextCommand returns a command that the run waits for, and sometimes any other one.
 func nextCommand(t *rapid.T, j *journey) rules.Command {
 	w := j.run.Wait
+	if waits := j.run.Waits(); len(waits) > 1 {
+		w = rapid.SampledFrom(waits).Draw(t, "of")
+	}
 	if rapid.IntRange(0, 4).Draw(t, "stray") == 0 {
 		return strayCommand(t, j)
 	}
@@ -46,6 +49,10 @@ func nextCommand(t *rapid.T, j *journey) rules.Command {
 	case rules.WaitCustomer:
 		return rules.Submit{Signal: w.Signal, Payload: flows.Data(t, rapid.SampledFrom(payloads(w.Signal)).Draw(t, "payload"))}
 	case rules.WaitReview, rules.WaitNothing:
+		if w.Kind == rules.WaitReview && rapid.IntRange(0, 2).Draw(t, "asks again") == 0 {
+			who := anyone(t)
+			return rules.AskAgain{Reasons: []string{"other"}, By: who.Name, Identity: who.Identity}
+		}
 		for _, s := range j.run.Steps {
 			if len(s.Rescreened) > 0 && rapid.Bool().Draw(t, "decides a hit") {
 				return decideCommand(t, s.Node)
@@ -66,7 +73,8 @@ func providerCommand(t *rapid.T, node verification.NodeID, dispatch int) rules.C
 	return rules.RecordResult{
 		Node: node, Dispatch: dispatch,
 		Outcome: rapid.SampledFrom([]verification.CheckOutcome{
-			verification.OutcomePassed, verification.OutcomePassed, verification.OutcomeFailed, verification.OutcomePending, "perhaps",
+			verification.OutcomePassed, verification.OutcomePassed, verification.OutcomeFailed, verification.OutcomePending,
+			verification.OutcomeNoCoverage, verification.OutcomeInconclusive, "perhaps",
 		}).Draw(t, "outcome"),
 		Data: flows.Data(t, rapid.SampledFrom([]string{
 			"", `{"name_match":0.5}`, `{"source_ok":false}`, `{"analysis_ok":false,"n":"<>"}`, `{"consent_status":"late"}`,
@@ -159,6 +167,7 @@ func strayCommand(t *rapid.T, j *journey) rules.Command {
 		rules.Upload{WaitNumber: j.run.Wait.Number, Document: verification.Document{ID: "1", Field: "pan"}},
 		verdictCommand(t),
 		rules.ReturnProposal{Notes: "look again", By: back.Name, Identity: back.Identity},
+		rules.AskAgain{Reasons: []string{"other"}, By: back.Name, Identity: back.Identity},
 		rules.RecordHits{Node: node, List: "sanctions", Hits: []verification.Hit{{
 			ID: rapid.SampledFrom([]string{"a", "b", "\x00a"}).Draw(t, "hit"), Digest: rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "digest of the hit"),
 		}}},
@@ -192,6 +201,8 @@ func anyEvent(t *rapid.T) rules.Event {
 		rules.ResultPending{Node: node, Handle: "ticket", PollAt: at},
 		rules.CallbackReceived{Node: node, Digest: "0f"},
 		rules.PollFailed{Node: node, PollAt: at},
+		rules.Redirected{Node: node, URL: "https://bank.example/", Handle: "ticket", PollAt: at},
+		rules.Returned{Node: node, Digest: "0f", Pending: n > 1},
 		rules.ResultRecorded{Node: node, Passed: n > 1, Data: object},
 		rules.ResultRecorded{Node: node, Screening: &rules.Screening{List: "sanctions", ListVersion: "v1", Hits: []verification.Hit{{ID: "a"}}}},
 		rules.DispatchFailed{Node: node, RetryAt: at},
@@ -201,6 +212,15 @@ func anyEvent(t *rapid.T) rules.Event {
 		rules.DocumentUploaded{Node: node, Document: "1", Field: "front", Size: int64(n)},
 		rules.CustomerSubmitted{Node: node, Data: object},
 		rules.BranchTaken{Node: node, Next: node, Values: object},
+		rules.GroupBegan{Node: node, Type: workflow.NodeChecks, Label: "Label", Visit: n, Each: n > 2, Elements: n, Items: object},
+		rules.Dispatched{Node: node.Member("bureau"), Key: "key", Label: "Label", Provider: "registry", Dispatch: n, Visit: n},
+		rules.Dispatched{Node: node.Element(1), Key: "key", Label: "Label", Provider: "registry", Dispatch: n, Visit: n},
+		rules.ResultRecorded{Node: node.Member("bureau"), Passed: n > 1, Data: object, Confirms: new(bool)},
+		rules.GroupDecided{Node: node, Type: workflow.NodeChecks, Passed: n > 1, Unavailable: n > 2, Lacking: []verification.NodeID{node.Member("bureau")}, Data: object},
+		rules.NoAnswer{Node: node, Outcome: verification.OutcomeNoCoverage, Data: object},
+		rules.Skipped{Node: node, Next: node, Values: object, Kept: n > 1, On: "failed"},
+		rules.Skipped{Node: node.Member("bureau")},
+		rules.AskedAgain{Node: node, From: node, Round: n, Reasons: []string{"other"}, Note: "look", Identity: "asha"},
 		rules.ReviewAsked{Node: node, Label: "Label"},
 		rules.VerdictRecorded{Node: node, Decision: decision, Reason: "other"},
 		rules.VerdictProposed{Node: node, Decision: decision, Reason: "other", Identity: "asha"},
@@ -209,7 +229,7 @@ func anyEvent(t *rapid.T) rules.Event {
 		rules.HitDecided{Node: node, List: "sanctions", Entry: "a", Match: rules.MatchOther},
 		rules.HitsFound{Node: node, List: "sanctions", Hits: []verification.Hit{{ID: "b"}}, Overruled: true},
 		rules.HitsCleared{Node: node, Cleared: []rules.Clearance{{List: "sanctions", Hit: verification.Hit{ID: "b"}, Run: "other", At: at}}},
-		rules.Completed{Node: node},
+		rules.Completed{Node: node, Data: object},
 		rules.Failed{Node: node},
 		rules.Expired{},
 		rules.Cancelled{},

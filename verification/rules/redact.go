@@ -153,6 +153,12 @@ func redactedFact(f Fact) Fact {
 	case CallbackReceived:
 		f.Digest = ""
 		return f
+	case Redirected:
+		f.URL, f.Handle = "", ""
+		return f
+	case Returned:
+		f.Digest = ""
+		return f
 	case PollFailed:
 		f.Cause = ""
 		return f
@@ -171,6 +177,18 @@ func redactedFact(f Fact) Fact {
 	case ResultUnavailable:
 		f.Data = redactedData(f.Data)
 		return f
+	case GroupBegan:
+		f.Items = nil
+		return f
+	case GroupDecided:
+		f.Data = redactedData(f.Data)
+		return f
+	case NoAnswer:
+		f.Data = nil
+		return f
+	case AskedAgain:
+		f.Note = ""
+		return f
 	case DocumentUploaded:
 		f.Document, f.SHA256 = "", ""
 		return f
@@ -179,6 +197,12 @@ func redactedFact(f Fact) Fact {
 		return f
 	case BranchTaken:
 		f.Values = nil
+		return f
+	case Skipped:
+		f.Values = nil
+		return f
+	case Completed:
+		f.Data = nil
 		return f
 	case ReviewAsked:
 		f.Reason = ""
@@ -222,7 +246,7 @@ func redactedFact(f Fact) Fact {
 	case Failed:
 		f.Cause = ""
 		return f
-	case Dispatched, CustomerAwaited, JourneyOpened, ReviewDueSoon, Completed, Expired, Cancelled, HoldEnded, Redacted, Erased, DocumentsRemoved:
+	case Dispatched, CustomerAwaited, JourneyOpened, ReviewDueSoon, Expired, Cancelled, HoldEnded, Redacted, Erased, DocumentsRemoved:
 	}
 	return f
 }

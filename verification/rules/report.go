@@ -30,7 +30,7 @@ type Report struct {
 	Cards    []Card // in execution order
 	Error    *RunError
 
-	// Flags, Decision, Notes, ResolvedAt, Proposal and Run.Outcome are zero in a printed
+	// Flags, Decision, Notes, ResolvedAt, Proposal, Run.Outcome and Run.Data are zero in a printed
 	// report, see MakePrint. Flags has a flag for each flagged step, in execution order.
 	Flags []Flag
 	// Concerns are what a reviewer should look at: hits first, then failed checks, then other flags, and the
@@ -65,6 +65,8 @@ type ReportRun struct {
 	// Outcome is Summary.Outcome. A verdict may have led there, so a printed report
 	// does not have it.
 	Outcome string
+	// Data is Summary.Data; a printed report does not have it, either.
+	Data verification.Data `json:",omitempty"`
 }
 
 // ReportWorkflow is the version that the run executed.
@@ -139,7 +141,8 @@ func makeReport(id verification.RunID, history []Event, now time.Time, decide fu
 	report := Report{
 		Run: ReportRun{
 			ID: id, ReferenceID: view.ReferenceID, Status: view.Status,
-			StartedAt: view.StartedAt, CompletedAt: view.CompletedAt, Outcome: view.Outcome, RedactedAt: view.RedactedAt, RestrictedAt: view.RestrictedAt,
+			StartedAt: view.StartedAt, CompletedAt: view.CompletedAt, Outcome: view.Outcome, Data: view.Data,
+			RedactedAt: view.RedactedAt, RestrictedAt: view.RestrictedAt,
 			ErasedAt: r.ErasedAt, DocumentsRemovedAt: r.DocumentsRemovedAt,
 		},
 		Workflow: ReportWorkflow{
@@ -223,12 +226,27 @@ func (r Run) cardStatus(s Step, d Decision) (status CardStatus, all []Sentence) 
 		return CardFailed, all
 	case s.flagged():
 		return CardNeedsReview, all
-	case s.Type == workflow.NodeCheck && s.Status == StepFailed && s.unavailable:
-		return CardFailed, []Sentence{{Key: sentenceNoAnswer}}
 	case s.Type == workflow.NodeCheck && s.Status == StepFailed:
-		return CardFailed, []Sentence{{Key: sentenceNotPassed}}
+		return CardFailed, []Sentence{{Key: s.failure()}}
+	case s.Confirms != nil && !*s.Confirms:
+		return CardOK, []Sentence{{Key: sentenceNotConfirmed}}
 	}
 	return CardOK, all
+}
+
+// failure returns the key of the sentence that says why a check has failed.
+func (s Step) failure() string {
+	switch {
+	case s.cancelled:
+		return sentenceNotNeeded
+	case s.unavailable && s.noAnswer == verification.OutcomeNoCoverage:
+		return sentenceNoCoverage
+	case s.unavailable && s.noAnswer == verification.OutcomeInconclusive:
+		return sentenceInconclusive
+	case s.unavailable:
+		return sentenceNoAnswer
+	}
+	return sentenceNotPassed
 }
 
 // shown returns the data of a step for a report, which shows the verdict of a review beside

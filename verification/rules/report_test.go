@@ -239,12 +239,12 @@ func TestAPrintedReportTellsNoVerdict(t *testing.T) {
 func TestAnOutcomeIsNotReadAgainstADecision(t *testing.T) {
 	accepted := func(data string) *journey {
 		d := flows.Single(nil)
-		flows.Edit("done", func(n *workflow.Node) { n.Outcome = "accepted" })(&d)
+		flows.Edit("done", func(n *workflow.Node) { n.Outcome, n.Data = "accepted", verification.Data(`{"class":"${class}"}`) })(&d)
 		return begin(t, d, "").result(verification.OutcomePassed, data)
 	}
 	refused := func() *journey {
 		d := flows.DeskFlow()
-		flows.Edit("done", func(n *workflow.Node) { n.Outcome = "refused" })(&d)
+		flows.Edit("done", func(n *workflow.Node) { n.Outcome, n.Data = "refused", verification.Data(`{"class":"${class}"}`) })(&d)
 		return begin(t, d, wantsOne).submit(consents).pass().reject("")
 	}
 	const open = `{"analysis_ok":false}`
@@ -273,6 +273,15 @@ func TestAnOutcomeIsNotReadAgainstADecision(t *testing.T) {
 		if n.Run.Outcome != c.noticed || n.Decision != c.noticeDecision {
 			t.Errorf("%s: the notice has outcome %q, decision %q, want %q, %q", c.name, n.Run.Outcome, n.Decision, c.noticed, c.noticeDecision)
 		}
+		list, report := c.j.run.Summary().View(c.j.now), c.j.report().Run
+		for _, shown := range []struct {
+			outcome string
+			data    verification.Data
+		}{{c.outcome, c.j.detail().Data}, {c.outcome, list.Data}, {c.outcome, report.Data}, {c.noticed, n.Run.Data}} {
+			if (shown.outcome != "") != (shown.data != nil) {
+				t.Errorf("%s: the outcome is %q, and the data of the end %s", c.name, shown.outcome, shown.data)
+			}
+		}
 	}
 }
 
@@ -290,7 +299,5 @@ func TestTheOutcomeOfTheEndNodeIsOnTheReport(t *testing.T) {
 		t.Errorf("the outcome of the completed run = %q, want refused", got)
 	}
 	last := j.history[len(j.history)-1].Fact
-	if want := (rules.Completed{Node: "done", Outcome: "refused"}); last != want {
-		t.Errorf("the last event is %+v, want %+v", last, want)
-	}
+	equal(t, "the last event", last, rules.Fact(rules.Completed{Node: "done", Outcome: "refused"}))
 }

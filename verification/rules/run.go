@@ -21,12 +21,17 @@ type Run struct {
 	// Steps are the steps reached so far, in execution order. A step that is
 	// visited again keeps its position.
 	Steps []Step
-	// Wait is what the run waits for; its Kind is empty once the run is over.
-	Wait Wait
+	// Groups are the groups of checks and the nodes with for_each that the run has come to, in order.
+	Groups []Group
+	// Wait is what the run waits for; its Kind is empty once the run is over. Beside are the further checks
+	// that the run waits for, while several are called at once.
+	Wait   Wait
+	Beside []Wait
 
 	Ended       Status              // the terminal status of the history; empty while live
 	CompletedAt time.Time           // zero while live
 	Outcome     string              // of the end node of a completed run; Summary.Outcome is what is shown
+	Data        verification.Data   // of the end node of a completed run; Summary.Data is what is shown
 	EndNode     verification.NodeID // of a completed run
 	Error       *RunError           // of a failed or expired run
 
@@ -65,6 +70,7 @@ type Run struct {
 	Assignment Assignment
 
 	receipts    []SignalReceipt // oldest first
+	round       round           // in which the customer was asked again; zero for none
 	corrections []correction    // oldest first
 
 	endDecision Decision // right after the end
@@ -140,15 +146,37 @@ type Step struct {
 	// with the decisions that cleared them, oldest first. Each is there once.
 	Cleared []Clearance
 
-	failedBefore bool   // on an earlier visit, and no visit has passed since
-	unavailable  bool   // on the last visit
-	before       string // ListVersion of the visit before
-	otherVersion bool   // an earlier visit has screened against another version of Rescreen than the one after it
-	reached      int    // the length of the history when the last visit began
-	overcome     int    // the Failures that a result came after
+	// Rounds are the times at which the customer was asked again for the step, oldest first. Earlier is the answer of the visit before
+	// the last one, if there is a round.
+	Rounds  []Round
+	Earlier verification.Data
+	// Confirms says whether the answer of a member of a group confirms; nil for no answer and for any other check.
+	Confirms *bool
+
+	noAnswer     verification.CheckOutcome // on the last visit; empty unless the source could not tell
+	cancelled    bool                      // on the last visit: its answer was not needed
+	failedBefore bool                      // on an earlier visit, and no visit has passed since
+	unavailable  bool                      // on the last visit
+	before       string                    // ListVersion of the visit before
+	otherVersion bool                      // an earlier visit has screened against another version of Rescreen than the one after it
+	reached      int                       // the length of the history when the last visit began
+	overcome     int                       // the Failures that a result came after
 	// flags are of the last visit that is finished, and earlier those of all visits before
 	// it. If the run ends before a visit is finished, all of them are in earlier.
 	flags, earlier flagReasons
+}
+
+// Round is a time at which a customer was asked again.
+type Round struct {
+	AskedAgain
+	At    time.Time
+	Visit int // of the step before it
+}
+
+// round is the present round: from which node the run went back to which step, and the length of the history then.
+type round struct {
+	step, from verification.NodeID
+	began      int
 }
 
 // VisitScreening is what a check found on a list on an earlier visit.
@@ -216,4 +244,8 @@ type Wait struct {
 	// before the result was known to be pending.
 	Callbacks []string
 	PollNow   bool
+	// Redirect is the URL that a check leads its customer to; empty for any other wait. Returned says that the customer
+	// came back since, without a result.
+	Redirect string
+	Returned bool
 }

@@ -20,6 +20,11 @@ const (
 	sentenceRejected   = "rejected"
 	sentenceNoAnswer   = "no_answer"
 	sentenceNotPassed  = "not_passed"
+	// Of members of a group, and of sources that cannot tell.
+	sentenceNotNeeded    = "not_needed"
+	sentenceNotConfirmed = "not_confirmed"
+	sentenceNoCoverage   = "no_coverage"
+	sentenceInconclusive = "inconclusive"
 
 	// earlierPrefix begins the key of a cause that holds for an earlier visit of a step, and
 	// not for the last one.
@@ -38,6 +43,7 @@ func SentenceKeys() (keys []string) {
 		}
 	}
 	return append(keys, sentenceUnfinished, sentenceApproved, sentenceRejected, sentenceNoAnswer, sentenceNotPassed,
+		sentenceNotNeeded, sentenceNotConfirmed, sentenceNoCoverage, sentenceInconclusive,
 		string(CodeLinkExpired), string(CodeRunExpired))
 }
 
@@ -96,6 +102,14 @@ func (s Sentence) String() string {
 		return "The source gave no answer."
 	case sentenceNotPassed:
 		return "The check did not pass."
+	case sentenceNotNeeded:
+		return "The answer was not needed."
+	case sentenceNotConfirmed:
+		return "The answer does not confirm what was asked."
+	case sentenceNoCoverage:
+		return "The source does not cover this person or company."
+	case sentenceInconclusive:
+		return "What the source found decides nothing."
 	case string(CodeLinkExpired):
 		return "The customer did not complete the journey before it expired."
 	case string(CodeRunExpired):

@@ -3,6 +3,9 @@
 package rules
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,65 +28,141 @@ func acceptInput(
 			return acceptOptOut(n, payload, optedOut)
 		}
 	}
-	values, problems := payload.Map(), []verification.FieldError(nil)
-	problem := func(name, message string) {
-		problems = append(problems, verification.FieldError{Name: "payload." + name, Message: message})
+	a := acceptance{
+		patterns: patterns, now: now, upload: upload, geo: true,
+		documents: map[string]verification.Document{}, written: map[string]string{},
 	}
-	geo, located := true, false
-	documents := map[string]verification.Document{}
-	written := map[string]string{}
-	for _, f := range n.Fields {
-		v, given := values[f.Name]
-		delete(values, f.Name)
-		if !given || v == nil || v == "" {
-			if f.Required {
-				problem(f.Name, workflow.RequiredProblem)
-			}
-			continue
-		}
-		if text, ok := v.(string); ok {
-			if s := f.Written(text); s != text {
-				v, written[f.Name] = s, s
-			}
-		}
-		if message := f.Check(v, patterns[f.Name], now); message != "" {
-			problem(f.Name, message)
-			continue
-		}
-		if f.Upload() && upload != nil {
-			d, ok := upload(f.Name, documentID(v))
-			if !ok {
-				problem(f.Name, "is not an upload of this run")
-				continue
-			}
-			documents[f.Name] = d
-		}
-		if f.Type == workflow.FieldLocation {
-			located = true
-			geo = geo && f.Inside(v)
-		}
-	}
-	for name := range values {
-		problem(name, "is not a field of this step")
-	}
-	if len(problems) > 0 {
-		slices.SortStableFunc(problems, func(a, b verification.FieldError) int { return strings.Compare(a.Name, b.Name) })
-		return nil, problems
+	a.fields("", "", n.Fields, payload.Map())
+	if len(a.problems) > 0 {
+		slices.SortStableFunc(a.problems, func(a, b verification.FieldError) int { return comparePlaces(a.Name, b.Name) })
+		return nil, a.problems
 	}
 	data := payload
 	if data == nil {
 		data = verification.Data("{}")
 	}
-	if len(written) > 0 {
-		data = jsontext.Replace(data, written)
+	if len(a.written) > 0 {
+		data = a.rewrite("", data)
 	}
-	if located {
-		data = jsontext.Extend(data, "geo_ok", geo)
+	if len(a.without) > 0 {
+		data = jsontext.Edit(data, func(_ string, value []byte) []byte { return value }, a.without...)
 	}
-	if len(documents) > 0 {
-		data = jsontext.Extend(data, "documents", factsOf(documents))
+	if a.located {
+		data = jsontext.Extend(data, "geo_ok", a.geo)
+	}
+	if len(a.documents) > 0 {
+		data = jsontext.Extend(data, "documents", factsOf(a.documents))
 	}
 	return data, nil
+}
+
+// acceptance is what was found in a payload. Fields in rows have places such as owners[1].name.
+type acceptance struct {
+	patterns map[string]workflow.Pattern
+	now      time.Time
+	upload   func(field, id string) (verification.Document, bool)
+
+	problems     []verification.FieldError
+	geo, located bool
+	documents    map[string]verification.Document // by place
+	written      map[string]string                // the texts that are stored in another form, by place
+	without      [][2]string                      // the groups without a row, which are stored as empty lists
+}
+
+func (a *acceptance) problem(place, message string) {
+	a.problems = append(a.problems, verification.FieldError{Name: "payload." + place, Message: message})
+}
+
+// fields checks the values of a form, or of a row, whose places begin with at. The names of the patterns begin with group.
+func (a *acceptance) fields(at, group string, fields workflow.InputFields, values map[string]any) {
+	for _, f := range fields {
+		place := at + f.Name
+		v, given := values[f.Name]
+		delete(values, f.Name)
+		if f.Type == workflow.FieldGroup && !given {
+			v, a.without = []any{}, append(a.without, [2]string{f.Name, "[]"})
+		} else if f.Type != workflow.FieldGroup && (v == nil || v == "") {
+			if f.Required {
+				a.problem(place, workflow.RequiredProblem)
+			}
+			continue
+		}
+		if text, ok := v.(string); ok {
+			if s := f.Written(text); s != text {
+				v, a.written[place] = s, s
+			}
+		}
+		if message := f.Check(v, a.patterns[group+f.Name], a.now); message != "" {
+			a.problem(place, message)
+			continue
+		}
+		if f.Upload() && a.upload != nil {
+			d, ok := a.upload(place, documentID(v))
+			if !ok {
+				a.problem(place, "is not an upload of this run")
+				continue
+			}
+			a.documents[place] = d
+		}
+		switch f.Type { //nolint:exhaustive // the others have no parts
+		case workflow.FieldLocation:
+			a.located = true
+			a.geo = a.geo && f.Inside(v)
+		case workflow.FieldGroup:
+			a.rows(f, v)
+		}
+	}
+	for name := range values {
+		a.problem(at+name, "is not a field of this step")
+	}
+}
+
+// rows checks each row of a group.
+func (a *acceptance) rows(f workflow.InputField, list any) {
+	rows, _ := list.([]any)
+	for i, row := range rows {
+		values, ok := row.(map[string]any)
+		before := len(a.problems)
+		empty := !slices.ContainsFunc(slices.Collect(maps.Values(values)), func(v any) bool { return v != nil && v != "" })
+		a.fields(workflow.Place(f.Name, i, ""), f.Name+".", f.Fields, values)
+		if place := strings.TrimSuffix(workflow.Place(f.Name, i, ""), "."); !ok {
+			a.problems = a.problems[:before]
+			a.problem(place, "must be an object with the fields of the group")
+		} else if empty && len(a.problems) == before {
+			a.problem(place, "is empty: fill it in or remove it")
+		}
+	}
+}
+
+// rewrite returns an object whose places begin with at, with the texts as they are stored.
+func (a *acceptance) rewrite(at string, object []byte) []byte {
+	return jsontext.Edit(object, func(name string, value []byte) []byte {
+		if text, ok := a.written[at+name]; ok {
+			return jsontext.Text(text)
+		}
+		var rows []json.RawMessage
+		if value[0] != '[' || json.Unmarshal(value, &rows) != nil {
+			return value
+		}
+		written := make([]string, len(rows))
+		for i, row := range rows {
+			written[i] = string(a.rewrite(workflow.Place(name, i, ""), row))
+		}
+		return []byte("[" + strings.Join(written, ",") + "]")
+	})
+}
+
+// comparePlaces orders places by name, and rows by number.
+func comparePlaces(a, b string) int {
+	padded := func(place string) string {
+		before, rest, ok := strings.Cut(place, "[")
+		number, after, closed := strings.Cut(rest, "]")
+		if !ok || !closed {
+			return place
+		}
+		return fmt.Sprintf("%s[%4s]%s", before, number, after)
+	}
+	return strings.Compare(padded(a), padded(b))
 }
 
 // documentID returns the id in the value of an upload; empty if there is none.

@@ -36,7 +36,10 @@ type Summary struct {
 	// run needs a verdict, and after a rejection that was recorded on the finished run: what
 	// the workflow found does not hold then. See docs/api.md, R8.6.
 	Outcome string
-	Error   *RunError
+	// Data is what the end node of a completed run computed, as JSON. It is empty if there is none, and where Outcome is
+	// withheld.
+	Data  string `json:",omitempty"`
+	Error *RunError
 
 	Verdict      Decision  // the newest; empty for none
 	Flagged      bool      // some step is flagged
@@ -62,7 +65,7 @@ func (r Run) summary() Summary {
 	s := r.outline()
 	s.Flagged = slices.ContainsFunc(r.Steps, Step.flagged)
 	if s.decision(false) == DecisionReview || r.rejectedAfterEnd() {
-		s.Outcome = ""
+		s.Outcome, s.Data = "", ""
 	}
 	return s
 }
@@ -79,7 +82,7 @@ func (r *Run) outline() Summary {
 	s := Summary{
 		ID: r.ID, Workflow: r.Started.Workflow, ReferenceID: r.Started.ReferenceID,
 		StartedAt: r.StartedAt, ExpiresAt: r.Deadline(),
-		Ended: r.Ended, CompletedAt: r.CompletedAt, Outcome: r.Outcome, Error: r.Error,
+		Ended: r.Ended, CompletedAt: r.CompletedAt, Outcome: r.Outcome, Data: string(r.Data), Error: r.Error,
 		Verdict: r.Verdict.Decision, RedactedAt: r.RedactedAt, RestrictedAt: r.RestrictedAt,
 	}
 	switch r.Wait.Kind {

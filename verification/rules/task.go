@@ -3,6 +3,7 @@
 package rules
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,22 +29,49 @@ type Task struct {
 	At   time.Time // of a TaskWait; zero for the others
 }
 
-// Task returns what the engine does next for the run at a given time.
+// Task returns what the engine does next for the run at a given time. If it waits for several checks, a retry that is
+// due comes first, then a call, and a wait ends at the first of their times.
 func (r Run) Task(now time.Time) Task {
-	switch r.Wait.Kind {
+	task := r.Wait.Task(now)
+	for i := range r.Beside {
+		other := r.Beside[i].Task(now)
+		if other.before(task) {
+			task = other
+		}
+	}
+	return task
+}
+
+// before reports whether a task comes before another one of the same run.
+func (t Task) before(other Task) bool {
+	if t.Kind == TaskWait && other.Kind == TaskWait {
+		return t.At.Before(other.At)
+	}
+	order := func(k TaskKind) int {
+		return slices.Index([]TaskKind{TaskRedispatch, TaskCheck, TaskPoll, TaskWait, TaskNone}, k)
+	}
+	return order(t.Kind) < order(other.Kind)
+}
+
+// Task returns what the engine does next for one of the checks that a run waits for.
+func (w Wait) Task(now time.Time) Task {
+	switch w.Kind {
 	case WaitResult:
 		return Task{Kind: TaskCheck}
-	case WaitPoll:
-		if now.Before(r.Wait.At) {
-			return Task{Kind: TaskWait, At: r.Wait.At}
+	case WaitPoll, WaitCustomer:
+		if w.At.IsZero() { // parked on the customer, and there is nothing to poll
+			return Task{}
+		}
+		if now.Before(w.At) {
+			return Task{Kind: TaskWait, At: w.At}
 		}
 		return Task{Kind: TaskPoll}
 	case WaitRetry:
-		if now.Before(r.Wait.At) {
-			return Task{Kind: TaskWait, At: r.Wait.At}
+		if now.Before(w.At) {
+			return Task{Kind: TaskWait, At: w.At}
 		}
 		return Task{Kind: TaskRedispatch}
-	case WaitNothing, WaitCustomer, WaitReview:
+	case WaitNothing, WaitReview:
 	}
 	return Task{}
 }
@@ -60,7 +88,7 @@ func (r Run) Request(p workflow.Program, t verification.TenantID) (verification.
 		Input:          r.Started.Input, Needs: p.Needs(w.Node),
 	}
 	if tpl := p.Template(w.Node); tpl != nil {
-		with, err := tpl.Render(r.scope())
+		with, err := tpl.Render(r.scopeAt(w.Node))
 		if err != nil {
 			return verification.CheckRequest{}, err
 		}
@@ -70,11 +98,17 @@ func (r Run) Request(p workflow.Program, t verification.TenantID) (verification.
 }
 
 // scope returns what expressions read from the run.
-func (r Run) scope() workflow.Scope {
-	steps := make([]workflow.StepValues, len(r.Steps))
+func (r *Run) scope() workflow.Scope {
+	steps := make([]workflow.StepValues, 0, len(r.Steps)+len(r.Groups))
 	for i := range r.Steps {
-		s := &r.Steps[i]
-		steps[i] = workflow.StepValues{Node: s.Node, Status: string(s.Status), Passed: s.Status == StepPassed, Data: s.Data, Dispatches: s.Dispatches}
+		if s := &r.Steps[i]; len(r.Groups) == 0 || alone(s.Node) && r.groupIndex(s.Node) < 0 {
+			steps = append(steps, s.values(s.Node))
+		}
+	}
+	for _, g := range r.Groups {
+		if g.Node == g.Node.InDefinition() {
+			steps = append(steps, r.groupValues(g))
+		}
 	}
 	return workflow.Scope{
 		Input: r.Started.Input, RunID: r.ID, ReferenceID: r.Started.ReferenceID,

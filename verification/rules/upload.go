@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // MaxUploads is the maximum number of documents that a customer may send during
@@ -20,7 +21,7 @@ func (d *decision) upload(c Upload) error {
 	}
 	name := "payload." + c.Document.Field
 	n, _ := d.program.Node(w.Node)
-	if f, ok := n.Fields.ByName(c.Document.Field); !ok || !f.Upload() {
+	if f, ok := n.Fields.At(c.Document.Field); !ok || !f.Upload() {
 		return verification.InvalidField("document", name, "does not take a file")
 	}
 	// A form that is posted twice sends the same files twice.
@@ -50,25 +51,40 @@ func (w Wait) uploaded(f DocumentUploaded, at time.Time) Wait {
 	return w
 }
 
-// named returns the uploads of the wait that its answer names.
+// named returns the uploads of the wait that its answer names, each with its place in the answer: the row of an upload has
+// another number if the customer removed a row before it.
 func (w Wait) named(answer verification.Data) (named []verification.Document) {
 	if len(w.Uploads) == 0 {
 		return nil
 	}
 	values := answer.Map()
 	for _, u := range w.Uploads {
-		if u.ID != "" && documentID(values[u.Field]) == u.ID { // a redacted upload has no id
+		if u.ID == "" { // a redacted upload has no id
+			continue
+		}
+		group, _, name := workflow.SplitPlace(u.Field)
+		if group == "" && documentID(values[name]) == u.ID {
 			named = append(named, u)
+			continue
+		}
+		rows, _ := values[group].([]any)
+		for i, row := range rows {
+			if fields, _ := row.(map[string]any); documentID(fields[name]) == u.ID {
+				u.Field = workflow.Place(group, i, name)
+				named = append(named, u)
+				break
+			}
 		}
 	}
 	return named
 }
 
-// upload returns a document that an answer may name for a field: the last one
-// sent for it, or one that an earlier answer named.
-func (r Run) upload(field, id string) (verification.Document, bool) {
+// upload returns a document that an answer may name at a place: the last one sent for it, or for the field in another row, or
+// one that an earlier answer named.
+func (r Run) upload(place, id string) (verification.Document, bool) {
+	group, _, name := workflow.SplitPlace(place)
 	for _, u := range slices.Concat(r.Wait.Uploads, r.Documents) {
-		if u.Field == field && u.ID == id {
+		if of, _, field := workflow.SplitPlace(u.Field); of == group && field == name && u.ID == id {
 			return u, true
 		}
 	}

@@ -17,12 +17,13 @@ type RunView struct {
 	ReferenceID  string
 	Status       Status
 	StartedAt    time.Time
-	CompletedAt  time.Time // zero until terminal
-	Outcome      string    // see Summary.Outcome
-	Action       *Action   // nil unless a live run waits on a human
-	Error        *RunError // of a failed or expired run
-	RedactedAt   time.Time `json:",omitzero"` // when personal data was last removed; zero for never
-	RestrictedAt time.Time `json:",omitzero"` // since when it is restricted; zero if it is not
+	CompletedAt  time.Time         // zero until terminal
+	Outcome      string            // see Summary.Outcome
+	Data         verification.Data `json:",omitempty"` // see Summary.Data
+	Action       *Action           // nil unless a live run waits on a human
+	Error        *RunError         // of a failed or expired run
+	RedactedAt   time.Time         `json:",omitzero"` // when personal data was last removed; zero for never
+	RestrictedAt time.Time         `json:",omitzero"` // since when it is restricted; zero if it is not
 }
 
 // RunDetail is a run as the API shows it on its own.
@@ -85,7 +86,7 @@ const (
 func (s Summary) View(now time.Time) RunView {
 	v := RunView{
 		ID: s.ID, WorkflowID: s.Workflow, ReferenceID: s.ReferenceID,
-		Status: s.StatusAt(now), StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Outcome: s.Outcome, Error: s.Error,
+		Status: s.StatusAt(now), StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Outcome: s.Outcome, Data: dataOf(s.Data), Error: s.Error,
 		RedactedAt: s.RedactedAt, RestrictedAt: s.RestrictedAt,
 	}
 	if e, overdue := s.expiry(now); overdue {
@@ -95,6 +96,14 @@ func (s Summary) View(now time.Time) RunView {
 		v.Action = &Action{Type: s.Waiting, SignalName: s.Signal}
 	}
 	return v
+}
+
+// dataOf returns JSON as data; nil for none.
+func dataOf(text string) verification.Data {
+	if text == "" {
+		return nil
+	}
+	return verification.Data(text)
 }
 
 // Detail returns the run as the API shows it on its own at a given time.
@@ -113,16 +122,26 @@ func (r Run) Detail(now time.Time) RunDetail {
 func (r Run) checks() []Check {
 	var checks []Check
 	var reached []int
-	for _, s := range r.Steps {
-		if s.Type != workflow.NodeCheck {
-			continue
-		}
-		c := Check{Key: s.Key, Label: s.Label, Status: s.Status, Data: s.Data}
-		i := slices.IndexFunc(checks, func(c Check) bool { return c.Key == s.Key })
+	add := func(c Check, at int) {
+		i := slices.IndexFunc(checks, func(other Check) bool { return other.Key == c.Key })
 		if i < 0 {
-			checks, reached = append(checks, c), append(reached, s.reached)
-		} else if s.reached > reached[i] {
-			checks[i], reached[i] = c, s.reached
+			checks, reached = append(checks, c), append(reached, at)
+		} else if at > reached[i] {
+			checks[i], reached[i] = c, at
+		}
+	}
+	var each []verification.NodeID // nodes with for_each that were added
+	for _, s := range r.Steps {
+		switch node, element, _ := s.Node.Parts(); {
+		case s.Type != workflow.NodeCheck:
+		case element == 0:
+			add(Check{Key: s.Key, Label: s.Label, Status: s.Status, Data: s.Data}, s.reached)
+		case !slices.Contains(each, node):
+			each = append(each, node)
+			g, _ := r.Group(node)
+			for _, c := range r.elementChecks(g) {
+				add(c, g.began)
+			}
 		}
 	}
 	return checks

@@ -51,21 +51,21 @@ func foldVisits(id verification.RunID, history []Event) (Run, map[verification.N
 	return r, earlier
 }
 
-// VisitAddress returns the address of a visit of a node, such as list[1]: number is 1 for the
+// VisitAddress returns the address of a visit of a node, such as list@1: number is 1 for the
 // first visit. The address of the last visit, of which number is 0, is the node alone.
 func VisitAddress(node verification.NodeID, number int) string {
 	if number == 0 {
 		return string(node)
 	}
-	return fmt.Sprintf("%s[%d]", node, number)
+	return fmt.Sprintf("%s@%d", node, number)
 }
 
 // ParseVisitAddress parses what VisitAddress returns. It returns verification.ErrInvalid for any other text.
 func ParseVisitAddress(s string) (node verification.NodeID, number int, err error) {
-	name, rest, numbered := strings.Cut(s, "[")
+	name, rest, numbered := strings.Cut(s, "@")
 	if numbered {
-		if number, err = strconv.Atoi(strings.TrimSuffix(rest, "]")); err != nil || number < 1 || VisitAddress(verification.NodeID(name), number) != s {
-			return "", 0, verification.InvalidField("hit", "node_id", "must be a node, or a visit of a node such as list[1]")
+		if number, err = strconv.Atoi(rest); err != nil || number < 1 || VisitAddress(verification.NodeID(name), number) != s {
+			return "", 0, verification.InvalidField("hit", "node_id", "must be a node, or a visit of a node such as list@1")
 		}
 	}
 	return verification.NodeID(name), number, nil

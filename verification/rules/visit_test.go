@@ -242,6 +242,11 @@ func flagged(history []rules.Event) map[verification.NodeID]bool {
 		case rules.ResultUnavailable:
 			data(f.Node, f.Data)
 			notPassed[f.Node] = true
+		case rules.GroupDecided:
+			data(f.Node, f.Data)
+			for _, id := range f.Lacking {
+				flags[id] = true
+			}
 		case rules.CustomerSubmitted:
 			data(f.Node, f.Data)
 		case rules.ReviewAsked:
@@ -290,15 +295,30 @@ func flagsStay(t flows.Tester, j *journey) {
 func visitsAddUp(t flows.Tester, j *journey) {
 	t.Helper()
 	answers := map[verification.NodeID][]string{}
-	dispatches := map[verification.NodeID]int{}
+	dispatches, open := map[verification.NodeID]int{}, map[verification.NodeID]bool{}
 	for _, e := range j.history {
 		switch f := e.Fact.(type) {
 		case rules.Dispatched:
 			dispatches[f.Node]++
+			open[f.Node] = true
 		case rules.ResultRecorded:
 			answers[f.Node] = append(answers[f.Node], f.Data.String())
+			open[f.Node] = false
 		case rules.ResultUnavailable:
 			answers[f.Node] = append(answers[f.Node], f.Data.String())
+			open[f.Node] = false
+		case rules.GroupDecided:
+			for id, waits := range open { // its answer was not needed
+				if waits && strings.HasPrefix(string(id), string(f.Node)+".") {
+					answers[id], open[id] = append(answers[id], ""), false
+				}
+			}
+			for _, id := range f.Lacking {
+				answers[id][len(answers[id])-1] = `{"source_ok":false}`
+			}
+			if f.Data != nil {
+				answers[f.Node] = append(answers[f.Node], f.Data.String())
+			}
 		case rules.CustomerSubmitted:
 			answers[f.Node] = append(answers[f.Node], f.Data.String())
 		}

@@ -22,6 +22,7 @@ const (
 	AuditPersonExported    AuditAction = "person.exported"
 	AuditVerdictGiven      AuditAction = "verdict.given"
 	AuditVerdictProposed   AuditAction = "verdict.proposed"
+	AuditCustomerAsked     AuditAction = "customer.asked" // again, by a reviewer
 	AuditHitDecided        AuditAction = "hit.decided"
 	AuditValueCorrected    AuditAction = "value.corrected"
 	AuditRunCancelled      AuditAction = "run.cancelled"
@@ -44,7 +45,7 @@ const (
 func AuditActions() []AuditAction {
 	return []AuditAction{
 		AuditRunRead, AuditReportRead, AuditReportPrinted, AuditDocumentRead, AuditPersonSearched, AuditPersonExported,
-		AuditVerdictGiven, AuditVerdictProposed, AuditHitDecided, AuditValueCorrected, AuditRunCancelled,
+		AuditVerdictGiven, AuditVerdictProposed, AuditCustomerAsked, AuditHitDecided, AuditValueCorrected, AuditRunCancelled,
 		AuditRunRedacted, AuditRunDeleted, AuditRunHeld, AuditHoldEnded, AuditRunRestricted, AuditRestrictionLifted,
 		AuditAccountSaved, AuditKeyRotated, AuditWorkflowSaved, AuditWorkflowPublished, AuditWorkflowRetired,
 		AuditTenantSaved, AuditExported,

@@ -3,6 +3,7 @@
 package store
 
 import (
+	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -88,10 +89,8 @@ type Measure struct {
 // another, by the days of a zone. Each event is counted once, however the events of a run
 // were divided into appends, as long as the events of one decision are in one of them.
 func Measures(before rules.Run, events []rules.Event, zone *time.Location) []Measure {
-	m := measuring{
-		before: before, events: events, zone: zone, version: before.Started.Version,
-		at: before.Wait.Node, provider: before.Wait.Provider, dispatchedAt: before.Wait.Since,
-	}
+	m := measuring{before: before, events: events, zone: zone, version: before.Started.Version}
+	m.at, _, _ = before.Wait.Node.Parts()
 	next := 0
 	rules.EachTransition(m.at, events, func(event int, t rules.Transition) {
 		for ; next < event; next++ {
@@ -113,9 +112,6 @@ type measuring struct {
 	version int
 	at      verification.NodeID // the node that the run is at
 
-	provider     string // of the last dispatch
-	dispatchedAt time.Time
-
 	day   Day // of the event
 	found []Measure
 }
@@ -128,13 +124,16 @@ func (m *measuring) measure(event int) {
 	case rules.Started:
 		m.version = f.Version
 		m.count(MeasureStarted, MeasureParts{})
-	case rules.Dispatched:
-		m.provider, m.dispatchedAt = f.Provider, e.At
 	case rules.ResultRecorded:
-		m.count(MeasureDispatchTime, MeasureParts{Duration: e.At.Sub(m.dispatchedAt), Provider: m.provider})
+		provider, since := m.dispatched(event, f.Node)
+		m.count(MeasureDispatchTime, MeasureParts{Duration: e.At.Sub(since), Provider: provider})
 		m.check(event, f)
+	case rules.NoAnswer:
+		provider, since := m.dispatched(event, f.Node)
+		m.count(MeasureDispatchTime, MeasureParts{Duration: e.At.Sub(since), Provider: provider})
 	case rules.DispatchFailed:
-		m.count(MeasureDispatchFailed, MeasureParts{Provider: m.provider})
+		provider, _ := m.dispatched(event, f.Node)
+		m.count(MeasureDispatchFailed, MeasureParts{Provider: provider})
 	case rules.HitsFound:
 		m.hits(event, f.Node)
 	case rules.VerdictRecorded:
@@ -153,12 +152,27 @@ func (m *measuring) measure(event int) {
 	}
 }
 
+// dispatched returns the provider that was last called for a step before an event, and when.
+func (m *measuring) dispatched(event int, step verification.NodeID) (provider string, since time.Time) {
+	for _, e := range slices.Backward(m.events[:event]) {
+		if f, ok := e.Fact.(rules.Dispatched); ok && f.Node == step {
+			return f.Provider, e.At
+		}
+	}
+	for i := range m.before.Beside {
+		if w := &m.before.Beside[i]; w.Node == step {
+			return w.Provider, w.Since
+		}
+	}
+	return m.before.Wait.Provider, m.before.Wait.Since
+}
+
 // runAt returns the run before an event.
 func (m *measuring) runAt(event int) rules.Run { return m.before.EvolveAll(m.events[:event]) }
 
 // check counts the result of a check.
 func (m *measuring) check(event int, f rules.ResultRecorded) {
-	m.count(MeasureChecked, MeasureParts{Node: f.Node, Passed: f.Passed})
+	m.count(MeasureChecked, MeasureParts{Node: f.Node.InDefinition(), Passed: f.Passed})
 	if f.Screening != nil && len(f.Screening.Hits) > 0 {
 		m.hits(event, f.Node)
 	}
@@ -166,7 +180,7 @@ func (m *measuring) check(event int, f rules.ResultRecorded) {
 
 // hits counts a screening that found hits.
 func (m *measuring) hits(event int, node verification.NodeID) {
-	m.count(MeasureHits, MeasureParts{Node: node})
+	m.count(MeasureHits, MeasureParts{Node: node.InDefinition()})
 	if !m.runAt(event).HadHits {
 		m.count(MeasureRunHits, MeasureParts{})
 	}

@@ -110,6 +110,7 @@ func copyBreaches() []breach {
 			return r
 		})},
 		{again, "the outcome of a run is lost", savingRuns(func(r *store.RunRecord) { r.Summary.Outcome = "" })},
+		{again, "the data of an end is lost", savingRuns(func(r *store.RunRecord) { r.Summary.Data = "" })},
 		{"a record replaces the one with its key", "a run that exists is left as it is", savingRecords(onlyNew)},
 		{"a saved run has no valid lease", "a run that exists is left as it is", savingRecords(onlyNew)},
 		{"records of a run queue no other work", "it is screened again", savingRuns(func(r *store.RunRecord) {

@@ -176,7 +176,9 @@ func proposed(node verification.NodeID) rules.Fact {
 	return rules.VerdictProposed{Node: node, Decision: rules.DecisionReject, Reason: "wrong_name", Notes: oddText, By: oddText, Identity: oddText}
 }
 
-func completed() rules.Fact { return rules.Completed{Node: "done", Outcome: "done"} }
+func completed() rules.Fact {
+	return rules.Completed{Node: "done", Outcome: "done", Data: verification.Data(`{"risk":"low"}`)}
+}
 
 func failed() rules.Fact {
 	return rules.Failed{Node: "pan", Cause: "status 502", Error: rules.RunError{
@@ -278,6 +280,22 @@ func everyFact() []rules.Fact {
 			List:  "sanctions", ListVersion: "ab", Hits: []verification.Hit{{ID: oddText}}, Asked: "cd", Cleared: cleared, Doubted: true,
 		}},
 		rules.ResultRecorded{Node: "pan"},
+		rules.ResultRecorded{Node: "address.bureau", Passed: true, Confirms: new(bool)},
+		rules.GroupBegan{Node: "owners[1]", Type: workflow.NodeChecks, Label: oddText, Visit: 1},
+		rules.GroupBegan{Node: "owners", Type: workflow.NodeCheck, Key: "owners", Label: oddText, Visit: 2, Each: true, Elements: 3, Items: data},
+		rules.GroupDecided{
+			Node: "address", Type: workflow.NodeChecks, Passed: true, Unavailable: true, Lacking: []verification.NodeID{"address.bureau"}, Data: data,
+		},
+		rules.NoAnswer{Node: "pan", Outcome: verification.OutcomeNoCoverage, Data: data},
+		rules.Skipped{Node: "pan", Next: "done", Values: data, Kept: true, On: "failed"},
+		rules.Skipped{Node: "address.bureau"},
+		rules.AskedAgain{
+			Node: "consent", From: "review", Round: 2, Reasons: []string{"blurred"}, Fields: []string{"front"}, Note: oddText,
+			By: oddText, Identity: oddText, Request: "a request",
+		},
+		rules.Redirected{Node: "pan", URL: oddText, Handle: oddText, PollAt: instant(time.Minute)},
+		rules.Redirected{Node: "pan", URL: "https://bank.example/"},
+		rules.Returned{Node: "pan", Digest: "0f", Pending: true},
 		rules.DispatchFailed{Node: "pan", Cause: oddText, RetryAt: instant(3 * time.Minute)},
 		rules.DispatchFailed{Node: "pan", Cause: oddText},
 		rules.ResultUnavailable{Node: "pan", Data: data},
@@ -323,7 +341,7 @@ func everyFact() []rules.Fact {
 		rules.Assigned{To: rules.Assignee{Person: verification.Person{Identity: oddText, Name: oddText}}},
 		rules.Assigned{},
 		rules.ReviewDueSoon{DueAt: instant(4 * time.Hour)},
-		rules.Completed{Node: "done", Outcome: "refused"},
+		rules.Completed{Node: "done", Outcome: "refused", Data: data},
 		rules.Failed{Node: "pan", Cause: oddText, Error: rules.RunError{
 			Code: rules.CodeCheckUnavailable, Check: "pan_verification", Message: oddText,
 		}},

@@ -64,11 +64,14 @@ func version(n int) workflow.Version {
 			RejectReasons: []workflow.RejectReason{
 				{Code: "wrong_name", Label: oddText, LabelIn: translated, CustomerText: oddText, CustomerTextIn: translated}, {Code: "other", Label: "Other"},
 			},
+			ResubmitReasons: []workflow.RejectReason{
+				{Code: "blurred", Label: oddText, LabelIn: translated},
+			},
 			Notes: workflow.NotesOnReject, LifecycleWebhookURL: "https://app.example/hooks", Notify: workflow.NoticeEvents(),
 			Publish: &publish, Retired: true, Retention: aRetention(), InputSchema: data, Start: "consent",
 			Nodes: map[verification.NodeID]workflow.Node{
 				"consent": {Type: workflow.NodeConsent, Label: oddText, Next: "details", Signal: "agreed", Text: oddText, LabelIn: translated, TextIn: translated, OnDeclined: "done"},
-				"details": {Type: workflow.NodeCustomerInput, Optional: true, Next: "pan", Fields: workflow.InputFields{
+				"details": {Type: workflow.NodeCustomerInput, Optional: true, MaxRounds: 5, Next: "pan", Fields: workflow.InputFields{
 					{
 						Name: "z", Type: workflow.FieldText, Label: oddText, LabelIn: translated, Help: oddText, HelpIn: translated, Required: true, RequiredMessage: oddText, RequiredMessageIn: translated,
 						Pattern: `^[A-Z]{5}\d$`, PatternMessage: oddText, PatternMessageIn: translated, Uppercase: true, Search: true, AutoComplete: "name", MaxLength: 10,
@@ -76,22 +79,37 @@ func version(n int) workflow.Version {
 					{Name: "d", Type: workflow.FieldDate, MinDate: "1900-01-31", MaxDate: "-18y"},
 					{Name: "i", Type: workflow.FieldImage, Camera: workflow.CameraFront},
 					{Name: "a", Type: workflow.FieldNumber, Integer: true, Min: &low, Max: &high},
+					{Name: "g", Type: workflow.FieldGroup, Fields: workflow.InputFields{{Name: "z", Type: workflow.FieldText}, {Name: "a", Type: workflow.FieldImage}}},
 					{Name: "m", Type: workflow.FieldSelect, Options: []workflow.Option{{Value: "b", Label: oddText, LabelIn: translated}, {Value: "a"}}},
 					{Name: "f", Type: workflow.FieldFile, Accept: []string{"image/png", "application/pdf"}},
 					{Name: "l", Type: workflow.FieldLocation, Within: []workflow.Area{{Latitude: 19.07, Longitude: 72.87, RadiusKM: 500}}},
-				}, Groups: []workflow.FieldGroup{
+				}, Groups: []workflow.Screen{
 					{Label: oddText, LabelIn: translated, Fields: []string{"z", "d", "i"}}, {Fields: []string{"a", "m", "f", "l"}},
 				}},
 				"pan": {
 					Type: workflow.NodeCheck, Key: "pan_verification", Provider: "sandbox", With: data, TimeoutSeconds: 0.25,
 					Retry: &workflow.Retry{MaxDispatches: 3, BackoffSeconds: 0.5, MaxBackoffSeconds: 8},
 					Poll:  &workflow.Poll{IntervalSeconds: 0.2, TimeoutSeconds: 60}, Fallback: "other",
-					OnFailed: workflow.TargetNext, OnUnavailable: "review", Next: "risk",
+					OnFailed: workflow.TargetNext, OnUnavailable: "review", Next: "risk", RedirectHosts: []string{"*.bank.example"},
 					Rescreen: &workflow.Rescreen{List: "sanctions", Every: workflow.RescreenOnChange},
 				},
-				"risk":   {Type: workflow.NodeBranch, Rules: []workflow.Rule{{When: "input.a < 1 && input.b > 2", Next: "review"}}, Else: "done"},
+				"address": {
+					Type: workflow.NodeChecks, When: "input.a > 1", ForEach: "input.list", Order: workflow.OrderOneByOne, Need: 2, Until: "member.passed",
+					Finish: workflow.FinishAll, OnNotMet: "review", Next: "risk", Members: workflow.Members{
+						{
+							Name: "z", Label: oddText, LabelIn: translated, When: "input.b > 1", Key: "zed", Provider: "sandbox", With: data, TimeoutSeconds: 2.5,
+							Retry: &workflow.Retry{MaxDispatches: 3}, Poll: &workflow.Poll{IntervalSeconds: 0.2}, Fallback: "other",
+							Rescreen: &workflow.Rescreen{List: "sanctions", Every: workflow.RescreenOnChange},
+						},
+						{Name: "a", Provider: "sandbox"},
+					},
+				},
+				"risk": {Type: workflow.NodeBranch, Else: "done", Rules: []workflow.Rule{
+					{When: "input.a < 1 && input.b > 2", Next: "review"},
+					{When: "input.a < 1", AskAgain: &workflow.AskAgain{Step: "details", Reasons: []string{"blurred"}, Fields: []string{"z"}, Note: oddText}},
+				}},
 				"review": {Type: workflow.NodeReview, Reason: oddText, OnReject: "done", Next: "done"},
-				"done":   {Type: workflow.NodeEnd, Outcome: "done"},
+				"done":   {Type: workflow.NodeEnd, Outcome: "done", Data: data},
 			},
 		},
 	}

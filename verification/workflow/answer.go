@@ -5,6 +5,7 @@ package workflow
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/url"
 	"slices"
@@ -33,7 +34,7 @@ func (f InputField) Written(text string) string {
 		}
 	case FieldEmail:
 		text = verification.CleanEmail(text)
-	case FieldText, FieldTextarea, FieldNumber, FieldDate, FieldSelect, FieldCheckbox, FieldFile, FieldImage, FieldLocation:
+	case FieldText, FieldTextarea, FieldNumber, FieldDate, FieldSelect, FieldCheckbox, FieldFile, FieldImage, FieldLocation, FieldGroup:
 	}
 	if f.Uppercase {
 		text = strings.ToUpper(text)
@@ -72,6 +73,25 @@ func (f InputField) Check(v any, pattern Pattern, now time.Time) string {
 		}
 	case FieldLocation:
 		return checkLocation(v)
+	case FieldGroup:
+		return f.checkRows(v)
+	}
+	return ""
+}
+
+// checkRows checks a list, but not what is in its rows.
+func (f InputField) checkRows(v any) string {
+	rows, ok := v.([]any)
+	least, most := f.Rows()
+	switch {
+	case !ok:
+		return "must be a list"
+	case least > 0 && len(rows) == 0:
+		return RequiredProblem
+	case len(rows) < least:
+		return fmt.Sprintf("has fewer entries than the minimum of %d", least)
+	case len(rows) > most:
+		return fmt.Sprintf("has more entries than the limit of %d", most)
 	}
 	return ""
 }
@@ -92,14 +112,16 @@ func (f InputField) checkNumber(v any) string {
 	return ""
 }
 
-func (f InputField) checkText(s string, pattern Pattern, now time.Time) string {
-	limit := f.MaxLength
-	if limit == 0 {
-		limit = maxOneLine
-		if f.Type == FieldTextarea {
-			limit = maxTextarea
-		}
+// longest returns the maximum length of a text, in characters.
+func (f InputField) longest() int {
+	if f.MaxLength == 0 && f.Type == FieldTextarea {
+		return maxTextarea
 	}
+	return cmp.Or(f.MaxLength, maxOneLine)
+}
+
+func (f InputField) checkText(s string, pattern Pattern, now time.Time) string {
+	limit := f.longest()
 	if utf8.RuneCountInString(s) > limit {
 		return texts.TooLong(limit)
 	}
@@ -127,7 +149,7 @@ func (f InputField) checkText(s string, pattern Pattern, now time.Time) string {
 		if strings.ContainsAny(s, "\r\n") {
 			return "must be one line"
 		}
-	case FieldTextarea, FieldNumber, FieldCheckbox, FieldFile, FieldImage, FieldLocation:
+	case FieldTextarea, FieldNumber, FieldCheckbox, FieldFile, FieldImage, FieldLocation, FieldGroup:
 	}
 	if pattern != nil && !pattern.MatchString(s) {
 		return PatternProblem

@@ -19,12 +19,16 @@ type Program struct {
 	Version  Version
 
 	conditions map[verification.NodeID][]Condition
-	templates  map[verification.NodeID]Template
+	templates  map[verification.NodeID]Template  // by NodeID.InDefinition
+	whens      map[verification.NodeID]Condition // by NodeID.InDefinition
+	untils     map[verification.NodeID]Condition
+	lists      map[verification.NodeID]Template // of for_each: see Elements
 	patterns   map[verification.NodeID]map[string]Pattern
 	input      Schema
 	facts      Values // of the expressions of `subject` and `compare`; nil if there are none
 	warnings   []verification.FieldError
 	needs      map[verification.NodeID][]string // verification.CheckRequest.Needs of checks
+	reads      map[verification.NodeID][]verification.NodeID
 
 	searchedInput   []string // the properties of the input with searchInput
 	searchedAnswers bool     // some field has Search
@@ -46,7 +50,8 @@ func Compile(
 	ctx context.Context, id verification.WorkflowID, version Version, l ExpressionCompiler,
 	providers []string, described map[string]verification.ProviderDescription,
 ) (Program, error) {
-	v := &validator{def: version.Definition, described: described, inspects: true}
+	v := newValidator(version.Definition)
+	v.described, v.inspects = described, true
 	if !v.limits() {
 		return Program{}, v.err()
 	}
@@ -60,14 +65,15 @@ func Compile(
 // validate again: a rule or a description of a provider that was added later must not
 // break older runs.
 func Restore(id verification.WorkflowID, version Version, l ExpressionCompiler) (Program, error) {
-	v := &validator{def: version.Definition}
-	return v.compile(context.Background(), id, version, l)
+	return newValidator(version.Definition).compile(context.Background(), id, version, l)
 }
 
-// Node returns a node of the definition, and whether there is one.
+// Node returns a node of the definition, or the check that a member is, and whether there is one: see Definition.Node.
 func (p Program) Node(id verification.NodeID) (Node, bool) {
-	n, ok := p.Version.Definition.Nodes[id]
-	return n, ok
+	if n, ok := p.Version.Definition.Nodes[id]; ok {
+		return n, true
+	}
+	return p.Version.Definition.Node(id)
 }
 
 func (v *validator) compile(ctx context.Context, id verification.WorkflowID, version Version, l ExpressionCompiler) (Program, error) {
@@ -75,12 +81,16 @@ func (v *validator) compile(ctx context.Context, id verification.WorkflowID, ver
 		Workflow: id, Version: version,
 		conditions: map[verification.NodeID][]Condition{},
 		templates:  map[verification.NodeID]Template{},
+		whens:      map[verification.NodeID]Condition{},
+		untils:     map[verification.NodeID]Condition{},
+		lists:      map[verification.NodeID]Template{},
 		patterns:   map[verification.NodeID]map[string]Pattern{},
 	}
 	if err := v.texts(ctx, l, &p); err != nil {
 		return Program{}, err
 	}
 	p.addSearch()
+	p.addReads()
 	byPath(v.warnings)
 	p.warnings = v.warnings
 	if len(v.problems) > 0 {
@@ -101,15 +111,25 @@ func (v *validator) texts(ctx context.Context, l ExpressionCompiler, p *Program)
 	v.checkDescriptions(l)
 	for _, id := range v.names() {
 		n := v.def.Nodes[id]
+		v.list(id, n, l, p)
 		switch n.Type {
 		case NodeBranch:
 			v.conditions(ctx, id, n, l, p)
-		case NodeCheck:
-			v.template(id, n, l, p)
+		case NodeCheck, NodeChecks:
+			for _, s := range v.def.checksAt(id) {
+				v.template(s.id, s.check, l, p)
+				if s.id != id {
+					v.when(s.id, s.check, l, p)
+				}
+			}
+			v.until(id, n, l, p)
 		case NodeCustomerInput:
 			p.patterns[id] = v.patterns(nodePath(id), n.Fields, l)
-		case NodeConsent, NodeReview, NodeEnd:
+		case NodeEnd:
+			v.endData(id, n, l, p)
+		case NodeConsent, NodeReview:
 		}
+		v.when(id, n, l, p)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -170,16 +190,65 @@ func (v *validator) template(id verification.NodeID, n Node, l ExpressionCompile
 		v.textProblem(nodePath(id)+".with", err)
 		return
 	}
-	findings := make([][]Finding, len(t))
-	for k := range t {
-		if inspected, ok := t[k].(Inspected); ok {
-			findings[k] = inspected.Findings(nil)
-		}
-	}
-	v.findings(nodePath(id)+".with", findings)
-	v.vouched(nodePath(id)+".with", n, t[0])
+	v.findings(nodePath(id)+".with", findingsOf(t))
+	v.readsOwn(nodePath(id)+".with", id, t[0])
+	v.vouched(id, n, t[0])
 	if n.With != nil {
 		p.templates[id] = t[0]
+	}
+}
+
+// endData compiles the `data` of an end.
+func (v *validator) endData(id verification.NodeID, n Node, l ExpressionCompiler, p *Program) {
+	if n.Data == nil {
+		return
+	}
+	path := nodePath(id) + ".data"
+	t, err := compiled(v.declarations(id), func(d Declarations) (Template, error) { return l.Template(n.Data, d) })
+	if err != nil {
+		v.textProblem(path, err)
+		return
+	}
+	v.findings(path, findingsOf(t))
+	p.templates[id] = t[0]
+}
+
+// findingsOf returns what was found in a text under each declarations.
+func findingsOf[T any](texts []T) [][]Finding {
+	found := make([][]Finding, len(texts))
+	for i, text := range texts {
+		if inspected, ok := any(text).(Inspected); ok {
+			found[i] = inspected.Findings(nil)
+		}
+	}
+	return found
+}
+
+// condition compiles one condition, and returns it as it is stored; nil if it is not valid.
+func (v *validator) condition(path, text string, d []Declarations, l ExpressionCompiler) Condition {
+	c, err := compiled(d, func(d Declarations) (Condition, error) { return l.Condition(text, d) })
+	if err != nil {
+		v.textProblem(path, err)
+		return nil
+	}
+	v.findings(path, findingsOf(c))
+	return c[0]
+}
+
+// when compiles the condition of a step or of a member.
+func (v *validator) when(id verification.NodeID, n Node, l ExpressionCompiler, p *Program) {
+	if n.When == "" {
+		return
+	}
+	path, d := nodePath(id)+".when", v.declarations(id)
+	if _, _, member := id.Parts(); member == "" {
+		for i := range d { // it is read once, before there are elements
+			d[i].Each, d[i].Item = false, nil
+		}
+	}
+	if c := v.condition(path, n.When, d, l); c != nil {
+		p.whens[id] = c
+		v.readsOwn(path, id, c)
 	}
 }
 
@@ -239,6 +308,9 @@ func (v *validator) textProblem(path string, err error) {
 func (v *validator) patterns(at string, fields InputFields, l ExpressionCompiler) map[string]Pattern {
 	patterns := map[string]Pattern{}
 	for _, f := range fields {
+		for name, p := range v.patterns(at+".fields."+f.Name, f.Fields, l) {
+			patterns[f.Name+"."+name] = p
+		}
 		if f.Pattern == "" {
 			continue
 		}
@@ -283,14 +355,69 @@ func (p Program) InputSchema() Schema { return p.input }
 // Conditions returns the conditions of a branch, one for each rule.
 func (p Program) Conditions(branch verification.NodeID) []Condition { return p.conditions[branch] }
 
-// Template returns the `with` of a check; nil if it has none.
-func (p Program) Template(check verification.NodeID) Template { return p.templates[check] }
+// Template returns the `with` of a check or the `data` of an end; nil if it has none.
+func (p Program) Template(node verification.NodeID) Template {
+	return p.templates[node.InDefinition()]
+}
 
-// Patterns returns the patterns of a form, by field.
-func (p Program) Patterns(form verification.NodeID) map[string]Pattern { return p.patterns[form] }
+// Reads returns the nodes that the texts of a node read.
+func (p Program) Reads(node verification.NodeID) []verification.NodeID { return p.reads[node] }
+
+// addReads notes what the texts of each node read.
+func (p *Program) addReads() {
+	p.reads = map[verification.NodeID][]verification.NodeID{}
+	add := func(id verification.NodeID, text any) {
+		r, ok := text.(Reader)
+		if !ok {
+			return
+		}
+		node, _, _ := id.Parts()
+		for _, path := range r.ReadPaths() {
+			step, ok := StepOf(path)
+			if of, _, _ := step.Parts(); ok && of != node && !slices.Contains(p.reads[node], of) {
+				p.reads[node] = append(p.reads[node], of)
+			}
+		}
+	}
+	for id, t := range p.templates {
+		add(id, t)
+	}
+	for id, t := range p.lists {
+		add(id, t)
+	}
+	for _, conditions := range []map[verification.NodeID]Condition{p.whens, p.untils} {
+		for id, c := range conditions {
+			add(id, c)
+		}
+	}
+}
+
+// When returns the condition of a step or a member; nil if it has none.
+func (p Program) When(step verification.NodeID) Condition { return p.whens[step.InDefinition()] }
+
+// Until returns the condition under which the answer of a member confirms; nil if it need only pass.
+func (p Program) Until(member verification.NodeID) Condition { return p.untils[member.InDefinition()] }
+
+// Elements returns the elements of the list of a node with for_each. It fails if a value is missing or is no list.
+func (p Program) Elements(node verification.NodeID, s Scope) ([]any, error) {
+	values, err := p.lists[node].Render(s)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := values[listField].([]any)
+	if !ok {
+		return nil, errors.New("the value is not a list")
+	}
+	return list, nil
+}
+
+// Patterns returns the patterns of a form, by field: that of a field in a group by both names, such as owners.name.
+func (p Program) Patterns(form verification.NodeID) map[string]Pattern {
+	return p.patterns[form.InDefinition()]
+}
 
 // Needs returns verification.CheckRequest.Needs of a check.
-func (p Program) Needs(check verification.NodeID) []string { return p.needs[check] }
+func (p Program) Needs(check verification.NodeID) []string { return p.needs[check.InDefinition()] }
 
 // Facts returns the expressions of `subject` and `compare`, in that order and without the empty
 // ones; nil if there are none.

@@ -39,6 +39,11 @@ func (fs InputFields) DataSchema(language string) DataSchema {
 		if f.Upload() {
 			documents[f.Name] = s
 		}
+		if f.Type == FieldGroup {
+			rows := f.Fields.DataSchema(language)
+			delete(rows.sub("properties"), "documents")
+			s["items"] = map[string]any(rows)
+		}
 		if f.Integer {
 			s["type"] = "integer"
 		}
@@ -50,6 +55,46 @@ func (fs InputFields) DataSchema(language string) DataSchema {
 	}
 	fields["documents"] = map[string]any{"properties": documents}
 	return DataSchema{"properties": fields}
+}
+
+// answers returns the JSON Schema of the answers to a form or to a row of a group, whose fields are of the types that Check
+// accepts.
+func (fs InputFields) answers() DataSchema {
+	properties, required := map[string]any{}, []any{}
+	for _, f := range fs {
+		properties[f.Name] = map[string]any(f.answer())
+		if f.Required || f.Type == FieldGroup { // without rows it is an empty list
+			required = append(required, f.Name)
+		}
+	}
+	return DataSchema{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+func (f InputField) answer() DataSchema {
+	switch f.Type {
+	case FieldText, FieldTextarea, FieldEmail, FieldPhone:
+		return DataSchema{"type": "string", "maxLength": f.longest()}
+	case FieldDate:
+		return DataSchema{"type": "string", "format": "date"}
+	case FieldSelect:
+		var values []any
+		for _, o := range f.Options {
+			values = append(values, o.Value)
+		}
+		return DataSchema{"type": "string", "enum": values}
+	case FieldNumber:
+		return DataSchema{"type": "number"}
+	case FieldCheckbox:
+		return DataSchema{"type": "boolean"}
+	case FieldFile, FieldImage:
+		return InputFields{{Name: "document_id", Type: FieldText, MaxLength: 36, Required: true}}.answers()
+	case FieldLocation:
+		return DataSchema{"type": "object"}
+	case FieldGroup:
+		_, most := f.Rows()
+		return DataSchema{"type": "array", "maxItems": most, "items": map[string]any(f.Fields.answers())}
+	}
+	return DataSchema{}
 }
 
 // Field returns the schema of a field of an object.

@@ -78,6 +78,7 @@ func (fs InputFields) On(day time.Time) InputFields {
 				*limit = date.Format(time.DateOnly)
 			}
 		}
+		fs[i].Fields = fs[i].Fields.On(day)
 	}
 	return fs
 }

@@ -43,6 +43,8 @@ type Definition struct {
 	// RejectReasons are what a reviewer chooses from when rejecting a run; none if reviewers
 	// give no reason.
 	RejectReasons []RejectReason `json:"reject_reasons,omitempty"`
+	// ResubmitReasons are why a customer may be asked again, beside StandardReasons.
+	ResubmitReasons []RejectReason `json:"resubmit_reasons,omitempty"`
 	// Notes says when reviewers must write notes; empty means NotesOptional.
 	Notes NotesRule `json:"notes,omitempty"`
 	// LifecycleWebhookURL is set on the workflow if it has none.
@@ -72,6 +74,7 @@ const (
 	NodeConsent       NodeType = "consent"
 	NodeCustomerInput NodeType = "customer_input"
 	NodeCheck         NodeType = "check"
+	NodeChecks        NodeType = "checks" // a group of checks
 	NodeBranch        NodeType = "branch"
 	NodeReview        NodeType = "review"
 	NodeEnd           NodeType = "end"
@@ -84,12 +87,18 @@ type Node struct {
 	Type  NodeType            `json:"type"`
 	Label string              `json:"label,omitempty"`
 	Next  verification.NodeID `json:"next,omitempty"`
+	// When is the condition under which a run visits a step; empty means always. Otherwise the run
+	// goes on at Next.
+	When string `json:"when,omitempty"`
+	// ForEach is an expression for a list, of a check, a group of checks or a customer input. The run makes the step for
+	// each element of the list.
+	ForEach string `json:"for_each,omitempty"`
 
 	// Consent and customer input: the name of the signal that delivers the
 	// customer's answer; empty means the node's name followed by _submitted.
 	Signal string `json:"signal,omitempty"`
 
-	// Consent, customer input and end.
+	// Consent, customer input, end, and a check with RedirectHosts.
 	Text string `json:"text,omitempty"`
 	// LabelIn and TextIn are Label and Text by language; Label and Text are then
 	// those in the default language.
@@ -102,11 +111,13 @@ type Node struct {
 	OnDeclined verification.NodeID `json:"on_declined,omitempty"`
 
 	// Customer input.
-	Optional bool        `json:"optional,omitempty"` // the customer may opt out
-	Fields   InputFields `json:"fields,omitempty"`
+	// MaxRounds is how often the customer may be asked again; 0 means DefaultRounds. It is for a consent, too.
+	MaxRounds int         `json:"max_rounds,omitempty"`
+	Optional  bool        `json:"optional,omitempty"` // the customer may opt out
+	Fields    InputFields `json:"fields,omitempty"`
 	// Groups are the screens of the journey page; none means one with all fields. Each
 	// field is in one group. The answer is one, whatever the groups.
-	Groups []FieldGroup `json:"groups,omitempty"`
+	Groups []Screen `json:"groups,omitempty"`
 
 	// Check.
 	Key            string              `json:"key,omitempty"` // empty means the node's name
@@ -116,10 +127,24 @@ type Node struct {
 	Retry          *Retry              `json:"retry,omitempty"`
 	Poll           *Poll               `json:"poll,omitempty"`
 	Fallback       string              `json:"fallback,omitempty"`
-	OnFailed       verification.NodeID `json:"on_failed,omitempty"`      // fail, next or a node
-	OnUnavailable  verification.NodeID `json:"on_unavailable,omitempty"` // fail, next or a node
+	OnFailed       verification.NodeID `json:"on_failed,omitempty"` // fail, next or a node
+	// OnUnavailable is fail, next or a node; of a group of checks, too.
+	OnUnavailable verification.NodeID `json:"on_unavailable,omitempty"`
 	// Rescreen requests the re-screening of completed runs; nil for never.
 	Rescreen *Rescreen `json:"rescreen,omitempty"`
+	// RedirectHosts are the hosts that the provider may lead the customer to: names, or *.example.com for all
+	// below one. None means that it leads nobody away.
+	RedirectHosts []string `json:"redirect_hosts,omitempty"`
+
+	// Group of checks.
+	Members Members `json:"members,omitempty"`
+	Order   Order   `json:"order,omitempty"` // empty means OrderTogether
+	Need    Need    `json:"need,omitempty"`
+	// Until is the condition under which the answer of a member confirms; empty means that it
+	// passed.
+	Until    string              `json:"until,omitempty"`
+	Finish   Finish              `json:"finish,omitempty"`     // empty means FinishDecided
+	OnNotMet verification.NodeID `json:"on_not_met,omitempty"` // fail, next or a node
 
 	// Branch.
 	Rules []Rule              `json:"rules,omitempty"`
@@ -131,6 +156,9 @@ type Node struct {
 
 	// End: a short name for the way in which the run ended, such as declined.
 	Outcome string `json:"outcome,omitempty"`
+	// Data is computed at the end for whoever reads the run, such as a risk class; strings may hold ${...}. It has at most
+	// MaxEndData bytes once it is computed.
+	Data verification.Data `json:"data,omitempty"`
 }
 
 // The two targets that are not nodes. on_failed and on_unavailable accept both,
@@ -174,10 +202,12 @@ type Rescreen struct {
 // RescreenOnChange screens completed runs again when the version of the list changes.
 const RescreenOnChange = "change"
 
-// Rule leads the run to Next if its condition holds.
+// Rule leads the run to Next if its condition holds, or back to a step of its customer.
 type Rule struct {
 	When string              `json:"when"`
 	Next verification.NodeID `json:"next"`
+	// AskAgain is in place of Next; nil for none.
+	AskAgain *AskAgain `json:"ask_again,omitempty"`
 }
 
 // Published reports whether saving this version publishes it.
@@ -186,7 +216,7 @@ func (d Definition) Published() bool { return d.Publish == nil || *d.Publish }
 // Interactive reports whether a run of this definition can wait on its customer.
 func (d Definition) Interactive() bool {
 	for _, n := range d.Nodes {
-		if n.Type == NodeConsent || n.Type == NodeCustomerInput {
+		if n.Type == NodeConsent || n.Type == NodeCustomerInput || len(n.RedirectHosts) > 0 {
 			return true
 		}
 	}
@@ -229,13 +259,11 @@ type CheckInfo struct {
 func (d Definition) Checks() []CheckInfo {
 	checks, seen := []CheckInfo{}, map[string]bool{}
 	for _, id := range d.BreadthFirst() {
-		n := d.Nodes[id]
-		if n.Type != NodeCheck {
-			continue
-		}
-		if key := n.CheckKey(id); !seen[key] {
-			seen[key] = true
-			checks = append(checks, CheckInfo{Key: key, Label: n.Title(id)})
+		for _, s := range d.checksAt(id) {
+			if key := s.check.CheckKey(s.id); !seen[key] {
+				seen[key] = true
+				checks = append(checks, CheckInfo{Key: key, Label: s.label})
+			}
 		}
 	}
 	return checks
@@ -273,7 +301,7 @@ func walk(from []verification.NodeID, next func(verification.NodeID) []verificat
 
 // Route is one way out of a node.
 type Route struct {
-	// On is the condition of a rule, or else, next, declined, failed, unavailable or
+	// On is the condition of a rule, or else, next, declined, failed, not met, unavailable or
 	// reject.
 	On string
 	To verification.NodeID
@@ -296,11 +324,11 @@ func (n Node) Routes() []Route {
 		return nil
 	case NodeBranch:
 		for _, r := range n.Rules {
-			add(r.When, r.Next)
+			add(r.When, r.leads())
 		}
 		add("else", n.Else)
 		return all
-	case NodeConsent, NodeCustomerInput, NodeCheck, NodeReview:
+	case NodeConsent, NodeCustomerInput, NodeCheck, NodeChecks, NodeReview:
 	}
 	add("next", n.Next)
 	switch n.Type {
@@ -308,6 +336,9 @@ func (n Node) Routes() []Route {
 		add("declined", n.OnDeclined)
 	case NodeCheck:
 		add("failed", n.OnFailed)
+		add("unavailable", n.OnUnavailable)
+	case NodeChecks:
+		add("not met", n.OnNotMet)
 		add("unavailable", n.OnUnavailable)
 	case NodeReview:
 		add("reject", n.OnReject)

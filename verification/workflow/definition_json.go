@@ -102,44 +102,55 @@ func (o *Option) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// fieldGroupJSON is a FieldGroup in JSON.
-type fieldGroupJSON struct {
+// screenJSON is a Screen in JSON.
+type screenJSON struct {
 	Label  text     `json:"label,omitzero"`
 	Fields []string `json:"fields"`
 }
 
-// MarshalJSON encodes the group.
-func (g FieldGroup) MarshalJSON() ([]byte, error) {
-	return jsontext.Encode(fieldGroupJSON{text{g.Label, g.LabelIn}, g.Fields})
+// MarshalJSON encodes the screen.
+func (g Screen) MarshalJSON() ([]byte, error) {
+	return jsontext.Encode(screenJSON{text{g.Label, g.LabelIn}, g.Fields})
 }
 
-// UnmarshalJSON decodes the group.
-func (g *FieldGroup) UnmarshalJSON(raw []byte) error {
-	var j fieldGroupJSON
+// UnmarshalJSON decodes the screen.
+func (g *Screen) UnmarshalJSON(raw []byte) error {
+	var j screenJSON
 	if err := json.Unmarshal(raw, &j); err != nil {
 		return err
 	}
-	*g = FieldGroup{Label: j.Label.plain, LabelIn: j.Label.translations, Fields: j.Fields}
+	*g = Screen{Label: j.Label.plain, LabelIn: j.Label.translations, Fields: j.Fields}
 	return nil
 }
 
 // MarshalJSON encodes the fields as an object, in order.
 func (fs InputFields) MarshalJSON() ([]byte, error) {
+	return encodeOrdered(fs, func(f InputField) string { return f.Name }, json.Marshal) // which escapes, as the hashes of old versions do
+}
+
+// UnmarshalJSON decodes an object and keeps its order.
+func (fs *InputFields) UnmarshalJSON(raw []byte) (err error) {
+	*fs, err = decodeOrdered[InputField](raw, func(f *InputField, name string) { f.Name = name })
+	return err
+}
+
+// encodeOrdered encodes values as an object by their names, in order.
+func encodeOrdered[T any](values []T, name func(T) string, encode func(any) ([]byte, error)) ([]byte, error) {
 	var b strings.Builder
 	b.WriteByte('{')
-	for i, f := range fs {
+	for i, v := range values {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, err := json.Marshal(f.Name)
+		key, err := json.Marshal(name(v))
 		if err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(f)
+		value, err := encode(v)
 		if err != nil {
 			return nil, err
 		}
-		b.Write(name)
+		b.Write(key)
 		b.WriteByte(':')
 		b.Write(value)
 	}
@@ -147,34 +158,31 @@ func (fs InputFields) MarshalJSON() ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// UnmarshalJSON decodes an object and keeps its order.
-func (fs *InputFields) UnmarshalJSON(raw []byte) error {
+// decodeOrdered decodes an object of values by name, and keeps its order.
+func decodeOrdered[T any](raw []byte, named func(v *T, name string)) ([]T, error) {
 	dec := json.NewDecoder(strings.NewReader(string(raw)))
 	open, err := dec.Token()
-	if err != nil {
-		return err
-	}
-	if open == nil {
-		*fs = nil
-		return nil
+	if err != nil || open == nil {
+		return nil, err
 	}
 	if open != json.Delim('{') {
-		return errors.New("fields must be an object")
+		return nil, errors.New("it must be an object")
 	}
-	*fs = nil
+	var values []T
 	for dec.More() {
 		name, err := dec.Token()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		var f InputField
-		if err := dec.Decode(&f); err != nil {
-			return err
+		var v T
+		if err := dec.Decode(&v); err != nil {
+			return nil, err
 		}
-		f.Name, _ = name.(string)
-		*fs = append(*fs, f)
+		text, _ := name.(string)
+		named(&v, text)
+		values = append(values, v)
 	}
-	return nil
+	return values, nil
 }
 
 // text is a text in JSON: a string, or an object of strings by language. The text in

@@ -53,9 +53,10 @@ func (v *validator) checkDescriptions(l ExpressionCompiler) {
 		checked[name] = true
 	}
 	for _, id := range v.names() {
-		n := v.def.Nodes[id]
-		check(nodePath(id)+".provider", n.Provider)
-		check(nodePath(id)+".fallback", n.Fallback)
+		for _, s := range v.def.checksAt(id) {
+			check(nodePath(s.id)+".provider", s.check.Provider)
+			check(nodePath(s.id)+".fallback", s.check.Fallback)
+		}
 	}
 }
 
@@ -64,24 +65,34 @@ func (v *validator) checkDescriptions(l ExpressionCompiler) {
 // with a fallback is known only if both providers describe it. ok is false if nothing was
 // added.
 func (v *validator) describe(d Declarations, at verification.NodeID, fallbacks bool) (_ Declarations, ok bool) {
-	d.Steps = maps.Clone(d.Steps)
-	if n := v.def.Nodes[at]; fallbacks {
-		d.With = v.described[n.Fallback].With
-	} else {
-		d.With = v.described[n.Provider].With
+	extent := ofProviders
+	if fallbacks {
+		extent = ofFallbacks
 	}
-	ok = d.With != nil
+	d.Steps = maps.Clone(d.Steps)
 	for id, step := range d.Steps {
 		n := v.def.Nodes[id]
-		step.Data = v.described[n.Provider].Data
-		if other := v.described[n.Fallback].Data; n.Fallback != "" && (fallbacks || other == nil) && step.Data != nil {
-			step.Data = other
-			ok = ok || other != nil
+		step.Data = v.data(n, fallbacks)
+		ok = ok || step.Data != nil && (!fallbacks || n.Fallback != "")
+		step.Members = v.declaredMembers(id, n, extent)
+		for _, m := range n.Members {
+			ok = ok || step.Members[m.Name].Data != nil && (!fallbacks || m.Fallback != "")
 		}
-		ok = ok || step.Data != nil && !fallbacks
 		d.Steps[id] = step
 	}
+	if d.Each {
+		d.Item = v.elements(v.def.Nodes[at], func(check Node) verification.Data { return v.data(check, fallbacks) })
+	}
 	return d, ok
+}
+
+// data returns the schema of the data of a check, of the fallback if there is one and fallbacks is true; nil if it is not known.
+func (v *validator) data(n Node, fallbacks bool) verification.Data {
+	data := v.described[n.Provider].Data
+	if other := v.described[n.Fallback].Data; n.Fallback != "" && (fallbacks || other == nil) && data != nil {
+		return other
+	}
+	return data
 }
 
 // compiled returns a text compiled under each of the declarations. The first ones do not

@@ -39,11 +39,15 @@ func factKinds() []FactKind { return []FactKind{FactText, FactPerson, FactCompan
 // Flags reports whether a difference of the fact flags a step.
 func (c Comparison) Flags() bool { return c.OnDifference == DifferenceFlag }
 
-// StepOf returns the step of a path such as steps.pan.data.name.
+// StepOf returns the step of a path such as steps.pan.data.name: of steps.address.members.bureau.data.name, the member address.bureau.
 func StepOf(path string) (verification.NodeID, bool) {
 	rest, ok := strings.CutPrefix(path, "steps.")
-	step, _, _ := strings.Cut(rest, ".")
-	return verification.NodeID(step), ok
+	parts := strings.Split(rest, ".")
+	step := verification.NodeID(parts[0])
+	if len(parts) > 2 && parts[1] == "members" {
+		step = step.Member(parts[2])
+	}
+	return step, ok
 }
 
 // difference checks what a comparison says about differences.
@@ -75,6 +79,7 @@ func (v *validator) differences(p *Program) {
 		case c.Flags():
 			v.check(at+".on_difference", slices.ContainsFunc(slices.Concat(reads...), v.flaggable),
 				"no expression of the fact reads a check or a form, so a difference has no step to flag")
+			v.beside(at+".on_difference", slices.Concat(reads...))
 		case c.OnDifference == "" && !p.tests(reads):
 			v.warnings = append(v.warnings, verification.FieldError{Name: at + ".fact", Message: "a difference changes nothing, because no condition reads the fact: " +
 				"flag it with on_difference: flag, test it in a branch, or write on_difference: note"})
@@ -85,8 +90,26 @@ func (v *validator) differences(p *Program) {
 // flaggable reports whether a path leads to the data of a check or of a form.
 func (v *validator) flaggable(path string) bool {
 	step, ok := StepOf(path)
-	t := v.def.Nodes[step].Type
-	return ok && (t == NodeCheck || t == NodeCustomerInput)
+	n, _ := v.def.Node(step)
+	of, _, _ := step.Parts()
+	return ok && (n.Type == NodeCheck || n.Type == NodeCustomerInput) && v.def.Nodes[of].ForEach == ""
+}
+
+// beside reports a fact that two members of a group give whose answers come in any order: either could be the later one.
+func (v *validator) beside(path string, reads []string) {
+	first := map[verification.NodeID]verification.NodeID{} // by group
+	for _, read := range reads {
+		step, _ := StepOf(read)
+		group, _, member := step.Parts()
+		if member == "" || v.def.Nodes[group].Called() != OrderTogether {
+			continue
+		}
+		if other, ok := first[group]; ok && other != step {
+			v.problem(path, "%s and %s answer in any order, so there is no later step to flag: test the difference in a branch after %s, and write on_difference: note", other, step, group)
+			return
+		}
+		first[group] = step
+	}
 }
 
 // tests reports whether a condition reads one of the values, or a check is asked at least two of
@@ -108,6 +131,16 @@ func (p Program) tests(reads [][]string) bool {
 			if r, ok := c.(Reader); ok && read(r, 1) {
 				return true
 			}
+		}
+	}
+	for _, c := range p.whens {
+		if r, ok := c.(Reader); ok && read(r, 1) {
+			return true
+		}
+	}
+	for _, c := range p.untils {
+		if r, ok := c.(Reader); ok && read(r, 1) {
+			return true
 		}
 	}
 	for _, t := range p.templates {

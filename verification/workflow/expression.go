@@ -16,6 +16,13 @@ type Declarations struct {
 	Input verification.Data
 	// Steps holds every step of the definition.
 	Steps map[verification.NodeID]StepDeclaration
+	// Each says that the text belongs to a node with for_each: it may read `item`, the element, and
+	// `position`, its number from 1. Item is the JSON Schema of the elements; nil if they may be anything.
+	Each bool
+	Item verification.Data
+	// Member is what is known about the member of a group whose answer a text may read as `member`: data, status,
+	// passed and dispatches. It is nil for any text but the `until` of a group.
+	Member *StepDeclaration
 	// With is the JSON Schema of the object that a template makes; nil if any object is
 	// accepted. A condition ignores it.
 	With verification.Data
@@ -40,12 +47,17 @@ type Finding struct {
 
 // Absence is the assumption that the data of a step lacks a field, and that the step has passed
 // or not. An empty Field means that it has no data. An empty Step stands for the input of the
-// run, which lacks the field.
+// run, which lacks the field. The step may be a member of a group, such as address.bureau.
 type Absence struct {
 	Step   verification.NodeID
 	Field  string
 	Passed bool
+	// NotCalled says that there is no such member: it was not called. Met says that its group has passed.
+	NotCalled, Met bool
 }
+
+// AnswerOfMember is the Step of an Absence in what an `until` reads as `member`.
+const AnswerOfMember verification.NodeID = ".member"
 
 // Foreseen is a Condition or a Template that says what may become of it under an Absence.
 type Foreseen interface {
@@ -97,6 +109,12 @@ type StepDeclaration struct {
 	// MayPrecede says that some path from the start visits the step before the node
 	// that reads it.
 	MayPrecede bool
+	// Members are the members of a group, by name: an expression reads
+	// steps.<node>.members.<member>.
+	Members map[string]StepDeclaration
+	// Each says that the node has for_each: steps.<node> has status, passed and items, a list of what the
+	// step has without for_each, and no data or members of its own.
+	Each bool
 }
 
 // Scope is what an expression reads from one run.
@@ -106,6 +124,10 @@ type Scope struct {
 	ReferenceID string
 	StartedAt   time.Time
 	Steps       []StepValues // those reached so far, in execution order
+	// Item is the value of `item`, a plain JSON value, and Position that of `position`; 0 if the text has none.
+	Item     any
+	Position int
+	Member   *StepValues // the value of `member`; nil if the text has none
 }
 
 // StepValues is what an expression reads from one step.
@@ -115,6 +137,11 @@ type StepValues struct {
 	Passed     bool
 	Data       verification.Data
 	Dispatches int
+	// Group says that it is a group of checks, and Each that the node has for_each.
+	Group, Each bool
+	// Members are the members of a group that were called, whose Node is the name of the member. Items are the
+	// elements of a node with for_each, in order.
+	Members, Items []StepValues
 }
 
 // Condition is a compiled branch condition.

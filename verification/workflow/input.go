@@ -2,7 +2,13 @@
 
 package workflow
 
-import "slices"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // FieldType is the type of an input field.
 type FieldType string
@@ -20,7 +26,11 @@ const (
 	FieldFile     FieldType = "file"
 	FieldImage    FieldType = "image"
 	FieldLocation FieldType = "location"
+	FieldGroup    FieldType = "group" // a list of rows, each with the same fields
 )
+
+// MaxRows is the maximum number of rows in the answer to a field of the type group.
+const MaxRows = 64
 
 // InputField is one field of a customer input.
 type InputField struct {
@@ -44,8 +54,8 @@ type InputField struct {
 	// facts.SearchWords.
 	Search  bool     `json:"search,omitempty"`
 	Integer bool     `json:"integer,omitempty"` // number: the answer must be whole
-	Min     *float64 `json:"-"`                 // number: min
-	Max     *float64 `json:"-"`                 // number: max
+	Min     *float64 `json:"-"`                 // number: min; group: the least number of rows, nil means 0
+	Max     *float64 `json:"-"`                 // number: max; group: the largest number of rows, nil means MaxRows
 	// MinDate and MaxDate are the min and max of a date field: a date as YYYY-MM-DD,
 	// today, or a time before or after the day of the answer, such as -18y.
 	MinDate string `json:"-"`
@@ -60,10 +70,23 @@ type InputField struct {
 	Options           []Option     `json:"options,omitempty"` // select
 	Accept            []string     `json:"accept,omitempty"`  // file, image: media types
 	Within            []Area       `json:"within,omitempty"`  // location: geo_ok is false unless the customer is certainly in one of them
+	Fields            InputFields  `json:"fields,omitempty"`  // group: the fields of each row
 }
 
-// FieldGroup is a screen of the journey page: some fields of a customer input.
-type FieldGroup struct {
+// Rows returns the least and the largest number of rows of a group.
+func (f InputField) Rows() (least, most int) {
+	most = MaxRows
+	if f.Min != nil {
+		least = int(*f.Min)
+	}
+	if f.Max != nil {
+		most = int(*f.Max)
+	}
+	return least, most
+}
+
+// Screen is a screen of the journey page: some fields of a customer input.
+type Screen struct {
 	Label string `json:"label,omitempty"` // empty means that of the node
 	// LabelIn is Label by language; Label is then that in the default language.
 	LabelIn Translations `json:"-"`
@@ -113,9 +136,51 @@ func (fs InputFields) ByName(name string) (InputField, bool) {
 	return fs[i], true
 }
 
+// At returns the field of a place in an answer, such as owners[1].name, or of its name, and whether there is one.
+func (fs InputFields) At(place string) (InputField, bool) {
+	group, _, name := SplitPlace(place)
+	if group == "" {
+		return fs.ByName(name)
+	}
+	f, _ := fs.ByName(group)
+	return f.Fields.ByName(name)
+}
+
+// LabelAt returns the label of a place in a language, such as "Owners 2: Name" for owners[1].name; empty for a field without one,
+// and outside of the form.
+func (fs InputFields) LabelAt(place, language string) string {
+	f, ok := fs.At(place)
+	label := f.In(language).Label
+	of, row, _ := SplitPlace(place)
+	if group, _ := fs.ByName(of); ok && of != "" {
+		return fmt.Sprintf("%s %d: %s", cmp.Or(group.In(language).Label, of), row+1, cmp.Or(label, f.Name))
+	}
+	return label
+}
+
+// Place returns the place of a field in a row of a group, such as owners[1].name for the second row.
+func Place(group string, row int, name string) string {
+	return group + "[" + strconv.Itoa(row) + "]." + name
+}
+
+// maxRowNumber bounds the number of a row in a place. It is above MaxRows, because the rows of a page keep their numbers when
+// the customer removes another one.
+const maxRowNumber = 1000
+
+// SplitPlace returns the parts of a place. A place outside of rows is a name, and has no group.
+func SplitPlace(place string) (group string, row int, name string) {
+	group, rest, ok := strings.Cut(place, "[")
+	number, name, inside := strings.Cut(rest, "].")
+	row, err := strconv.Atoi(number)
+	if !ok || group == "" || !inside || err != nil || row < 0 || row >= maxRowNumber || place != Place(group, row, name) {
+		return "", 0, place
+	}
+	return group, row, name
+}
+
 func fieldTypes() []FieldType {
 	return []FieldType{
 		FieldText, FieldTextarea, FieldNumber, FieldDate, FieldSelect, FieldCheckbox,
-		FieldEmail, FieldPhone, FieldFile, FieldImage, FieldLocation,
+		FieldEmail, FieldPhone, FieldFile, FieldImage, FieldLocation, FieldGroup,
 	}
 }

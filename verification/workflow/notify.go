@@ -7,16 +7,17 @@ type NoticeEvent string
 
 // The events of which a workflow may ask for notices, see Definition.Notify.
 const (
-	NoticeReviewed NoticeEvent = "run.reviewed" // a verdict was given or changed
-	NoticeFlagged  NoticeEvent = "run.flagged"  // a completed run has a hit in a later version of a list
-	NoticeRedacted NoticeEvent = "run.redacted" // the personal data of a run was removed for the first time
+	NoticeReviewed   NoticeEvent = "run.reviewed"    // a verdict was given or changed
+	NoticeFlagged    NoticeEvent = "run.flagged"     // a completed run has a hit in a later version of a list
+	NoticeAskedAgain NoticeEvent = "run.asked_again" // the customer was asked again
+	NoticeRedacted   NoticeEvent = "run.redacted"    // the personal data of a run was removed for the first time
 	// NoticeReviewDueSoon is about a verdict that falls due soon, see rules.ReviewDueSoon.
 	NoticeReviewDueSoon NoticeEvent = "run.review_due_soon"
 )
 
 // NoticeEvents returns the events of which a workflow may ask for notices.
 func NoticeEvents() []NoticeEvent {
-	return []NoticeEvent{NoticeReviewed, NoticeFlagged, NoticeReviewDueSoon, NoticeRedacted}
+	return []NoticeEvent{NoticeReviewed, NoticeFlagged, NoticeReviewDueSoon, NoticeAskedAgain, NoticeRedacted}
 }
 
 // ReviewSignal is the name of the signal that carries a verdict.

@@ -91,12 +91,18 @@ func (v *validator) verdicts() {
 	if v.def.Notes != "" && !slices.Contains(notesRules(), v.def.Notes) {
 		v.problem("notes", "must be one of %s%s", texts.Join(notesRules()), DidYouMean(string(v.def.Notes), notesRules()))
 	}
-	if !v.check("reject_reasons", len(v.def.RejectReasons) <= maxReasons, "must be at most %d", maxReasons) {
+	v.reasons("reject_reasons", v.def.RejectReasons)
+	v.reasons("resubmit_reasons", v.def.ResubmitReasons)
+}
+
+// reasons checks the reasons from which reviewers choose.
+func (v *validator) reasons(path string, all []RejectReason) {
+	if !v.check(path, len(all) <= maxReasons, "must be at most %d", maxReasons) {
 		return
 	}
 	codes := map[string]bool{}
-	for i, r := range v.def.RejectReasons {
-		at := fmt.Sprintf("reject_reasons[%d]", i)
+	for i, r := range all {
+		at := fmt.Sprintf("%s[%d]", path, i)
 		switch {
 		case r.Code == "":
 			v.problem(at+".code", "is required")

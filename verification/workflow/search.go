@@ -28,7 +28,9 @@ func (p Program) Searches() bool { return p.searchedInput != nil || p.searchedAn
 func (p *Program) addSearch() {
 	d := p.Version.Definition
 	for _, n := range d.Nodes {
-		p.searchedAnswers = p.searchedAnswers || slices.ContainsFunc(n.Fields, func(f InputField) bool { return f.Search })
+		p.searchedAnswers = p.searchedAnswers || slices.ContainsFunc(n.Fields, func(f InputField) bool {
+			return f.Search || slices.ContainsFunc(f.Fields, func(inRow InputField) bool { return inRow.Search })
+		})
 	}
 	if d.InputSchema == nil {
 		return

@@ -22,11 +22,19 @@ func (p Program) Size() int {
 	return programOverhead + (d.expressions()+len(facts))*expressionSize + len(d.InputSchema)*schemaFactor
 }
 
-// expressions returns the number of conditions and ${...} in a definition.
+// expressions returns the number of conditions, lists and ${...} in a definition. The condition of a group counts for each member.
 func (d Definition) expressions() int {
 	count := 0
-	for _, n := range d.Nodes {
-		count += len(n.Rules) + strings.Count(string(n.With), "${")
+	one := func(text string) int { return min(len(text), 1) }
+	for id, n := range d.Nodes {
+		count += len(n.Rules) + one(n.When) + one(n.ForEach) + one(n.Until)*len(n.Members)
+		count += strings.Count(string(n.Data), "${")
+		for _, s := range d.checksAt(id) {
+			count += strings.Count(string(s.check.With), "${")
+		}
+		for _, m := range n.Members {
+			count += one(m.When)
+		}
 	}
 	return count
 }

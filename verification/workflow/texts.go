@@ -30,6 +30,10 @@ func (f InputField) In(language string) InputField {
 	for i, o := range f.Options {
 		f.Options[i].Label = o.LabelIn.In(language, o.Label)
 	}
+	f.Fields = slices.Clone(f.Fields)
+	for i := range f.Fields {
+		f.Fields[i] = f.Fields[i].In(language)
+	}
 	return f
 }
 

@@ -23,6 +23,9 @@ const MaxNodes = 500
 // MaxDefinitionBytes is the maximum size of a definition as JSON: 4 MiB.
 const MaxDefinitionBytes = 4 << 20
 
+// MaxEndData is the maximum size of the data of an end as JSON, before and after it is computed: 16 KiB.
+const MaxEndData = 16 << 10
+
 // The other bounds of a definition.
 const (
 	maxSeconds    = 10 * 366 * 24 * 3600 // of any time limit: ten years
@@ -33,6 +36,8 @@ const (
 	maxRules      = 50
 	maxFields     = 100
 	maxDispatches = 100
+	maxRowFields  = 30   // of a row of a group
+	maxRowFiles   = 128  // of all rows of a group; see rules.MaxUploads
 	maxOptions    = 1000 // of a field
 	maxLists      = 100  // media types or areas of a field
 	// maxExpressions bounds the conditions and ${...} of all nodes, each of which
@@ -56,8 +61,18 @@ type validator struct {
 	sorted     []verification.NodeID                         // the nodes in a stable order; made when first needed
 	// suggested counts the names for which a suggestion was looked for.
 	suggested int
+	// members has what is known about the members of groups; see declaredMembers.
+	members map[groupExtent]map[string]StepDeclaration
+	// seen are the declarations at the last node.
+	seen declared
+	// listed has the steps that the list of a node with for_each reads.
+	listed map[verification.NodeID][]verification.NodeID
 	// described has the descriptions of providers, by name.
 	described map[string]verification.ProviderDescription
+}
+
+func newValidator(d Definition) *validator {
+	return &validator{def: d, listed: map[verification.NodeID][]verification.NodeID{}, members: map[groupExtent]map[string]StepDeclaration{}}
 }
 
 func (v *validator) problem(path, format string, args ...any) {
@@ -187,7 +202,13 @@ func validSlug(s string) bool {
 	})
 }
 
-func nodePath(id verification.NodeID) string { return "nodes." + string(id) }
+// nodePath returns the path of a node or a member in a definition.
+func nodePath(id verification.NodeID) string {
+	if node, _, member := id.Parts(); member != "" {
+		return "nodes." + string(node) + ".members." + member
+	}
+	return "nodes." + string(id)
+}
 
 func (v *validator) node(id verification.NodeID, n Node, providers []string) {
 	at := nodePath(id)
@@ -196,23 +217,33 @@ func (v *validator) node(id verification.NodeID, n Node, providers []string) {
 	v.length(at+".label", n.Label, 0, maxLabel)
 	v.translated(at+".label", n.LabelIn, maxLabel)
 	v.translated(at+".text", n.TextIn, maxText)
+	v.each(at, n)
+	v.redirects(at, n)
 	switch n.Type {
 	case NodeConsent:
 		v.length(at+".text", n.Text, 1, maxText)
 		v.declined(at+".on_declined", n.OnDeclined)
+		v.asked(at, n)
 		v.signal(at, n)
 	case NodeCustomerInput:
 		v.inputs(at, n)
+		v.asked(at, n)
 		v.signal(at, n)
 	case NodeCheck:
 		v.provider(at, n, providers)
+	case NodeChecks:
+		v.group(id, n, providers)
 	case NodeBranch:
 		v.check(at+".rules", len(n.Rules) > 0 && len(n.Rules) <= maxRules, "must have 1 to %d rules", maxRules)
 		v.target(at+".else", n.Else, true)
 		for i, r := range n.Rules {
 			path := fmt.Sprintf("%s.rules[%d]", at, i)
 			v.length(path+".when", r.When, 1, maxText)
-			v.target(path+".next", r.Next, true)
+			if r.AskAgain == nil {
+				v.target(path+".next", r.Next, true)
+			} else {
+				v.askAgain(path, r)
+			}
 		}
 	case NodeReview:
 		v.length(at+".reason", n.Reason, 0, maxText)
@@ -221,12 +252,13 @@ func (v *validator) node(id verification.NodeID, n Node, providers []string) {
 		v.length(at+".text", n.Text, 0, maxText)
 		v.check(at+".outcome", n.Outcome == "" || validName(n.Outcome),
 			"must be a lower-case letter followed by letters, digits or _, at most 64 characters")
+		v.check(at+".data", len(n.Data) <= MaxEndData, "must be at most %d KiB", MaxEndData>>10)
 	case "":
 		v.edges(v.check(at+".type", false, "is required"))
 		return
 	default:
 		v.edges(v.check(at+".type", false,
-			"there is no type %q (supported: consent, customer_input, check, branch, review, end)", n.Type))
+			"there is no type %q (supported: consent, customer_input, check, checks, branch, review, end)", n.Type))
 		return
 	}
 	if n.Type != NodeBranch && n.Type != NodeEnd {
@@ -274,8 +306,8 @@ func (v *validator) signal(at string, n Node) {
 	if n.Signal == "" {
 		return
 	}
-	v.check(at+".signal", validSlug(n.Signal) && n.Signal != ReviewSignal,
-		"must be 1 to 64 lower-case letters, digits, - or _, and not %s", ReviewSignal)
+	v.check(at+".signal", validSlug(n.Signal) && n.Signal != ReviewSignal && n.Signal != ResubmitSignal,
+		"must be 1 to 64 lower-case letters, digits, - or _, and not %s or %s", ReviewSignal, ResubmitSignal)
 }
 
 func (v *validator) provider(at string, n Node, providers []string) {
@@ -313,21 +345,21 @@ func (v *validator) provider(at string, n Node, providers []string) {
 
 // labels finds check keys that have different labels at two nodes.
 func (v *validator) labels() {
-	first := map[string]verification.NodeID{}
+	first := map[string]step{}
 	for _, id := range v.names() {
-		n := v.def.Nodes[id]
-		if n.Type != NodeCheck {
-			continue
+		for _, s := range v.def.checksAt(id) {
+			key := s.check.CheckKey(s.id)
+			other, seen := first[key]
+			if !seen {
+				first[key] = s
+				continue
+			}
+			if of, _, _ := other.id.Parts(); of == id {
+				continue // group says so
+			}
+			v.check(nodePath(s.id)+".label", s.label == other.label,
+				"the check key %q is labelled %q at node %s", key, other.label, other.id)
 		}
-		key := n.CheckKey(id)
-		other, seen := first[key]
-		if !seen {
-			first[key] = id
-			continue
-		}
-		label := v.def.Nodes[other].Title(other)
-		v.check(nodePath(id)+".label", n.Title(id) == label,
-			"the check key %q is labelled %q at node %s", key, label, other)
 	}
 }
 

@@ -37,6 +37,8 @@ const (
 	leftOut                      // the customer left an optional field out
 	optedOut                     // the customer opted out of the form
 	notStarted                   // the schema of the input does not require the value
+	notCalled                    // the member of a group was not called
+	skipped                      // the condition of the step does not hold
 )
 
 // absences notes the needs of checks, and reports the expressions that fail because a value is
@@ -47,24 +49,30 @@ func (v *validator) absences(p *Program) {
 	f, found, texts := &foreseer{p, maxForeseen, map[verification.NodeID][]verification.NodeID{}}, map[missingAt]cause{}, map[missingAt]Absence{}
 	needs := map[verification.NodeID][]string{}
 	for _, a := range f.suspects() {
-		n := v.def.Nodes[a.Step]
-		var causes map[cause]verification.NodeID // the nodes to which they lead
+		n, _ := v.def.Node(a.Step)
+		if a.Step == AnswerOfMember {
+			v.untilAbsences(p, a, found, texts)
+			continue
+		}
+		var causes map[cause]bool
 		if v.inspects {
 			causes = v.causes(a, n)
 		}
-		if to, ok := n.Leads(n.OnFailed); ok && n.Type == NodeCheck && !a.Passed {
+		for _, to := range v.failing(a, n) {
 			missing, given := f.follow(a, to)
-			if len(missing) > 0 || !given {
+			if (len(missing) > 0 || !given) && !slices.Contains(needs[a.Step], a.Field) {
 				needs[a.Step] = append(needs[a.Step], a.Field)
 			}
-			if _, ok := causes[answeredNo]; ok {
+			if causes[answeredNo] {
 				note(found, texts, a, answeredNo, missing)
 			}
-			delete(causes, answeredNo)
 		}
+		delete(causes, answeredNo)
 		for _, why := range slices.Sorted(maps.Keys(causes)) {
-			missing, _ := f.follow(a, causes[why])
-			note(found, texts, a, why, missing)
+			for _, to := range v.after(a, n, why) {
+				missing, _ := f.follow(a, to)
+				note(found, texts, a, why, missing)
+			}
 		}
 	}
 	p.needs = needs
@@ -81,30 +89,103 @@ func note(found map[missingAt]cause, texts map[missingAt]Absence, a Absence, why
 	}
 }
 
-// causes returns why runs may come under an absence, and to which node they then go.
-func (v *validator) causes(a Absence, n Node) map[cause]verification.NodeID {
-	all := map[cause]verification.NodeID{}
-	add := func(why cause, to verification.NodeID, ok bool) {
-		if ok && to != "" {
-			all[why] = to
+// causes returns why runs may come under an absence.
+func (v *validator) causes(a Absence, n Node) map[cause]bool {
+	all := map[cause]bool{}
+	add := func(why cause, is bool) {
+		if is {
+			all[why] = true
 		}
 	}
 	switch {
 	case a.Step == "":
-		add(notStarted, v.def.Start, mayLack(v.def.InputSchema, a.Field))
+		add(notStarted, mayLack(v.def.InputSchema, a.Field))
+	case a.NotCalled:
+		_, _, member := a.Step.Parts()
+		add(notCalled, v.mayGoWithout(a.Step))
+		add(skipped, member == "" && n.When != "")
 	case n.Type == NodeCustomerInput:
 		field, ok := n.Fields.ByName(a.Field)
-		add(leftOut, n.Next, a.Passed && ok && !field.Required)
-		add(optedOut, n.Next, !a.Passed && ok && n.Optional)
+		add(leftOut, a.Passed && ok && !field.Required && field.Type != FieldGroup)
+		add(optedOut, !a.Passed && ok && n.Optional)
 	case n.Type == NodeCheck:
-		required, always, optional := v.promised(a)
-		add(passedSo, n.Next, a.Passed && optional)
-		to, ok := n.Leads(n.OnFailed)
-		add(answeredNo, to, ok && !a.Passed && (required && !always || optional))
-		to, ok = n.Leads(n.OnUnavailable)
-		add(noAnswer, to, ok && !a.Passed && (required || optional) && a.Field != "" && a.Field != "source_ok")
+		required, always, optional := v.promised(n, a.Field)
+		add(passedSo, a.Passed && optional)
+		add(answeredNo, !a.Passed && (required && !always || optional))
+		add(noAnswer, !a.Passed && (required || optional) && a.Field != "" && a.Field != "source_ok")
 	}
 	return all
+}
+
+// mayGoWithout reports whether the group of a member may be decided before the member is called.
+func (v *validator) mayGoWithout(member verification.NodeID) bool {
+	group, _, name := member.Parts()
+	n := v.def.Nodes[group]
+	i := slices.IndexFunc(n.Members, func(m Member) bool { return m.Name == name })
+	return i >= 0 && (n.Members[i].When != "" || i > 0 && n.Called() == OrderOneByOne)
+}
+
+// failing returns where a run goes after an answer that did not pass, under an absence in which the check has not passed.
+func (v *validator) failing(a Absence, n Node) []verification.NodeID {
+	if n.Type != NodeCheck || a.Passed || a.NotCalled {
+		return nil
+	}
+	return v.after(a, n, answeredNo)
+}
+
+// after returns where a run goes from the step of an absence with a cause. A group may go on without the answer of a member,
+// but one that needs all has passed only if they did.
+func (v *validator) after(a Absence, n Node, why cause) []verification.NodeID {
+	var to []verification.NodeID
+	lead := func(on verification.NodeID) {
+		if on, ok := n.Leads(on); ok {
+			to = append(to, on)
+		}
+	}
+	group, _, member := a.Step.Parts()
+	switch {
+	case a.Step == "":
+		return []verification.NodeID{v.def.Start}
+	case member != "":
+		n = v.def.Nodes[group]
+		i := slices.IndexFunc(n.Members, func(m Member) bool { return m.Name == member })
+		switch {
+		case i < 0:
+		case !a.Met:
+			lead(n.OnNotMet)
+			lead(n.OnUnavailable)
+		case n.Need != NeedAll, why == passedSo, why == answeredNo && n.Until != "", why == notCalled && n.Members[i].When != "":
+			lead(TargetNext)
+		}
+	case why == answeredNo:
+		lead(n.OnFailed)
+	case why == noAnswer:
+		lead(n.OnUnavailable)
+	default:
+		lead(TargetNext)
+	}
+	return slices.DeleteFunc(to, func(id verification.NodeID) bool { return id == "" })
+}
+
+// untilAbsences notes what the `until` of groups reads of an answer that may lack it.
+func (v *validator) untilAbsences(p *Program, a Absence, found map[missingAt]cause, texts map[missingAt]Absence) {
+	for id, c := range p.untils {
+		until, ok := c.(Foreseen)
+		n, _ := v.def.Node(id)
+		if !ok || !v.inspects || !until.Reads(a.Step) {
+			continue
+		}
+		group, _, _ := id.Parts()
+		var missing []missingAt
+		for _, m := range until.Foresee(a, nil).Missing {
+			missing = append(missing, missingAt{nodePath(group) + ".until", m})
+		}
+		causes := v.causes(a, n)
+		delete(causes, noAnswer) // it is read of answers only
+		for why := range causes {
+			note(found, texts, a, why, missing)
+		}
+	}
 }
 
 // mayLack reports whether an object with a schema may lack a field that the schema names.
@@ -124,13 +205,12 @@ func mayLack(object verification.Data, field string) bool {
 // promised reports whether a provider of the check requires a field of a result that passed,
 // whether both providers give it in a result that failed, too, and whether one of them that says
 // what it requires does not require the field. An empty name stands for any field.
-func (v *validator) promised(a Absence) (required, always, optional bool) {
-	n := v.def.Nodes[a.Step]
+func (v *validator) promised(n Node, field string) (required, always, optional bool) {
 	always = true
 	for _, name := range slices.Compact([]string{n.Provider, cmp.Or(n.Fallback, n.Provider)}) {
 		schema := v.described[name].Data.Map()
 		fields, says := schema["required"].([]any)
-		has := slices.ContainsFunc(fields, func(field any) bool { return a.Field == "" || a.Field == field })
+		has := slices.ContainsFunc(fields, func(f any) bool { return field == "" || field == f })
 		kept, _ := schema["x-always"].(bool)
 		required, always, optional = required || has, always && has && kept, optional || says && !has
 	}
@@ -148,7 +228,7 @@ func (v *validator) missing(found map[missingAt]cause, texts map[missingAt]Absen
 		}
 		reported = m
 		e := verification.TextError{Path: m.Path, Character: m.Character, Message: found[m].message(m.MissingValue, texts[m])}
-		if found[m]&(leftOut|optedOut|notStarted) != 0 {
+		if found[m]&(leftOut|optedOut|notStarted|skipped) != 0 {
 			v.warnings = append(v.warnings, e.At(m.at))
 			continue
 		}
@@ -158,11 +238,21 @@ func (v *validator) missing(found map[missingAt]cause, texts map[missingAt]Absen
 
 // message says why a value may be missing, and what to do.
 func (c cause) message(m MissingValue, a Absence) string {
-	instead, step := m.Optional, "steps."+string(a.Step)
+	instead, step, check := m.Optional, "steps."+string(a.Step), "check "+string(a.Step)
 	if a.Field != "" {
 		instead += ".orValue(...)"
 	}
+	switch group, _, member := a.Step.Parts(); {
+	case a.Step == AnswerOfMember:
+		step, check = "member", "answer of a member"
+	case member != "":
+		step, check = "steps."+string(group)+".members."+member, "member "+string(a.Step)
+	}
 	switch {
+	case c&skipped != 0:
+		return fmt.Sprintf("the step %s is left out if its when does not hold, and %s may be missing then: write %s, or test has(%s) first", a.Step, m.Value, instead, step)
+	case c&notCalled != 0:
+		return fmt.Sprintf("the %s may not have been called, and %s may be missing then: write %s, or test has(%s) first", check, m.Value, instead, step)
 	case c == notStarted:
 		return fmt.Sprintf("input_schema does not require %s: write %s, test has(%s) first, or require it", m.Value, instead, m.Value)
 	case c == leftOut:
@@ -172,15 +262,15 @@ func (c cause) message(m MissingValue, a Absence) string {
 	case c&(leftOut|optedOut) != 0:
 		return fmt.Sprintf("the customer may leave %s out or opt out of %s: write %s, or test has(%s) first", m.Value, a.Step, instead, m.Value)
 	case c == passedSo:
-		return fmt.Sprintf("the check %s may pass without %s: write %s, or test has(%s) first", a.Step, m.Value, instead, m.Value)
+		return fmt.Sprintf("the %s may pass without %s: write %s, or test has(%s) first", check, m.Value, instead, m.Value)
 	case c&passedSo != 0:
-		return fmt.Sprintf("the check %s may pass or not pass without %s: write %s, or test %s.passed && has(%s) first", a.Step, m.Value, instead, step, m.Value)
+		return fmt.Sprintf("the %s may pass or not pass without %s: write %s, or test %s.passed && has(%s) first", check, m.Value, instead, step, m.Value)
 	}
 	why := map[cause]string{
 		answeredNo: "may have failed here", noAnswer: "may have given no answer here",
 		answeredNo | noAnswer: "may have failed or given no answer here",
 	}[c]
-	return fmt.Sprintf("the check %s %s, and %s may be missing then: write %s, or test %s.passed first", a.Step, why, m.Value, instead, step)
+	return fmt.Sprintf("the %s %s, and %s may be missing then: write %s, or test %s.passed first", check, why, m.Value, instead, step)
 }
 
 // suspects returns the absences under which some expression may fail, in order.
@@ -202,17 +292,27 @@ func (f *foreseer) suspects() (all []Absence) {
 			note(c)
 		}
 	}
-	for _, t := range f.templates {
-		note(t)
+	for _, texts := range []map[verification.NodeID]Template{f.templates, f.lists} {
+		for _, t := range texts {
+			note(t)
+		}
 	}
-	slices.SortFunc(all, func(a, b Absence) int {
-		switch order := cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Field, b.Field)); {
-		case order != 0 || a.Passed == b.Passed:
-			return order
-		case a.Passed:
+	for _, texts := range []map[verification.NodeID]Condition{f.whens, f.untils} {
+		for _, c := range texts {
+			note(c)
+		}
+	}
+	truth := func(b bool) int {
+		if b {
 			return 1
 		}
-		return -1
+		return 0
+	}
+	slices.SortFunc(all, func(a, b Absence) int {
+		return cmp.Or(
+			cmp.Compare(a.Step, b.Step), cmp.Compare(a.Field, b.Field), truth(a.Passed)-truth(b.Passed),
+			truth(a.NotCalled)-truth(b.NotCalled), truth(a.Met)-truth(b.Met),
+		)
 	})
 	return all
 }
@@ -220,6 +320,7 @@ func (f *foreseer) suspects() (all []Absence) {
 // follow follows a run under an absence from a node, until it visits the step again. It
 // returns what it finds missing. complete is false if it gives up.
 func (f *foreseer) follow(a Absence, from verification.NodeID) (found []missingAt, complete bool) {
+	of, _, _ := a.Step.Parts()
 	walk([]verification.NodeID{""}, func(at verification.NodeID) []verification.NodeID {
 		if at == "" {
 			return []verification.NodeID{from}
@@ -233,18 +334,58 @@ func (f *foreseer) follow(a Absence, from verification.NodeID) (found []missingA
 			found = append(found, missing...)
 			return next
 		}
-		if t, ok := f.templates[at].(Foreseen); ok && n.Type == NodeCheck && t.Reads(a.Step) {
-			p := t.Foresee(a, nil)
-			for _, m := range p.Missing {
-				found = append(found, missingAt{nodePath(at) + ".with", m})
-			}
-			if !p.Holds {
-				return nil
-			}
-		}
-		return n.Targets()
-	}, func(to verification.NodeID) bool { return to == a.Step })
+		next, missing := f.step(a, at, n)
+		found = append(found, missing...)
+		return next
+	}, func(to verification.NodeID) bool { return to == of })
 	return found, f.left >= 0
+}
+
+// step returns where a step may lead under an absence.
+func (f *foreseer) step(a Absence, at verification.NodeID, n Node) (next []verification.NodeID, found []missingAt) {
+	read := func(path string, text any) Prospect {
+		t, ok := text.(Foreseen)
+		if !ok || !t.Reads(a.Step) {
+			return Prospect{Holds: true, HoldsNot: true}
+		}
+		p := t.Foresee(a, nil)
+		for _, m := range p.Missing {
+			found = append(found, missingAt{path, m})
+		}
+		return p
+	}
+	when := read(nodePath(at)+".when", f.whens[at])
+	if !when.Holds {
+		if when.HoldsNot {
+			next = append(next, n.Next)
+		}
+		return next, found
+	}
+	if n.Type == NodeEnd {
+		read(nodePath(at)+".data", f.templates[at])
+	}
+	runs := true
+	if list, ok := f.lists[at]; ok {
+		from := len(found)
+		runs = read(nodePath(at)+".for_each", list).Holds
+		for i := range found[from:] { // it is inside ${...} of the field list
+			m := &found[from+i]
+			m.Path, m.Character = "", m.Character-len("${")
+		}
+	}
+	for _, s := range f.Version.Definition.checksAt(at) {
+		if s.id != at && !read(nodePath(s.id)+".when", f.whens[s.id]).Holds {
+			continue
+		}
+		runs = read(nodePath(s.id)+".with", f.templates[s.id]).Holds && runs
+		if until, ok := f.untils[s.id]; ok {
+			read(nodePath(at)+".until", until)
+		}
+	}
+	if !runs {
+		return nil, found
+	}
+	return n.Targets(), found
 }
 
 // branch returns where a branch may lead under an absence.
@@ -267,7 +408,7 @@ func (f *foreseer) branch(a Absence, at verification.NodeID, n Node) (next []ver
 			found = append(found, missingAt{fmt.Sprintf("%s.rules[%d].when", nodePath(at), i), m})
 		}
 		if p.Holds {
-			next = append(next, r.Next)
+			next = append(next, r.leads())
 		}
 		if !p.HoldsNot {
 			return next, found

@@ -30,6 +30,7 @@ func (v *validator) graph() {
 		v.check(nodePath(id), ending[id], "no path leads from here to an end")
 	}
 	v.loops()
+	v.rounds()
 }
 
 func setOf(nodes []verification.NodeID, more ...verification.NodeID) map[verification.NodeID]bool {
@@ -60,9 +61,12 @@ func (v *validator) loops() {
 	onward := map[verification.NodeID][]verification.NodeID{} // the edges between nodes at which no run waits
 	for id, n := range v.def.Nodes {
 		switch n.Type {
-		case NodeCheck, NodeBranch, NodeEnd:
+		case NodeCheck, NodeChecks, NodeBranch, NodeEnd:
 			onward[id] = n.Targets()
 		case NodeConsent, NodeCustomerInput, NodeReview:
+			if n.When != "" || n.repeats() { // the run may pass it without waiting
+				onward[id] = []verification.NodeID{n.Next}
+			}
 		}
 	}
 	for _, group := range components(v.names(), onward) {
@@ -130,43 +134,57 @@ func components(nodes []verification.NodeID, next map[verification.NodeID][]veri
 
 // unreadScreenings warns of each end with an outcome to which a screening leads whatever it
 // finds: no branch on the way reads its result, and no review step is on it. The routes that
-// a screening takes when it fails or has no answer depend on its result already.
+// a screening takes when it fails or has no answer depend on its result already, and so does the way out of a group whose
+// `until` reads the answers.
 func (v *validator) unreadScreenings(p *Program) {
 	for _, id := range v.names() {
-		n := v.def.Nodes[id]
-		if n.Type != NodeCheck || !v.described[n.Provider].Rescreens && !v.described[n.Fallback].Rescreens {
-			continue
+		for _, s := range v.def.checksAt(id) {
+			if (v.described[s.check.Provider].Rescreens || v.described[s.check.Fallback].Rescreens) && v.def.Nodes[id].Until == "" {
+				v.unreadScreening(p, id, s.id)
+			}
 		}
-		reads := func(c Condition) bool {
-			r, ok := c.(Reader)
-			return ok && slices.ContainsFunc(r.ReadPaths(), func(path string) bool {
-				step, _ := StepOf(path)
-				return step == id
-			})
-		}
-		onward := func(at verification.NodeID) (to []verification.NodeID) {
-			switch n := v.def.Nodes[at]; {
-			case at == id:
-				return []verification.NodeID{n.Next}
-			case n.Type == NodeReview:
-				return nil
-			case n.Type == NodeBranch:
-				for i, c := range p.conditions[at] {
-					if c != nil && reads(c) { // so this route and those below depend on the result
-						return to
-					}
-					to = append(to, n.Rules[i].Next)
+	}
+}
+
+func (v *validator) unreadScreening(p *Program, id, step verification.NodeID) {
+	result := "steps." + string(step) + ".data.analysis_ok"
+	if of, _, member := step.Parts(); member != "" {
+		result = "steps." + string(of) + ".members." + member + ".data.analysis_ok"
+	}
+	if v.def.Nodes[id].ForEach != "" {
+		result = "steps." + string(id) + ".items"
+	}
+	reads := func(c Condition) bool {
+		r, ok := c.(Reader)
+		return ok && slices.ContainsFunc(r.ReadPaths(), func(path string) bool {
+			read, _ := StepOf(path)
+			return read == step || read == id && v.def.Nodes[id].ForEach != ""
+		})
+	}
+	onward := func(at verification.NodeID) (to []verification.NodeID) {
+		switch n := v.def.Nodes[at]; {
+		case at == id:
+			return []verification.NodeID{n.Next}
+		case n.Type == NodeReview && n.When != "" && !reads(p.whens[at]):
+			return []verification.NodeID{n.Next}
+		case n.Type == NodeReview:
+			return nil
+		case n.Type == NodeBranch:
+			for i, c := range p.conditions[at] {
+				if c != nil && reads(c) { // so this route and those below depend on the result
+					return to
 				}
-				return append(to, n.Else)
-			default:
-				return n.Targets()
+				to = append(to, n.Rules[i].leads())
 			}
+			return append(to, n.Else)
+		default:
+			return n.Targets()
 		}
-		for _, end := range walk([]verification.NodeID{id}, onward, nil) {
-			if e := v.def.Nodes[end]; e.Type == NodeEnd && e.Outcome != "" {
-				v.warnings = append(v.warnings, verification.FieldError{Name: nodePath(end) + ".outcome", Message: fmt.Sprintf(
-					"the screening %s leads here whatever it finds: test steps.%s.data.analysis_ok in a branch, or add a review step", id, id)})
-			}
+	}
+	for _, end := range walk([]verification.NodeID{id}, onward, nil) {
+		if e := v.def.Nodes[end]; e.Type == NodeEnd && e.Outcome != "" {
+			v.warnings = append(v.warnings, verification.FieldError{Name: nodePath(end) + ".outcome", Message: fmt.Sprintf(
+				"the screening %s leads here whatever it finds: test %s in a branch, or add a review step", step, result)})
 		}
 	}
 }
@@ -176,21 +194,93 @@ func (v *validator) unreadScreenings(p *Program) {
 // no false problem is reported. Without a node, an expression may read all steps. The first declarations do without the descriptions of
 // providers; others follow if there are any.
 func (v *validator) declarations(at verification.NodeID) []Declarations {
+	of, _, _ := at.Parts()
+	if s := &v.seen; !s.made || s.node != of || s.inside != (of != at) { // the members of a group follow each other
+		*s = declared{made: true, node: of, inside: of != at, plain: v.undescribed(at)}
+		s.providers, s.known[0] = v.describe(s.plain, of, false)
+		s.fallbacks, s.known[1] = v.describe(s.plain, of, true)
+	}
+	n, _ := v.def.Node(at)
+	all := []Declarations{v.seen.plain}
+	add := func(d Declarations, known bool, provider string) {
+		if d.With = v.described[provider].With; known || d.With != nil {
+			all = append(all, d)
+		}
+	}
+	add(v.seen.providers, v.seen.known[0], n.Provider)
+	add(v.seen.fallbacks, v.seen.known[1], n.Fallback)
+	return all
+}
+
+// declared are the declarations at a node or inside it, without With. known says whether descriptions add anything.
+type declared struct {
+	made, inside                bool
+	node                        verification.NodeID
+	plain, providers, fallbacks Declarations
+	known                       [2]bool
+}
+
+// undescribed returns the declarations that do without the descriptions of providers.
+func (v *validator) undescribed(at verification.NodeID) Declarations {
 	d := Declarations{Input: v.def.InputSchema, Steps: map[verification.NodeID]StepDeclaration{}, Inspect: v.inspects}
-	before := setOf(v.ancestors(at))
+	of, _, _ := at.Parts()
+	before := setOf(v.ancestors(of))
+	if of != at {
+		before[of] = true // so that readsOwn says what is wrong
+	}
+	differs := v.flagsDifferences()
 	for id, n := range v.def.Nodes {
 		if n.IsStep() {
 			d.Steps[id] = StepDeclaration{
 				Type: n.Type, Key: n.Key, Fields: n.Fields, Optional: n.Optional, MayPrecede: at == "" || v.incomplete || before[id],
-				Differs: slices.ContainsFunc(v.def.Compare, Comparison.Flags) && (n.Type == NodeCheck || n.Type == NodeCustomerInput),
+				Differs: differs && (n.Type == NodeCheck || n.Type == NodeCustomerInput),
+				Each:    n.repeats(), Members: v.declaredMembers(id, n, undescribed),
 			}
 		}
 	}
-	all := []Declarations{d}
-	for _, fallbacks := range []bool{false, true} {
-		if described, ok := v.describe(d, at, fallbacks); ok {
-			all = append(all, described)
-		}
+	if n := v.def.Nodes[of]; n.repeats() {
+		d.Each, d.Item = true, v.elements(n, func(Node) verification.Data { return nil })
 	}
-	return all
+	return d
+}
+
+// declaredMembers returns what is known about the members of a group; nil for any other node. It makes it once, because every
+// text of the definition may read it. extent says what of the descriptions of providers it has.
+func (v *validator) declaredMembers(id verification.NodeID, n Node, extent extent) map[string]StepDeclaration {
+	if n.Type != NodeChecks {
+		return nil
+	}
+	key := groupExtent{id, extent}
+	if members, ok := v.members[key]; ok {
+		return members
+	}
+	members := make(map[string]StepDeclaration, len(n.Members))
+	for _, m := range n.Members {
+		d := StepDeclaration{Type: NodeCheck, Key: m.Key, Differs: v.flagsDifferences()}
+		if extent != undescribed {
+			d.Data = v.data(m.Check(), extent == ofFallbacks)
+		}
+		members[m.Name] = d
+	}
+	v.members[key] = members
+	return members
+}
+
+// flagsDifferences reports whether any difference flags a step.
+func (v *validator) flagsDifferences() bool {
+	return slices.ContainsFunc(v.def.Compare, Comparison.Flags)
+}
+
+// extent says what declarations have of the descriptions of providers.
+type extent int
+
+const (
+	undescribed extent = iota
+	ofProviders
+	ofFallbacks // of fallbacks where checks have one
+)
+
+type groupExtent struct {
+	group verification.NodeID
+	extent
 }

@@ -15,17 +15,49 @@ import (
 
 func (v *validator) inputs(at string, n Node) {
 	v.length(at+".text", n.Text, 0, maxText)
-	v.check(at+".fields", len(n.Fields) > 0 && len(n.Fields) <= maxFields, "must have 1 to %d fields", maxFields)
+	v.inputFields(at+".fields", n.Fields)
+	v.groups(at, n)
+}
+
+func (v *validator) inputFields(at string, fields InputFields) {
+	v.check(at, len(fields) > 0 && len(fields) <= maxFields, "must have 1 to %d fields", maxFields)
 	seen := map[string]bool{}
-	for _, f := range n.Fields {
-		path := at + ".fields." + f.Name
+	for _, f := range fields {
+		path := at + "." + f.Name
 		v.check(path, validName(f.Name), "a field's name must be a lower-case letter followed by letters, digits or _")
 		v.check(path, !slices.Contains(derivedNames(), f.Name), "the name is reserved for derived values")
 		v.check(path, !seen[f.Name], "the field is given twice")
 		seen[f.Name] = true
 		v.inputField(path, f)
 	}
-	v.groups(at, n)
+}
+
+// rows checks the fields of a group.
+func (v *validator) rows(path string, f InputField) {
+	if f.Type != FieldGroup {
+		v.check(path+".fields", len(f.Fields) == 0, "is for fields of the type group")
+		return
+	}
+	v.check(path+".required", !f.Required, "a group is required if it has a min: write min: 1")
+	limit := func(name string, n *float64, from float64) {
+		v.check(path+"."+name, n == nil || *n == math.Trunc(*n) && *n >= from && *n <= MaxRows, "must be a whole number of rows from %v to %d", from, MaxRows)
+	}
+	limit("min", f.Min, 0)
+	limit("max", f.Max, 1)
+	v.inputFields(path+".fields", f.Fields)
+	v.check(path+".fields", len(f.Fields) <= maxRowFields, "must have at most %d fields, because each row has them", maxRowFields)
+	files := 0
+	for _, field := range f.Fields {
+		at := path + ".fields." + field.Name + ".type"
+		v.check(at, field.Type != FieldGroup, "a group cannot be in a group: write its fields into this one, or a form with for_each over this group")
+		v.check(at, field.Type != FieldLocation, "a location cannot be in a group: write it beside the group")
+		if field.Upload() {
+			files++
+		}
+	}
+	if _, most := f.Rows(); most <= MaxRows {
+		v.check(path+".max", files*most <= maxRowFiles, "%d rows with %d files each are too many: the customer can send %d in one group", most, files, maxRowFiles)
+	}
 }
 
 // groups checks that each field is in one group, unless there are no groups.
@@ -86,6 +118,7 @@ func (v *validator) inputField(path string, f InputField) {
 	v.check(path+".integer", !f.Integer || f.Type == FieldNumber, "is for fields of the type number")
 	v.check(path+".search", !f.Search || slices.Contains(searchable(), f.Type), "is for fields of the types %s", texts.Join(searchable()))
 	v.dateLimits(path, f)
+	v.rows(path, f)
 	v.length(path+".pattern_message", f.PatternMessage, 0, maxLabel)
 	v.check(path+".autocomplete", autoCompletes(f.AutoComplete),
 		"must be an autofill token of HTML, such as given-name")
@@ -116,10 +149,10 @@ func (v *validator) dateLimits(path string, f InputField) {
 		switch f.Type { //nolint:exhaustive // the others have no limits
 		case FieldDate:
 			v.check(path+"."+name, number == nil && (date == "" || ok), DateLimitForm)
-		case FieldNumber:
+		case FieldNumber, FieldGroup:
 			v.check(path+"."+name, date == "", "must be a number")
 		default:
-			v.check(path+"."+name, date == "" && number == nil, "is for fields of the types number and date")
+			v.check(path+"."+name, date == "" && number == nil, "is for fields of the types number, date and group")
 		}
 	}
 	check("min", f.MinDate, f.Min)

@@ -17,7 +17,7 @@ import (
 func TestEveryProblemOfAField(t *testing.T) {
 	type field = workflow.InputField
 	const name = "a field's name must be a lower-case letter followed by letters, digits or _"
-	const types = "(supported: text, textarea, number, date, select, checkbox, email, phone, file, image, location)"
+	const types = "(supported: text, textarea, number, date, select, checkbox, email, phone, file, image, location, group)"
 	const media = "must be a media type, such as image/jpeg"
 	const dateLimit = "must be a date as YYYY-MM-DD, today, or a number of years, months or days such as -18y, +6m or -30d"
 	within := func(a workflow.Area) field {
@@ -32,6 +32,12 @@ func TestEveryProblemOfAField(t *testing.T) {
 	bounds := func(low, high float64) field {
 		return field{Name: "f", Type: workflow.FieldNumber, Min: &low, Max: &high}
 	}
+	group := func(change func(*field), fields ...field) field {
+		f := field{Name: "f", Type: workflow.FieldGroup, Fields: append(fields, field{Name: "name", Type: workflow.FieldText})}
+		change(&f)
+		return f
+	}
+	same := func(*field) {}
 	text := func(change func(*field)) field {
 		f := field{Name: "f", Type: workflow.FieldText}
 		change(&f)
@@ -65,8 +71,8 @@ func TestEveryProblemOfAField(t *testing.T) {
 		{"a first date of a number", field{Name: "f", Type: workflow.FieldNumber, MinDate: "today"}, "f.min", "must be a number"},
 		{"a date limit without a sign", field{Name: "f", Type: workflow.FieldDate, MaxDate: "18y"}, "f.max", dateLimit},
 		{"a number for a last date", field{Name: "f", Type: workflow.FieldDate, Max: new(18.0)}, "f.max", dateLimit},
-		{"a limit of a text", field{Name: "f", Type: workflow.FieldText, Max: new(18.0)}, "f.max", "is for fields of the types number and date"},
-		{"a date limit of a text", field{Name: "f", Type: workflow.FieldEmail, MinDate: "today"}, "f.min", "is for fields of the types number and date"},
+		{"a limit of a text", field{Name: "f", Type: workflow.FieldText, Max: new(18.0)}, "f.max", "is for fields of the types number, date and group"},
+		{"a date limit of a text", field{Name: "f", Type: workflow.FieldEmail, MinDate: "today"}, "f.min", "is for fields of the types number, date and group"},
 		{"a date limit in weeks", field{Name: "f", Type: workflow.FieldDate, MinDate: "-3w"}, "f.min", dateLimit},
 		{"a date limit that is not a date", field{Name: "f", Type: workflow.FieldDate, MinDate: "2026-02-30"}, "f.min", dateLimit},
 		{"a date limit with too many days", field{Name: "f", Type: workflow.FieldDate, MinDate: "-100001d"}, "f.min", dateLimit},
@@ -94,6 +100,19 @@ func TestEveryProblemOfAField(t *testing.T) {
 		{"a latitude beyond the pole", within(workflow.Area{Latitude: 90.5, RadiusKM: 1}), "f.within[1].latitude", "must be -90 to 90"},
 		{"a longitude beyond the date line", within(workflow.Area{Longitude: -180.5, RadiusKM: 1}), "f.within[1].longitude", "must be -180 to 180"},
 		{"no radius", within(workflow.Area{}), "f.within[1].radius_km", "must be above 0"},
+		{"a group without fields", field{Name: "f", Type: workflow.FieldGroup}, "f.fields", "must have 1 to 100 fields"},
+		{"a group that is required", group(func(f *field) { f.Required = true }), "f.required", "a group is required if it has a min: write min: 1"},
+		{"65 rows", group(func(f *field) { f.Max = new(65.0) }), "f.max", "must be a whole number of rows from 1 to 64"},
+		{"no row", group(func(f *field) { f.Max = new(0.0) }), "f.max", "must be a whole number of rows from 1 to 64"},
+		{"half a row", group(func(f *field) { f.Min = new(0.5) }), "f.min", "must be a whole number of rows from 0 to 64"},
+		{"more rows than there may be", group(func(f *field) { f.Min, f.Max = new(3.0), new(2.0) }), "f.max", "must not be below min"},
+		{"a field twice in a group", group(same, field{Name: "name", Type: workflow.FieldText}), "f.fields.name", "the field is given twice"},
+		{"a reserved name in a group", group(same, field{Name: "documents", Type: workflow.FieldText}), "f.fields.documents", "the name is reserved for derived values"},
+		{"a group in a group", group(same, field{Name: "g", Type: workflow.FieldGroup, Fields: workflow.InputFields{{Name: "a", Type: workflow.FieldText}}}), "f.fields.g.type", "a group cannot be in a group: write its fields into this one, or a form with for_each over this group"},
+		{"a location in a group", group(same, field{Name: "place", Type: workflow.FieldLocation}), "f.fields.place.type", "a location cannot be in a group: write it beside the group"},
+		{"192 files", group(same, field{Name: "a", Type: workflow.FieldFile}, field{Name: "b", Type: workflow.FieldImage}, field{Name: "c", Type: workflow.FieldFile}), "f.max", "64 rows with 3 files each are too many: the customer can send 128 in one group"},
+		{"fields of a text", text(func(f *field) { f.Fields = workflow.InputFields{{Name: "a", Type: workflow.FieldText}} }), "f.fields", "is for fields of the type group"},
+		{"a bad pattern in a group", group(same, field{Name: "pan", Type: workflow.FieldText, MaxLength: -1}), "f.fields.pan.max_length", "must be 0 to 100000"},
 		{"an infinite radius", within(workflow.Area{RadiusKM: math.Inf(1)}), "f.within[1].radius_km", "must be above 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -168,7 +187,7 @@ func TestEachFieldIsInOneGroup(t *testing.T) {
 	form := workflow.Node{
 		Type: workflow.NodeCustomerInput, Next: "done",
 		Fields: workflow.InputFields{{Name: "a", Type: workflow.FieldText}, {Name: "b", Type: workflow.FieldText}, {Name: "c", Type: workflow.FieldText}},
-		Groups: []workflow.FieldGroup{{Fields: []string{"a", "lost"}}, {Fields: []string{"b", "a"}}, {}},
+		Groups: []workflow.Screen{{Fields: []string{"a", "lost"}}, {Fields: []string{"b", "a"}}, {}},
 	}
 	want := []verification.FieldError{
 		{Name: "nodes.form.groups", Message: `the field "c" is in no group`},

@@ -39,7 +39,7 @@ func TestEveryProblemOfTheWorkflowItself(t *testing.T) {
 		{"a life above ten years", func(d *def) { d.RunTTLSeconds = 316224001 }, "run_ttl_seconds", "must be 0 to 316224000"},
 		{"idle below zero", func(d *def) { d.AbandonTimeoutSeconds = -1 }, "abandon_timeout_seconds", "must be 0 to 316224000"},
 		{"an event that there is not", func(d *def) { d.Notify = []workflow.NoticeEvent{"run.reviewd"} }, "notify[0]", `there is no event "run.reviewd"; did you mean run.reviewed?`},
-		{"an event of every run", func(d *def) { d.Notify = []workflow.NoticeEvent{"run.flagged", "run.ended"} }, "notify[1]", `there is no event "run.ended" (supported: run.reviewed, run.flagged, run.review_due_soon, run.redacted)`},
+		{"an event of every run", func(d *def) { d.Notify = []workflow.NoticeEvent{"run.flagged", "run.ended"} }, "notify[1]", `there is no event "run.ended" (supported: run.reviewed, run.flagged, run.review_due_soon, run.asked_again, run.redacted)`},
 		{"a retention below the minimum", func(d *def) { d.Retention.KeepDays, d.Retention.RedactAfterDays = 1825, 30 }, "retention.redact_after_days", "is 30, below the minimum: keep_days is 1825"},
 		{"an event twice", func(d *def) { d.Notify = []workflow.NoticeEvent{"run.flagged", "run.flagged"} }, "notify[1]", "is there twice"},
 		{"a webhook that is no URL", func(d *def) { d.LifecycleWebhookURL = "app.example" }, "lifecycle_webhook_url", webhook},
@@ -94,7 +94,7 @@ func TestEveryProblemOfANode(t *testing.T) {
 	const name = "a node's name must be a lower-case letter followed by letters, digits or _, and not fail or next"
 	const key = "must be a lower-case letter followed by letters, digits or _"
 	const outcomeName = key + ", at most 64 characters"
-	const signal = "must be 1 to 64 lower-case letters, digits, - or _, and not human_review_decision"
+	const signal = "must be 1 to 64 lower-case letters, digits, - or _, and not human_review_decision or human_review_resubmit"
 	rename := func(to verification.NodeID) func(*workflow.Definition) {
 		return func(d *workflow.Definition) {
 			d.Nodes[to] = d.Nodes["face"]
@@ -118,7 +118,7 @@ func TestEveryProblemOfANode(t *testing.T) {
 		{"no type", flows.Edit("face", func(n *node) { n.Type = "" }), "nodes.face.type", "is required"},
 		{
 			"a type that is not there", flows.Edit("face", func(n *node) { *n = node{Type: "dance"} }), "nodes.face.type",
-			`there is no type "dance" (supported: consent, customer_input, check, branch, review, end)`,
+			`there is no type "dance" (supported: consent, customer_input, check, checks, branch, review, end)`,
 		},
 		{"a long label", flows.Edit("face", func(n *node) { n.Label = strings.Repeat("x", 201) }), "nodes.face.label", "must be at most 200 characters"},
 		{"no next", flows.Edit("face", func(n *node) { n.Next = "" }), "nodes.face.next", "is required"},
@@ -210,9 +210,10 @@ func TestFieldsOfAnotherTypeHaveNoEffect(t *testing.T) {
 		Fallback: "backup", OnFailed: "done", OnUnavailable: "done",
 		Rescreen: &workflow.Rescreen{List: "sanctions", Every: "change"},
 		Rules:    []workflow.Rule{{When: "pan failed", Next: "done"}}, Else: "done", Reason: "Reason", OnReject: "done", Outcome: "approved",
+		Members: workflow.Members{{Name: "tax", Provider: "registry"}}, Order: workflow.OrderOneByOne, Need: 1, Until: "pan failed", OnNotMet: "done",
 	}
 	for _, kind := range []workflow.NodeType{
-		workflow.NodeConsent, workflow.NodeCustomerInput, workflow.NodeCheck,
+		workflow.NodeConsent, workflow.NodeCustomerInput, workflow.NodeCheck, workflow.NodeChecks,
 		workflow.NodeBranch, workflow.NodeReview, workflow.NodeEnd,
 	} {
 		full.Type = kind

@@ -22,8 +22,9 @@ type Sourced interface {
 // "x-vouched": {"fields": F, "unless": U}: F and U are fields of `with`, F lists the fields
 // to vouch for, and the rule does not hold if U is true. Data of checks counts as vouched for,
 // whatever they were asked.
-func (v *validator) vouched(at string, n Node, t Template) {
-	with := n.With.Map()
+func (v *validator) vouched(id verification.NodeID, n Node, t Template) {
+	at, with := nodePath(id)+".with", n.With.Map()
+	node, _, _ := id.Parts()
 	for _, provider := range slices.Compact([]string{n.Provider, n.Fallback}) {
 		rule := DataSchema(v.described[provider].With.Map()).sub("x-vouched")
 		listed := with[rule.text("fields")]
@@ -36,17 +37,20 @@ func (v *validator) vouched(at string, n Node, t Template) {
 			continue
 		}
 		for _, name := range names {
-			v.vouchedField(at, fmt.Sprint(name), rule, t)
+			steps, field := []verification.NodeID{}, fmt.Sprint(name)
+			if sourced, ok := t.(Sourced); ok {
+				steps = sourced.StepsRead(field)
+			}
+			if strings.Contains(fmt.Sprint(with[field]), "item") {
+				steps = append(steps, v.listed[node]...) // it is, or may be, the element of the list of for_each
+			}
+			v.vouchedField(at, field, rule, steps)
 		}
 	}
 }
 
-func (v *validator) vouchedField(at, name string, rule DataSchema, t Template) {
-	sourced, ok := t.(Sourced)
-	if !ok {
-		return
-	}
-	for _, step := range sourced.StepsRead(name) {
+func (v *validator) vouchedField(at, name string, rule DataSchema, steps []verification.NodeID) {
+	for _, step := range steps {
 		if v.def.Nodes[step].Type == NodeCustomerInput {
 			v.problem(at+"."+name, "is what the customer says in the step %s, and no source vouches for it: "+
 				"take it from a check or from the input of the run, remove it from %s, or set %s to true", step, rule.text("fields"), rule.text("unless"))

@@ -163,7 +163,7 @@ func callsOfV1(ctx context.Context, s store.Store) error {
 				Fields: workflow.InputFields{
 					{Name: "income", Type: "number", Label: "Income", Min: &least}, {Name: "birth", Type: "date", Label: "Birth", MaxDate: "-18y"},
 				},
-				Groups: []workflow.FieldGroup{{Label: "All", Fields: []string{"income", "birth"}}},
+				Groups: []workflow.Screen{{Label: "All", Fields: []string{"income", "birth"}}},
 			},
 			"pan": {
 				Type: workflow.NodeCheck, Label: "PAN", Provider: "sandbox", With: verification.Data(`{"id":"${input.id}","op":"\u003c"}`), Next: "done",

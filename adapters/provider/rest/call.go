@@ -39,7 +39,7 @@ func (p *compiled) call(ctx context.Context, e *endpoint, r verification.CheckRe
 	for repeats := 0; ; repeats++ { // at most limits.Retries
 		result, wait, err := p.exchange(limited, e, r, vars)
 		if err == nil {
-			if result.Outcome == verification.OutcomePending && result.Handle == "" {
+			if unfinished(result) && result.Handle == "" {
 				result.Handle = handle
 			}
 			return result, nil
@@ -51,6 +51,11 @@ func (p *compiled) call(ctx context.Context, e *endpoint, r verification.CheckRe
 			return result, err
 		}
 	}
+}
+
+// unfinished reports whether the result comes later.
+func unfinished(r verification.CheckResult) bool {
+	return r.Outcome == verification.OutcomePending || r.Outcome == verification.OutcomeRedirect
 }
 
 // noRetry is the wait of a request that is not repeated inside the call.
@@ -72,7 +77,7 @@ func (p *compiled) exchange(
 	result, err = e.response.result(a, vars, r.Needs)
 	undecided, is := errors.AsType[*undecidedError](err)
 	switch {
-	case err == nil && result.Outcome == verification.OutcomePending:
+	case err == nil && unfinished(result):
 		later, _ := p.retryAfter(a.header)
 		result.PollAfter = max(p.every, later)
 		return result, 0, nil

@@ -35,8 +35,8 @@ func (c *compiler) callback(p *compiled, d config) {
 		c.headerName("callback.header.name", static.Name)
 		p.callback = &callback{static.Name, c.fixed("callback.header.value", static.Value), false}
 	}
-	if d.Response.Pending == "" {
-		c.problem(at, "a callback needs response.pending")
+	if d.Response.Pending == "" && d.Response.Redirect == "" {
+		c.problem(at, "a callback needs response.pending or response.redirect")
 	}
 	if !c.reads["request.callback_url"] && !c.reads["request"] {
 		c.problem(at, "the request must send ${request.callback_url} to the vendor")

@@ -67,6 +67,8 @@ func (c *compiler) provider(name string, declaration verification.Data) *compile
 	p.check = &endpoint{c.request("request", d.Request, "POST", requestVars(c.with, false)), c.response("response", d.Response)}
 	c.polling(p, d)
 	c.callback(p, d)
+	c.returns(p, d)
+	c.redirects(d)
 	p.description = c.describe(d, p)
 	return p
 }
@@ -103,7 +105,7 @@ const noPoll = 365 * 24 * time.Hour
 
 // The variables of requests and responses, as JSON Schemas.
 const (
-	requestSchema = `{"type":"object","properties":{"idempotency_key":{"type":"string"},"callback_url":{"type":"string"},` +
+	requestSchema = `{"type":"object","properties":{"idempotency_key":{"type":"string"},"callback_url":{"type":"string"},"return_url":{"type":"string"},` +
 		`"reference_id":{"type":"string"},"run_id":{"type":"string"},"check":{"type":"string"},` +
 		`"dispatch":{"type":"integer"},"started_at":{"type":"string"}}}`
 	responseSchema = `{"type":"object","properties":{"status":{"type":"integer"},"headers":{"type":"object"},"body":{}}}`

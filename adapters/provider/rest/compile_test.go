@@ -92,7 +92,7 @@ func TestEveryProblemOfADeclarationNamesItsField(t *testing.T) {
 		},
 		"callback without a pending result": {
 			map[string]any{"response.pending": nil, "callback.header": map[string]any{"name": "X-Key", "value": "${secret.HOOK}"}},
-			[]string{"callback: a callback needs response.pending"},
+			[]string{"callback: a callback needs response.pending or response.redirect"},
 		},
 		"scopes twice": {
 			map[string]any{"auth": map[string]any{"oauth2": map[string]any{

@@ -23,6 +23,7 @@ type (
 		Response responseConfig  `json:"response"`
 		Poll     *pollConfig     `json:"poll"`
 		Callback *callbackConfig `json:"callback"`
+		Return   *returnConfig   `json:"return"`
 	}
 	authConfig struct {
 		Bearer string        `json:"bearer"`
@@ -62,12 +63,19 @@ type (
 	// partConfig is a text, or {document: ...}.
 	partConfig struct{ Text, Document string }
 
+	returnConfig struct {
+		Failed  string `json:"failed"`
+		Pending string `json:"pending"`
+	}
 	responseConfig struct {
-		Pending string                `json:"pending"`
-		Passed  string                `json:"passed"`
-		Failed  string                `json:"failed"`
-		Handle  string                `json:"handle"`
-		Data    map[string]dataConfig `json:"data"`
+		Redirect     string                `json:"redirect"`
+		Pending      string                `json:"pending"`
+		NoCoverage   string                `json:"no_coverage"`
+		Inconclusive string                `json:"inconclusive"`
+		Passed       string                `json:"passed"`
+		Failed       string                `json:"failed"`
+		Handle       string                `json:"handle"`
+		Data         map[string]dataConfig `json:"data"`
 	}
 	dataConfig struct {
 		Value    string `json:"value"`

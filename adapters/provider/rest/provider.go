@@ -81,6 +81,7 @@ type compiled struct {
 	poll     *endpoint // nil if there is nothing to poll
 	every    time.Duration
 	callback *callback // nil if the vendor does not call back
+	returns  *returns  // nil if it does not say what a return means
 
 	description verification.ProviderDescription
 }
@@ -93,6 +94,9 @@ type endpoint struct {
 
 var (
 	_ verification.CallbackReceiver = (*receiver)(nil)
+	_ verification.CallbackReceiver = (*callingReturner)(nil)
+	_ verification.ReturnReceiver   = (*callingReturner)(nil)
+	_ verification.ReturnReceiver   = (*returner)(nil)
 	_ verification.CallLimiter      = (*Provider)(nil)
 	_ verification.Describer        = (*Provider)(nil)
 )
@@ -101,7 +105,7 @@ var (
 type receiver struct{ *Provider }
 
 // New returns the provider that a declaration describes: a verification.Poller, a
-// CallLimiter, a Describer and, if the vendor calls back, a CallbackReceiver. An
+// CallLimiter, a Describer, a CallbackReceiver if the vendor calls back, and a ReturnReceiver if it has a return. An
 // invalid declaration is an ErrInvalid with all its problems by path. No error and no
 // later message contains the value of a secret.
 func New(name string, declaration verification.Data, o Options) (verification.Poller, error) {
@@ -118,8 +122,13 @@ func New(name string, declaration verification.Data, o Options) (verification.Po
 		return nil, err
 	}
 	p.current.Store(made)
-	if made.callback != nil {
+	switch {
+	case made.callback != nil && made.returns != nil:
+		return &callingReturner{&receiver{p}}, nil
+	case made.callback != nil:
 		return &receiver{p}, nil
+	case made.returns != nil:
+		return &returner{p}, nil
 	}
 	return p, nil
 }
@@ -178,7 +187,7 @@ func variables(r verification.CheckRequest, handle string) map[string]any {
 	return map[string]any{
 		"with": with, "handle": handle,
 		"request": map[string]any{
-			"idempotency_key": r.IdempotencyKey, "callback_url": r.CallbackURL, "reference_id": r.ReferenceID,
+			"idempotency_key": r.IdempotencyKey, "callback_url": r.CallbackURL, "return_url": r.ReturnURL, "reference_id": r.ReferenceID,
 			"run_id": string(r.Run), "check": r.Key, "dispatch": float64(r.Dispatch),
 			"started_at": r.StartedAt.UTC().Format(time.RFC3339),
 		},

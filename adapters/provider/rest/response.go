@@ -19,6 +19,7 @@ import (
 // response is a compiled section response. A condition or an expression that is not
 // declared is nil.
 type response struct {
+	redirect   value       // the URL; nil if it is not declared
 	conditions []condition // in the order in which they are tried
 	handle     value
 	data       []dataField
@@ -39,12 +40,17 @@ type dataField struct {
 
 func (c *compiler) response(at string, r responseConfig) *response {
 	handle, _ := c.expression(joined(at, "handle"), r.Handle, "")
-	compiled := &response{handle: handle}
+	redirect, _ := c.expression(joined(at, "redirect"), r.Redirect, "")
+	compiled := &response{handle: handle, redirect: redirect}
 	for _, one := range []struct {
 		outcome verification.CheckOutcome
 		text    string
 	}{
-		{verification.OutcomePending, r.Pending}, {verification.OutcomePassed, r.Passed}, {verification.OutcomeFailed, r.Failed},
+		{verification.OutcomePending, r.Pending},
+		{verification.OutcomeNoCoverage, r.NoCoverage},
+		{verification.OutcomeInconclusive, r.Inconclusive},
+		{verification.OutcomePassed, r.Passed},
+		{verification.OutcomeFailed, r.Failed},
 	} {
 		name := joined(at, string(one.outcome))
 		if holds, reads := c.expression(name, one.text, "boolean"); holds != nil {
@@ -52,7 +58,7 @@ func (c *compiler) response(at string, r responseConfig) *response {
 			compiled.conditions = append(compiled.conditions, condition{name, one.outcome, holds, byStatus})
 		}
 	}
-	if r.Passed == "" && r.Failed == "" && r.Pending == "" {
+	if r.Passed == "" && r.Failed == "" && r.Pending == "" && r.Redirect == "" {
 		c.problem(at, "must have a condition: pending, passed or failed")
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Data)) {
@@ -115,6 +121,10 @@ func (r *response) result(a vendorResponse, vars map[string]any, needs []string)
 	if a.fault != "" {
 		return verification.CheckResult{}, undecided
 	}
+	if to := r.redirectOf(a, vars); to != "" {
+		handle, err := r.handleOf(vars)
+		return verification.CheckResult{Outcome: verification.OutcomeRedirect, Redirect: to, Handle: handle}, err
+	}
 	for _, c := range r.conditions {
 		v, err := c.holds(vars)
 		if err != nil && undecided.why == "" {
@@ -128,14 +138,28 @@ func (r *response) result(a vendorResponse, vars map[string]any, needs []string)
 			continue
 		}
 		result := verification.CheckResult{Outcome: c.outcome}
-		if c.outcome == verification.OutcomePending {
+		switch c.outcome {
+		case verification.OutcomePending:
 			result.Handle, err = r.handleOf(vars)
-		} else {
+		case verification.OutcomeNoCoverage, verification.OutcomeInconclusive:
+			result.Data, err = r.dataOf(vars, true, nil) // it is evidence only: no expression reads it
+		case verification.OutcomePassed, verification.OutcomeFailed:
 			result.Data, err = r.dataOf(vars, c.outcome == verification.OutcomeFailed, needs)
+		case verification.OutcomeRedirect: // no condition says so
 		}
 		return result, err
 	}
 	return verification.CheckResult{}, undecided
+}
+
+// redirectOf returns the URL that a response with 2xx leads the customer to; empty for none.
+func (r *response) redirectOf(a vendorResponse, vars map[string]any) string {
+	if r.redirect == nil || a.status < 200 || a.status > 299 {
+		return ""
+	}
+	v, _ := r.redirect(vars) // a value that is not there leads nowhere
+	to, _ := v.(string)
+	return to
 }
 
 func (r *response) handleOf(vars map[string]any) (string, error) {

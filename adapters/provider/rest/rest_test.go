@@ -40,6 +40,15 @@ func TestAnAnswerIsMappedToAResult(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("invalid: %v (-want +got):\n%s", err, diff)
 	}
+	for outcome, changes := range map[verification.CheckOutcome]map[string]any{
+		verification.OutcomeNoCoverage:   {"response.no_coverage": "response.status == 422", "response.failed": "response.status > 399"},
+		verification.OutcomeInconclusive: {"response.inconclusive": "response.status == 422", "response.passed": "response.status > 399"},
+	} {
+		got, err = v.provider(changes).Check(t.Context(), request("refused"))
+		if diff := cmp.Diff(verification.CheckResult{Outcome: outcome, Data: map[string]any{}}, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", outcome, err, diff)
+		}
+	}
 	sent := v.seen("valid")[0]
 	if want := (seen{
 		Scenario: "valid", Method: "POST", Path: "/valid", Key: "run/pan/1", Auth: "Bearer " + apiToken, Kind: "application/json",

@@ -2,7 +2,7 @@
 // that a client can test every path of a workflow.
 //
 // The script of a check is input.sandbox.<check key>: "pass" (the default),
-// "fail", "unavailable", "flaky:N", "slow:500ms" or "pending:N", or an object
+// "fail", "no_coverage", "inconclusive", "unavailable", "flaky:N", "slow:500ms" or "pending:N", or an object
 // {"outcome": ..., "data": {...}} with one of these and the step's data.
 package sandbox
 
@@ -38,6 +38,8 @@ func (p *Provider) Check(ctx context.Context, r verification.CheckRequest) (veri
 	switch s.kind {
 	case kindFail:
 		return verification.CheckResult{Outcome: verification.OutcomeFailed, Data: s.data}, nil
+	case kindNoCoverage, kindInconclusive:
+		return verification.CheckResult{Outcome: verification.CheckOutcome(s.kind), Data: s.data}, nil
 	case kindUnavailable:
 		return verification.CheckResult{}, verification.Permanent(fmt.Errorf("%s is unavailable, as its script says", r.Key))
 	case kindFlaky:

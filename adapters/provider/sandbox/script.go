@@ -19,12 +19,14 @@ import (
 type kind string
 
 const (
-	kindPass        kind = "pass"
-	kindFail        kind = "fail"
-	kindUnavailable kind = "unavailable"
-	kindFlaky       kind = "flaky"   // :N
-	kindSlow        kind = "slow"    // :duration
-	kindPending     kind = "pending" // :N
+	kindPass         kind = "pass"
+	kindFail         kind = "fail"
+	kindNoCoverage   kind = "no_coverage"
+	kindInconclusive kind = "inconclusive"
+	kindUnavailable  kind = "unavailable"
+	kindFlaky        kind = "flaky"   // :N
+	kindSlow         kind = "slow"    // :duration
+	kindPending      kind = "pending" // :N
 )
 
 // script defines the result of one check.
@@ -125,7 +127,7 @@ func parseText(text string) (script, error) {
 	s := script{kind: kind(name)}
 	var err error
 	switch s.kind {
-	case kindPass, kindFail, kindUnavailable:
+	case kindPass, kindFail, kindNoCoverage, kindInconclusive, kindUnavailable:
 		if has {
 			return script{}, fmt.Errorf("is %s: %s takes no number", quote(text), name)
 		}
@@ -143,7 +145,7 @@ func parseText(text string) (script, error) {
 		}
 		return s, nil
 	}
-	return script{}, fmt.Errorf("is %s: it must be pass, fail, unavailable, flaky:N, slow:T or pending:N", quote(text))
+	return script{}, fmt.Errorf("is %s: it must be pass, fail, no_coverage, inconclusive, unavailable, flaky:N, slow:T or pending:N", quote(text))
 }
 
 // quote returns the quoted beginning of a text from the input.

@@ -139,6 +139,44 @@ func Refusal() workflow.Definition {
 	return d
 }
 
+// Company is a workflow with a form for each item of a list, a check and a group of checks for each, a group of its own,
+// steps that are skipped, a branch that asks the customer again, and a review.
+func Company() workflow.Definition {
+	member := func(name string) workflow.Member {
+		return workflow.Member{Name: name, Provider: "registry", Retry: &workflow.Retry{MaxDispatches: 2}}
+	}
+	address := workflow.Node{
+		Type: workflow.NodeChecks, Label: "Address", Need: 2, Members: workflow.Members{member("bureau"), member("register"), member("utility")},
+		OnNotMet: workflow.TargetNext, OnUnavailable: "review", Next: "owners",
+	}
+	address.Members[2].When = "review wanted"
+	owners := CheckNode("Owner", "each")
+	owners.ForEach, owners.OnFailed, owners.OnUnavailable, owners.Fallback = "input.list", workflow.TargetNext, workflow.TargetNext, "backup"
+	each := workflow.Node{
+		Type: workflow.NodeChecks, Label: "Registers", ForEach: "input.list", Order: workflow.OrderOneByOne, Need: 1,
+		Members: workflow.Members{member("cheap"), member("dear")}, OnNotMet: "review", Next: "court",
+	}
+	court := CheckNode("Court", "gate")
+	court.When, court.OnFailed = "again wanted", workflow.TargetNext
+	return Define("details", Nodes{
+		"details": {
+			Type: workflow.NodeCustomerInput, Label: "Your details", Optional: true, Next: "homes", MaxRounds: 2,
+			Fields: workflow.InputFields{{Name: "pan", Type: workflow.FieldText}, {Name: "place", Type: workflow.FieldLocation}},
+		},
+		"homes": {
+			Type: workflow.NodeCustomerInput, Label: "Home", ForEach: "input.list", Optional: true, Next: "address",
+			Fields: workflow.InputFields{{Name: "pan", Type: workflow.FieldText}, {Name: "place", Type: workflow.FieldLocation}},
+		},
+		"address": address, "owners": owners, "each": each, "court": court,
+		"gate": {Type: workflow.NodeBranch, Else: "done", Rules: []workflow.Rule{
+			{When: "again wanted", AskAgain: &workflow.AskAgain{Step: "details", Reasons: []string{"blurred"}}},
+			{When: "review wanted", Next: "review"},
+		}},
+		"review": ReviewNode("Manual review", "done"),
+		"done":   EndNode(),
+	})
+}
+
 // Reasons are the reject reasons of the desk.
 func Reasons() []workflow.RejectReason {
 	return []workflow.RejectReason{

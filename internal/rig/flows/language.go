@@ -69,12 +69,14 @@ func (r reading) ReadPaths() []string { return []string{r.path} }
 func (l Language) Values(texts []string, d workflow.Declarations) (workflow.Values, []error) {
 	v, problems := values{}, make([]error, len(texts))
 	for i, text := range texts {
-		step, field, _ := strings.Cut(strings.TrimPrefix(text, "steps."), ".data.")
+		path, field, _ := strings.Cut(text, ".data.")
+		step, _ := workflow.StepOf(path)
+		node, _, _ := step.Parts()
 		problem := error(nil)
-		if _, ok := d.Steps[verification.NodeID(step)]; !ok && !strings.HasPrefix(text, "input.") {
+		if _, ok := d.Steps[node]; !ok && !strings.HasPrefix(text, "input.") {
 			problem = fmt.Errorf("there is no step %s", step)
 		}
-		v, problems[i] = append(v, value{verification.NodeID(step), field, text}), problem
+		v, problems[i] = append(v, value{step, field, text}), problem
 	}
 	return v, problems
 }
@@ -96,6 +98,11 @@ func (v values) Evaluate(s workflow.Scope) []any {
 		for _, step := range s.Steps {
 			if step.Node == p.step {
 				all[i] = step.Data.Map()[p.field]
+			}
+			for _, m := range step.Members {
+				if step.Node.Member(string(m.Node)) == p.step {
+					all[i] = m.Data.Map()[p.field]
+				}
 			}
 		}
 	}
@@ -167,6 +174,7 @@ func NewLanguage() Language {
 			"pan passed":    passed("pan", true),
 			"reads pan":     passed("pan", true),
 			"reads face":    passed("face", true),
+			"reads details": passed("details", true),
 			"breaks": func(workflow.Scope) (bool, map[string]any, error) {
 				return false, nil, errors.New("the value is not there")
 			},
@@ -177,6 +185,16 @@ func NewLanguage() Language {
 		templates: map[string]Template{
 			`{"number":"${pan}"}`: func(s workflow.Scope) (map[string]any, error) {
 				return map[string]any{"number": "ABCDE1234F", "reference": s.ReferenceID, "run": string(s.RunID)}, nil
+			},
+			`{"list":"${input.list}"}`: func(s workflow.Scope) (map[string]any, error) {
+				list, _ := s.Input.Map()["list"].([]any)
+				return map[string]any{"list": list}, nil
+			},
+			`{"of":"${item}"}`: func(s workflow.Scope) (map[string]any, error) {
+				return map[string]any{"of": s.Item, "at": s.Position}, nil
+			},
+			`{"class":"${class}"}`: func(s workflow.Scope) (map[string]any, error) {
+				return map[string]any{"class": s.Input.Map()["class"], "limit": 5}, nil
 			},
 			`{"number":"${breaks}"}`: func(workflow.Scope) (map[string]any, error) {
 				return nil, errors.New("the value is not there")

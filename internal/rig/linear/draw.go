@@ -31,6 +31,9 @@ func Draw(r *rand.Rand, hosts int) Trial {
 	default:
 		t.Plan.Script = "pass"
 	}
+	if t.Plan.Flakes == 0 {
+		t.Plan.Shape = pick(r, Single, Single, Group, Elements)
+	}
 	d := drawer{Rand: r, plan: t.Plan, hosts: hosts, cancel: 2, turn: 2}
 	if r.IntN(2) == 0 {
 		d.cancel = 0.2 + 0.8*r.Float64()

@@ -204,8 +204,10 @@ func (s View) decided(d rules.Decision, notes string, at time.Time, flags []rule
 
 func read(r rules.RunDetail) View {
 	s := viewed(r.RunView).decided(r.Decision, r.Notes, r.ResolvedAt, r.Flags)
-	for _, c := range r.Checks {
-		s.Check += string(c.Status)
+	for _, c := range r.Checks { // those of a group as one
+		if status := string(c.Status); s.Check == "" || s.Check == "passed" || status == "running" || status == "pending" {
+			s.Check = status
+		}
 	}
 	return s
 }

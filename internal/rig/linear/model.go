@@ -253,9 +253,11 @@ func (p Plan) shows(s *state, by Op, out Output) bool {
 	case OpReport:
 		switch c := p.check(*s); {
 		case c == "failed" && s.ended != "failed": // the run ended during the check
-			want.Dispatches = min(got.Dispatches, 1+p.Flakes)
+			want.Dispatches = min(got.Dispatches, p.parts()+p.Flakes)
 		case c == "passed" || c == "failed":
-			want.Dispatches = 1 + p.Flakes
+			want.Dispatches = p.parts() + p.Flakes
+		case c == "running": // the cards of some parts
+			want.Dispatches = min(got.Dispatches, p.parts()-1)
 		}
 	case OpStart, OpSettled, OpShown, OpSubmit, OpVerdict, OpCancel, OpList, OpWake, OpPassLease, OpAdvance:
 	}

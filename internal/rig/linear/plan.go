@@ -33,6 +33,8 @@ type Plan struct {
 	Path []Step
 	// Script is the script of the sandbox for the check.
 	Script string
+	// Shape says what the check is; a group and elements have three parts, which are called together.
+	Shape Shape
 	// Fails is set if the check fails, which ends the run.
 	Fails bool
 	// Flakes is the number of failed dispatches before the check completes.
@@ -44,6 +46,24 @@ type Plan struct {
 	// Deadline is when the run expires, in microseconds of Unix time. It is
 	// known once the run has been started.
 	Deadline int64
+}
+
+// Shape is what the check of a plan is.
+type Shape string
+
+// The shapes.
+const (
+	Single   Shape = ""         // one check
+	Group    Shape = "group"    // a group of checks that all must pass
+	Elements Shape = "elements" // the check of each element of a list
+)
+
+// parts returns how many providers are called for the check.
+func (p Plan) parts() int {
+	if p.Shape == Single {
+		return 1
+	}
+	return 3
 }
 
 // How far operations advance the clock, and the TTL.
@@ -101,6 +121,19 @@ func (p Plan) Definition(name string) workflow.Definition {
 			n.Type, n.Provider, n.TimeoutSeconds = workflow.NodeCheck, "sandbox", 600
 			n.Retry = &workflow.Retry{MaxDispatches: 5, BackoffSeconds: 0.002}
 			n.Poll = &workflow.Poll{IntervalSeconds: 0.002}
+			switch p.Shape {
+			case Single:
+			case Elements:
+				n.ForEach = "['x', 'y', 'z']"
+			case Group:
+				group := workflow.Node{Type: workflow.NodeChecks, Next: n.Next}
+				for _, name := range []string{"a", "b", "c"} {
+					group.Members = append(group.Members, workflow.Member{
+						Name: name, Key: name, Provider: n.Provider, TimeoutSeconds: n.TimeoutSeconds, Retry: n.Retry, Poll: n.Poll,
+					})
+				}
+				n = group
+			}
 		case Review:
 			n.Type = workflow.NodeReview
 		}
@@ -111,5 +144,5 @@ func (p Plan) Definition(name string) workflow.Definition {
 
 // Input returns the input of the run.
 func (p Plan) Input() verification.Data {
-	return verification.Data(fmt.Sprintf(`{"sandbox":{"pan":%q}}`, p.Script))
+	return verification.Data(fmt.Sprintf(`{"sandbox":{"pan":%q,"b":%[1]q}}`, p.Script))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -280,7 +281,7 @@ func (h hosts) leftOf(t *testing.T, run verification.RunID) {
 	for _, e := range h.engines {
 		got, err := e.Report(t.Context(), tenant, run)
 		must(t, err)
-		if got.Digest != want.Digest || got.Run != want.Run || got.Decision != want.Decision || got.Notes != want.Notes {
+		if got.Digest != want.Digest || !reflect.DeepEqual(got.Run, want.Run) || got.Decision != want.Decision || got.Notes != want.Notes {
 			t.Fatalf("a host reads %+v, want %+v", got, want)
 		}
 	}

@@ -93,6 +93,7 @@ CREATE TABLE verifyd.runs (
     ended        text NOT NULL,
     completed_at timestamptz,
     outcome      text NOT NULL DEFAULT '',
+    end_data     text NOT NULL DEFAULT '', -- JSON: what the end node computed; empty for nothing
     error        text NOT NULL, -- JSON; empty for none
     verdict      text NOT NULL,
     flagged      boolean NOT NULL,

@@ -38,7 +38,8 @@ type Job struct {
 	changed bool // the run changed while it was driven
 	ctx     context.Context
 	cancel  context.CancelFunc
-	entered int // calls of Enter for interruptions
+	entered int           // calls of Enter for interruptions
+	woken   chan struct{} // see Woken; nil until it is needed
 }
 
 // Context returns the context of provider calls of this pass, for the goroutine that
@@ -163,6 +164,35 @@ func (r *Runner) Interrupt(ref verification.RunRef) {
 		j.entered++
 		j.changed = true
 		j.cancel()
+	}
+}
+
+// Woken returns a channel of a job that waits for several calls: it has a value after LookAgain. Whoever takes it must call
+// Leave.
+func (r *Runner) Woken(j *Job) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if j.woken == nil {
+		j.woken = make(chan struct{}, 1)
+	}
+	return j.woken
+}
+
+// LookAgain has the goroutine that drives a run look at it again, if it waits for several calls.
+func (r *Runner) LookAgain(ref verification.RunRef) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	j := r.jobs[ref]
+	if j == nil || j.woken == nil {
+		return
+	}
+	select {
+	case j.woken <- struct{}{}:
+		r.cfg.Activity.Enter()
+	default:
 	}
 }
 

@@ -86,6 +86,8 @@ type Runner struct {
 
 	base context.Context // ends when Close stops waiting
 	halt context.CancelFunc
+	open context.Context // ends when the host begins to stop
+	shut context.CancelFunc
 
 	mu        sync.Mutex // guards what follows
 	jobs      map[verification.RunRef]*Job
@@ -124,6 +126,7 @@ func New(c Config) *Runner {
 	r.timer = timer{clock: c.Clock, round: r.round}
 	r.idle = sync.NewCond(&r.mu)
 	r.base, r.halt = context.WithCancel(context.Background())
+	r.open, r.shut = context.WithCancel(r.base)
 	return r
 }
 
@@ -172,6 +175,7 @@ func (r *Runner) stop(ctx context.Context) (remaining []verification.RunRef, idl
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closing = true
+	r.shut()
 	for _, j := range r.jobs {
 		if j.queued {
 			j.cancel() // this host will not make the call

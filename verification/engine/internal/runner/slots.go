@@ -132,6 +132,14 @@ func (r *Runner) AcquireCall(j *Job, provider string, n int) (release func(), er
 	return release, err
 }
 
+// AcquireOneOf waits, until ctx ends or the host stops, for n slots for one of several calls of a run.
+func (r *Runner) AcquireOneOf(ctx context.Context, t verification.TenantID, provider string, n int) (release func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.open, cancel)()
+	return r.slots.acquire(ctx, t, provider, n)
+}
+
 // acquire waits for slots of the provider, then for its turn, then for slots of all calls.
 func (s slots) acquire(ctx context.Context, t verification.TenantID, provider string, n int) (release func(), err error) {
 	ofProvider := func() {}

@@ -1,0 +1,82 @@
+// Returns: what the vendor adds to the return URL when it sends the customer back.
+
+package rest
+
+import (
+	"context"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// returns says what the parameters of a return mean. They come through the customer's browser, so that they never pass a check.
+type returns struct{ failed, pending value } // nil if it is not declared
+
+func (c *compiler) returns(p *compiled, d config) {
+	if d.Return == nil {
+		return
+	}
+	vars := map[string]verification.Data{"parameters": verification.Data(objectSchema)}
+	compile := func(path, text string) value {
+		if text == "" {
+			return nil
+		}
+		eval, _, err := c.opt.Expressions.Expression(text, "boolean", vars)
+		c.refuse(path, err)
+		return eval
+	}
+	p.returns = &returns{compile("return.failed", d.Return.Failed), compile("return.pending", d.Return.Pending)}
+	if d.Response.Redirect == "" {
+		c.problem("return", "a return needs response.redirect")
+	}
+}
+
+// redirects checks what a declaration with response.redirect needs beside it.
+func (c *compiler) redirects(d config) {
+	if d.Response.Redirect == "" {
+		return
+	}
+	if d.Poll == nil && d.Callback == nil {
+		c.problem("response.redirect", "the result of a customer who was away needs poll or callback")
+	}
+	if !c.reads["request.return_url"] && !c.reads["request"] {
+		c.problem("response.redirect", "the request must send ${request.return_url} to the vendor")
+	}
+}
+
+// returner is a Provider that leads customers away, and callingReturner one whose vendor also calls back.
+type (
+	returner        struct{ *Provider }
+	callingReturner struct{ *receiver }
+)
+
+// ReceiveReturn returns OutcomeFailed if the section return says so, and else OutcomePending: then the vendor is asked.
+func (r *returner) ReceiveReturn(_ context.Context, _ verification.PollRequest, parameters map[string]string) (verification.CheckResult, error) {
+	return r.current.Load().returned(parameters)
+}
+
+// ReceiveReturn is as of a returner.
+func (r *callingReturner) ReceiveReturn(_ context.Context, _ verification.PollRequest, parameters map[string]string) (verification.CheckResult, error) {
+	return r.current.Load().returned(parameters)
+}
+
+func (p *compiled) returned(parameters map[string]string) (verification.CheckResult, error) {
+	values := make(map[string]any, len(parameters))
+	for name, v := range parameters {
+		values[name] = v
+	}
+	holds := func(v value) bool {
+		if v == nil {
+			return false
+		}
+		result, err := v(map[string]any{"parameters": values}) // it does not hold for a parameter that is not there
+		yes, _ := result.(bool)
+		return err == nil && yes
+	}
+	switch {
+	case holds(p.returns.failed):
+		return verification.CheckResult{Outcome: verification.OutcomeFailed}, nil
+	case p.returns.pending == nil, holds(p.returns.pending):
+		return verification.CheckResult{Outcome: verification.OutcomePending}, nil
+	}
+	return verification.CheckResult{}, verification.Invalid("return", "no condition of return holds")
+}

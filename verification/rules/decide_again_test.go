@@ -1,0 +1,171 @@
+package rules_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/internal/rig/flows"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
+)
+
+// rounds asks for consent and details, makes a check of the details and one of nothing, and asks for a review.
+func rounds() workflow.Definition {
+	pan, court := flows.CheckNode("PAN", "court"), flows.CheckNode("Court", "review")
+	pan.When = "reads details"
+	return flows.Define("consent", flows.Nodes{
+		"consent": flows.ConsentNode("details"),
+		"details": {
+			Type: workflow.NodeCustomerInput, Label: "Your details", Next: "pan", MaxRounds: 2,
+			Fields: workflow.InputFields{{Name: "name", Type: workflow.FieldText}, {Name: "city", Type: workflow.FieldText}},
+		},
+		"pan": pan, "court": court, "review": flows.ReviewNode("Review", "done"), "done": flows.EndNode(),
+	})
+}
+
+func atReview(t flows.Tester) *journey {
+	t.Helper()
+	return begin(t, rounds(), "").submit(`{"consent_status":"success"}`).submit(`{"name":"Asha"}`).pass().pass()
+}
+
+func askAgain(fields ...string) rules.AskAgain {
+	return rules.AskAgain{Reasons: []string{"blurred"}, Fields: fields, Note: " Hold it straight. ", By: "asha", Identity: "asha"}
+}
+
+func TestACustomerIsAskedAgain(t *testing.T) {
+	j := atReview(t)
+	deadline, before := j.run.Deadline(), len(j.history)
+	j.do(askAgain("name"))
+	if got := flows.Kinds(j.history[before:]); got != "asked_again, customer_awaited" {
+		t.Fatalf("the events are %s", got)
+	}
+	d := j.detail()
+	if d.Decision != rules.DecisionNone || d.Action == nil || d.Action.SignalName != "details_submitted" || j.run.Deadline() != deadline {
+		t.Errorf("the run has the decision %q, the action %v and the deadline %v", d.Decision, d.Action, j.run.Deadline())
+	}
+	if _, queued := j.run.InReview(); queued {
+		t.Error("the run is in the review queue while it waits on its customer")
+	}
+	before = len(j.history)
+	j.submit(`{"name":"Asha Rao"}`).pass()
+	want := "customer_submitted, dispatched, result_recorded, skipped, review_asked" // what depends on the answer runs again
+	if got := flows.Kinds(j.history[before:]); got != want {
+		t.Errorf("after the answer: %s, want %s", got, want)
+	}
+	if kept, ok := j.history[len(j.history)-2].Fact.(rules.Skipped); !ok || kept.Node != "court" || kept.Next != "review" || !kept.Kept {
+		t.Errorf("the event is %+v, want the court kept", j.history[len(j.history)-2].Fact)
+	}
+	if got := j.detail().Decision; got != rules.DecisionReview {
+		t.Errorf("the decision is %q, want review", got)
+	}
+	var path []string
+	for _, m := range rules.Transitions("", j.history) {
+		path = append(path, string(m.To))
+	}
+	if got, want := strings.Join(path, " "), "consent details pan court review details pan court review"; got != want {
+		t.Errorf("the path is %s, want %s", got, want)
+	}
+	equal(t, "the fold", rules.Fold(flows.RunID, j.history), j.run)
+	step, _ := j.run.Step("details")
+	if len(step.Rounds) != 1 || step.Rounds[0].Note != "Hold it straight." || step.Rounds[0].Visit != 1 || step.Visits != 2 {
+		t.Errorf("the rounds of the step are %+v", step.Rounds)
+	}
+	j.do(askAgain()).submit(`{"name":"Asha"}`).pass()
+	if _, err := j.try(askAgain()); !errors.Is(err, rules.ErrNoRounds) {
+		t.Errorf("a third round: %v, want %v", err, rules.ErrNoRounds)
+	}
+	if d := j.approve("").detail(); d.Status != rules.StatusCompleted || d.Decision != rules.DecisionApprove {
+		t.Errorf("the run is %s with the decision %q", d.Status, d.Decision)
+	}
+}
+
+// A proposed verdict is dropped, and a later verdict of before counts while the customer is asked.
+func TestAskingAgainDropsAProposal(t *testing.T) {
+	d := rounds()
+	d.FourEyes = true
+	j := begin(t, d, "").submit(`{"consent_status":"success"}`).submit(`{"name":"Asha"}`).pass().pass().do(verdictBy("asha", rules.DecisionApprove))
+	if j.do(askAgain()); j.run.Proposal.Decision != rules.DecisionNone {
+		t.Errorf("the proposal is %+v, want none", j.run.Proposal)
+	}
+}
+
+func TestWhatIsWrongWithAskingAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		ask  rules.AskAgain
+		want string
+	}{
+		"no reason":        {rules.AskAgain{}, "payload.reasons is required"},
+		"an unknown one":   {rules.AskAgain{Reasons: []string{"ugly"}}, "payload.reasons[0] must be one of blurred, glare, "},
+		"a reason twice":   {rules.AskAgain{Reasons: []string{"other", "other"}}, "payload.reasons[1] is there twice"},
+		"an unknown field": {rules.AskAgain{Reasons: []string{"other"}, Fields: []string{"age"}}, "payload.fields no form that the customer has answered has these fields"},
+		"a field of none":  {rules.AskAgain{Step: "details", Reasons: []string{"other"}, Fields: []string{"age"}}, `payload.fields[0] the form details has no field "age"`},
+		"a check":          {rules.AskAgain{Step: "pan", Reasons: []string{"other"}}, "payload.step must be a form or a consent that the customer has answered"},
+		"a long note":      {rules.AskAgain{Reasons: []string{"other"}, Note: strings.Repeat("x", 1001)}, "payload.note_to_customer must be at most 1000 characters"},
+	} {
+		_, err := atReview(t).try(c.ask)
+		got := ""
+		for _, f := range flows.FieldsOf(t, err) {
+			got += f.Name + " " + f.Message
+		}
+		if !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	j := begin(t, rounds(), "")
+	if _, err := j.try(askAgain()); !errors.Is(err, verification.ErrNotOpen) || !strings.Contains(fmt.Sprint(err), workflow.ResubmitSignal) {
+		t.Errorf("without a review: %v, want that the signal is not open", err)
+	}
+}
+
+func TestABranchAsksAgainWhileThereAreRounds(t *testing.T) {
+	d := rounds()
+	d.Nodes["review"] = workflow.Node{Type: workflow.NodeBranch, Else: "done", Rules: []workflow.Rule{
+		{When: "reads pan", AskAgain: &workflow.AskAgain{Step: "details", Reasons: []string{"blurred"}, Fields: []string{"name"}}},
+	}}
+	j := begin(t, d, "").submit(`{"consent_status":"success"}`).submit(`{}`)
+	for range 2 {
+		j.pass()
+		if j.run.Wait.Kind == rules.WaitResult { // the first time, the court is checked
+			j.pass()
+		}
+		if j.run.Wait.Node != "details" {
+			t.Fatalf("the run is at %q, want details", j.run.Wait.Node)
+		}
+		j.submit(`{}`)
+	}
+	j.pass()
+	if d := j.detail(); d.Status != rules.StatusCompleted {
+		t.Errorf("the run is %s at %q, want completed", d.Status, j.run.Wait.Node)
+	}
+	equal(t, "the fold", rules.Fold(flows.RunID, j.history), j.run)
+}
+
+func TestAStepIsSkippedIfItsConditionDoesNotHold(t *testing.T) {
+	for _, wanted := range []string{`{"review":true}`, `{"review":false}`} {
+		d := rounds()
+		for id, n := range d.Nodes {
+			if n.IsStep() {
+				n.When = "review wanted"
+				d.Nodes[id] = n
+			}
+		}
+		j := begin(t, d, wanted)
+		if !strings.Contains(wanted, "true") {
+			if got := j.detail(); got.Status != rules.StatusCompleted || len(got.Checks) != 0 {
+				t.Errorf("the run is %s with the checks %v, want completed without any", got.Status, got.Checks)
+			}
+			skipped := slices.DeleteFunc(slices.Clone(j.history), func(e rules.Event) bool { _, is := e.Fact.(rules.Skipped); return !is })
+			if len(skipped) != 5 || skipped[0].Fact.(rules.Skipped).Values.String() != `{"input.review":false}` { //nolint:errcheck,forcetypeassert // they are Skipped
+				t.Errorf("the run skipped %v", skipped)
+			}
+			continue
+		}
+		if j.run.Wait.Node != "consent" {
+			t.Errorf("the run is at %q, want consent", j.run.Wait.Node)
+		}
+	}
+}

@@ -1,0 +1,285 @@
+package rules_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/verifyd/verifyd/internal/rig/flows"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
+)
+
+// memberAnswers are what a member of a group may come to. The last two are an outage, and a condition that is false.
+var memberAnswers = []string{"passed", "failed", "no_coverage", "inconclusive", "outage", "left out"}
+
+// group is a group of members with the answers that they will give.
+type group struct {
+	need    workflow.Need
+	answers []string
+}
+
+// outcome is what a group comes to: it depends on nothing but its answers.
+func (g group) outcome() string {
+	confirmed, unknown, called := 0, 0, 0
+	for _, a := range g.answers {
+		switch a {
+		case "left out":
+			continue
+		case "passed":
+			confirmed++
+		case "failed":
+		default:
+			unknown++
+		}
+		called++
+	}
+	need := int(g.need)
+	if g.need == workflow.NeedAll {
+		need = max(1, called)
+	}
+	switch {
+	case confirmed >= need:
+		return "met"
+	case confirmed+unknown >= need:
+		return "unavailable"
+	}
+	return "not met"
+}
+
+// decided reports whether every completion of the answers that are known comes to the same, by trying them all.
+func (g group) decided(known []bool) bool {
+	outcomes := map[string]bool{}
+	var try func(i int, chosen []string)
+	try = func(i int, chosen []string) {
+		switch {
+		case i == len(g.answers):
+			outcomes[group{g.need, chosen}.outcome()] = true
+		case known[i]:
+			try(i+1, append(slices.Clip(chosen), g.answers[i]))
+		default:
+			for _, a := range []string{"passed", "failed", "outage"} {
+				try(i+1, append(slices.Clip(chosen), a))
+			}
+		}
+	}
+	try(0, nil)
+	return len(outcomes) == 1
+}
+
+// definition makes a group, and three reviews of which each is behind one of the ways out of it.
+func (g group) definition(order workflow.Order, finish workflow.Finish, each string) workflow.Definition {
+	n := workflow.Node{
+		Type: workflow.NodeChecks, Label: "Address", Order: order, Finish: finish, Need: g.need, ForEach: each,
+		Next: "met", OnNotMet: "not_met", OnUnavailable: "unavailable",
+	}
+	for i, a := range g.answers {
+		m := workflow.Member{Name: fmt.Sprintf("m%d", i), Provider: "registry", Retry: &workflow.Retry{MaxDispatches: 1}}
+		if a == "left out" {
+			m.When = "again wanted"
+		}
+		n.Members = append(n.Members, m)
+	}
+	nodes := flows.Nodes{"address": n, "done": flows.EndNode()}
+	for _, way := range []verification.NodeID{"met", "not_met", "unavailable"} {
+		nodes[way] = flows.ReviewNode(string(way), "done")
+	}
+	return flows.Define("address", nodes)
+}
+
+// answer has the provider of a step answer as its member will, and returns the number of the member.
+func (g group) answer(j *journey, step verification.NodeID) (i int) {
+	_, _, member := step.Parts()
+	_, _ = fmt.Sscanf(member, "m%d", &i)
+	run, waits := j.run.Facing(step)
+	if !waits {
+		j.t.Fatalf("the run does not wait for %s", step)
+	}
+	if a := g.answers[i]; a == "outage" {
+		j.do(rules.RecordFailure{Node: step, Dispatch: run.Wait.Dispatch, Cause: "down"})
+	} else {
+		j.do(rules.RecordResult{Node: step, Dispatch: run.Wait.Dispatch, Outcome: verification.CheckOutcome(a)})
+	}
+	return i
+}
+
+func anyGroup(t *rapid.T, of []string) group {
+	members := rapid.IntRange(1, 5).Draw(t, "members")
+	g := group{answers: rapid.SliceOfN(rapid.SampledFrom(of), members, members).Draw(t, "answers")}
+	g.need = workflow.Need(rapid.IntRange(0, members).Draw(t, "need"))
+	return g
+}
+
+// Where a group leads depends on the answers of its members and not on the order in which they come, and it is
+// decided as soon as it can be and no sooner.
+func TestAGroupIsDecidedByItsAnswers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := anyGroup(t, memberAnswers)
+		order := rapid.SampledFrom([]workflow.Order{"", workflow.OrderOneByOne}).Draw(t, "order")
+		finish := workflow.Finish("")
+		if order == "" {
+			finish = rapid.SampledFrom([]workflow.Finish{"", workflow.FinishAll}).Draw(t, "finish")
+		}
+		j := begin(t, g.definition(order, finish, ""), "")
+		known := make([]bool, len(g.answers))
+		for i, a := range g.answers {
+			known[i] = a == "left out" && order == ""
+		}
+		for open := true; open; {
+			waits := j.run.Waits()
+			if waits[0].Kind == rules.WaitReview {
+				break
+			}
+			if order != "" && len(waits) != 1 {
+				t.Fatalf("the run waits for %d members, want one after the other", len(waits))
+			}
+			step := rapid.SampledFrom(waits).Draw(t, "next").Node
+			i := g.answer(j, step)
+			known[i] = true
+			if order != "" { // a member that was left out on the way is known, too
+				for k := range i {
+					known[k] = true
+				}
+			}
+			open = j.run.Wait.Kind != rules.WaitReview
+			all := !slices.Contains(known, false)
+			decided := g.decided(known)
+			for k := i + 1; !decided && order != "" && k < len(g.answers) && g.answers[k] == "left out"; k++ {
+				known[k] = true
+				decided = g.decided(known)
+			}
+			if want := decided && (finish == "" || all); want == open {
+				t.Fatalf("after %v of %v the group is open: %t, want %t", known, g, open, !want)
+			}
+		}
+		if got := strings.ReplaceAll(string(j.run.Wait.Node), "_", " "); got != g.outcome() {
+			t.Fatalf("%v leads to %q, want %q", g, got, g.outcome())
+		}
+		equal(t, "the fold", rules.Fold(flows.RunID, j.history), j.run)
+		status := rules.StepFailed
+		if g.outcome() == "met" {
+			status = rules.StepPassed
+		}
+		if got, _ := j.run.Group("address"); got.Status != status {
+			t.Errorf("the group is %s, want %s", got.Status, status)
+		}
+	})
+}
+
+// If every member has its answer, flags, decision and report do not depend on the order in which the answers came.
+func TestTheOrderOfAnswersDoesNotCount(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := anyGroup(t, memberAnswers)
+		ends := map[string]bool{}
+		for range 3 {
+			j := begin(t, g.definition("", workflow.FinishAll, ""), "")
+			for {
+				waits := j.run.Waits()
+				if waits[0].Kind == rules.WaitReview {
+					break
+				}
+				g.answer(j, rapid.SampledFrom(waits).Draw(t, "next").Node)
+			}
+			j.approve("")
+			d := j.detail()
+			ends[fmt.Sprint(d.Status, d.Decision, d.Flags, d.Checks, j.run.Outcome, rules.Transitions("", j.history))] = true
+		}
+		if len(ends) != 1 {
+			t.Errorf("%v ends in %d ways: %v", g, len(ends), slices.Collect(maps.Keys(ends)))
+		}
+	})
+}
+
+// Each element is a group of its own: it has the outcome that it would have alone, and the worst of them is that of the node.
+func TestEachElementIsDecidedByItself(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := anyGroup(t, memberAnswers[:5])
+		elements := []group{first}
+		for range rapid.IntRange(0, 3).Draw(t, "more") {
+			elements = append(elements, group{first.need, rapid.SliceOfN(rapid.SampledFrom(memberAnswers[:5]), len(first.answers), len(first.answers)).Draw(t, "answers")})
+		}
+		list := strings.TrimSuffix(strings.Repeat("{},", len(elements)), ",")
+		j := begin(t, first.definition(rapid.SampledFrom([]workflow.Order{"", workflow.OrderOneByOne}).Draw(t, "order"), "", "input.list"), `{"list":[`+list+`]}`)
+		for j.run.Wait.Kind != rules.WaitReview {
+			step := rapid.SampledFrom(j.run.Waits()).Draw(t, "next").Node
+			_, n, _ := step.Parts()
+			elements[n-1].answer(j, step)
+		}
+		want := "met"
+		for i, g := range elements {
+			o := g.outcome()
+			if o == "not met" || o == "unavailable" && want == "met" {
+				want = o
+			}
+			status := map[string]rules.StepStatus{"met": rules.StepPassed}[o]
+			if status == "" {
+				status = rules.StepFailed
+			}
+			if got, _ := j.run.Group(verification.NodeID("address").Element(i + 1)); got.Status != status {
+				t.Errorf("element %d of %v is %s, want %s", i+1, elements, got.Status, status)
+			}
+		}
+		if got := strings.ReplaceAll(string(j.run.Wait.Node), "_", " "); got != want {
+			t.Errorf("%v leads to %q, want %q", elements, got, want)
+		}
+		equal(t, "the fold", rules.Fold(flows.RunID, j.history), j.run)
+	})
+}
+
+// eachOwner checks each owner of a list.
+func eachOwner() workflow.Definition {
+	n := flows.CheckNode("Owner", "done")
+	n.ForEach, n.With, n.OnFailed, n.OnUnavailable = "input.list", verification.Data(`{"of":"${item}"}`), workflow.TargetNext, workflow.TargetNext
+	return flows.Define("owners", flows.Nodes{"owners": n, "done": flows.EndNode()})
+}
+
+func TestEachOwnerIsAStepOfItsOwn(t *testing.T) {
+	j := begin(t, eachOwner(), `{"list":["Asha","Ravi","Mira"]}`)
+	third, _ := j.run.Facing("owners[3]")
+	request, err := third.Request(j.program, flows.TenantID)
+	if err != nil || fmt.Sprint(request.With) != "map[at:3 of:Mira]" || request.IdempotencyKey != string(flows.RunID)+"/owners[3]/1" {
+		t.Errorf("the third owner is asked for with %v as %s, %v", request.With, request.IdempotencyKey, err)
+	}
+	checks := func() string { return fmt.Sprint(j.detail().Checks) }
+	for _, answer := range []string{"owners[2]", "owners[3]", "owners[1]"} {
+		if want := "running"; j.detail().Checks[0].Status != rules.StepStatus(want) {
+			t.Errorf("before %s the checks are %s, want %s", answer, checks(), want)
+		}
+		j.do(rules.RecordResult{Node: verification.NodeID(answer), Dispatch: 1, Outcome: verification.OutcomePassed, Data: verification.Data(`{"found":true}`)})
+	}
+	want := `[{owners Owner passed {"items":[{"node_id":"owners[1]","status":"passed","data":{"found":true}},` +
+		`{"node_id":"owners[2]","status":"passed","data":{"found":true}},{"node_id":"owners[3]","status":"passed","data":{"found":true}}]}}]`
+	if got := checks(); got != want {
+		t.Errorf("the checks are\n%s, want\n%s", got, want)
+	}
+	d := j.detail()
+	if d.Status != rules.StatusCompleted || d.Decision != rules.DecisionNone || len(d.Flags) != 0 {
+		t.Errorf("three clean owners end %s with the decision %q and the flags %v, want completed and none", d.Status, d.Decision, d.Flags)
+	}
+	var labels []string
+	for _, c := range rules.MakeReport(flows.RunID, j.history, j.now).Cards {
+		labels = append(labels, string(c.NodeID)+" "+c.Label)
+	}
+	if got, want := strings.Join(labels, ", "), "owners[1] Owner 1 of 3, owners[2] Owner 2 of 3, owners[3] Owner 3 of 3"; got != want {
+		t.Errorf("the cards are %s, want %s", got, want)
+	}
+}
+
+func TestAListOfOwnersThatIsTooLongIsNotCut(t *testing.T) {
+	j := begin(t, eachOwner(), `{"list":[`+strings.TrimSuffix(strings.Repeat("1,", 65), ",")+`]}`)
+	d := j.detail()
+	if d.Status != rules.StatusCompleted || d.Decision != rules.DecisionReview || len(d.Flags) != 1 || d.Flags[0].NodeID != "owners" {
+		t.Errorf("the run is %s with the decision %q and the flags %v, want a review of the step", d.Status, d.Decision, d.Flags)
+	}
+	if got, want := fmt.Sprint(d.Checks), `[{owners Owner failed {"analysis_ok":false,"elements":65}}]`; got != want {
+		t.Errorf("the checks are %s, want %s", got, want)
+	}
+	if none := begin(t, eachOwner(), `{"list":[]}`).detail(); none.Status != rules.StatusCompleted || none.Decision != rules.DecisionNone {
+		t.Errorf("a run without owners is %s with the decision %q, want completed without one", none.Status, none.Decision)
+	}
+}
