@@ -25,7 +25,10 @@ func asksCustomer(n workflow.Node) bool {
 // step returns a name of the workflow for which is returns true.
 func (r *caseReader) step(at position, p path, name string, is func(workflow.Node) bool) (id verification.NodeID, ok bool) {
 	id = verification.NodeID(name)
-	n, ok := r.def.Nodes[id]
+	n, ok := r.def.Node(id)
+	if node, element, _ := id.Parts(); element > 0 && r.def.Nodes[node].ForEach == "" {
+		ok = false
+	}
 	if ok && is(n) {
 		return id, true
 	}
@@ -97,26 +100,35 @@ const upload = "00000000-0000-7000-8000-0000000000dd"
 // withUploads returns an answer with a document for each text of a field that takes one.
 func withUploads(n workflow.Node, d verification.Data) verification.Data {
 	values := d.Map()
-	for _, f := range n.Fields {
-		if _, isText := values[f.Name].(string); isText && f.Upload() {
-			values[f.Name] = map[string]any{"document_id": upload}
-		}
-	}
+	giveUploads(n.Fields, values)
 	d, _ = verification.NewData(values)
 	return d
 }
 
-func (r *caseReader) results(c *Case, e entry, p path) {
-	known := []string{}
-	for _, id := range r.def.BreadthFirst() {
-		if n := r.def.Nodes[id]; n.Type == workflow.NodeCheck {
-			known = append(known, string(id))
-			if key := n.CheckKey(id); !slices.Contains(known, key) {
-				known = append(known, key)
+func giveUploads(fields workflow.InputFields, values map[string]any) {
+	for _, f := range fields {
+		if _, isText := values[f.Name].(string); isText && f.Upload() {
+			values[f.Name] = map[string]any{"document_id": upload}
+		}
+		rows, _ := values[f.Name].([]any)
+		for _, row := range rows {
+			if row, ok := row.(map[string]any); ok {
+				giveUploads(f.Fields, row)
 			}
 		}
 	}
-	if !slices.Contains(known, e.name) {
+}
+
+func (r *caseReader) results(c *Case, e entry, p path) {
+	known := []string{}
+	r.def.EachCheck(func(id verification.NodeID, n workflow.Node) {
+		known = append(known, string(id))
+		if key := n.CheckKey(id); !slices.Contains(known, key) {
+			known = append(known, key)
+		}
+	})
+	node, element, _ := verification.NodeID(e.name).Parts()
+	if name := verification.NodeID(e.name).InDefinition(); !slices.Contains(known, string(name)) || element > 0 && r.def.Nodes[node].ForEach == "" {
 		r.problem(e.at, p, "the workflow has no check %q%s", e.name, hint(e.name, known))
 	}
 	if c.Results[e.name] = lines(r, e.value, p, r.result); len(c.Results[e.name]) == 0 {
@@ -127,7 +139,7 @@ func (r *caseReader) results(c *Case, e entry, p path) {
 func (r *caseReader) result(t *tree, p path) Result {
 	found := Result{Outcome: "passed"}
 	if text, ok := t.scalar.(string); ok {
-		outcomes := []string{"passed", "failed", "pending", "unavailable", "error"}
+		outcomes := []string{"passed", "failed", "no_coverage", "inconclusive", "pending", "unavailable", "error"}
 		if found.Outcome = text; !slices.Contains(outcomes, text) {
 			r.problem(t.at, p, "must be one of %s%s", strings.Join(outcomes, ", "), workflow.DidYouMean(text, outcomes))
 		}
@@ -144,15 +156,16 @@ func (r *caseReader) result(t *tree, p path) Result {
 			found.After = r.duration(e.value, at)
 		}
 	}
-	if decided := found.Outcome == "passed" || found.Outcome == "failed"; !decided && (found.Data != nil || found.After > 0) {
+	if decided := !slices.Contains([]string{"pending", "unavailable", "error"}, found.Outcome); !decided && (found.Data != nil || found.After > 0) {
 		r.problem(t.at, p, "a result that is %s has no data and no after", found.Outcome)
 	}
 	return found
 }
 
-func (r *caseReader) verdict(t *tree, p path) rules.GiveVerdict {
+func (r *caseReader) verdict(t *tree, p path) rules.Command {
 	var fields struct {
 		Verdict, Reason, Notes, By string
+		AskAgain                   *workflow.AskAgain `json:"ask_again"`
 	}
 	if text, ok := t.scalar.(string); ok {
 		fields.Verdict = text
@@ -164,6 +177,12 @@ func (r *caseReader) verdict(t *tree, p path) rules.GiveVerdict {
 	}
 	if fields.By == "" {
 		fields.By = "reviewer"
+	}
+	switch a := fields.AskAgain; {
+	case a != nil && fields.Verdict+fields.Reason+fields.Notes != "":
+		r.problem(t.at, p, "must have verdict or ask_again, and not both: a round is no verdict")
+	case a != nil:
+		return rules.AskAgain{Step: a.Step, Reasons: a.Reasons, Fields: a.Fields, Note: a.Note, By: fields.By, Identity: fields.By}
 	}
 	return rules.GiveVerdict{
 		Decision: rules.Decision(fields.Verdict), Reason: fields.Reason, Notes: fields.Notes, By: fields.By, Identity: fields.By,
@@ -211,6 +230,9 @@ func (r *caseReader) expect(t *tree, p path) Expect {
 	}
 	if found.WaitsFor != "" {
 		node(found.WaitsFor, isStep, "waits_for")
+	}
+	if e, ok := t.entry("data"); ok {
+		found.Data = r.data(e.value, append(slices.Clip(p), "data"))
 	}
 	outcomes := []string{"none"}
 	for _, n := range r.def.Nodes {

@@ -37,8 +37,9 @@ type Case struct {
 	Input       verification.Data
 	Answers     map[verification.NodeID][]Line[verification.Data]
 	// Results are by the name of a check or by its key. The last one stays.
-	Results  map[string][]Line[Result]
-	Verdicts []Line[rules.GiveVerdict]
+	Results map[string][]Line[Result]
+	// Verdicts are what reviewers do: rules.GiveVerdict and rules.AskAgain.
+	Verdicts []Line[rules.Command]
 	After    map[verification.NodeID][]Line[time.Duration]
 	Cancel   verification.NodeID // empty for no cancellation
 	Expect   Expect
@@ -52,7 +53,7 @@ type Line[T any] struct {
 
 // Result is what a source answers to one call.
 type Result struct {
-	// Outcome is passed, failed, pending, unavailable or error.
+	// Outcome is passed, failed, no_coverage, inconclusive, pending, unavailable or error.
 	Outcome string
 	Data    verification.Data
 	After   time.Duration // until then the result is pending
@@ -63,6 +64,7 @@ type Result struct {
 type Expect struct {
 	Status   rules.Status          `json:"status"`
 	Outcome  string                `json:"outcome"`
+	Data     verification.Data     `json:"data"` // of the end; its fields are compared, and others may follow
 	Decision string                `json:"decision"`
 	Path     []verification.NodeID `json:"path"`
 	Flags    []verification.NodeID `json:"flags"` // nil is not compared, and empty is no flag

@@ -86,7 +86,7 @@ cases:
 				"pan": pan, "face": {{Field: "cases.first.results.face", Value: definition.Result{Outcome: "failed", After: 90 * time.Second}}},
 			},
 			After: after, Cancel: "review",
-			Verdicts: []definition.Line[rules.GiveVerdict]{
+			Verdicts: []definition.Line[rules.Command]{
 				{Field: "cases.first.verdicts[0]", Value: rules.GiveVerdict{Decision: "approve", By: "reviewer", Identity: "reviewer"}},
 				{Field: "cases.first.verdicts[1]", Value: rules.GiveVerdict{Decision: "reject", Reason: "r", Notes: "n", By: "meera", Identity: "meera"}},
 			},

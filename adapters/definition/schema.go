@@ -141,16 +141,49 @@ func missedByRules(url, name string, schema *jsonschema.Schema) bool {
 
 func unknownField(name string, schema *jsonschema.Schema) string {
 	message, known := "unknown field", slices.Sorted(maps.Keys(schema.Properties))
-	if hint := workflow.DidYouMean(name, known); hint != "" {
-		return message + hint
+	hint := instead(name, schema.Title)
+	if hint == "" {
+		if hint := workflow.DidYouMean(name, known); hint != "" {
+			return message + hint
+		}
 	}
 	if strings.HasPrefix(schema.Title, "a ") {
 		message = schema.Title + " has no such field"
+	}
+	if hint != "" {
+		return message + ": " + hint
 	}
 	if len(known) <= maxListed {
 		message += " (supported: " + strings.Join(known, ", ") + ")"
 	}
 	return message
+}
+
+// instead returns what to write for a field that belongs to another part of a workflow; empty if that is not known.
+func instead(field, title string) string {
+	node, isNode := strings.CutPrefix(title, "a node of type ")
+	member := title == "a member of a group"
+	is := func(fields ...string) bool { return slices.Contains(fields, field) }
+	group := is("members", "order", "need", "until", "finish")
+	switch {
+	case isNode && is("for_each"):
+		return "it is for check, checks and customer_input"
+	case member && is("for_each"):
+		return "write it at the group, which then makes all members for each element"
+	case member && (group || is("type")):
+		return "each member is a check"
+	case member && is("on_failed", "on_not_met", "on_unavailable", "next"):
+		return "the group has the routes"
+	case node == "check" && is("on_not_met"):
+		return "write on_failed"
+	case node == "check" && group:
+		return "it is for a group of checks, which has type: checks"
+	case node == "checks" && is("on_failed"):
+		return "write on_not_met"
+	case node == "checks" && is("provider", "with", "key", "fallback", "retry", "poll", "timeout_seconds", "rescreen"):
+		return "each member has its own"
+	}
+	return ""
 }
 
 func notListed(k *kind.Enum, value *tree) string {

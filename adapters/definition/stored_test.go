@@ -62,7 +62,17 @@ func anyDefinition() *rapid.Generator[workflow.Definition] {
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "nodes") {
 			n := workflow.Node{Label: text.Draw(t, "label"), Next: node(t, "next")}
-			switch rapid.IntRange(0, 2).Draw(t, "type") {
+			switch rapid.IntRange(0, 3).Draw(t, "type") {
+			case 3:
+				n.Type, n.ForEach, n.Until = workflow.NodeChecks, text.Draw(t, "list"), text.Draw(t, "until")
+				n.Order = rapid.SampledFrom([]workflow.Order{"", workflow.OrderTogether, workflow.OrderOneByOne}).Draw(t, "order")
+				n.Finish = rapid.SampledFrom([]workflow.Finish{"", workflow.FinishDecided, workflow.FinishAll}).Draw(t, "finish")
+				n.Need, n.OnNotMet = workflow.Need(rapid.IntRange(0, workflow.MaxMembers).Draw(t, "need")), node(t, "not met")
+				for _, member := range rapid.SliceOfNDistinct(name, 1, 4, rapid.ID).Draw(t, "members") {
+					n.Members = append(n.Members, workflow.Member{
+						Name: member, Label: text.Draw(t, "member"), When: text.Draw(t, "when"), Provider: text.Draw(t, "provider"), With: data.Draw(t, "with"),
+					})
+				}
 			case 0:
 				n.Type, n.With, n.TimeoutSeconds = workflow.NodeCheck, data.Draw(t, "with"), rapid.Float64Range(0, 600).Draw(t, "timeout")
 				if rapid.Bool().Draw(t, "retries") {

@@ -95,15 +95,33 @@ func decode(file string, t *tree, base path, d *diagnostics) workflow.Definition
 	report(canonicalData(&def.InputSchema), "input_schema")
 	for id, n := range def.Nodes {
 		report(canonicalData(&n.With), "nodes", string(id), "with")
-		n.Fields = inOrder(n.Fields, t, id)
-		for _, f := range n.Fields {
-			for _, limit := range []string{"min", "max"} {
-				report(exactLimit(t, "nodes", string(id), "fields", f.Name, limit), "nodes", string(id), "fields", f.Name, limit)
-			}
+		n.Fields = fieldsInOrder(n.Fields, t, report, "nodes", string(id), "fields")
+		report(canonicalData(&n.Data), "nodes", string(id), "data")
+		n.Fields = inOrder(n.Fields, t, func(f workflow.InputField) string { return f.Name }, "nodes", string(id), "fields")
+		n.Members = inOrder(n.Members, t, func(m workflow.Member) string { return m.Name }, "nodes", string(id), "members")
+		for i, m := range n.Members {
+			report(canonicalData(&n.Members[i].With), "nodes", string(id), "members", m.Name, "with")
 		}
 		def.Nodes[id] = n
 	}
 	return def
+}
+
+// fieldsInOrder puts the fields at a path of the file, and those of their rows, in the order of the file, and reports limits
+// that are not exact.
+func fieldsInOrder(fields workflow.InputFields, t *tree, report func(err error, steps ...any), at ...string) workflow.InputFields {
+	fields = inOrder(fields, t, func(f workflow.InputField) string { return f.Name }, at...)
+	for i, f := range fields {
+		for _, limit := range []string{"min", "max"} {
+			var steps []any
+			for _, step := range slices.Concat(at, []string{f.Name, limit}) {
+				steps = append(steps, step)
+			}
+			report(exactLimit(t, slices.Concat(at, []string{f.Name, limit})...), steps...)
+		}
+		fields[i].Fields = fieldsInOrder(f.Fields, t, report, slices.Concat(at, []string{f.Name, "fields"})...)
+	}
+	return fields
 }
 
 // exactLimit returns an error if the value at a path is a whole number that a limit of a
@@ -127,15 +145,15 @@ func exactLimit(t *tree, steps ...string) error {
 	return nil
 }
 
-// inOrder puts the fields of a node in the order of the file.
-func inOrder(fields workflow.InputFields, t *tree, id verification.NodeID) workflow.InputFields {
-	_, written, _ := t.locate([]string{"nodes", string(id), "fields"})
+// inOrder puts values in the order in which the object at a path of the file has their names.
+func inOrder[S ~[]T, T any](values S, t *tree, name func(T) string, steps ...string) S {
+	_, written, _ := t.locate(steps)
 	order := map[string]int{}
 	for i, e := range written.entries {
 		order[e.name] = i
 	}
-	slices.SortFunc(fields, func(a, b workflow.InputField) int { return cmp.Compare(order[a.Name], order[b.Name]) })
-	return fields
+	slices.SortFunc(values, func(a, b T) int { return cmp.Compare(order[name(a)], order[name(b)]) })
+	return values
 }
 
 // canonicalData gives equal objects equal texts.

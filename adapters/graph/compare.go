@@ -72,7 +72,7 @@ func (c Comparison) Of(id verification.NodeID) Change {
 
 // Compare returns the differences of after from before. It ignores what is not part of
 // the content of a version, see Definition.VersionHash. The order of fields counts
-// only in a customer input.
+// only in a customer input, and of members only in a group of checks.
 func Compare(before, after workflow.Definition) Comparison {
 	c := Comparison{Fields: compareFields(content(before), content(after))}
 	ids := after.BreadthFirst()
@@ -92,9 +92,8 @@ func Compare(before, after workflow.Definition) Comparison {
 			n.Change, n.Fields = ChangeRemoved, compareFields(old, unset{})
 		default:
 			n.Fields = compareFields(old, now)
-			if order := fieldNames(old.Fields); !slices.Equal(order, fieldNames(now.Fields)) && sameSet(order, fieldNames(now.Fields)) {
-				n.Fields = append(n.Fields, FieldChange{"fields (order)", jsonText(order), jsonText(fieldNames(now.Fields))})
-			}
+			n.order("fields (order)", names(old.Fields, fieldName), names(now.Fields, fieldName))
+			n.order("members (order)", names(old.Members, memberName), names(now.Members, memberName))
 		}
 		if len(n.Fields) > 0 {
 			c.Nodes = append(c.Nodes, n)
@@ -109,15 +108,22 @@ func content(d workflow.Definition) workflow.Definition {
 	return d
 }
 
-func fieldNames(fields workflow.InputFields) (names []string) {
-	for _, f := range fields {
-		names = append(names, f.Name)
+// order adds a change of the order alone.
+func (n *NodeChange) order(path string, before, after []string) {
+	if !slices.Equal(before, after) && slices.Equal(slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(after))) {
+		n.Fields = append(n.Fields, FieldChange{path, jsonText(before), jsonText(after)})
 	}
-	return names
 }
 
-func sameSet(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+func fieldName(f workflow.InputField) string { return f.Name }
+
+func memberName(m workflow.Member) string { return m.Name }
+
+func names[T any](all []T, name func(T) string) (names []string) {
+	for _, one := range all {
+		names = append(names, name(one))
+	}
+	return names
 }
 
 // unset is a value that is not set; nil is the null of JSON.

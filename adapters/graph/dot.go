@@ -20,11 +20,14 @@ func DOT(d workflow.Definition) string {
 		fmt.Fprintf(&b, "  n%d [shape=%s, label=%s];\n", i, v.shape().dot, dotText(v.lines()...))
 	}
 	for _, e := range edges {
-		if e.label() != "" {
-			fmt.Fprintf(&b, "  n%d -> n%d [label=%s];\n", e.from, e.to, dotText(e.label()))
-		} else {
-			fmt.Fprintf(&b, "  n%d -> n%d;\n", e.from, e.to)
+		fmt.Fprintf(&b, "  n%d -> n%d", e.from, e.to)
+		switch {
+		case e.again:
+			fmt.Fprintf(&b, " [label=%s, style=dashed]", dotText(e.label()))
+		case e.label() != "":
+			fmt.Fprintf(&b, " [label=%s]", dotText(e.label()))
 		}
+		b.WriteString(";\n")
 	}
 	b.WriteString("}\n")
 	return b.String()

@@ -30,6 +30,8 @@ func (v vertex) shape() shape {
 		return shape{"parallelogram", "[/", "/]"}
 	case workflow.NodeCheck:
 		return shape{"component", "[[", "]]"}
+	case workflow.NodeChecks:
+		return shape{"box3d", "[/", "\\]"}
 	case workflow.NodeBranch:
 		return shape{"diamond", "{", "}"}
 	case workflow.NodeReview:
@@ -92,6 +94,7 @@ type route struct {
 	// words.
 	labels []string
 	code   bool // the label is the condition of a rule
+	again  bool // it asks the customer again
 }
 
 func (r route) label() string { return strings.Join(r.labels, " or ") }
@@ -105,6 +108,9 @@ func routes(n workflow.Node) []route {
 		switch {
 		case n.Type == workflow.NodeBranch:
 			next.code = r.On != "else"
+			next.again = slices.ContainsFunc(n.Rules, func(rule workflow.Rule) bool {
+				return rule.AskAgain != nil && rule.When == r.On && rule.AskAgain.Step == r.To
+			})
 		case r.On == "next":
 			next.labels = nextLabels(n)
 		}
@@ -125,6 +131,8 @@ func nextLabels(n workflow.Node) []string {
 	switch n.Type {
 	case workflow.NodeCheck:
 		return []string{"passed"}
+	case workflow.NodeChecks:
+		return []string{"met"}
 	case workflow.NodeConsent:
 		return []string{"agreed"}
 	case workflow.NodeReview:
@@ -150,15 +158,19 @@ func merge(all []route) []route {
 	return merged
 }
 
-// lines returns the text on a vertex: its label, and its name if that differs.
+// lines returns the text on a vertex: its label, its name if that differs, and its marks.
 func (v vertex) lines() []string {
 	if v.missing {
 		return []string{string(v.id), "there is no such node"}
 	}
+	all := []string{string(v.id)}
 	if label := v.node.Label; label != "" && label != string(v.id) {
-		return []string{label, string(v.id)}
+		all = []string{label, string(v.id)}
 	}
-	return []string{string(v.id)}
+	for _, m := range marks(v.node) {
+		all = append(all, m.text(func(english string) string { return english }))
+	}
+	return all
 }
 
 // oneLine returns the text as one line of printable characters.

@@ -41,8 +41,8 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestDrawingsMatchTheirGoldens(t *testing.T) {
-	for _, name := range []string{"individual", "business", "retry"} {
-		file := filepath.Join("..", "definition", "testdata", "workflows", name+".yaml")
+	for _, name := range []string{"individual", "business", "retry", "groups"} {
+		file := workflowFile(name)
 		raw, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -54,6 +54,14 @@ func TestDrawingsMatchTheirGoldens(t *testing.T) {
 		golden(t, name+".mmd", graph.Mermaid(d.Definition))
 		golden(t, name+".dot", graph.DOT(d.Definition))
 	}
+}
+
+// workflowFile returns the file of a workflow.
+func workflowFile(name string) string {
+	if name == "groups" {
+		return filepath.Join("testdata", "groups.yaml")
+	}
+	return filepath.Join("..", "definition", "testdata", "workflows", name+".yaml")
 }
 
 func TestInvalidDefinitionsAreDrawnAsFarAsPossible(t *testing.T) {

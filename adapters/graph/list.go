@@ -14,9 +14,11 @@ import (
 
 // ListedNode is a node of a list.
 type ListedNode struct {
-	ID     verification.NodeID
-	Label  string // its label, or else its name
-	Type   string // in the language of the list
+	ID    verification.NodeID
+	Label string // its label, or else its name
+	Type  string // in the language of the list
+	// Marks are the condition and the list of a step, how a group is decided, and its members.
+	Marks  []string
 	Change Change
 	Routes []ListedRoute
 	// Visits counts how often the run of Options.Path was at the node.
@@ -46,6 +48,9 @@ func List(d workflow.Definition, o Options) []ListedNode {
 	var list []ListedNode
 	for i, v := range all {
 		n := ListedNode{ID: v.id, Label: label(v), Type: w.kind(v), Change: comparison.Of(v.id)}
+		for _, m := range marks(v.node) {
+			n.Marks = append(n.Marks, oneLine(m.text(w.word)))
+		}
 		for _, t := range o.Path {
 			if t.To == v.id {
 				n.Visits++
@@ -65,7 +70,7 @@ func (w *writer) listed(e edge, toLabel string) ListedRoute {
 	from, to := w.vertices[e.from], w.vertices[e.to].id
 	r := ListedRoute{To: to, ToLabel: toLabel, Change: e.change, Code: e.code}
 	if e.code {
-		r.Condition = oneLine(e.label())
+		r.Condition = oneLine(w.condition(e))
 	} else {
 		r.Condition = w.sentence(e)
 	}
@@ -94,6 +99,14 @@ func (w *writer) kind(v vertex) string {
 		return w.word(name)
 	}
 	return oneLine(string(v.node.Type))
+}
+
+// condition returns the condition of a rule, and that the rule asks the customer again.
+func (w *writer) condition(e edge) string {
+	if e.again {
+		return e.label() + ": " + w.word("ask again")
+	}
+	return e.label()
 }
 
 // sentence returns the conditions of an edge in the language of the picture.

@@ -25,10 +25,14 @@ func Mermaid(d workflow.Definition) string {
 		fmt.Fprintf(&b, "  n%d%s\"%s\"%s\n", i, shape.left, strings.Join(lines, "<br/>"), shape.right)
 	}
 	for _, e := range edges {
+		arrow := "-->"
+		if e.again {
+			arrow = "-.->"
+		}
 		if label := mermaidText(e.label()); label != "" {
-			fmt.Fprintf(&b, "  n%d -->|\"%s\"| n%d\n", e.from, label, e.to)
+			fmt.Fprintf(&b, "  n%d %s|\"%s\"| n%d\n", e.from, arrow, label, e.to)
 		} else {
-			fmt.Fprintf(&b, "  n%d --> n%d\n", e.from, e.to)
+			fmt.Fprintf(&b, "  n%d %s n%d\n", e.from, arrow, e.to)
 		}
 	}
 	return b.String()

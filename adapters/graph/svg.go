@@ -61,7 +61,9 @@ var style string
 // Words returns the English texts of pictures that Options.Word translates.
 func Words() []string {
 	words := []string{
-		"passed", "failed", "unavailable", "agreed", "declined", "approve", "reject", "else", "or",
+		"passed", "failed", "unavailable", "met", "not met", "agreed", "declined", "approve", "reject", "else", "or",
+		"when", "for each of", "all must confirm, together", "%s must confirm, together", "all must confirm, one by one",
+		"%s must confirm, one by one", "ask again",
 		"added", "removed", "changed", "there is no such node", "%s more", "start",
 	}
 	return append(slices.Sorted(maps.Values(typeNames())), words...)
@@ -69,7 +71,7 @@ func Words() []string {
 
 func typeNames() map[workflow.NodeType]string {
 	return map[workflow.NodeType]string{
-		workflow.NodeConsent: "Consent", workflow.NodeCustomerInput: "Form", workflow.NodeCheck: "Check",
+		workflow.NodeConsent: "Consent", workflow.NodeCustomerInput: "Form", workflow.NodeCheck: "Check", workflow.NodeChecks: "Group of checks",
 		workflow.NodeBranch: "Branch", workflow.NodeReview: "Review", workflow.NodeEnd: "End",
 	}
 }
@@ -112,14 +114,6 @@ type writer struct {
 	visited    map[verification.NodeID]int // the number of the first visit on the path, from 1
 	last       verification.NodeID         // of the path
 	b          strings.Builder
-}
-
-// box is the text of a node and its size.
-type box struct {
-	kind   string
-	name   []string
-	change Change
-	w, h   float64
 }
 
 func newWriter(d workflow.Definition, o Options) *writer {
@@ -209,27 +203,6 @@ func nameWidthOf(text string) float64 { return width(text, nameSize) * 1.04 } //
 func textWidthOf(text string) float64 { return width(text, textSize) }
 func kindWidthOf(text string) float64 { return width(text, kindSize) }
 
-func (w *writer) newBox(v vertex, change Change) box {
-	name := string(v.id)
-	kind := w.kind(v)
-	if v.node.Label != "" && v.node.Label != name && !v.missing {
-		kind, name = kind+" · "+name, v.node.Label
-	}
-	b := box{
-		kind: shorten(oneLine(kind), nameWidth, kindWidthOf), change: change,
-		name: wrap(name, nameLines, nameWidth, nameWidthOf),
-	}
-	b.w = max(kindWidthOf(b.kind), 76)
-	for _, text := range b.name {
-		b.w = max(b.w, nameWidthOf(text))
-	}
-	b.w = roundUp(b.w + 44)
-	b.h = roundUp(kindLeading + nameLeading*float64(len(b.name)) + 20)
-	return b
-}
-
-func roundUp(x float64) float64 { return float64(int(x/2+1)) * 2 }
-
 func (w *writer) boxSize(v int) (width, height float64) { return w.boxes[v].w, w.boxes[v].h }
 
 func (w *writer) label(a *arrow) {
@@ -268,6 +241,9 @@ func (w *writer) conditions(e edge) (lines []line) {
 	}
 	for _, text := range texts {
 		lines = append(lines, line{text, kind})
+	}
+	if e.again {
+		lines = append(lines, line{w.word("ask again"), "text"})
 	}
 	if e.change != ChangeNone && len(lines) > 0 {
 		mark := map[Change]string{ChangeAdded: "+ ", ChangeRemoved: "− "}[e.change]

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +23,7 @@ import (
 
 func aWorkflow(t testing.TB, name string) workflow.Definition {
 	t.Helper()
-	file := filepath.Join("..", "definition", "testdata", "workflows", name+".yaml")
+	file := workflowFile(name)
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +69,7 @@ func TestPicturesMatchTheirGoldens(t *testing.T) {
 		{From: "number", To: "iban", On: "next"},
 		{From: "iban", To: "yes", On: "next"},
 	}}))
+	golden(t, "groups.svg", svg(t, aWorkflow(t, "groups"), graph.Options{}))
 	after := edited(individual)
 	golden(t, "comparison.svg", svg(t, after, graph.Options{Inline: true, Before: &individual}))
 }
@@ -230,6 +230,9 @@ func large(nodes int) *rapid.Generator[workflow.Definition] {
 				n.Type, n.OnReject = workflow.NodeReview, any("reject")
 			case 2:
 				n.OnFailed = any("failed")
+			case 3:
+				n.Type, n.OnNotMet, n.When, n.ForEach = workflow.NodeChecks, any("not met"), "input.amount > 1000", "input.owners"
+				n.Members = make(workflow.Members, rapid.IntRange(1, 16).Draw(t, "members"))
 			}
 			d.Nodes[name(i)] = n
 		}
@@ -302,7 +305,7 @@ func TestEveryWordOfAPictureCanBeTranslated(t *testing.T) {
 	used := map[string]bool{}
 	word := func(english string) string { used[english] = true; return "«" + english + "»" }
 	individual := aWorkflow(t, "individual")
-	for _, d := range []workflow.Definition{individual, edited(individual), {Start: "gone"}, {
+	for _, d := range []workflow.Definition{individual, edited(individual), aWorkflow(t, "groups"), {Start: "gone"}, {
 		Start: "b", Nodes: map[verification.NodeID]workflow.Node{"b": {Type: workflow.NodeBranch, Else: "e", Rules: slices.Repeat([]workflow.Rule{{When: "a", Next: "e"}}, 6)}, "e": {Type: workflow.NodeEnd}},
 	}} {
 		svg(t, d, graph.Options{Word: word, Before: &individual})

@@ -57,7 +57,7 @@ func (w *writer) write(p picture) string {
 func (w *writer) describe() string {
 	var b strings.Builder
 	for _, n := range List(w.definition, w.Options) {
-		fmt.Fprintf(&b, "%s (%s)", n.Label, n.Type)
+		fmt.Fprintf(&b, "%s (%s)", n.Label, strings.Join(slices.Concat([]string{n.Type}, n.Marks), "; "))
 		for i, r := range n.Routes {
 			sep := ", "
 			if i == 0 {
@@ -80,6 +80,11 @@ func (w *writer) taken(a arrow) bool {
 		from = w.vertices[a.from].id
 	}
 	return slices.ContainsFunc(w.Path, func(t rules.Transition) bool { return t.From == from && t.To == w.vertices[a.to].id })
+}
+
+// again reports whether every edge of an arrow asks the customer again.
+func (a arrow) again() bool {
+	return len(a.edges) > 0 && !slices.ContainsFunc(a.edges, func(e edge) bool { return !e.again })
 }
 
 // change returns the change that all edges of an arrow share.
@@ -107,7 +112,7 @@ func (w *writer) class(class string, a arrow) string {
 
 func (w *writer) writeArrow(a arrow, path string) {
 	class := "g-edge"
-	if a.back {
+	if a.back || a.again() {
 		class += " g-back"
 	}
 	fmt.Fprintf(&w.b, `<g class="%s">%s</g>`+"\n", w.class(class, a), path)
@@ -127,7 +132,7 @@ func (w *writer) full(a arrow) string {
 	var all []string
 	for _, e := range a.edges {
 		if e.code {
-			all = append(all, e.label())
+			all = append(all, w.condition(e))
 		} else if len(e.labels) > 0 {
 			all = append(all, w.sentence(e))
 		}
@@ -161,10 +166,20 @@ func (w *writer) writeNode(v int, p picture) {
 	if node.Label != "" && node.Label != full {
 		full = node.Label + "\n" + full
 	}
+	for _, m := range marks(node) {
+		full += "\n" + m.text(w.word)
+	}
 	fmt.Fprintf(&w.b, `<g class="%s"><title>%s</title>%s`, class, escape(full), outline(node.Type, x, y, b.w, b.h))
 	fmt.Fprintf(&w.b, `<text class="g-kind" x="%g" y="%g">%s</text>`, one.x, y+10+11, escape(b.kind))
 	for i, text := range b.name {
 		fmt.Fprintf(&w.b, `<text class="g-name" x="%g" y="%g">%s</text>`, one.x, y+10+kindLeading+nameLeading*float64(i)+14, escape(text))
+	}
+	if len(b.rows) > 0 {
+		top := y + b.rowsTop()
+		fmt.Fprintf(&w.b, `<path class="g-inner" d="M%g %gH%g"/>`, x+14, top, x+b.w-14)
+		for i, row := range b.rows {
+			fmt.Fprintf(&w.b, `<text class="g-%s" x="%g" y="%g">%s</text>`, row.kind, one.x, top+lineLeading*float64(i)+16, escape(row.text))
+		}
 	}
 	if n := w.visited[id]; n > 0 {
 		fmt.Fprintf(&w.b, `<circle class="g-visit" cx="%[1]g" cy="%[2]g" r="10"/><text class="g-visit" x="%[1]g" y="%[3]g">%[4]d</text>`, x+2, y+2, y+6, n)
@@ -189,6 +204,8 @@ func outline(t workflow.NodeType, x, y, w, h float64) string {
 		return path("M%g %gH%gL%g %gH%gZ", x+12, y, r, r-12, b, x)
 	case workflow.NodeCheck:
 		return path("M%g %gH%gV%gH%gZ", x, y, r, b, x) + fmt.Sprintf(`<path class="g-inner" d="M%g %gV%gM%g %gV%g"/>`, x+7, y, b, r-7, y, b)
+	case workflow.NodeChecks: // a stack of two
+		return path("M%g %gV%gH%gV%gH%gV%gZ", x+5, b, b+5, r+5, y+5, r, b) + path("M%g %gH%gV%gH%gZ", x, y, r, b, x)
 	case workflow.NodeBranch:
 		return path("M%g %gH%gL%g %gL%g %gH%gL%g %gZ", x+14, y, r-14, r, (y+b)/2, r-14, b, x+14, x, (y+b)/2)
 	case workflow.NodeReview:

@@ -62,6 +62,10 @@ func describe(f rules.Fact) string {
 		return string(f.Node)
 	case rules.BranchTaken:
 		return fmt.Sprintf("%s to %s: %s", f.Node, f.Next, cmp.Or(f.When, "else"))
+	case rules.Skipped:
+		return skipped(f)
+	case rules.AskedAgain:
+		return askedAgain(f)
 	case rules.ReviewAsked:
 		return fmt.Sprintf("%s: %s", f.Node, f.Reason)
 	case rules.VerdictRecorded:
@@ -107,6 +111,30 @@ func describe(f rules.Fact) string {
 		return "by " + cmp.Or(f.By, "a program")
 	}
 	return ""
+}
+
+// askedAgain says what the customer is asked again, and why.
+func askedAgain(f rules.AskedAgain) string {
+	by := ""
+	if f.By != "" {
+		by = " by " + f.By
+	}
+	text := fmt.Sprintf("%s, round %d, from %s%s: %s", f.Node, f.Round, f.From, by, strings.Join(f.Reasons, ", "))
+	if len(f.Fields) > 0 {
+		text += " (" + strings.Join(f.Fields, ", ") + ")"
+	}
+	return text
+}
+
+// skipped says which step was left out, and where the run went.
+func skipped(f rules.Skipped) string {
+	switch {
+	case f.Kept:
+		return fmt.Sprintf("%s: the answer stays, to %s", f.Node, f.Next)
+	case f.Next == "":
+		return string(f.Node) + ": its condition does not hold"
+	}
+	return fmt.Sprintf("%s: its condition does not hold, to %s", f.Node, f.Next)
 }
 
 func verdict(f rules.VerdictRecorded) string {

@@ -210,6 +210,7 @@ func (r shownRun) print(s *session, history []rules.Event, events bool) error {
 		{"version_hash", short(r.Workflow.VersionHash)},
 		{"status", string(r.Run.Status)},
 		{"outcome", r.Run.Outcome},
+		{"data", r.Run.Data.String()},
 		{"waits_for", waits},
 		{"error", failure},
 		{"decision", decisionText(r.Decision)},

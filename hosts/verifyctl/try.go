@@ -41,6 +41,7 @@ type triedJSON struct {
 	Problems []problemJSON         `json:"problems"`
 	Status   rules.Status          `json:"status"`
 	Outcome  string                `json:"outcome"`
+	Data     verification.Data     `json:"data,omitzero"` // of the end
 	Decision string                `json:"decision"`
 	Error    string                `json:"error"`
 	Flags    []verification.NodeID `json:"flags"`
@@ -83,6 +84,9 @@ func (w workflowTry) Run(ctx context.Context, s *session) error {
 	def.Publish, def.Retired, def.LifecycleWebhookURL = nil, false, ""
 	for id, n := range def.Nodes {
 		n.Rescreen = nil // no case screens a completed run again
+		for i := range n.Members {
+			n.Members[i].Rescreen = nil
+		}
 		def.Nodes[id] = n
 	}
 	file, err := w.read(def)
@@ -204,7 +208,7 @@ func usedBelow(used map[string]bool, name string) bool {
 func (p *played) json(problems *definition.Diagnostics) triedJSON {
 	return triedJSON{
 		Case: p.Name, OK: len(p.problems) == 0, Problems: append([]problemJSON{}, problemsOf(problems)...),
-		Status: p.run.Status, Outcome: p.run.Outcome, Decision: string(p.run.Decision), Error: errorCode(p.run.Error),
+		Status: p.run.Status, Outcome: p.run.Outcome, Data: p.run.Data, Decision: string(p.run.Decision), Error: errorCode(p.run.Error),
 		Flags: p.flags(), WaitsFor: p.waitsFor, Path: p.path(), Events: mapSlice(p.history, eventOf),
 	}
 }
@@ -231,13 +235,13 @@ type tryHosts struct {
 // tryHosts returns what the workflow needs of its hosts. It loads lists only if a check searches them.
 func (s *session) tryHosts(ctx context.Context, def workflow.Definition, known knownHosts) (tryHosts, error) {
 	h := tryHosts{described: known.described, names: map[string]bool{}}
-	for _, n := range def.Nodes {
+	def.EachCheck(func(_ verification.NodeID, n workflow.Node) {
 		for _, name := range []string{n.Provider, n.Fallback} {
 			if name != "" {
 				h.names[name] = true
 			}
 		}
-	}
+	})
 	var sources []screening.Source
 	for _, l := range known.lists {
 		if !h.names[screening.ProviderName] {

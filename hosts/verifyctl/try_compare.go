@@ -4,8 +4,10 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -22,7 +24,8 @@ func (p *played) compare(used map[string]bool) {
 	}
 	p.unused(used)
 	want := p.Expect
-	if want.Path == nil && want.Flags == nil && cmp.Or(string(want.Status), want.Outcome, want.Decision, want.Error, string(want.WaitsFor)) == "" {
+	if want.Path == nil && want.Flags == nil && want.Data == nil &&
+		cmp.Or(string(want.Status), want.Outcome, want.Decision, want.Error, string(want.WaitsFor)) == "" {
 		p.problem("", "expects nothing: give expect, such as %s", p.expectation())
 		return
 	}
@@ -37,6 +40,7 @@ func (p *played) compare(used map[string]bool) {
 	if want.Path != nil {
 		p.comparePath()
 	}
+	p.compareData()
 }
 
 // compareEnd compares how the run ended, or how it stands.
@@ -69,6 +73,39 @@ func (p *played) compareFlags() {
 			p.problem(p.field("expect.flags"), "the run flags %s, too: %s", f.NodeID, f.Reason)
 		}
 	}
+}
+
+// compareData compares the expected fields of the data of the end.
+func (p *played) compareData() {
+	got, want := p.run.Data.Map(), p.Expect.Data.Map()
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		at := p.field("expect.data." + name)
+		switch value, has := got[name]; {
+		case !has:
+			p.problem(at, "the end gives no such field%s", workflow.DidYouMean(name, slices.Sorted(maps.Keys(got))))
+		case !sameValue(value, want[name]):
+			p.problem(at, "is %s, want %s", jsonText(value), jsonText(want[name]))
+		}
+	}
+}
+
+// sameValue reports whether two JSON values are the same; numbers may be written in several ways.
+func sameValue(a, b any) bool {
+	var values [2]any
+	for i, v := range []any{a, b} {
+		if json.Unmarshal([]byte(jsonText(v)), &values[i]) != nil {
+			return false
+		}
+	}
+	return reflect.DeepEqual(values[0], values[1])
+}
+
+func jsonText(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return plainJSON(raw)
 }
 
 // comparePath reports where the paths part.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,7 +69,10 @@ type stage struct {
 func playCase(ctx context.Context, def workflow.Definition, hosts tryHosts, c definition.Case, used map[string]bool) (*played, error) {
 	p := &played{Case: c}
 	s := &stage{played: p, def: def, clock: clock.NewManual(c.Start), used: used, taken: map[string]int{}, turned: map[int]bool{}}
-	s.script = &script{stage: s, calls: map[string]int{}, late: map[string]lateResult{}}
+	s.script = &script{
+		stage: s, calls: map[string]int{}, late: map[string]lateResult{},
+		rests: map[verification.NodeID]bool{}, polls: map[verification.NodeID]time.Time{}, replies: map[int]time.Time{},
+	}
 	store, made := memory.New(), 0
 	var err error
 	s.engine, err = engine.New(engine.Ports{
@@ -173,7 +177,7 @@ func (s *stage) move(ctx context.Context, h engine.History) (moved bool, err err
 			return false, nil
 		}
 		return s.verdict(ctx)
-	case w.Kind != rules.WaitResult && s.Cancel == w.Node && s.take("cancel", w.Node, 1):
+	case slices.ContainsFunc(h.Run.Waits(), s.cancels) && s.take("cancel", s.Cancel, 1):
 		s.used[s.field("cancel")] = true
 		_, err := s.engine.Cancel(ctx, tryTenant, s.id)
 		return err == nil, err
@@ -183,9 +187,10 @@ func (s *stage) move(ctx context.Context, h engine.History) (moved bool, err err
 		if d, ok := s.turn(w); ok {
 			return true, s.clock.Advance(ctx, d)
 		}
-		answers := s.Answers[w.Node]
-		if s.take("answers", w.Node, len(answers)) {
-			answer := answers[s.taken["answers "+string(w.Node)]-1]
+		step := lineOf(s.Answers, w.Node)
+		answers := s.Answers[step]
+		if s.take("answers", step, len(answers)) {
+			answer := answers[s.taken["answers "+string(step)]-1]
 			s.used[answer.Field] = true
 			_, err := s.engine.Submit(ctx, tryTenant, s.id, engine.SubmitRequest{Signal: w.Signal, Payload: answer.Value})
 			if err != nil {
@@ -193,7 +198,7 @@ func (s *stage) move(ctx context.Context, h engine.History) (moved bool, err err
 			}
 			return true, nil
 		}
-		s.waiting = s.missingAnswer(w.Node)
+		s.waiting = s.missingAnswer(step)
 	case rules.WaitReview:
 		if d, ok := s.turn(w); ok {
 			return true, s.clock.Advance(ctx, d)
@@ -205,33 +210,59 @@ func (s *stage) move(ctx context.Context, h engine.History) (moved bool, err err
 		if h.Run.Proposal.Decision.Verdict() {
 			s.waiting = fmt.Sprintf("the verdict of a second reviewer at %s: give one more of verdicts, with another name in by", w.Node)
 		}
-	case rules.WaitRetry:
-		return true, s.clock.Advance(ctx, w.At.Sub(s.clock.Now()))
-	case rules.WaitPoll:
-		if !s.script.restsAt(w.Node) {
-			return true, s.clock.Advance(ctx, max(w.At.Sub(s.clock.Now()), s.script.wakes().Sub(s.clock.Now())))
-		}
-		if d, ok := s.next(w.Node); ok {
-			return true, s.clock.Advance(ctx, d)
-		}
-		s.waiting = fmt.Sprintf("the result of %s, which stays pending: let another result follow it in results, or let time pass with after.%s", w.Node, w.Node)
-	case rules.WaitResult:
-		if d := s.script.wakes().Sub(s.clock.Now()); d > 0 {
-			return true, s.clock.Advance(ctx, d)
-		}
+	case rules.WaitRetry, rules.WaitPoll, rules.WaitResult:
+		return s.pass(ctx, h.Run.Waits())
 	case rules.WaitNothing:
 	}
 	return false, nil
 }
 
+// cancels reports whether the case cancels the run while it waits there.
+func (s *stage) cancels(w rules.Wait) bool { return w.Kind != rules.WaitResult && s.Cancel == w.Node }
+
+// pass lets time pass until the first of the checks that the run waits for gets on.
+func (s *stage) pass(ctx context.Context, waits []rules.Wait) (moved bool, err error) {
+	var at time.Time
+	var resting []verification.NodeID
+	for _, w := range waits {
+		wakes := s.script.wakes(w)
+		switch {
+		case w.Kind == rules.WaitPoll && s.script.restsAt(w.Node):
+			resting = append(resting, w.Node)
+		case w.Kind == rules.WaitResult && wakes.IsZero():
+		case at.IsZero() || wakes.Before(at):
+			at = wakes
+		}
+	}
+	if !at.IsZero() {
+		return true, s.clock.Advance(ctx, at.Sub(s.clock.Now()))
+	}
+	for _, id := range resting {
+		if d, ok := s.next(id); ok {
+			return true, s.clock.Advance(ctx, d)
+		}
+		s.waitsFor = id
+		s.waiting = fmt.Sprintf("the result of %s, which stays pending: let another result follow it in results, or let time pass with after.%s", id, id)
+	}
+	return false, nil
+}
+
+// lineOf returns the name under which a case has lines for a step: its own, or the name without the number of the element.
+func lineOf[T any](lines map[verification.NodeID]T, id verification.NodeID) verification.NodeID {
+	if _, ok := lines[id]; ok {
+		return id
+	}
+	return id.InDefinition()
+}
+
 // missingAnswer says which answer the run waits for.
 func (s *stage) missingAnswer(id verification.NodeID) string {
-	n := s.def.Nodes[id]
+	n, _ := s.def.Node(id)
 	form := "success or declined"
 	if n.Type == workflow.NodeCustomerInput {
 		var names []string
 		for _, f := range n.Fields {
-			if f.Required {
+			if least, _ := f.Rows(); f.Required || f.Type == workflow.FieldGroup && least > 0 {
 				names = append(names, f.Name)
 			}
 		}
@@ -266,6 +297,7 @@ func (s *stage) turn(w rules.Wait) (time.Duration, bool) {
 }
 
 func (s *stage) next(id verification.NodeID) (time.Duration, bool) {
+	id = lineOf(s.After, id)
 	all := s.After[id]
 	if !s.take("after", id, len(all)) {
 		return 0, false
@@ -282,7 +314,13 @@ func (s *stage) verdict(ctx context.Context) (given bool, err error) {
 	}
 	line := s.Verdicts[s.taken["verdicts "]-1]
 	s.used[line.Field] = true
-	if _, err := s.engine.GiveVerdict(ctx, tryTenant, s.id, line.Value, ""); err != nil {
+	switch c := line.Value.(type) {
+	case rules.GiveVerdict:
+		_, err = s.engine.GiveVerdict(ctx, tryTenant, s.id, c, "")
+	case rules.AskAgain:
+		_, err = s.engine.AskAgain(ctx, tryTenant, s.id, c, "")
+	}
+	if err != nil {
 		return false, s.refused(line.Field, err)
 	}
 	return true, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // printCase prints one line for a case that is ok. One that fails, or that was asked for, is
@@ -38,7 +39,7 @@ func (w workflowTry) printCase(s *session, p *played, problems *definition.Diagn
 		}
 		for i, line := range stepLines(e) {
 			at := ""
-			if d := e.At.Sub(p.Start); i == 0 && d > 0 {
+			if d := e.At.Sub(p.Start); i == 0 && d >= time.Millisecond {
 				at = "+" + shortDuration(d)
 			}
 			printWrapped(s.stdout, fmt.Sprintf("%10s  ", at), line)
@@ -97,6 +98,10 @@ func stepLines(e rules.Event) []string {
 		return step(f.Node, text, f.Data)
 	case rules.ResultPending:
 		return step(f.Node, "pending", nil)
+	case rules.Redirected:
+		return step(f.Node, "the customer is led away", nil)
+	case rules.Returned:
+		return step(f.Node, "the customer came back", nil)
 	case rules.PollFailed:
 		return step(f.Node, "no answer to a poll: "+f.Cause, nil)
 	case rules.DispatchFailed:
@@ -107,16 +112,44 @@ func stepLines(e rules.Event) []string {
 		return step(f.Node, text, nil)
 	case rules.ResultUnavailable:
 		return step(f.Node, "unavailable", f.Data)
+	case rules.NoAnswer:
+		return step(f.Node, string(f.Outcome), f.Data)
+	case rules.GroupBegan:
+		if f.Each {
+			return step(f.Node, counted(f.Elements, "element"), nil)
+		}
+		return nil
+	case rules.GroupDecided:
+		text := map[bool]string{true: "passed", false: "failed"}[f.Passed]
+		if f.Type == workflow.NodeChecks {
+			text = map[bool]string{true: "met", false: "not met"}[f.Passed]
+		}
+		if f.Unavailable {
+			text = "unavailable"
+		}
+		return step(f.Node, text, f.Data)
 	case rules.CustomerSubmitted:
 		return step(f.Node, "answered", f.Data)
 	case rules.BranchTaken:
-		all := step(f.Node, fmt.Sprintf("%s -> %s", cmp.Or(f.When, "else"), f.Next), nil)
-		values := map[string]json.RawMessage{}
-		_ = json.Unmarshal(f.Values, &values) // nil has no values
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			all = append(all, fmt.Sprintf("  %s = %s", name, plainJSON(values[name])))
+		return append(step(f.Node, fmt.Sprintf("%s -> %s", cmp.Or(f.When, "else"), f.Next), nil), valueLines(f.Values)...)
+	case rules.Skipped:
+		text := "skipped"
+		switch {
+		case f.Kept:
+			text = "the answer stays"
+		case f.Next == "":
+			text = "not called"
 		}
-		return all
+		if f.Next != "" {
+			text += " -> " + string(f.Next)
+		}
+		return append(step(f.Node, text, nil), valueLines(f.Values)...)
+	case rules.AskedAgain:
+		text := "the customer is asked again: " + strings.Join(f.Reasons, ", ")
+		if len(f.Fields) > 0 {
+			text += " (" + strings.Join(f.Fields, ", ") + ")"
+		}
+		return step(f.Node, text, nil)
 	case rules.VerdictRecorded:
 		return step(cmp.Or(f.Node, "verdict"), string(f.Decision)+" by "+f.By, nil)
 	case rules.VerdictProposed:
@@ -124,7 +157,7 @@ func stepLines(e rules.Event) []string {
 	case rules.ProposalReturned:
 		return step(cmp.Or(f.Node, "verdict"), "sent back by "+f.By, nil)
 	case rules.Completed:
-		return step(f.Node, strings.TrimSpace("end "+f.Outcome), nil)
+		return step(f.Node, strings.TrimSpace("end "+f.Outcome), f.Data)
 	case rules.Failed:
 		return step(f.Node, strings.TrimPrefix(failure(f), string(f.Node)+": "), nil)
 	case rules.Expired:
@@ -140,6 +173,16 @@ func stepLines(e rules.Event) []string {
 	default:
 		return []string{describe(f)}
 	}
+}
+
+// valueLines returns the values that a condition read, sorted by path.
+func valueLines(seen verification.Data) (lines []string) {
+	values := map[string]json.RawMessage{}
+	_ = json.Unmarshal(seen, &values) // nil has no values
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		lines = append(lines, fmt.Sprintf("  %s = %s", name, plainJSON(values[name])))
+	}
+	return lines
 }
 
 // plainJSON returns a JSON text without the escapes of <, > and &.
@@ -159,7 +202,8 @@ func answersAtOnce(e, next rules.Event) bool {
 	case rules.ReviewAsked:
 		_, given := next.Fact.(rules.VerdictRecorded)
 		_, proposed := next.Fact.(rules.VerdictProposed)
-		return given || proposed
+		_, again := next.Fact.(rules.AskedAgain)
+		return given || proposed || again
 	}
 	return false
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // script gives the results of one case. Its methods may be called by several goroutines.
@@ -23,10 +25,12 @@ type script struct {
 	lists *screening.Lists // nil for none
 
 	mu       sync.Mutex
-	calls    map[string]int        // so far, by the name in results
-	late     map[string]lateResult // by idempotency key
-	rests    verification.NodeID   // the check whose last result stays pending; empty for none
-	wake     time.Time             // when the sandbox replies, or a provider is polled
+	calls    map[string]int                    // so far, by the name in results
+	late     map[string]lateResult             // by idempotency key
+	rests    map[verification.NodeID]bool      // the checks whose last result stays pending
+	polls    map[verification.NodeID]time.Time // when a check is polled
+	replies  map[int]time.Time                 // when a provider that sleeps replies, by number
+	sleeps   int                               // so far
 	problems []verification.FieldError
 }
 
@@ -53,8 +57,15 @@ func (s *script) providers(hosts tryHosts) map[string]verification.Provider {
 
 func (s *script) sleep(ctx context.Context, d time.Duration) error {
 	s.mu.Lock()
-	s.wake = s.stage.clock.Now().Add(d)
+	s.sleeps++
+	number := s.sleeps
+	s.replies[number] = s.stage.clock.Now().Add(d)
 	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.replies, number)
+		s.mu.Unlock()
+	}()
 	return s.stage.clock.Sleep(ctx, d)
 }
 
@@ -64,20 +75,48 @@ func (s *script) polledAt(id verification.NodeID, r verification.CheckResult) {
 	if r.Outcome == verification.OutcomePending {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.wake = rules.PollAt(s.stage.def.Nodes[id], r.PollAfter, s.stage.clock.Now())
+		n, _ := s.stage.def.Node(id)
+		s.polls[id] = rules.PollAt(n, r.PollAfter, s.stage.clock.Now())
 	}
 }
 
-func (s *script) wakes() time.Time {
+// wakes returns when a check that has no result yet may get one; zero if that is now.
+func (s *script) wakes(w rules.Wait) (at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.wake
+	if w.Kind != rules.WaitResult {
+		return latest(w.At, s.polls[w.Node])
+	}
+	for _, reply := range s.replies {
+		if at.IsZero() || reply.Before(at) {
+			at = reply
+		}
+	}
+	return at
+}
+
+// inTurn has results of checks that are called at once come in the order of the definition, a microsecond apart.
+func (s *script) inTurn(ctx context.Context, id verification.NodeID) error {
+	node, element, member := id.Parts()
+	if node == id {
+		return nil
+	}
+	n := s.stage.def.Nodes[node]
+	i := slices.IndexFunc(n.Members, func(m workflow.Member) bool { return m.Name == member })
+	return s.sleep(ctx, time.Duration(1+max(0, i)+element*(1+len(n.Members)))*time.Microsecond)
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 func (s *script) restsAt(id verification.NodeID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.rests == id
+	return s.rests[id]
 }
 
 // searches reports whether the list of a screening is there.
@@ -97,11 +136,12 @@ func (s *script) takeProblems() {
 
 // next returns the result of the next call of a check; false if the case has none.
 func (s *script) next(r verification.CheckRequest) (line definition.Line[definition.Result], ok bool) {
-	name := string(r.Node)
-	all, ok := s.stage.Results[name]
-	if !ok {
-		name = r.Key
-		all, ok = s.stage.Results[name]
+	var name string
+	var all []definition.Line[definition.Result]
+	for _, name = range []string{string(r.Node), string(r.Node.InDefinition()), r.Key} {
+		if all, ok = s.stage.Results[name]; ok {
+			break
+		}
 	}
 	if !ok {
 		return line, false
@@ -111,10 +151,7 @@ func (s *script) next(r verification.CheckRequest) (line definition.Line[definit
 	i := min(s.calls[name], len(all)-1)
 	s.calls[name]++
 	s.stage.used[all[i].Field] = true
-	s.rests = ""
-	if i == len(all)-1 && all[i].Value.Outcome == "pending" {
-		s.rests = r.Node
-	}
+	s.rests[r.Node] = i == len(all)-1 && all[i].Value.Outcome == "pending"
 	return all[i], true
 }
 
@@ -131,6 +168,9 @@ func (p scripted) Describe() verification.ProviderDescription { return p.descrip
 
 // Check returns the next result of the script or, without one, that of the local check.
 func (p scripted) Check(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+	if err := p.script.inTurn(ctx, r.Node); err != nil {
+		return verification.CheckResult{}, err
+	}
 	result, err := p.check(ctx, r)
 	p.script.polledAt(r.Node, result)
 	return result, err
@@ -213,12 +253,8 @@ func (p scripted) result(r verification.CheckRequest, line definition.Line[defin
 	if p.name == screening.ProviderName {
 		data = clearScreening(r, data)
 	}
-	passed := line.Value.Outcome == "passed"
-	p.script.report(line.Field, p.misfits(data, passed))
-	outcome := verification.OutcomeFailed
-	if passed {
-		outcome = verification.OutcomePassed
-	}
+	outcome := verification.CheckOutcome(line.Value.Outcome)
+	p.script.report(line.Field, p.misfits(data, outcome == verification.OutcomePassed))
 	return verification.CheckResult{Outcome: outcome, Data: data.Map()}, nil
 }
 

@@ -23,6 +23,7 @@ import (
 func TestTryPrintsWhatBecameOfTheCases(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	const file = "workflow try testdata/try/onboarding.yaml"
+	const groups = "workflow try testdata/try/groups.yaml --cases testdata/try/groups-cases.yaml"
 	for _, tt := range []struct{ name, args string }{
 		{"bare", file},
 		{"ok", file + " --cases testdata/try/cases.yaml"},
@@ -33,8 +34,16 @@ func TestTryPrintsWhatBecameOfTheCases(t *testing.T) {
 		{"need-all", file + " --cases testdata/try/bare.yaml --need-all"},
 		{"four-eyes", "workflow try testdata/try/four.yaml --cases testdata/try/four-cases.yaml"},
 		{"four-eyes-back", "workflow try testdata/try/four.yaml --cases testdata/try/four-cases.yaml --case back --case flaky --case slow"},
+		{"groups", groups + " --need-all"},
+		{"groups-steps", groups + " --case next_source --case one_fails --case no_source --case nobody"},
+		{"rows", "workflow try testdata/try/rows.yaml --cases testdata/try/rows-cases.yaml --case each --case in_order --case too_few"},
+		{"groups-names", "workflow try testdata/try/groups.yaml --cases testdata/try/groups-names.yaml"},
 		{"consent", "workflow try ../verifyd/demo/individual-onboarding.yaml"},
 		{"sandbox", "workflow try ../verifyd/demo/business-records.yaml"},
+		{"ends", "workflow try testdata/try/ends.yaml --cases testdata/try/ends-cases.yaml"},
+		{"ends-case", "workflow try testdata/try/ends.yaml --cases testdata/try/ends-cases.yaml --case portugal"},
+		{"again", "workflow try testdata/try/again.yaml --cases testdata/try/again-cases.yaml"},
+		{"again-case", "workflow try testdata/try/again.yaml --cases testdata/try/again-cases.yaml --case reviewer"},
 		{"no-case", file + " --cases testdata/try/cases.yaml --case declned"},
 		{"no-cases", file + " --case declined"},
 		{"no-file", file + " --cases testdata/none.yaml"},
@@ -153,7 +162,7 @@ func TestThePathOfACaseIsThatOfItsHistory(t *testing.T) {
 func randomCase(t *rapid.T) string {
 	draw := func(name string, from ...string) string { return rapid.SampledFrom(from).Draw(t, name) }
 	results := rapid.SliceOfN(rapid.SampledFrom([]string{
-		"passed", "failed", "pending", "error", "unavailable", "{data: {score: 512}}", "{outcome: failed, after: 40m}", "{data: {score: 700}, after: 2h}",
+		"passed", "failed", "no_coverage", "inconclusive", "pending", "error", "unavailable", "{data: {score: 512}}", "{outcome: failed, after: 40m}", "{data: {score: 700}, after: 2h}",
 	}), 1, 6).Draw(t, "results")
 	return "cases: {random: {" + strings.Join([]string{
 		"input: {tier: " + draw("tier", "basic", "full") + "}",
