@@ -35,6 +35,7 @@ type ReportRun struct {
 	StartedAt   Timestamp          `json:"started_at"`
 	CompletedAt Timestamp          `json:"completed_at"` // null until the run ends
 	Outcome     string             `json:"outcome,omitempty"`
+	Data        verification.Data  `json:"data,omitzero"`        // see Run
 	RedactedAt  Timestamp          `json:"redacted_at,omitzero"` // see Run
 	// ErasedAt and DocumentsRemovedAt are those of RunDetail.
 	ErasedAt           Timestamp `json:"erased_at,omitzero"`
@@ -112,7 +113,7 @@ func NewReport(r rules.Report) Report {
 		Run: ReportRun{
 			ID: r.Run.ID, ReferenceID: r.Run.ReferenceID, Status: r.Run.Status,
 			StartedAt: Timestamp{r.Run.StartedAt}, CompletedAt: Timestamp{r.Run.CompletedAt},
-			Outcome: r.Run.Outcome, RedactedAt: Timestamp{r.Run.RedactedAt},
+			Outcome: r.Run.Outcome, Data: r.Run.Data, RedactedAt: Timestamp{r.Run.RedactedAt},
 			ErasedAt: Timestamp{r.Run.ErasedAt}, DocumentsRemovedAt: Timestamp{r.Run.DocumentsRemovedAt},
 			RestrictedAt: Timestamp{r.Run.RestrictedAt},
 		},

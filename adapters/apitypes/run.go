@@ -18,11 +18,13 @@ type Run struct {
 	CompletedAt Timestamp               `json:"completed_at"` // null until the run ends
 	// Outcome is the outcome of the end node that a completed run reached. It is left out if
 	// there is none, while the run needs a verdict, and after a rejection of the finished run.
-	Outcome        string          `json:"outcome,omitempty"`
-	RedactedAt     Timestamp       `json:"redacted_at,omitzero"`   // when personal data was last removed; left out if it never was
-	RestrictedAt   Timestamp       `json:"restricted_at,omitzero"` // since when personal data is hidden; left out if it is not
-	ActionRequired *rules.Action   `json:"action_required"`
-	Error          *rules.RunError `json:"error"`
+	Outcome string `json:"outcome,omitempty"`
+	// Data is what the end node computed, if its workflow says so. It is left out where outcome is withheld.
+	Data           verification.Data `json:"data,omitzero"`
+	RedactedAt     Timestamp         `json:"redacted_at,omitzero"`   // when personal data was last removed; left out if it never was
+	RestrictedAt   Timestamp         `json:"restricted_at,omitzero"` // since when personal data is hidden; left out if it is not
+	ActionRequired *rules.Action     `json:"action_required"`
+	Error          *rules.RunError   `json:"error"`
 }
 
 // RunDetail is a single run.
@@ -69,7 +71,7 @@ type EventRun struct {
 func NewRun(v rules.RunView) Run {
 	return Run{
 		ID: v.ID, WorkflowID: v.WorkflowID, ReferenceID: v.ReferenceID, Status: v.Status,
-		StartedAt: Timestamp{v.StartedAt}, CompletedAt: Timestamp{v.CompletedAt}, Outcome: v.Outcome,
+		StartedAt: Timestamp{v.StartedAt}, CompletedAt: Timestamp{v.CompletedAt}, Outcome: v.Outcome, Data: v.Data,
 		RedactedAt: Timestamp{v.RedactedAt}, RestrictedAt: Timestamp{v.RestrictedAt}, ActionRequired: v.Action, Error: v.Error,
 	}
 }

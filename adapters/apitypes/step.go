@@ -58,6 +58,7 @@ type StepField struct {
 	Camera          workflow.Camera    `json:"camera,omitempty"`
 	Options         []StepOption       `json:"options,omitempty"`
 	Accept          []string           `json:"accept,omitempty"` // media types
+	Fields          []StepField        `json:"fields,omitempty"` // of each row of a group, whose answer is a list of objects
 }
 
 // StepOption is one choice of a select field.

@@ -88,6 +88,7 @@ func TestEachOperationHasAMethodAndNoOther(t *testing.T) {
 		"WaitForRun":  func() error { return second(c.WaitForRun(ctx, run, client.Ended)) },
 		"ReadReport":  func() error { return second(c.ReadReport(ctx, run)) },
 		"GiveVerdict": func() error { return second(c.GiveVerdict(ctx, run, client.Verdict{})) },
+		"AskAgain":    func() error { return second(c.AskAgain(ctx, run, client.AskAgain{})) },
 	}
 	documented := operations(t)
 	check := func(method string, call func() error) string {

@@ -59,6 +59,21 @@ func (c *Client) GiveVerdict(ctx context.Context, id verification.RunID, v Verdi
 	return c.DeliverSignal(ctx, id, Signal{Name: workflow.ReviewSignal, Payload: payload, IdempotencyKey: v.IdempotencyKey})
 }
 
+// AskAgain is what a customer is asked again.
+type AskAgain struct {
+	Step           verification.NodeID `json:"step,omitempty"` // empty for the last form that has all Fields
+	Reasons        []string            `json:"reasons"`        // codes, at least one
+	Fields         []string            `json:"fields,omitempty"`
+	Note           string              `json:"note_to_customer,omitempty"` // at most 1,000 characters
+	IdempotencyKey string              `json:"-"`                          // as of a Signal
+}
+
+// AskAgain sends a run that waits for a review back to its customer, under the same link. ErrNotOpen says that it does not wait for
+// one, and ErrConflict that the customer was asked as often as the workflow allows. The other errors are those of DeliverSignal.
+func (c *Client) AskAgain(ctx context.Context, id verification.RunID, a AskAgain) (apitypes.SignalResult, error) {
+	return c.DeliverSignal(ctx, id, Signal{Name: workflow.ResubmitSignal, Payload: a, IdempotencyKey: a.IdempotencyKey})
+}
+
 // ReadStep reads the step of a run that is open for the customer, with its texts in a language as
 // far as they have it; an empty language is the default one of the workflow. The answer is
 // delivered with DeliverSignal and the signal name of the step. ErrNotOpen says that no step is open

@@ -61,7 +61,8 @@ func (a *api) encodeDetail(ref verification.RunRef, d rules.RunDetail) (encoded,
 // sameDetail does what reflect.DeepEqual would do, in a fraction of the time.
 func sameDetail(a, b rules.RunDetail) bool {
 	return a.Seq == b.Seq && a.ID == b.ID && a.WorkflowID == b.WorkflowID && a.ReferenceID == b.ReferenceID &&
-		a.Status == b.Status && a.StartedAt.Equal(b.StartedAt) && a.CompletedAt.Equal(b.CompletedAt) && a.Outcome == b.Outcome && a.RedactedAt.Equal(b.RedactedAt) &&
+		a.Status == b.Status && a.StartedAt.Equal(b.StartedAt) && a.CompletedAt.Equal(b.CompletedAt) &&
+		a.Outcome == b.Outcome && bytes.Equal(a.Data, b.Data) && a.RedactedAt.Equal(b.RedactedAt) &&
 		a.ErasedAt.Equal(b.ErasedAt) && a.DocumentsRemovedAt.Equal(b.DocumentsRemovedAt) &&
 		a.RestrictedAt.Equal(b.RestrictedAt) &&
 		samePointed(a.Action, b.Action) && samePointed(a.Error, b.Error) &&

@@ -189,6 +189,13 @@ func (d *decoder) value(path string, to any) error {
 		raw, err := d.dec.ReadValue()
 		*to = raw.Clone()
 		return err
+	case *[]string:
+		return d.list(path, to)
+	case **resubmitPayload:
+		if d.dec.PeekKind() == '{' {
+			*to = &resubmitPayload{}
+		}
+		return d.object(path, *to)
 	case **reviewPayload:
 		if d.dec.PeekKind() == '{' {
 			*to = &reviewPayload{}
@@ -211,6 +218,38 @@ func (d *decoder) text(path string, to *string) error {
 		d.add(path, "must not contain a NUL character")
 	}
 	return nil
+}
+
+// maxList is the maximum length of a list of strings.
+const maxList = 100
+
+// list reads a list of strings.
+func (d *decoder) list(path string, to *[]string) error {
+	if d.dec.PeekKind() != '[' {
+		return d.skip(path, "must be a list")
+	}
+	if _, err := d.dec.ReadToken(); err != nil {
+		return err
+	}
+	for i := 0; d.dec.PeekKind() != ']'; i++ {
+		var text string
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if i >= maxList {
+			if err := d.dec.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := d.text(at, &text); err != nil {
+			return err
+		}
+		*to = append(*to, text)
+		if i+1 == maxList && d.dec.PeekKind() != ']' {
+			d.add(path, fmt.Sprintf("must have at most %d items", maxList))
+		}
+	}
+	_, err := d.dec.ReadToken()
+	return err
 }
 
 // data reads an object with any members.

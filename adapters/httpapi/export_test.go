@@ -13,10 +13,11 @@ func Decoders() map[string]func(body []byte) ([]verification.FieldError, error) 
 	a := &api{validate: newValidator()}
 	all := map[string]func(body []byte) ([]verification.FieldError, error){}
 	for name, newBody := range map[string]func() any{
-		"start":   func() any { return &startBody{} },
-		"webhook": func() any { return &webhookBody{} },
-		"signal":  func() any { return &signalBody{} },
-		"review":  func() any { return &reviewBody{} },
+		"start":    func() any { return &startBody{} },
+		"webhook":  func() any { return &webhookBody{} },
+		"signal":   func() any { return &signalBody{} },
+		"review":   func() any { return &reviewBody{} },
+		"resubmit": func() any { return &resubmitBody{} },
 	} {
 		all[name] = func(raw []byte) ([]verification.FieldError, error) { return a.decodeBody(raw, newBody()) }
 	}

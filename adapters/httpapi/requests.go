@@ -36,6 +36,18 @@ type reviewBody struct {
 	Payload *reviewPayload `json:"payload" validate:"required"`
 }
 
+// resubmitBody holds what a customer is asked again.
+type resubmitBody struct {
+	Payload *resubmitPayload `json:"payload" validate:"required"`
+}
+
+type resubmitPayload struct {
+	Step           string   `json:"step"` // empty for the last form that has the fields
+	Reasons        []string `json:"reasons"`
+	Fields         []string `json:"fields"`
+	NoteToCustomer string   `json:"note_to_customer"`
+}
+
 type reviewPayload struct {
 	Decision jsontext.Value `json:"decision"` // any value: refuse has the text for an invalid one
 	Notes    string         `json:"notes" validate:"notes"`

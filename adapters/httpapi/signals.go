@@ -21,11 +21,14 @@ func (a *api) deliverSignal(w *response, r *http.Request, who caller) error {
 	var (
 		submission signalBody
 		verdict    reviewBody
+		resubmit   resubmitBody
 		body       any = &submission
 	)
-	isReview := name == workflow.ReviewSignal
-	if isReview {
+	switch name {
+	case workflow.ReviewSignal:
 		body = &verdict
+	case workflow.ResubmitSignal:
+		body = &resubmit
 	}
 	problems, err := a.body(w, r, who, body)
 	if err != nil {
@@ -44,12 +47,18 @@ func (a *api) deliverSignal(w *response, r *http.Request, who caller) error {
 	}
 	ctx := context.WithoutCancel(r.Context())
 	var result engine.SignalResult
-	if isReview {
+	switch body {
+	case &verdict:
 		result, err = a.engine.GiveVerdict(ctx, who.tenant, id, rules.GiveVerdict{
 			Decision: verdict.Payload.verdict(), Notes: verdict.Payload.Notes,
 			By: who.name, Identity: who.identity,
 		}, key)
-	} else {
+	case &resubmit:
+		p := resubmit.Payload
+		result, err = a.engine.AskAgain(ctx, who.tenant, id, rules.AskAgain{
+			Step: verification.NodeID(p.Step), Reasons: p.Reasons, Fields: p.Fields, Note: p.NoteToCustomer, By: who.name, Identity: who.identity,
+		}, key)
+	default:
 		result, err = a.engine.Submit(ctx, who.tenant, id, engine.SubmitRequest{Signal: name, Payload: submission.Payload, IdempotencyKey: key})
 	}
 	var e *verification.Error

@@ -69,6 +69,28 @@ func TestSignalsThatAreNotOpen(t *testing.T) {
 	a.do(http.MethodPost, "/v1/signals/no-uuid/human_review_decision", approve).is(404, noRun)
 }
 
+func TestACustomerIsAskedAgain(t *testing.T) {
+	a := newAPI(t, setup{})
+	id := a.started(journey()).ID
+	signal := func(name, payload string) response {
+		return a.do(http.MethodPost, "/v1/signals/"+string(id)+"/"+name, `{"payload":`+payload+`}`)
+	}
+	const ask = `{"reasons":["blurred"],"fields":["pan"],"note_to_customer":"Please type it again."}`
+	signal("human_review_resubmit", ask).is(404, `{"error":"no open signal human_review_resubmit for this run"}`)
+	signal("consent_submitted", `{"consent_status":"success"}`).is(200, `{"ok":true,"result":"signal_delivered"}`)
+	signal("details_submitted", `{"pan":"ABCDE1234F"}`).is(200, `{"ok":true,"result":"signal_delivered"}`)
+	a.Settle()
+	signal("human_review_resubmit", `{"reasons":["ugly"]}`).says(400, "payload.reasons[0]")
+	signal("human_review_resubmit", `{"reason":"blurred"}`).says(400, "is not a known field")
+	signal("human_review_resubmit", ask).is(200, `{"ok":true,"result":"signal_delivered"}`)
+	signal("human_review_resubmit", ask).is(404, `{"error":"no open signal human_review_resubmit for this run"}`)
+	signal("human_review_decision", `{"decision":"approve"}`).is(404, `{"error":"no open signal human_review_decision for this run"}`)
+	a.do(http.MethodGet, "/v1/runs/"+string(id), "").says(200, `"signal_name":"details_submitted"`)
+	signal("details_submitted", `{"pan":"ABCDE1234G"}`).is(200, `{"ok":true,"result":"signal_delivered"}`)
+	a.Settle()
+	signal("human_review_decision", `{"decision":"approve"}`).is(200, `{"ok":true,"result":"signal_delivered","decision":"approve"}`)
+}
+
 func TestTheDataOfACustomer(t *testing.T) {
 	a := newAPI(t, setup{})
 	id := a.started(journey()).ID

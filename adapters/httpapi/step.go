@@ -5,6 +5,7 @@ package httpapi
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -38,6 +39,9 @@ func stepOf(j engine.Journey, language string) apitypes.Step {
 		SignalName: j.Run.Action.SignalName, NodeID: s.Node, Type: s.Type,
 		Label: cmp.Or(l.in(s.LabelIn, s.Label), j.Workflow), Text: l.in(s.TextIn, s.Text), Optional: s.Optional,
 		Number: j.Done + 1, Total: max(j.Total, j.Done+1),
+	}
+	if s.Elements > 0 {
+		step.Label = fmt.Sprintf("%s %d of %d", step.Label, s.Element, s.Elements)
 	}
 	if j.Intro != nil {
 		step.Intro = &apitypes.StepIntro{Text: l.in(j.Intro.TextIn, j.Intro.Text), Minutes: j.Intro.Minutes}
@@ -78,6 +82,9 @@ func (l texts) field(f workflow.InputField) apitypes.StepField {
 		Pattern: f.Pattern, PatternMessage: l.in(f.PatternMessageIn, f.PatternMessage), Uppercase: f.Uppercase,
 		AutoComplete: f.AutoComplete, MaxLength: f.MaxLength, Integer: f.Integer,
 		Min: f.Min, Max: f.Max, MinDate: f.MinDate, MaxDate: f.MaxDate, Camera: f.Camera, Accept: f.Accept,
+	}
+	for _, inRow := range f.Fields {
+		field.Fields = append(field.Fields, l.field(inRow))
 	}
 	for _, o := range f.Options {
 		field.Options = append(field.Options, apitypes.StepOption{Value: o.Value, Label: cmp.Or(l.in(o.LabelIn, o.Label), o.Value)})

@@ -35,10 +35,11 @@ func detailed() workflow.Definition {
 					{Name: "born", Type: workflow.FieldDate, MinDate: "1900-01-01", MaxDate: "-18y"},
 					{Name: "kind", Type: workflow.FieldSelect, Options: []workflow.Option{{Value: "a", Label: "First", LabelIn: hi("पहला")}, {Value: "b"}}},
 					{Name: "face", Type: workflow.FieldImage, Camera: workflow.CameraFront, Accept: []string{"image/png"}},
+					{Name: "owners", Type: workflow.FieldGroup, LabelIn: hi("मालिक"), Max: &high, Fields: workflow.InputFields{{Name: "name", Type: workflow.FieldText, LabelIn: hi("नाम")}}},
 				},
-				Groups: []workflow.FieldGroup{
+				Groups: []workflow.Screen{
 					{Label: "You", LabelIn: hi("आप"), Fields: []string{"pan", "born", "income"}},
-					{Fields: []string{"kind", "face"}},
+					{Fields: []string{"kind", "face", "owners"}},
 				},
 			},
 			"done": {Type: workflow.NodeEnd},
@@ -52,17 +53,19 @@ func TestAStepHasWhatThePageShows(t *testing.T) {
 	const fields = `"required":true,"required_message":"Please.","pattern":"[A-Z]{5}","pattern_message":"Five letters.","uppercase":true,` +
 		`"autocomplete":"off","max_length":10},{"name":"income","type":"number","label":"income","integer":true,"min":1.5,"max":10},` +
 		`{"name":"born","type":"date","label":"born","min_date":"1900-01-01","max_date":"2008-01-05"},`
-	const face = `{"name":"face","type":"image","label":"face","camera":"front","accept":["image/png"]}]`
+	const face = `{"name":"face","type":"image","label":"face","camera":"front","accept":["image/png"]},`
+	const rows = `{"name":"owners","type":"group","label":"owners","max":10,"fields":[{"name":"name","type":"text","label":"name"}]}]`
 	a.do(http.MethodGet, step, "").is(200, `{"signal_name":"form_sent","node_id":"details","type":"customer_input","label":"Details","text":"Of *you*.",`+
 		`"optional":true,"number":1,"total":1,"languages":["hi","ta"],"intro":{"text":"Have it *ready*.","minutes":3,"needed":["face"]},`+
 		`"fields":[{"name":"pan","type":"text","label":"PAN","help":"On the card.",`+fields+
-		`{"name":"kind","type":"select","label":"kind","options":[{"value":"a","label":"First"},{"value":"b","label":"b"}]},`+face+
-		`,"groups":[{"label":"You","fields":["pan","born","income"]},{"fields":["kind","face"]}]}`)
+		`{"name":"kind","type":"select","label":"kind","options":[{"value":"a","label":"First"},{"value":"b","label":"b"}]},`+face+rows+
+		`,"groups":[{"label":"You","fields":["pan","born","income"]},{"fields":["kind","face","owners"]}]}`)
 	a.do(http.MethodGet, step+"?lang=hi", "").is(200, `{"signal_name":"form_sent","node_id":"details","type":"customer_input","label":"विवरण","text":"Of *you*.",`+
 		`"optional":true,"number":1,"total":1,"language":"hi","languages":["hi","ta"],"intro":{"text":"तैयार रखें।","minutes":3,"needed":["face"]},`+
 		`"fields":[{"name":"pan","type":"text","label":"PAN","help":"On the card.",`+fields+
 		`{"name":"kind","type":"select","label":"kind","options":[{"value":"a","label":"पहला"},{"value":"b","label":"b"}]},`+face+
-		`,"groups":[{"label":"आप","fields":["pan","born","income"]},{"fields":["kind","face"]}]}`)
+		`{"name":"owners","type":"group","label":"मालिक","max":10,"fields":[{"name":"name","type":"text","label":"नाम"}]}],`+
+		`"groups":[{"label":"आप","fields":["pan","born","income"]},{"fields":["kind","face","owners"]}]}`)
 	a.do(http.MethodGet, step+"?lang=de", "").says(200, `"label":"Details"`)
 	a.do(http.MethodGet, step+"?lang=hi&lang=en", "").is(400, badField("lang", "must be given once, as a language tag"))
 }

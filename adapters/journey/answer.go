@@ -84,6 +84,8 @@ func (s *site) turn(r *http.Request, v visitor, j engine.Journey, f *form) (show
 	step := j.Step
 	screen := f.screen(step)
 	switch {
+	case f.changeRows(step):
+		return true, nil
 	case f.values["do"] == "back":
 		clear(f.problems)
 		f.goTo(max(screen-1, 0))

@@ -24,8 +24,7 @@ type catalog struct{ web.Catalog }
 // found while reading the form stays, because its message is more precise.
 func (f *form) addProblems(step *engine.JourneyStep, problems []verification.FieldError, c catalog) {
 	for _, p := range problems {
-		name := strings.TrimPrefix(p.Name, "payload.")
-		field, ok := step.Fields.ByName(name)
+		field, name, ok := f.problemAt(step, strings.TrimPrefix(p.Name, "payload."))
 		switch {
 		case !ok:
 			f.general = c.Message("problem.general")

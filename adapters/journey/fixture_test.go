@@ -25,6 +25,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/media"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
@@ -158,6 +159,16 @@ func (c *customer) postTo(wait string, pairs ...string) response {
 	}
 	return c.do(http.MethodPost, c.link, "application/x-www-form-urlencoded", strings.NewReader(values.Encode()),
 		"Origin", c.server.URL, "Sec-Fetch-Site", "same-origin")
+}
+
+// askAgain has a reviewer ask the customer again.
+func (c *customer) askAgain(a rules.AskAgain) {
+	c.t.Helper()
+	a.By, a.Identity = "ravi", "ravi"
+	if _, err := c.Engine.AskAgain(c.t.Context(), enginetest.Tenant, c.run, a, ""); err != nil {
+		c.t.Fatal(err)
+	}
+	c.Settle()
 }
 
 // file is a file of a form.

@@ -3,12 +3,15 @@
 package journey
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -25,8 +28,11 @@ const (
 	// maxFileBytes is more than the size limit of a file, so that a file which is
 	// too large is a problem of its field and not of the whole post.
 	maxFileBytes = 3 * verification.MaxDocumentBytes
-	maxParts     = 1000
+	maxParts     = 1000 // beside those of rows
 )
+
+// inputsOfField is the maximum number of inputs that a field in a row has: those of an upload.
+const inputsOfField = 4
 
 // form is an answer and its problems.
 type form struct {
@@ -53,6 +59,53 @@ func (l location) Shared() bool { return l.Latitude != "" && l.Longitude != "" }
 
 func emptyForm() form {
 	return form{values: map[string]string{}, uploads: map[string]upload{}, problems: map[string]string{}}
+}
+
+// firstForm returns the form of a step before anything was posted: with the answers of before, if the customer is asked again. A file
+// that is asked for again is left out.
+func firstForm(step *engine.JourneyStep) form {
+	f := emptyForm()
+	if step.Again == nil {
+		return f
+	}
+	earlier := step.Again.Earlier.Map()
+	for _, field := range step.Fields {
+		f.fill(field, earlier[field.Name], step.Again.Fields)
+		rows, _ := earlier[field.Name].([]any)
+		if field.Type != workflow.FieldGroup || len(rows) == 0 {
+			continue
+		}
+		numbers := make([]int, len(rows))
+		for i, row := range rows {
+			numbers[i] = i
+			fields, _ := row.(map[string]any)
+			for _, inRow := range f.inRow(field, i) {
+				_, _, name := workflow.SplitPlace(inRow.Name)
+				f.fill(inRow, fields[name], step.Again.Fields)
+			}
+		}
+		f.setRows(field, numbers)
+	}
+	return f
+}
+
+// fill gives a field the answer of before, unless it is a file that is asked for again.
+func (f form) fill(field workflow.InputField, answer any, again []string) {
+	name := inputName(field.Name)
+	switch value := answer.(type) {
+	case string:
+		f.values[name] = value
+	case bool:
+		if value {
+			f.values[name] = "on"
+		}
+	case float64, json.Number:
+		f.values[name] = fmt.Sprint(value)
+	case map[string]any:
+		if id, _ := value["document_id"].(string); field.Upload() && !slices.Contains(again, field.Name) {
+			f.uploads[field.Name] = upload{ID: id}
+		}
+	}
 }
 
 func (f form) failed() bool { return len(f.problems) > 0 || f.general != "" }
@@ -108,10 +161,17 @@ func (f form) readURLEncoded(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (f form) readParts(w http.ResponseWriter, r *http.Request, step *engine.JourneyStep, file fileFunc) error {
-	limit := int64(maxTextBytes)
+	limit, maxParts := int64(maxTextBytes), maxParts
 	for _, field := range step.Fields {
 		if field.Upload() {
 			limit += maxFileBytes
+		}
+		for _, inRow := range field.Fields {
+			_, most := field.Rows()
+			maxParts += most * inputsOfField
+			if inRow.Upload() {
+				limit += int64(most) * maxFileBytes
+			}
 		}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, limit)
@@ -155,7 +215,8 @@ func isFile(part *multipart.Part) bool {
 // readFile calls file for a file of an upload field, and skips any other file.
 func (f form) readFile(part *multipart.Part, step *engine.JourneyStep, file fileFunc) error {
 	name := strings.TrimPrefix(part.FormName(), "f.")
-	field, ok := step.Fields.ByName(name)
+	field, ok := step.Fields.At(name)
+	field.Name = name
 	if ok && field.Upload() && part.FileName() != "" && f.wait() == step.WaitNumber {
 		if err := file(f, field, truncate(cleaned(part.FileName()), 100), part); err != nil {
 			return err
@@ -169,7 +230,7 @@ func (f form) readFile(part *multipart.Part, step *engine.JourneyStep, file file
 
 // keepUploads restores the files of an earlier post of the same form.
 func (f form) keepUploads(step *engine.JourneyStep) {
-	for _, field := range step.Fields {
+	for _, field := range f.withRows(step.Fields) {
 		name := inputName(field.Name)
 		if id := f.values[name+".id"]; field.Upload() && f.uploads[field.Name].ID == "" && id != "" && f.values[name+".drop"] == "" {
 			f.uploads[field.Name] = upload{ID: id, Name: truncate(f.values[name+".name"], 100)}

@@ -42,7 +42,7 @@ type site struct {
 	origin   *http.CrossOriginProtection
 }
 
-// Handler returns a handler for {path}/{token} and {path}/assets/, where {path}
+// Handler returns a handler for {path}/{token}, {path}/back/ and {path}/assets/, where {path}
 // is the path that it is mounted at. Log lines name the run, and the request id that the
 // caller has set as X-Request-Id on the response. If the ResponseWriter is a RunLogger, the
 // handler tells it the run of the request.
@@ -75,6 +75,8 @@ func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
 	read("/{token}/logo/{name}", s.logo)
 	r.Post("/{token}", s.answer)
 	r.Post("/{token}/opened", s.opened)
+	r.Get("/back/{state}", s.back)
+	r.Post("/back/{state}", s.back)
 	return r, nil
 }
 
@@ -121,10 +123,12 @@ func (s *site) show(w http.ResponseWriter, r *http.Request) {
 		s.write(w, endStatus(j.Run.Status), "end", endPage(v, j))
 	case j.Step == nil:
 		s.write(w, http.StatusOK, "wait", waitPage(v, j))
+	case j.Step.Away != nil:
+		s.write(w, http.StatusOK, "away", awayPage(v, j))
 	case j.Step.Type == workflow.NodeConsent && r.URL.Query().Has(markDecline):
 		s.write(w, http.StatusOK, "decline", declinePage(v, j))
 	default:
-		p := stepPage(v, j, emptyForm())
+		p := stepPage(v, j, firstForm(j.Step))
 		switch q := r.URL.Query(); {
 		case q.Has(markMoved):
 			p.Note = "note.moved"
@@ -204,6 +208,9 @@ func stateOf(j engine.Journey) string {
 	case j.Run.Status.Terminal():
 	case j.Step != nil:
 		state += "." + strconv.Itoa(j.Step.WaitNumber)
+		if j.Step.Away != nil && j.Step.Away.Returned {
+			state += ".back"
+		}
 	case underReview(j):
 		state += ".review"
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // look is a way in which every page must be usable, with the rules of accessibility that
@@ -177,10 +178,10 @@ const foreign = `(() => {
 	return bad.join(" ");
 })()`
 
-// tooSmall returns the tap targets that are too small. A checkbox is as large as its
+// tooSmall returns the tap targets that are too small. Nobody taps what is hidden. A checkbox is as large as its
 // label.
 const tooSmall = `[...document.querySelectorAll("a, button, input:not([type=hidden]), select, textarea")]
-	.filter((e) => !e.closest(".problems, .skip"))
+	.filter((e) => !e.closest(".problems, .skip, [aria-hidden=true]"))
 	.map((e) => e.closest("label") || (e.matches(".hidden") && document.querySelector("label.button[for='" + e.id + "']")) || e)
 	.filter((e) => { const r = e.getBoundingClientRect(); return r.height > 0 && (r.height < 44 || r.width < 44); })
 	.map((e) => e.outerHTML).join("\n")`
@@ -199,6 +200,12 @@ func kinds() []kind {
 	last := func(c *customer) { third(c); onward(c.t, c.post("do", "opt_out")) }
 	finish := func(c *customer) { last(c); c.Settle() }
 	decline := func(c *customer) { onward(c.t, c.post("consent", "declined")); c.Settle() }
+	asked := func(c *customer) {
+		c.Provider.On("pan_verification", enginetest.Fail(nil))
+		last(c)
+		c.Settle()
+		c.askAgain(rules.AskAgain{Step: "details", Reasons: []string{"does_not_match", "incomplete"}, Fields: []string{"name", "dob"}, Note: "Please write your name as it is on the card."})
+	}
 	stay := func(tab *browser.Tab) {
 		browser.Eval[bool](tab, `document.querySelector("a[data-leave]").href = "#", true`)
 	}
@@ -228,6 +235,7 @@ func kinds() []kind {
 		}},
 		{"camera", third, func(tab *browser.Tab) { tab.Press("[data-open]"); tab.See("[data-shoot]:focus") }},
 		{"photo taken", third, shoot},
+		{"asked again", asked, nil},
 		{"moved", func(c *customer) { second(c); c.link += "?moved" }, nil},
 		{"waiting", func(c *customer) {
 			c.Provider.On("pan_verification", enginetest.Flake())

@@ -29,7 +29,7 @@ type pages map[string]*template.Template
 
 func readPages() (pages, error) {
 	p := pages{}
-	for _, kind := range []string{"step", "decline", "wait", "end", "notice"} {
+	for _, kind := range []string{"step", "away", "decline", "wait", "end", "notice"} {
 		t, err := web.Templates(pageFiles, template.FuncMap{"words": markdown.New().HTML, "inPage": inPage}, "page/layout.html", "page/field.html", "page/"+kind+".html")
 		if err != nil {
 			return nil, err

@@ -55,6 +55,8 @@ func valueOf(field workflow.InputField, f form, c catalog) (value any, given boo
 		return map[string]any{"document_id": kept.ID}, true
 	case workflow.FieldLocation:
 		return locationOf(f.location(field.Name))
+	case workflow.FieldGroup:
+		return rowsOf(field, f, c), true
 	case workflow.FieldNumber:
 		if text == "" {
 			return nil, false

@@ -50,8 +50,10 @@ func (f form) goTo(screen int) { f.values["screen"] = strconv.Itoa(screen) }
 // not seen yet.
 func (f *form) keepProblemsUpTo(step *engine.JourneyStep, screen int) {
 	for _, fields := range screens(step)[screen+1:] {
-		for _, field := range fields {
-			delete(f.problems, field.Name)
+		for place := range f.problems {
+			if in(fields, place) {
+				delete(f.problems, place)
+			}
 		}
 	}
 	if len(f.problems) == 0 {
@@ -62,12 +64,19 @@ func (f *form) keepProblemsUpTo(step *engine.JourneyStep, screen int) {
 // firstProblem returns the first screen with a problem, or otherwise.
 func (f form) firstProblem(step *engine.JourneyStep, otherwise int) int {
 	i := slices.IndexFunc(screens(step), func(fields workflow.InputFields) bool {
-		return slices.ContainsFunc(fields, func(field workflow.InputField) bool { return f.problems[field.Name] != "" })
+		return slices.ContainsFunc(slices.Collect(maps.Keys(f.problems)), func(place string) bool { return in(fields, place) })
 	})
 	if i < 0 {
 		return otherwise
 	}
 	return i
+}
+
+// in reports whether a place is a field, or is in a row of one.
+func in(fields workflow.InputFields, place string) bool {
+	name, _, _ := strings.Cut(place, "[")
+	_, ok := fields.ByName(name)
+	return ok
 }
 
 // hiddenInput is an answer of another screen.
@@ -76,7 +85,7 @@ type hiddenInput struct{ Name, Value string }
 // hidden returns the answers of all screens but one.
 func (f form) hidden(step *engine.JourneyStep, screen int) (inputs []hiddenInput) {
 	for i, fields := range screens(step) {
-		for _, field := range fields {
+		for _, field := range f.withRows(fields) {
 			if i != screen {
 				inputs = append(inputs, f.inputsOf(field)...)
 			}
@@ -91,6 +100,12 @@ func (f form) inputsOf(field workflow.InputField) (inputs []hiddenInput) {
 	if field.Upload() {
 		if kept := f.uploads[field.Name]; kept.ID != "" {
 			inputs = append(inputs, hiddenInput{name + ".id", kept.ID}, hiddenInput{name + ".name", kept.Name})
+		}
+		return inputs
+	}
+	if field.Type == workflow.FieldGroup {
+		if numbers, ok := f.values[name]; ok {
+			inputs = append(inputs, hiddenInput{name, numbers})
 		}
 		return inputs
 	}

@@ -27,7 +27,7 @@ func grouped() workflow.Definition {
 					{Name: "terms", Type: workflow.FieldCheckbox, Label: "I have read the terms", Required: true},
 					{Name: "card", Type: workflow.FieldImage, Label: "Your card", Required: true},
 				},
-				Groups: []workflow.FieldGroup{
+				Groups: []workflow.Screen{
 					{Label: "Who you are", LabelIn: workflow.Translations{"en": "Who you are", "hi": "आप कौन हैं"}, Fields: []string{"name", "dob"}},
 					{Fields: []string{"terms", "age"}},
 					{Label: "A photo", Fields: []string{"card"}},

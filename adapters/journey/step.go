@@ -23,6 +23,7 @@ type stepView struct {
 	Text       string
 	Optional   bool
 	Upload     bool // the form sends files
+	Rows       bool // the form has buttons that add rows
 	Failed     bool
 	// Place is the field of a step that has only a location; nil for any other step.
 	Place  *fieldView
@@ -35,6 +36,30 @@ type stepView struct {
 	Part            int           // Screen, where the page names it beside the step; else 0
 	Problems        []web.Problem // in the order of the page
 	Intro           *introView    // above the first step; nil for none
+	Again           *againView    // nil unless the customer is asked again
+	Away            *awayView     // nil unless the step leads the customer away
+}
+
+// againView says why the customer is asked again.
+type againView struct {
+	Reasons []string
+	Note    string
+	Fields  []string // the labels of the fields that it is about
+}
+
+// againView returns nil unless the customer is asked again.
+func (v visitor) againView(s *engine.JourneyStep) *againView {
+	if s.Again == nil {
+		return nil
+	}
+	a := &againView{Note: s.Again.Note}
+	for _, r := range s.Again.Reasons {
+		a.Reasons = append(a.Reasons, r.LabelIn.In(v.Lang(), r.Label))
+	}
+	for _, place := range s.Again.Fields {
+		a.Fields = append(a.Fields, cmp.Or(s.Fields.LabelAt(place, v.Lang()), place))
+	}
+	return a
 }
 
 // introView says what the customer needs.
@@ -60,6 +85,7 @@ func (v visitor) introView(j engine.Journey) *introView {
 type fieldView struct {
 	workflow.InputField
 	Input string // its name
+	Again bool   // the customer is asked for it again
 	ID    string
 	Error string
 
@@ -75,6 +101,10 @@ type fieldView struct {
 	Kinds     string // the accepted media types
 	Uploaded  upload
 	Location  location
+
+	Rows  []rowView // of a group
+	Add   bool      // whether it may have another row
+	Added string    // the id of the row that would be added
 }
 
 // optionView is one choice of a select.
@@ -93,7 +123,7 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 	p.Current, p.Total = j.Done+1, max(j.Total, j.Done+1)
 	p.Step = &stepView{
 		WaitNumber: s.WaitNumber, Consent: s.Type == workflow.NodeConsent, Text: s.TextIn.In(p.Lang(), s.Text), Optional: s.Optional,
-		Failed: f.failed(), Intro: v.introView(j),
+		Failed: f.failed(), Intro: v.introView(j), Again: v.againView(s),
 	}
 	fields := s.Fields
 	if len(s.Groups) > 0 {
@@ -110,22 +140,24 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 			p.Step.Part = at + 1
 		}
 	}
+	if s.Elements > 0 {
+		p.Title = v.numbered("element", p.Title, s.Element, s.Elements)
+	}
 	for _, field := range fields {
 		w := viewOf(field.In(p.Lang()), f)
-		p.Step.Upload = p.Step.Upload || field.Upload()
-		if w.Error != "" {
-			problem := web.Problem{Target: w.Target(), Label: w.Label, Text: w.Error}
-			if strings.Contains(w.Error, v.shortLabel(field)) {
-				problem.Label = "" // the sentence names the field
-			}
-			p.Step.Problems = append(p.Step.Problems, problem)
+		w.Again = s.Again != nil && slices.Contains(s.Again.Fields, field.Name)
+		p.Step.Upload = p.Step.Upload || uploads(field)
+		if field.Type == workflow.FieldGroup {
+			v.rowViews(&w, f, s.Again)
+			p.Step.Rows = true
 		}
+		p.Step.Problems = append(p.Step.Problems, v.problemsOf(w, v.shortLabel(field))...)
 		p.Step.Fields = append(p.Step.Fields, w)
 	}
 	if fields := p.Step.Fields; len(fields) == 1 && fields[0].Type == workflow.FieldLocation {
 		p.Step.Place = &fields[0]
 	}
-	if slices.ContainsFunc(p.Step.Fields, fieldView.Photo) && j.Run.Action != nil {
+	if slices.ContainsFunc(p.Step.Fields, fieldView.Photos) && j.Run.Action != nil {
 		p.Step.Phone, p.State = qrCode(j.Run.Action.URL+v.Query(), v.Message("phone.code")), stateOf(j)
 	}
 	if f.general != "" {
@@ -147,7 +179,7 @@ func (s *stepView) Denying() string {
 
 func viewOf(field workflow.InputField, f form) fieldView {
 	w := fieldView{
-		InputField: field, Input: inputName(field.Name), ID: "f-" + field.Name, Error: f.problems[field.Name],
+		InputField: field, Input: inputName(field.Name), ID: elementID(field.Name), Error: f.problems[field.Name],
 		Value: f.values[inputName(field.Name)], InputType: "text",
 	}
 	w.Label = cmp.Or(w.Label, field.Name)
@@ -173,6 +205,7 @@ func viewOf(field workflow.InputField, f form) fieldView {
 		w.Kinds, w.Uploaded = strings.Join(typesOf(field), ","), f.uploads[field.Name]
 	case workflow.FieldLocation:
 		w.Location = f.location(field.Name)
+	case workflow.FieldGroup: // see rowViews
 	case workflow.FieldText, workflow.FieldTextarea:
 		w.AutoFill = autoComplete(field.Name)
 	}
@@ -180,6 +213,11 @@ func viewOf(field workflow.InputField, f form) fieldView {
 		w.AutoFill = field.AutoComplete
 	}
 	return w
+}
+
+// elementID returns the id of the element of a place.
+func elementID(place string) string {
+	return "f-" + strings.NewReplacer("[", "-", "].", "-", "]", "").Replace(place)
 }
 
 // datePart is one of the three inputs of a date.
@@ -283,6 +321,11 @@ func (w fieldView) Photo() bool {
 	return w.Type == workflow.FieldImage && slices.ContainsFunc(kindsOf(w.InputField), func(kind string) bool {
 		return kind == "image/jpeg" || kind == "image/*" || kind == "*/*"
 	})
+}
+
+// Photos reports whether the field, or one in its rows, accepts such a photo.
+func (w fieldView) Photos() bool {
+	return w.Photo() || slices.ContainsFunc(w.Rows, func(r rowView) bool { return slices.ContainsFunc(r.Fields, fieldView.Photo) })
 }
 
 // Facing returns the value of capture for the camera of the field.

@@ -376,7 +376,7 @@ func typeName(t workflow.NodeType) string {
 		return "Check"
 	case workflow.NodeReview:
 		return "Review"
-	case workflow.NodeBranch, workflow.NodeEnd:
+	case workflow.NodeChecks, workflow.NodeBranch, workflow.NodeEnd: // no cards
 	}
 	return string(t)
 }

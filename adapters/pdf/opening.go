@@ -12,7 +12,6 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/consts/border"
 	"github.com/johnfercher/maroto/v2/pkg/core"
 
-	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
@@ -105,23 +104,6 @@ func (l *layout) subject(s rules.Subject) []block {
 	return append(blocks, l.panel([][2][2]string{{{"Date of birth", l.formatter.text(s.BirthDate)}, {"Number", s.Number}}}, 0, 2)...)
 }
 
-// facts are two columns of captions and values on a panel.
-func (l *layout) facts(r rules.Print) []block {
-	ended := "Ended"
-	if r.Run.Status == rules.StatusCompleted {
-		ended = "Completed"
-	}
-	pairs := [][2][2]string{
-		{{"Reference", r.Run.ReferenceID}, {"Workflow", r.Workflow.Name}},
-		{{"Started", l.time(r.Run.StartedAt)}, {ended, l.time(r.Run.CompletedAt)}},
-	}
-	if r.ForFile && (r.Run.Outcome != "" || r.Decision != rules.DecisionNone) {
-		status, _ := runStatus(r.Run.Status)
-		pairs = append(pairs, [2][2]string{{"Outcome of the workflow", r.Run.Outcome}, {"Status of the run", labels.InWords(strings.ToLower(status))}})
-	}
-	return l.panel(pairs, 2.6, 5)
-}
-
 // panel is two columns of captions and values. above is the space before the first row, and
 // after the space below the panel.
 func (l *layout) panel(pairs [][2][2]string, above, after float64) []block {
@@ -138,6 +120,9 @@ func (l *layout) panel(pairs [][2][2]string, above, after float64) []block {
 		}
 		left, leftEnd := l.fact(pair[0][0], pair[0][1], 0, top, width)
 		right, rightEnd := l.fact(pair[1][0], pair[1][1], 0, top, width)
+		if pair[1][0] == "" {
+			right, rightEnd = nil, 0
+		}
 		blocks[i] = newBlock(max(leftEnd, rightEnd)+bottom,
 			filled(pad, inkPanel), filled(width+gap, inkPanel, left...), filled(width+pad, inkPanel, right...))
 	}

@@ -116,6 +116,19 @@ func forFile(p rules.Print, d rules.Decision) rules.Print {
 	return p
 }
 
+func TestAReportForTheFileHasTheDataOfTheEnd(t *testing.T) {
+	p := forFile(bank(t), rules.DecisionApprove)
+	p.Run.Outcome, p.Run.Data = "approved", verification.Data(`{"risk_class":"low","credit_limit":5000,"reasons":["income"]}`)
+	doc := render(t, plain(t), p)
+	check(t, doc)
+	got := text(t, doc)
+	for _, want := range []string{"Risk class", "low", "Credit limit", "5000", "Reasons", `["income"]`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the report does not have %q:\n%s", want, got)
+		}
+	}
+}
+
 func TestARejectionIsPrintedWithItsReason(t *testing.T) {
 	p := forFile(bank(t), rules.DecisionReject)
 	p.Judgements[0].ReasonLabel, p.Judgements[0].Notes = "The name does not match the registry", ""

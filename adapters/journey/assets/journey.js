@@ -247,6 +247,8 @@ try {
   if (drafting) {
     const skipped = ["wait", "screen", "do"];
     if (kept.wait === drafting.dataset.draft && "fresh" in drafting.dataset) {
+      const posted = () => [...drafting.querySelectorAll("[data-rows]")].map((rows) => rows.value).join(";");
+      const shown = posted();
       for (const [name, value] of kept.values) {
         const input = drafting.elements.namedItem(name);
         if (!input) {
@@ -258,6 +260,12 @@ try {
         } else if (input.type !== "file") {
           input.value = value;
         }
+      }
+      if (posted() !== shown) { // the page has other rows: the server shows those of the draft
+        const hidden = document.createElement("input");
+        Object.assign(hidden, { type: "hidden", name: "do", value: "rows" });
+        drafting.append(hidden);
+        drafting.submit();
       }
     }
     const save = () => {

@@ -1,0 +1,60 @@
+// The run in two columns, and what its end computed.
+
+package pdf
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/verifyd/verifyd/adapters/internal/labels"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+)
+
+// facts are two columns of captions and values on a panel.
+func (l *layout) facts(r rules.Print) []block {
+	ended := "Ended"
+	if r.Run.Status == rules.StatusCompleted {
+		ended = "Completed"
+	}
+	pairs := [][2][2]string{
+		{{"Reference", r.Run.ReferenceID}, {"Workflow", r.Workflow.Name}},
+		{{"Started", l.time(r.Run.StartedAt)}, {ended, l.time(r.Run.CompletedAt)}},
+	}
+	if r.ForFile && (r.Run.Outcome != "" || r.Decision != rules.DecisionNone) {
+		status, _ := runStatus(r.Run.Status)
+		pairs = append(pairs, [2][2]string{{"Outcome of the workflow", r.Run.Outcome}, {"Status of the run", labels.InWords(strings.ToLower(status))}})
+	}
+	if r.ForFile {
+		pairs = append(pairs, endData(r.Run.Data)...)
+	}
+	return l.panel(pairs, 2.6, 5)
+}
+
+// limitEndData is how many fields are printed.
+const limitEndData = 40
+
+// endData returns what an end computed as captions and values, two in a row.
+func endData(d verification.Data) (pairs [][2][2]string) {
+	values := d.Map()
+	names := slices.Sorted(maps.Keys(values))
+	for i, name := range names[:min(len(names), limitEndData)] {
+		text, ok := values[name].(string)
+		if !ok {
+			raw, err := json.Marshal(values[name])
+			if err != nil {
+				continue // it was decoded from JSON
+			}
+			text = string(raw)
+		}
+		field := [2]string{labels.InWords(name), text}
+		if i%2 == 0 {
+			pairs = append(pairs, [2][2]string{field})
+		} else {
+			pairs[len(pairs)-1][1] = field
+		}
+	}
+	return pairs
+}
