@@ -45,11 +45,11 @@ func TestAHitOfAnEarlierVisitIsDecided(t *testing.T) {
 	page := "/runs/" + string(d.twoOwners("case-1"))
 	p := d.as(reviewer(verification.RoleReviewer))
 	first := p.get(page)
-	wants(t, first, http.StatusOK, "Decide each hit first: 1 of 1 left", "Viktor Zamoyskov", `value="list[1]"`)
+	wants(t, first, http.StatusOK, "Decide each hit first: 1 of 1 left", "Viktor Zamoyskov", `value="list@1"`)
 	form := hitForms(t, first)[0]
 	for _, node := range []string{"list[0]", "list[2]", "list[x]", "list[1", "list"} {
 		fields := slices.Clone(form[1:])
-		fields[slices.Index(fields, "list[1]")] = node
+		fields[slices.Index(fields, "list@1")] = node
 		if a := p.post(page+"/hits", append(fields, "match", "other")...); a.status == http.StatusSeeOther {
 			t.Errorf("a hit of %s is decided", node)
 		}

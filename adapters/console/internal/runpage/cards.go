@@ -3,6 +3,7 @@
 package runpage
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -28,7 +29,8 @@ type cardView struct {
 	// were, and Hidden how many are left out; both are empty for none.
 	Visits          []visitView
 	Visited, Hidden string
-	Line            string // the first values in one line
+	Line            string         // the first values in one line
+	Rounds          []timelineLine // when the customer was asked again for the step
 	Hits            []hitView
 	Judged          []verdictView // the decisions on hits that were removed
 	Cleared         []clearedView
@@ -117,6 +119,11 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 		if a, ok := asked[card.NodeID]; ok && !rec.Hidden {
 			v.Asked = tableOf(a.With, a.Schema, nil, s.Message)
 		}
+		for _, e := range rec.Timeline {
+			if e.Kind == desk.TimelineAskedAgain && e.Node == card.NodeID {
+				v.Rounds = append(v.Rounds, lineOf(s, rec, e))
+			}
+		}
 		v.Judged = judgedOf(s, rec, card.NodeID)
 		if hits := len(card.Hits()); hits > 0 && v.Reason != "" {
 			v.Reason = strings.TrimSpace(s.Count("card.hits", hits) + ". " + s.Sentences(withoutHits(card.Sentences)))
@@ -154,18 +161,25 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 
 // dataOf returns what a step recorded on one visit.
 func (p *Pages) dataOf(s shell.Session, rec desk.RunRecord, card rules.Card, data verification.Data) (v cardData) {
-	form, hidden := rec.Definition.Nodes[card.NodeID].Fields, map[string]bool{}
-	for _, f := range form {
-		f = f.In(s.Lang())
-		if d, ok := documentOf(data, f.Name, rec.Documents); ok && f.Upload() {
-			hidden[f.Name], hidden["documents"] = true, true
-			label := f.Label
-			if label == "" {
-				label = labels.InWords(f.Name)
-			}
-			shown := p.documentViewOf(s, rec.Report.Run.ID, d, label)
+	n, _ := rec.Definition.Node(card.NodeID)
+	form, hidden := n.Fields, map[string]bool{}
+	show := func(place string, f workflow.InputField, value any) {
+		if d, ok := documentOf(value, rec.Documents); ok && f.Upload() {
+			hidden[place], hidden["documents"] = true, true
+			shown := p.documentViewOf(s, rec.Report.Run.ID, d, cmp.Or(form.LabelAt(place, s.Lang()), labels.InWords(f.Name)))
 			shown.Face = f.Camera == workflow.CameraFront || d.ID == rec.Subject.Portrait
 			v.Documents = append(v.Documents, shown)
+		}
+	}
+	values := data.Map()
+	for _, f := range form {
+		show(f.Name, f, values[f.Name])
+		rows, _ := values[f.Name].([]any)
+		for i, row := range rows {
+			for _, inRow := range f.Fields {
+				fields, _ := row.(map[string]any)
+				show(workflow.Place(f.Name, i, inRow.Name), inRow, fields[inRow.Name])
+			}
 		}
 	}
 	v.Table = tableOf(data, workflow.MergeSchemas(form.DataSchema(s.Lang()), card.DataSchema), hidden, s.Message)
@@ -175,9 +189,9 @@ func (p *Pages) dataOf(s shell.Session, rec desk.RunRecord, card rules.Card, dat
 	return v
 }
 
-// documentOf returns the document that the data of a step names for a field.
-func documentOf(d verification.Data, field string, documents []verification.Document) (verification.Document, bool) {
-	value, _ := d.Map()[field].(map[string]any)
+// documentOf returns the document that an answer names.
+func documentOf(answer any, documents []verification.Document) (verification.Document, bool) {
+	value, _ := answer.(map[string]any)
 	id, _ := value["document_id"].(string)
 	i := slices.IndexFunc(documents, func(d verification.Document) bool { return d.ID == strings.ToLower(id) })
 	if i < 0 {

@@ -37,7 +37,7 @@ type dataTable struct {
 }
 
 // tableOf returns the data in its recorded order. A field has its title or else its name
-// in words. It leaves out the fields in hidden. message returns the text of a message.
+// in words. It leaves out the paths in hidden. message returns the text of a message.
 func tableOf(
 	d verification.Data, s workflow.DataSchema, hidden map[string]bool, message func(key string) string,
 ) dataTable {
@@ -60,15 +60,16 @@ func (b *tableBuilder) fields(of labels.DataValue, hidden map[string]bool, path 
 	i := -1
 	for v := range of.Values() {
 		i++
-		if hidden[v.Name] {
+		at := v.PathIn(of, path, i)
+		if hidden[at] {
 			continue
 		}
-		f, shown := dataField{Label: cmp.Or(v.Title, labels.InWords(v.Name)), Path: v.PathIn(of, path, i), Text: v.Text, Unit: v.Unit}, b.seen < maxValues
+		f, shown := dataField{Label: cmp.Or(v.Title, labels.InWords(v.Name)), Path: at, Text: v.Text, Unit: v.Unit}, b.seen < maxValues
 		switch {
 		case v.Kind == labels.DataObject && !v.Empty:
-			f.Fields = b.fields(v, nil, f.Path)
+			f.Fields = b.fields(v, hidden, f.Path)
 		case v.Kind == labels.DataList && !v.Empty:
-			f.Items = b.fields(v, nil, f.Path)
+			f.Items = b.fields(v, hidden, f.Path)
 		default:
 			b.seen++
 		}

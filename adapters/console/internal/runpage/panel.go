@@ -61,6 +61,8 @@ type verdictPanel struct {
 	NotesRule string         // says when notes are required
 	NewData   string         // says that notes on a redacted run are new personal data; empty on any other run
 	NotesFor  workflow.NotesRule
+
+	Again againForm
 }
 
 // undoTime is how long a script holds a verdict back, so that the person can undo it.
@@ -136,6 +138,7 @@ func panelOf(s shell.Session, rec desk.RunRecord, f queue.Filter, claim rules.Cl
 		p.Free, p.Held = true, s.Say("claim.until", s.At(rec.At.Add(rules.ClaimTTL)).Text)
 	}
 	p.Form = s.May(verification.RoleReviewer) && (over || parked) && !stands.Claimed
+	p.Again = p.againForm(s, rec, f, kept.Again)
 	switch {
 	case !s.May(verification.RoleReviewer):
 		p.Why = s.Say("verdict.viewer")

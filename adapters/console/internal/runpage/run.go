@@ -70,6 +70,7 @@ type runView struct {
 	Differing *factsView // what the sources of the run say; nil for nothing
 	Input     dataTable  // what the run was started with
 	Corrected []string   // the corrections of the input that the table does not show
+	Result    dataTable  // what the end computed
 	Correct   correctForm
 	Problems  []cardView // the steps that are flagged or did not pass
 	Given     []cardView // what the customer sent
@@ -176,6 +177,9 @@ func (p *Pages) runView(s shell.Session, rec desk.RunRecord, f queue.Filter) run
 		Counts: s.Say("run.counts", report.Summary.OK, report.Summary.NeedsReview, report.Summary.Failed),
 	}
 	v.Corrected = v.Input.corrected(s, report.InputCorrections)
+	if report.Run.Data != nil {
+		v.Result = tableOf(report.Run.Data, nil, nil, s.Message)
+	}
 	if b, ok := shell.OutcomeBadge(report.Run.Outcome); ok {
 		v.Badges = append(v.Badges, b)
 	}

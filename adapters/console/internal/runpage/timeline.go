@@ -40,6 +40,7 @@ func lineOf(s shell.Session, rec desk.RunRecord, e desk.TimelineEntry) timelineL
 	if reason := reasonOf(s, rec.Definition, e.Reason); reason != "" {
 		l.Notes = append(l.Notes, s.Say("timeline.reason", shell.Isolate(reason)))
 	}
+	l.Notes = append(l.Notes, askedFor(s, rec, e.Node, e.Reasons, e.Fields)...)
 	if e.Visit > 0 {
 		l.Notes = append(l.Notes, s.Say("timeline.visit", e.Visit))
 	}
@@ -67,8 +68,13 @@ func happened(s shell.Session, e desk.TimelineEntry) string {
 		return s.Say(key, label, shell.Isolate(e.Provider), e.Number)
 	case desk.TimelineUploaded, desk.TimelineHitsFound, desk.TimelineHitsOverruled:
 		return s.Say(key, label, shell.Isolate(e.Field))
-	case desk.TimelineMatches:
+	case desk.TimelineMatches, desk.TimelineEach:
 		return s.Count(key, e.Number, label)
+	case desk.TimelineAskedAgain:
+		if e.By == "" {
+			return s.Say(key+"_by_workflow", label)
+		}
+		return s.Say(key, label, shell.Isolate(e.By))
 	case desk.TimelineHitSame, desk.TimelineHitOther, desk.TimelineHitUnsure:
 		return s.Say(key, label, shell.Isolate(personName(s, e.By)), shell.Isolate(entryName(s, e.Entry)))
 	case desk.TimelineBranched, desk.TimelineElse:
@@ -86,10 +92,11 @@ func happened(s shell.Session, e desk.TimelineEntry) string {
 	case desk.TimelineCompleted, desk.TimelineExpired, desk.TimelineCancelled, desk.TimelineDueSoon, desk.TimelineErased, desk.TimelineDocumentsRemoved:
 		return s.Say(key)
 	case desk.TimelinePending, desk.TimelineCalledBack, desk.TimelinePollFailed,
-		desk.TimelinePassed, desk.TimelineNotPassed, desk.TimelineNoResult,
+		desk.TimelinePassed, desk.TimelineNotPassed, desk.TimelineNoResult, desk.TimelineLedAway, desk.TimelineCameBack,
 		desk.TimelineUnavailable, desk.TimelineAwaited, desk.TimelineOpened,
 		desk.TimelineSubmitted, desk.TimelineConsented, desk.TimelineDeclined,
-		desk.TimelineOptedOut, desk.TimelineReview, desk.TimelineFailed, desk.TimelineHitsCleared:
+		desk.TimelineOptedOut, desk.TimelineSkipped, desk.TimelineKept, desk.TimelineGroup, desk.TimelineMet,
+		desk.TimelineNotMet, desk.TimelineUnanswered, desk.TimelineCannotTell, desk.TimelineReview, desk.TimelineFailed, desk.TimelineHitsCleared:
 	}
 	return s.Say(key, label)
 }
@@ -104,14 +111,14 @@ func personName(s shell.Session, name string) string {
 
 func toneOf(k desk.TimelineKind) web.Tone {
 	switch k { //nolint:exhaustive // the others are neutral
-	case desk.TimelinePassed, desk.TimelineConsented, desk.TimelineApproved, desk.TimelineCompleted,
+	case desk.TimelinePassed, desk.TimelineMet, desk.TimelineConsented, desk.TimelineApproved, desk.TimelineCompleted,
 		desk.TimelineProposedApproval:
 		return web.Good
 	case desk.TimelineNotPassed, desk.TimelineFailed, desk.TimelineRejected, desk.TimelineExpired,
 		desk.TimelineProposedRejection,
-		desk.TimelineUnavailable, desk.TimelineCancelled, desk.TimelineHitSame:
+		desk.TimelineUnavailable, desk.TimelineNotMet, desk.TimelineUnanswered, desk.TimelineCancelled, desk.TimelineHitSame:
 		return web.Bad
-	case desk.TimelineReview, desk.TimelineSentBack, desk.TimelineDeclined, desk.TimelineOptedOut,
+	case desk.TimelineReview, desk.TimelineCannotTell, desk.TimelineAskedAgain, desk.TimelineSentBack, desk.TimelineDeclined, desk.TimelineOptedOut,
 		desk.TimelineEscalated, desk.TimelineDueSoon, desk.TimelineHitsFound, desk.TimelineHitsOverruled, desk.TimelineMatches, desk.TimelineNoResult, desk.TimelinePollFailed:
 		return web.Warning
 	}

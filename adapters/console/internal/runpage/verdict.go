@@ -31,6 +31,7 @@ type keptVerdict struct {
 	Desk                       keptDesk // of a form beside the verdict
 	Personal                   keptPersonal
 	Correction                 keptCorrection
+	Again                      keptAgain
 
 	Lacking string // why a report was not printed; empty for none
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
-// span returns a duration in the words of the language: less than a minute, minutes
+// Span returns a duration in the words of the language: less than a minute, minutes
 // below an hour, hours below two days, else days. It is rounded down.
-func (s Session) span(d time.Duration) string {
+func (s Session) Span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch d = d.Abs(); {
 	case d < time.Minute:
@@ -32,14 +32,14 @@ type Age struct {
 
 // Ago returns a time in the past and its Age at now, as in "3 hours ago".
 func (s Session) Ago(at, now time.Time) Age {
-	return Age{s.At(at), s.Say("span.ago", s.span(now.Sub(at)))}
+	return Age{s.At(at), s.Say("span.ago", s.Span(now.Sub(at)))}
 }
 
 // DueBadge returns the badge of a review that began at since: overdue, due soon, or due later,
 // in colour and in text.
 func (s Session) DueBadge(since, due, now time.Time) web.Badge {
 	left := due.Sub(now)
-	words := s.span(left)
+	words := s.Span(left)
 	switch {
 	case left < 0:
 		return web.Badge{Tone: web.Bad, Icon: "warning", Text: s.Say("due.over", words)}

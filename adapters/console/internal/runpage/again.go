@@ -1,0 +1,142 @@
+// The form that asks a customer again.
+
+package runpage
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/console/internal/queue"
+	"github.com/verifyd/verifyd/adapters/console/internal/shell"
+	"github.com/verifyd/verifyd/internal/desk"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+)
+
+// askedFor returns why the customer was asked again, and which fields it is about.
+func askedFor(s shell.Session, rec desk.RunRecord, node verification.NodeID, reasons, fields []string) (all []string) {
+	for _, code := range reasons {
+		reason, _ := rec.Definition.ResubmitReason(code)
+		all = append(all, s.Say("timeline.reason", shell.Isolate(cmp.Or(reason.In(s.Lang()).Label, code))))
+	}
+	var names []string
+	for _, name := range fields {
+		n, _ := rec.Definition.Node(node)
+		field, _ := n.Fields.ByName(name)
+		names = append(names, shell.Isolate(cmp.Or(field.In(s.Lang()).Label, name)))
+	}
+	if len(names) > 0 {
+		all = append(all, s.Say("again.fields", strings.Join(names, ", ")))
+	}
+	return all
+}
+
+// againForm is the form that asks the customer again.
+type againForm struct {
+	URL      string // empty if the customer cannot be asked now
+	Steps    []againStep
+	Reasons  []shell.Choice
+	Max      int    // characters of the note
+	Deadline string // says when the run ends; empty for never
+	keptAgain
+}
+
+// againStep is a step that the customer has answered.
+type againStep struct {
+	shell.Choice
+	Legend string         // of the fields
+	Fields []shell.Choice // the Value is the node, a space, and the field; none for a consent
+}
+
+// keptAgain is what a refused form contained, and why it was refused.
+type keptAgain struct {
+	Step            string
+	Codes, Concerns []string
+	Note, Problem   string
+}
+
+// againForm returns the form of a run that waits for a verdict.
+func (p verdictPanel) againForm(s shell.Session, rec desk.RunRecord, f queue.Filter, kept keptAgain) againForm {
+	form := againForm{Max: rules.MaxNoteToCustomer, keptAgain: kept}
+	run := rec.Report.Run
+	if !p.Form || run.Status.Terminal() || rec.Hidden {
+		return form
+	}
+	for _, card := range rec.Report.Cards {
+		n, ok := rec.Definition.Node(card.NodeID)
+		if !ok || !n.Asks() || card.CompletedAt.IsZero() {
+			continue
+		}
+		step := againStep{Choice: shell.Choice{Value: string(card.NodeID), Text: card.Label, Chosen: kept.Step == string(card.NodeID)}}
+		step.Legend = s.Say("again.concerns", shell.Isolate(card.Label))
+		for _, field := range n.Fields {
+			value := step.Value + " " + field.Name
+			step.Fields = append(step.Fields, shell.Choice{
+				Value: value, Text: cmp.Or(field.In(s.Lang()).Label, field.Name), Chosen: slices.Contains(kept.Concerns, value),
+			})
+		}
+		form.Steps = append(form.Steps, step)
+	}
+	if len(form.Steps) == 0 {
+		return form
+	}
+	if last := &form.Steps[len(form.Steps)-1]; kept.Step == "" {
+		last.Chosen = true
+	}
+	for _, code := range rec.Definition.ResubmitCodes() {
+		reason, _ := rec.Definition.ResubmitReason(code)
+		form.Reasons = append(form.Reasons, shell.Choice{Value: code, Text: reason.In(s.Lang()).Label, Chosen: slices.Contains(kept.Codes, code)})
+	}
+	if ttl := rec.Definition.RunTTLSeconds; ttl > 0 {
+		ends := run.StartedAt.Add(time.Duration(ttl) * time.Second)
+		form.Deadline = s.Say("again.deadline", s.At(ends).Text, s.Span(ends.Sub(rec.At)))
+	}
+	form.URL = s.Base + "/runs/" + string(run.ID) + "/again" + f.Query()
+	return form
+}
+
+// AskAgain sends a run that waits for a verdict back to its customer, and leads to the next run of the queue.
+func (p *Pages) AskAgain(w http.ResponseWriter, r *http.Request, s shell.Session) error {
+	id, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	kept := keptAgain{
+		Step: r.PostForm.Get("step"), Codes: r.PostForm["reason"], Concerns: r.PostForm["field"],
+		Note: strings.ReplaceAll(r.PostForm.Get("note_to_customer"), "\r\n", "\n"),
+	}
+	c := rules.AskAgain{Step: verification.NodeID(kept.Step), Reasons: kept.Codes, Note: kept.Note, By: s.Name, Identity: s.Identity}
+	if c.Seq, err = strconv.Atoi(r.PostForm.Get("seq")); err != nil || c.Seq < 1 {
+		c.Seq = noSeq
+	}
+	for _, value := range kept.Concerns {
+		node, field, _ := strings.Cut(value, " ")
+		if node != kept.Step {
+			kept.Problem = s.Say("again.problem.step")
+		}
+		c.Fields = append(c.Fields, field)
+	}
+	if kept.Problem != "" {
+		return p.showRun(w, r, s, http.StatusUnprocessableEntity, keptVerdict{Again: kept})
+	}
+	_, err = p.shell.Engine.AskAgain(r.Context(), s.Tenant, id, c, "")
+	status := http.StatusConflict
+	switch {
+	case err == nil:
+		return p.next(w, r, s, id, "done.asked_again")
+	case errors.Is(err, verification.ErrInvalid):
+		status, kept.Problem = http.StatusUnprocessableEntity, s.Say("again.invalid", rules.MaxNoteToCustomer)
+	case errors.Is(err, rules.ErrNoRounds):
+		kept.Problem = s.Say("again.problem.rounds")
+	case errors.Is(err, verification.ErrConflict), errors.Is(err, verification.ErrNotOpen):
+		kept.Problem = s.Say("again.problem.changed")
+	default:
+		return err
+	}
+	return p.showRun(w, r, s, status, keptVerdict{Again: kept})
+}
