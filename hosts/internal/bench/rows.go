@@ -66,16 +66,16 @@ CREATE TEMPORARY TABLE incoming_measures (LIKE verifyd.measures) ON COMMIT DROP`
 func (b rows) write(ctx context.Context, tx pgx.Tx) error {
 	columns := []string{
 		"tenant_id", "id", "workflow_id", "reference_id", "started_at", "expires_at", "abandon_at",
-		"waiting", "signal", "wait", "ended", "completed_at", "outcome", "error", "verdict", "flagged",
+		"waiting", "signal", "wait", "ended", "completed_at", "outcome", "end_data", "error", "verdict", "flagged",
 		"status", "decision", "status_from", "status_until",
 		"review_since", "review_due", "review_until", "causes", "review", "assignee",
 	}
 	const take = `
 INSERT INTO verifyd.runs (tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
-    waiting, signal, wait, ended, completed_at, outcome, error, verdict, flagged, status, decision, status_from, status_until,
+    waiting, signal, wait, ended, completed_at, outcome, end_data, error, verdict, flagged, status, decision, status_from, status_until,
     review_since, review_due, review_until, causes, review, assignee)
 SELECT tenant_id, id, workflow_id, reference_id, started_at, expires_at, abandon_at,
-    waiting, signal, wait, ended, completed_at, outcome, error, verdict, flagged, status, decision, status_from, status_until,
+    waiting, signal, wait, ended, completed_at, outcome, end_data, error, verdict, flagged, status, decision, status_from, status_until,
     review_since, review_due, review_until, causes, review, assignee
 FROM incoming_runs`
 	const takeHistories = `
@@ -122,7 +122,7 @@ func (r row) values() ([]any, error) {
 	review, err := reviewValues(s)
 	return append([]any{
 		r.tenant, r.id, [16]byte(workflow), s.ReferenceID, s.StartedAt, orNull(s.ExpiresAt), orNull(s.AbandonAt),
-		string(s.Waiting), s.Signal, s.WaitNumber, string(s.Ended), orNull(s.CompletedAt), s.Outcome, problem, string(s.Verdict), s.Flagged,
+		string(s.Waiting), s.Signal, s.WaitNumber, string(s.Ended), orNull(s.CompletedAt), s.Outcome, s.Data, problem, string(s.Verdict), s.Flagged,
 		string(r.interval.Status), string(r.interval.Decision), orNull(r.interval.From), orNull(r.interval.Until),
 	}, review...), err
 }

@@ -201,20 +201,20 @@ func (f *finder) versions(ctx context.Context, t verification.TenantID, w workfl
 // unknown returns the providers and lists that a definition names and the file does not
 // list. The name of a list may be an expression, which is not evaluated.
 func (f *finder) unknown(t verification.TenantID, d workflow.Definition) (providers, lists []string) {
-	for _, n := range d.Nodes {
+	d.EachCheck(func(_ verification.NodeID, n workflow.Node) {
 		for _, name := range []string{n.Provider, n.Fallback} {
 			if name != "" && !slices.Contains(f.names.Providers, name) && !slices.Contains(f.names.TenantProviders[t], name) {
 				providers = append(providers, name)
 			}
 		}
 		if n.Provider != screening.ProviderName && n.Fallback != screening.ProviderName {
-			continue
+			return
 		}
 		list, _ := n.With.Map()["list"].(string)
 		if list != "" && !strings.Contains(list, "${") && !slices.Contains(f.names.Lists, list) {
 			lists = append(lists, list)
 		}
-	}
+	})
 	return providers, lists
 }
 

@@ -4,6 +4,7 @@ package noisy
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +19,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/process"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
+	flow "github.com/verifyd/verifyd/verification/workflow"
 )
 
 // attack is one kind of load. Any of its functions may be nil.
@@ -52,6 +54,7 @@ func attacks() []attack {
 		{name: "1 MB inputs", press: startLarge},
 		{name: "large uploads", press: uploadAll},
 		{name: "hostile definitions", press: startHostile},
+		{name: "groups of 16", build: startGroups},
 		{name: "slow vendor", build: startSlow},
 		{name: "dead receiver", build: startDead},
 	}
@@ -175,6 +178,23 @@ func startDead(ctx context.Context, s *site) error {
 func startSlow(ctx context.Context, s *site) error {
 	input := fmt.Sprintf(`{"sandbox":{"c":"slow:%s"}}`, s.scale.SlowFor)
 	s.flood(ctx, 32, s.scale.SlowRuns, 0, func(ctx context.Context, n int) error { return s.start(ctx, n, oneCheck, input) })
+	return ctx.Err()
+}
+
+// startGroups leaves a run of each of many tenants, whose group waits for 16 slow calls.
+func startGroups(ctx context.Context, s *site) error {
+	scripts := map[string]string{}
+	for n := range flow.MaxMembers {
+		scripts[memberKey(n)] = "slow:" + s.scale.SlowFor.String()
+	}
+	input, err := json.Marshal(object{"sandbox": scripts})
+	if err != nil {
+		return err
+	}
+	s.flood(ctx, 32, len(s.groups), 0, func(ctx context.Context, n int) error {
+		_, err := start(ctx, s.groups[n], idOf(groupTenant(n), oneCheck), string(input), 0)
+		return err
+	})
 	return ctx.Err()
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/verifyd/verifyd/verification"
+	flow "github.com/verifyd/verifyd/verification/workflow"
 )
 
 // object is a JSON object.
@@ -43,15 +44,33 @@ func idOf(tenant string, number int) verification.WorkflowID {
 func fileField(n int) string { return fmt.Sprintf("file_%d", n%fileFields) }
 
 // bootstrap returns the bootstrap file of the hosts.
-func bootstrap(cards int, receiver, deadEnd string, hostile []Definition) object {
+func bootstrap(cards, groups int, receiver, deadEnd string, hostile []Definition) object {
 	attacker := workflows(attackerTenant, cards, receiver, deadEnd)
 	bystander := workflows(bystanderTenant, cards, receiver, deadEnd)
 	for _, d := range hostile {
 		attacker = append(attacker, d.workflow)
 	}
-	return object{"tenants": []object{
-		tenant(attackerTenant, attackerID, attacker), tenant(bystanderTenant, bystanderID, bystander),
-	}}
+	tenants := []object{tenant(attackerTenant, attackerID, attacker), tenant(bystanderTenant, bystanderID, bystander)}
+	for n := range groups {
+		tenants = append(tenants, tenant(groupTenant(n), groupID(n), []object{groupWorkflow(groupTenant(n), receiver)}))
+	}
+	return object{"tenants": tenants}
+}
+
+// groupTenant and groupID are the id and the account of a tenant with a group.
+func groupTenant(n int) string { return fmt.Sprintf("0191f3c0-0000-7000-8000-00%010x", 0xc000000000+n) }
+func groupID(n int) string     { return fmt.Sprintf("group-%d", n) }
+
+func memberKey(n int) string { return fmt.Sprintf("m%d", n) }
+
+// groupWorkflow is a workflow of one group with as many members as there may be.
+func groupWorkflow(tenant, receiver string) object {
+	members := object{}
+	for n := range flow.MaxMembers {
+		members[memberKey(n)] = object{"provider": "sandbox", "key": memberKey(n)}
+	}
+	group := object{"type": "checks", "label": "Group", "members": members, "next": "done"}
+	return workflow(idOf(tenant, oneCheck), "group", "group", receiver, object{"group": group, "done": object{"type": "end"}})
 }
 
 func tenant(id, name string, workflows []object) object {

@@ -41,6 +41,7 @@ type Scale struct {
 	Notices      int           // runs whose notices go to a receiver that never answers
 	SlowRuns     int           // runs that wait for a slow vendor
 	SlowFor      time.Duration // how long the vendor takes
+	Groups       int           // tenants with a run whose group has 16 members, all of them slow
 	LargeInputs  int           // starts with 1 MB; with a store in memory, at most 600
 	FilledRuns   int           // runs in PostgreSQL that a list may skip
 	MemoryRuns   int           // runs in memory that a list may skip
@@ -54,7 +55,7 @@ type Scale struct {
 func Full() Scale {
 	return Scale{
 		Alone: 15 * time.Second, Beside: 25 * time.Second, Rate: 8, Timeout: 30 * time.Second,
-		Notices: 30_000, SlowRuns: 2_000, SlowFor: 25 * time.Second,
+		Notices: 30_000, SlowRuns: 2_000, SlowFor: 25 * time.Second, Groups: 500,
 		LargeInputs: 1_500, FilledRuns: 3_000_000, MemoryRuns: 50_000, Cards: 300, PrintedRuns: 80, Posts: 24, FilesOfAPost: 15,
 	}
 }
@@ -64,7 +65,7 @@ func Full() Scale {
 func Short() Scale {
 	return Scale{
 		Alone: time.Second, Beside: time.Second, Rate: 8, Timeout: 30 * time.Second, OneSite: true,
-		Notices: 1_000, SlowRuns: 300, SlowFor: 25 * time.Second,
+		Notices: 1_000, SlowRuns: 300, SlowFor: 25 * time.Second, Groups: 50,
 		LargeInputs: 50, FilledRuns: 10_000, MemoryRuns: 1_000, Cards: 120, PrintedRuns: 10, Posts: 4, FilesOfAPost: 5,
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/hosts/internal/bench"
 	"github.com/verifyd/verifyd/internal/rig/process"
@@ -56,6 +57,7 @@ type site struct {
 	rss      atomic.Int64 // the largest resident memory of any host
 	watching sync.WaitGroup
 	stop     context.CancelFunc
+	groups   []*client.Client // of the tenants with a group
 }
 
 // newSite starts hosts on an empty store, or on one with runs for the attack.
@@ -76,7 +78,7 @@ func (m *measurement) newSite(ctx context.Context, store Store, a attack) (s *si
 	if s.folder, err = os.MkdirTemp(m.folder, "site-"); err != nil {
 		return s, err
 	}
-	raw, err := json.Marshal(bootstrap(m.Scale.Cards, s.receiver.URL, s.deadEnd.URL, s.definitions))
+	raw, err := json.Marshal(bootstrap(m.Scale.Cards, m.Scale.Groups, s.receiver.URL, s.deadEnd.URL, s.definitions))
 	if err != nil {
 		return s, err
 	}
@@ -116,6 +118,13 @@ func (m *measurement) newSite(ctx context.Context, store Store, a attack) (s *si
 	attackers, err := newClients(attackerID, s.hosts)
 	if err != nil {
 		return s, err
+	}
+	for n := range m.Scale.Groups {
+		clients, err := newClients(groupID(n), s.hosts)
+		if err != nil {
+			return s, err
+		}
+		s.groups = append(s.groups, clients[n%len(clients)])
 	}
 	s.bystander, s.attacker = &bystander{clients: bystanders, site: s}, &attacker{clients: attackers}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -53,6 +53,23 @@ type canaryHost struct {
 	addresses []string // that responses lead to
 }
 
+// canaryElements makes a group of checks for each item of a list with the canary.
+const canaryElements = `    next: known_as
+  known_as:
+    type: checks
+    label: Known as
+    for_each: '[steps.details.data.name, "nobody"]'
+    need: any
+    until: member.passed && item != "somebody"
+    members:
+      first: {provider: offline.name_match, with: {name: "${item}", other: "${steps.details.data.name}"}}
+      second: {provider: offline.name_match, with: {name: "${steps.details.data.name}", other: "${item}"}, when: item != "nobody"}
+    on_not_met: next
+    on_unavailable: next
+    next: pan
+  pan:
+`
+
 // canarySettings writes a demo whose list has the canary, and whose account may use every surface.
 func canarySettings(t *testing.T, more map[string]string) (vars map[string]string, session func(*served) *http.Cookie) {
 	t.Helper()
@@ -66,6 +83,15 @@ func canarySettings(t *testing.T, more map[string]string) (vars map[string]strin
 	head, _, _ := strings.Cut(string(raw), "\n")
 	row := `"kanari-1","Person","` + canaryName + `","Kanarina Piep","1961-03-14","ru","","","Kanari: made up","","","kanari-set","2026-01-01T00:00:00","2026-11-01T00:00:00","2026-11-01T00:00:00"`
 	if err := os.WriteFile(list, []byte(head+"\n"+row+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	onboarding := filepath.Join(filepath.Dir(list), "individual-onboarding.yaml")
+	if raw, err = os.ReadFile(onboarding); err != nil {
+		t.Fatal(err)
+	}
+	raw = bytes.ReplaceAll(raw, []byte("outcome: accepted}"), []byte(`outcome: accepted, data: {holder: "${steps.details.data.name}"}}`))
+	raw = bytes.Replace(raw, []byte("    next: pan\n  pan:\n"), []byte(canaryElements), 1)
+	if err := os.WriteFile(onboarding, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	keys, issuer := keyFile(t)
@@ -144,6 +170,9 @@ func (c *canaryHost) live() {
 	}
 	signal("consent_submitted", `{"payload":{"consent_status":"success"}}`)
 	id := c.upload()
+	signal("details_submitted", fmt.Sprintf(`{"payload":{"name":%q,"dob":"1961-03-14","pan":%q,"photo":{"document_id":%q}}}`, canaryName, canaryPAN, id))
+	c.await(c.run, func(r runJSON) bool { return r.Decision != nil && *r.Decision == "review" })
+	signal("human_review_resubmit", `{"payload":{"step":"details","reasons":["other"],"fields":["name"],"note_to_customer":"kanari, again"}}`)
 	signal("details_submitted", fmt.Sprintf(`{"payload":{"name":%q,"dob":"1961-03-14","pan":%q,"photo":{"document_id":%q}}}`, canaryName, canaryPAN, id))
 	c.await(c.run, func(r runJSON) bool { return r.Decision != nil && *r.Decision == "review" })
 	for _, part := range []string{"/hits", "/notes", "/assign"} {
@@ -423,6 +452,10 @@ func TestAPersonStaysInTheStoreAndLeavesIt(t *testing.T) {
 				if found != "" {
 					shown++
 				}
+			}
+			c.await(c.run, func(r runJSON) bool { return r.Status == "completed" })
+			if _, end := c.visit("GET", "/v1/runs/"+c.run, ""); !strings.Contains(string(end), `"data":{"holder":"`+canaryName) {
+				t.Errorf("the end gives no canary: %s", end)
 			}
 			if shown < 6 {
 				t.Errorf("%d responses have a canary: is the run complete?", shown)
