@@ -236,7 +236,7 @@ func New(p Ports, o Options) (*Engine, error) {
 }
 
 func newRunCache(bytes int) *lru.Cache[verification.RunRef, rules.Run] {
-	return lru.New[verification.RunRef](bytes, largeRun, rules.Run.Size)
+	return lru.New[verification.RunRef](bytes, largeRun, func(r rules.Run) int { return r.Size() })
 }
 
 // Serve carries out queued work until ctx ends: it drives runs that are due, records

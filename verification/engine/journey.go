@@ -127,7 +127,7 @@ func (s *session) round(step rules.Step) *JourneyRound {
 	if last.Visit+1 != step.Visits {
 		return nil // a later visit
 	}
-	again := &JourneyRound{Fields: last.Fields, Note: last.Note, Earlier: step.Earlier}
+	again := &JourneyRound{Fields: last.Fields, Note: last.Note, Earlier: last.Earlier}
 	for _, code := range last.Reasons {
 		if reason, ok := s.program.Version.Definition.ResubmitReason(code); ok {
 			again.Reasons = append(again.Reasons, reason)

@@ -94,11 +94,13 @@ func (d *decision) result(c RecordResult) {
 // answered records an answer, and reports whether the run then goes to another node. A member or an element does
 // not lead there itself. A hit that the provider left out although no decision clears it flags the step.
 func (d *decision) answered(c RecordResult, status StepStatus, to verification.NodeID) (leads bool) {
-	confirms, ok := d.confirms(c, status)
-	if !ok {
-		return false
+	f := ResultRecorded{Node: c.Node, Passed: status == StepPassed, Data: d.compared(c.Node, status, c.Data, to)}
+	if groupOf(c.Node) != "" {
+		ok := false
+		if f.Confirms, ok = d.confirms(&c, status); !ok {
+			return false
+		}
 	}
-	f := ResultRecorded{Node: c.Node, Passed: status == StepPassed, Data: d.compared(c.Node, status, c.Data, to), Confirms: confirms}
 	unfounded := false
 	if f.Screening, unfounded = recorded(c.Screening, c); unfounded {
 		f.Data = doubted(f.Data)

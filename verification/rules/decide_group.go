@@ -275,12 +275,9 @@ func (d *decision) label(id verification.NodeID) string {
 	return elementLabel(of, element, g.Elements) + strings.TrimPrefix(def.Label(id.InDefinition()), of)
 }
 
-// confirms returns whether the answer of a member of a group confirms; nil for any other check. ok is false if that
-// cannot be told, and the run has failed.
-func (d *decision) confirms(c RecordResult, status StepStatus) (_ *bool, ok bool) {
-	if groupOf(c.Node) == "" {
-		return nil, true
-	}
+// confirms returns whether the answer of a member of a group confirms. ok is false if that cannot be told, and the run has
+// failed.
+func (d *decision) confirms(c *RecordResult, status StepStatus) (_ *bool, ok bool) {
 	yes := status == StepPassed
 	if until := d.program.Until(c.Node); until != nil {
 		step, _ := d.run.Step(c.Node)

@@ -214,7 +214,7 @@ func (r *Run) askedAgain(f AskedAgain, at time.Time) {
 	r.waitsEnd()
 	r.Proposal, r.Assignment = Verdict{}, Assignment{}
 	r.round = round{step: f.Node, from: f.From, began: r.Seq}
-	r.withStep(f.Node, func(s *Step) { s.Rounds = append(slices.Clip(s.Rounds), Round{f, at, s.Visits}) })
+	r.withStep(f.Node, func(s *Step) { s.Rounds = append(slices.Clip(s.Rounds), Round{f, at, s.Visits, s.Data}) })
 	r.received(SignalReceipt{Request: f.Request, Node: f.Node})
 }
 
@@ -362,9 +362,6 @@ func (r *Run) reach(s Step) {
 			if f := old.Screening; f != nil && len(f.Hits) > 0 {
 				kept := old.EarlierHits[max(0, len(old.EarlierHits)+1-maxCardVisits):]
 				old.EarlierHits = append(slices.Clip(kept), VisitScreening{old.Visits, *f})
-			}
-			if len(old.Rounds) > 0 {
-				old.Earlier = old.Data
 			}
 			old.before = old.ListVersion()
 			old.Visits++

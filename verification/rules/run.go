@@ -146,10 +146,8 @@ type Step struct {
 	// with the decisions that cleared them, oldest first. Each is there once.
 	Cleared []Clearance
 
-	// Rounds are the times at which the customer was asked again for the step, oldest first. Earlier is the answer of the visit before
-	// the last one, if there is a round.
-	Rounds  []Round
-	Earlier verification.Data
+	// Rounds are the times at which the customer was asked again for the step, oldest first.
+	Rounds []Round
 	// Confirms says whether the answer of a member of a group confirms; nil for no answer and for any other check.
 	Confirms *bool
 
@@ -171,6 +169,8 @@ type Round struct {
 	AskedAgain
 	At    time.Time
 	Visit int // of the step before it
+	// Earlier is the answer of that visit.
+	Earlier verification.Data
 }
 
 // round is the present round: from which node the run went back to which step, and the length of the history then.

@@ -69,7 +69,7 @@ func Restore(id verification.WorkflowID, version Version, l ExpressionCompiler) 
 }
 
 // Node returns a node of the definition, or the check that a member is, and whether there is one: see Definition.Node.
-func (p Program) Node(id verification.NodeID) (Node, bool) {
+func (p *Program) Node(id verification.NodeID) (Node, bool) {
 	if n, ok := p.Version.Definition.Nodes[id]; ok {
 		return n, true
 	}
@@ -350,18 +350,18 @@ func (v *validator) anchors(path string, p Pattern) {
 }
 
 // InputSchema returns the compiled schema of the input; nil if any input is accepted.
-func (p Program) InputSchema() Schema { return p.input }
+func (p *Program) InputSchema() Schema { return p.input }
 
 // Conditions returns the conditions of a branch, one for each rule.
-func (p Program) Conditions(branch verification.NodeID) []Condition { return p.conditions[branch] }
+func (p *Program) Conditions(branch verification.NodeID) []Condition { return p.conditions[branch] }
 
 // Template returns the `with` of a check or the `data` of an end; nil if it has none.
-func (p Program) Template(node verification.NodeID) Template {
+func (p *Program) Template(node verification.NodeID) Template {
 	return p.templates[node.InDefinition()]
 }
 
 // Reads returns the nodes that the texts of a node read.
-func (p Program) Reads(node verification.NodeID) []verification.NodeID { return p.reads[node] }
+func (p *Program) Reads(node verification.NodeID) []verification.NodeID { return p.reads[node] }
 
 // addReads notes what the texts of each node read.
 func (p *Program) addReads() {
@@ -393,13 +393,13 @@ func (p *Program) addReads() {
 }
 
 // When returns the condition of a step or a member; nil if it has none.
-func (p Program) When(step verification.NodeID) Condition { return p.whens[step.InDefinition()] }
+func (p *Program) When(step verification.NodeID) Condition { return p.whens[step.InDefinition()] }
 
 // Until returns the condition under which the answer of a member confirms; nil if it need only pass.
-func (p Program) Until(member verification.NodeID) Condition { return p.untils[member.InDefinition()] }
+func (p *Program) Until(member verification.NodeID) Condition { return p.untils[member.InDefinition()] }
 
 // Elements returns the elements of the list of a node with for_each. It fails if a value is missing or is no list.
-func (p Program) Elements(node verification.NodeID, s Scope) ([]any, error) {
+func (p *Program) Elements(node verification.NodeID, s Scope) ([]any, error) {
 	values, err := p.lists[node].Render(s)
 	if err != nil {
 		return nil, err
@@ -412,13 +412,13 @@ func (p Program) Elements(node verification.NodeID, s Scope) ([]any, error) {
 }
 
 // Patterns returns the patterns of a form, by field: that of a field in a group by both names, such as owners.name.
-func (p Program) Patterns(form verification.NodeID) map[string]Pattern {
+func (p *Program) Patterns(form verification.NodeID) map[string]Pattern {
 	return p.patterns[form.InDefinition()]
 }
 
 // Needs returns verification.CheckRequest.Needs of a check.
-func (p Program) Needs(check verification.NodeID) []string { return p.needs[check.InDefinition()] }
+func (p *Program) Needs(check verification.NodeID) []string { return p.needs[check.InDefinition()] }
 
 // Facts returns the expressions of `subject` and `compare`, in that order and without the empty
 // ones; nil if there are none.
-func (p Program) Facts() Values { return p.facts }
+func (p *Program) Facts() Values { return p.facts }

@@ -41,7 +41,7 @@ type Scale struct {
 	Notices      int           // runs whose notices go to a receiver that never answers
 	SlowRuns     int           // runs that wait for a slow vendor
 	SlowFor      time.Duration // how long the vendor takes
-	Groups       int           // tenants with a run whose group has 16 members, all of them slow
+	Groups       int           // tenants with a run whose group has 16 members
 	LargeInputs  int           // starts with 1 MB; with a store in memory, at most 600
 	FilledRuns   int           // runs in PostgreSQL that a list may skip
 	MemoryRuns   int           // runs in memory that a list may skip
