@@ -171,8 +171,13 @@ func TestTheWorkOfTheWorstSchemaIsBounded(t *testing.T) {
 		if bytes > maxBytes || objects > maxObjects {
 			t.Errorf("%s: Check allocated %d objects of %d bytes, want at most %d of %d", row.name, objects, bytes, maxObjects, maxBytes)
 		}
-		if _, fewer := check(row.n / 4); objects > 6*fewer+10_000 {
-			t.Errorf("%s: Check allocated %d objects, and %d for a quarter of it: want linear work", row.name, objects, fewer)
+		var quarters uint64 // the sum of four, as the race detector has pools forget some of what is given back
+		for range 4 {
+			_, fewer := check(row.n / 4)
+			quarters += fewer
+		}
+		if objects > 3*quarters/2+10_000 {
+			t.Errorf("%s: Check allocated %d objects, and %d for its quarters, one after the other: want linear work", row.name, objects, quarters)
 		}
 	}
 }

@@ -41,8 +41,7 @@ func TestNoRunWithFourEyesGetsAVerdictOfOnePerson(t *testing.T) {
 				run, err := h.engines[0].Start(t.Context(), tenant, applied.Workflow.ID, engine.StartRequest{ReferenceID: "trial"})
 				must(t, err)
 				h.decideTogether(t, run.ID, from, i)
-				events, err := h.stores[0].Load(t.Context(), tenant, run.ID, 0)
-				must(t, err)
+				events := h.events(t, run.ID)
 				for _, e := range events {
 					seen[e.Kind()]++
 				}
