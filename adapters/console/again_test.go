@@ -9,6 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestAReviewerAsksTheCustomerAgain(t *testing.T) {
@@ -28,7 +29,7 @@ func TestAReviewerAsksTheCustomerAgain(t *testing.T) {
 	}
 	wants(t, ask("step", "details"), http.StatusUnprocessableEntity, `class="dialog again" open`, "Choose a reason")
 	wants(t, ask("step", "consent", "reason", "other", "field", "details front"), http.StatusUnprocessableEntity, "only fields of the step", `value="details front" checked`)
-	wants(t, ask("step", "details", "reason", "blurred", "note_to_customer", strings.Repeat("x", rules.MaxNoteToCustomer+1)), http.StatusUnprocessableEntity, "at most 1000 characters")
+	wants(t, ask("step", "details", "reason", "blurred", "note_to_customer", strings.Repeat("x", workflow.MaxNoteToCustomer+1)), http.StatusUnprocessableEntity, "at most 1000 characters")
 	wants(t, asha.post(path+"/again", "step", "details", "reason", "blurred", "seq", "1"), http.StatusConflict, "the run has changed")
 
 	wants(t, ask("step", "details", "reason", "blurred", "field", "details front", "note_to_customer", "On a <table>."), http.StatusSeeOther)

@@ -97,7 +97,6 @@ func decode(file string, t *tree, base path, d *diagnostics) workflow.Definition
 		report(canonicalData(&n.With), "nodes", string(id), "with")
 		n.Fields = fieldsInOrder(n.Fields, t, report, "nodes", string(id), "fields")
 		report(canonicalData(&n.Data), "nodes", string(id), "data")
-		n.Fields = inOrder(n.Fields, t, func(f workflow.InputField) string { return f.Name }, "nodes", string(id), "fields")
 		n.Members = inOrder(n.Members, t, func(m workflow.Member) string { return m.Name }, "nodes", string(id), "members")
 		for i, m := range n.Members {
 			report(canonicalData(&n.Members[i].With), "nodes", string(id), "members", m.Name, "with")

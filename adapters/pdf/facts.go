@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/adapters/internal/labels"
+	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 )
@@ -36,11 +37,12 @@ func (l *layout) facts(r rules.Print) []block {
 // limitEndData is how many fields are printed.
 const limitEndData = 40
 
-// endData returns what an end computed as captions and values, two in a row.
+// endData returns what an end computed as captions and values, two in a row. Beyond the limit it says how many are left out.
 func endData(d verification.Data) (pairs [][2][2]string) {
 	values := d.Map()
 	names := slices.Sorted(maps.Keys(values))
-	for i, name := range names[:min(len(names), limitEndData)] {
+	more := max(0, len(names)-limitEndData)
+	for i, name := range names[:len(names)-more] {
 		text, ok := values[name].(string)
 		if !ok {
 			raw, err := json.Marshal(values[name])
@@ -55,6 +57,9 @@ func endData(d verification.Data) (pairs [][2][2]string) {
 		} else {
 			pairs[len(pairs)-1][1] = field
 		}
+	}
+	if more > 0 {
+		pairs = append(pairs, [2][2]string{{"Not printed here", typeset.Thousands(more) + " more values, which the report of the API has"}})
 	}
 	return pairs
 }

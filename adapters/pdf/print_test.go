@@ -129,6 +129,20 @@ func TestAReportForTheFileHasTheDataOfTheEnd(t *testing.T) {
 	}
 }
 
+func TestTheDataOfTheEndBeyondTheLimitIsCounted(t *testing.T) {
+	p, values := forFile(bank(t), rules.DecisionApprove), map[string]any{}
+	for i := range 42 {
+		values[fmt.Sprintf("value_%02d", i)] = i
+	}
+	p.Run.Outcome, p.Run.Data = "approved", verification.DataOf(values)
+	doc := render(t, plain(t), p)
+	check(t, doc)
+	got := text(t, doc)
+	if !strings.Contains(got, "Value 39") || strings.Contains(got, "Value 40") || !strings.Contains(got, "2 more values, which the report of the API has") {
+		t.Errorf("the report does not have 40 of 42 values and the number of the others:\n%s", got)
+	}
+}
+
 func TestARejectionIsPrintedWithItsReason(t *testing.T) {
 	p := forFile(bank(t), rules.DecisionReject)
 	p.Judgements[0].ReasonLabel, p.Judgements[0].Notes = "The name does not match the registry", ""

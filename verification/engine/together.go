@@ -64,7 +64,7 @@ func (e *Engine) callTogether(j *job) callResult {
 		switch task.Kind {
 		case rules.TaskCheck, rules.TaskPoll:
 			delete(c.later, w.Number)
-			if left = closing; !closing {
+			if left = left || closing; !closing {
 				e.callBeside(j, w, task.Kind)
 			}
 		case rules.TaskWait:
@@ -137,6 +137,7 @@ func (e *Engine) awaitCall(j *job, wanted map[int]bool, next time.Time) callResu
 		select {
 		case r := <-c.results:
 			e.activity.Enter()
+			c.flight[r.number]()
 			delete(c.flight, r.number)
 			if r.command != nil && wanted[r.number] {
 				r.err = e.runner.Context().Err()

@@ -221,23 +221,13 @@ func (d *decision) goTo(id verification.NodeID) {
 			}
 			id = next
 			continue
-		case workflow.NodeCheck, workflow.NodeChecks:
+		case workflow.NodeCheck, workflow.NodeChecks, workflow.NodeConsent, workflow.NodeCustomerInput:
 			next, ok := d.begin(id, n)
 			if !ok {
 				return
 			}
 			id = next
 			continue
-		case workflow.NodeConsent, workflow.NodeCustomerInput:
-			if n.ForEach != "" {
-				next, ok := d.begin(id, n)
-				if !ok {
-					return
-				}
-				id = next
-				continue
-			}
-			d.await(id, n)
 		case workflow.NodeReview:
 			d.add(ReviewAsked{Node: id, Label: n.Title(id), Reason: n.Reason})
 		case workflow.NodeEnd:

@@ -17,22 +17,11 @@ import (
 // ErrNoRounds is returned if a customer was asked as often as the workflow allows. It is an ErrConflict.
 var ErrNoRounds error = verification.Conflict("run", "the customer was asked again as often as the workflow allows")
 
-// MaxNoteToCustomer is the maximum length of the note of AskAgain, in characters.
-const MaxNoteToCustomer = 1000
-
 // leftOut reports whether the run goes past a step, and where to: its condition does not hold, or its answer of before
 // stays. ok is false if the run has failed.
 func (d *decision) leftOut(id verification.NodeID, n workflow.Node) (next verification.NodeID, past, ok bool) {
-	if condition := d.program.When(id); condition != nil {
-		holds, seen, err := condition.Holds(d.run.scope())
-		switch {
-		case err != nil:
-			d.abort(id, fmt.Sprintf("when: %v", err))
-			return "", false, false
-		case !holds:
-			d.skip(id, n.Next, seen)
-			return n.Next, true, true
-		}
+	if visits, ok := d.visits(id, n.Next); !ok || !visits {
+		return n.Next, true, ok
 	}
 	on, stays := d.stays(id, n)
 	if !stays {
@@ -48,6 +37,24 @@ func (d *decision) leftOut(id verification.NodeID, n workflow.Node) (next verifi
 	return next, true, true
 }
 
+// visits reports whether the condition of a step or a member holds, and records that it is left out if not. ok is false if the
+// run has failed.
+func (d *decision) visits(id, next verification.NodeID) (visits, ok bool) {
+	condition := d.program.When(id)
+	if condition == nil {
+		return true, true
+	}
+	holds, seen, err := condition.Holds(d.run.scopeAt(id))
+	switch {
+	case err != nil:
+		d.abort(id, fmt.Sprintf("when: %v", err))
+		return false, false
+	case !holds:
+		d.skip(id, next, seen)
+	}
+	return holds, true
+}
+
 // stays reports whether the answer of a step stays in the present round: nothing that its texts read was asked again. on is the
 // way by which the run left it.
 func (d *decision) stays(id verification.NodeID, n workflow.Node) (on string, stays bool) {
@@ -55,19 +62,15 @@ func (d *decision) stays(id verification.NodeID, n workflow.Node) (on string, st
 	if began == 0 || n.Type == workflow.NodeReview || id == d.run.round.step {
 		return "", false
 	}
-	s, g := d.run.step(id), Group{}
-	if i := d.run.groupIndex(id); i >= 0 {
-		g = d.run.Groups[i]
-		if s = nil; g.began >= began || g.Status == StepRunning {
-			return "", false
-		}
-		on = GroupDecided{Type: g.Type, Passed: g.Status == StepPassed, Unavailable: g.Unavailable}.route()
-	}
+	g, isGroup := d.run.Group(id)
+	s := d.run.step(id)
 	switch {
-	case s == nil && on == "", s != nil && (s.reached > began || !s.finished()):
-		return "", false
-	case s != nil:
+	case isGroup && g.began < began && g.Status != StepRunning:
+		on = GroupDecided{Type: g.Type, Passed: g.Status == StepPassed, Unavailable: g.Unavailable}.route()
+	case !isGroup && s != nil && s.reached <= began && s.finished():
 		on = s.route()
+	default:
+		return "", false
 	}
 	return on, !slices.ContainsFunc(d.program.Reads(id), func(read verification.NodeID) bool { return d.run.since(read, began) })
 }
@@ -170,8 +173,8 @@ func (d *decision) checkAsked(f AskedAgain) (problems []verification.FieldError)
 			problem(fmt.Sprintf("reasons[%d]", i), "is there twice")
 		}
 	}
-	if n := utf8.RuneCountInString(f.Note); n > MaxNoteToCustomer {
-		problem("note_to_customer", "%s", texts.TooLong(MaxNoteToCustomer))
+	if n := utf8.RuneCountInString(f.Note); n > workflow.MaxNoteToCustomer {
+		problem("note_to_customer", "%s", texts.TooLong(workflow.MaxNoteToCustomer))
 	} else if !texts.Storable(f.Note) {
 		problem("note_to_customer", "must be valid UTF-8 without a NUL character")
 	}

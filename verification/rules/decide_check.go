@@ -103,7 +103,7 @@ func (d *decision) answered(c RecordResult, status StepStatus, to verification.N
 	}
 	unfounded := false
 	if f.Screening, unfounded = recorded(c.Screening, c); unfounded {
-		f.Data = doubted(f.Data)
+		f.Data = withFalse(f.Data, fieldAnalysis)
 	}
 	d.add(f)
 	if alone(c.Node) {

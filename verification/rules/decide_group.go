@@ -4,14 +4,15 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
-// begin brings the run to a check, a group of checks, or a node with for_each. ok is true if it goes on to
-// another node at once.
+// begin brings the run to a check, a group of checks or a step of its customer. ok is true if it goes on to another node at
+// once.
 func (d *decision) begin(id verification.NodeID, n workflow.Node) (next verification.NodeID, ok bool) {
 	switch {
 	case n.ForEach != "":
@@ -21,8 +22,11 @@ func (d *decision) begin(id verification.NodeID, n workflow.Node) (next verifica
 			return "", false
 		}
 		return d.leaveGroup(id, n)
+	case n.Asks():
+		d.await(id, n)
+	default:
+		d.dispatch(id, n, n.Provider, true)
 	}
-	d.dispatch(id, n, n.Provider, true)
 	return "", false
 }
 
@@ -95,16 +99,12 @@ func (d *decision) callMembers(id verification.NodeID, n workflow.Node) bool {
 		if g, _ := d.run.Group(id); g.has(&d.run, member) {
 			continue
 		}
-		if condition := d.program.When(member); condition != nil {
-			holds, seen, err := condition.Holds(d.run.scopeAt(member))
-			if err != nil {
-				d.abort(member, fmt.Sprintf("when: %v", err))
-				return false
-			}
-			if !holds {
-				d.skip(member, "", seen)
-				continue
-			}
+		visits, ok := d.visits(member, "")
+		if !ok {
+			return false
+		}
+		if !visits {
+			continue
 		}
 		d.dispatch(member, m.Check(), m.Provider, true)
 		if n.Called() == workflow.OrderOneByOne {
@@ -116,12 +116,7 @@ func (d *decision) callMembers(id verification.NodeID, n workflow.Node) bool {
 
 // has reports whether a member was called or left out on the last visit.
 func (g Group) has(r *Run, member verification.NodeID) bool {
-	for _, id := range g.skipped {
-		if id == member {
-			return true
-		}
-	}
-	return g.onVisit(r.step(member))
+	return slices.Contains(g.skipped, member) || g.onVisit(r.step(member))
 }
 
 // settled goes on after a member or an element has its answer, or will have none.
@@ -174,7 +169,7 @@ func (d *decision) count(g Group, n workflow.Node) (c members) {
 // decideGroup decides a group of checks as far as the answers of its members do, whichever came first, and calls the next
 // member if it has one. It reports whether the group is decided.
 func (d *decision) decideGroup(id verification.NodeID, n workflow.Node) bool {
-	for {
+	for { // each turn calls or leaves out a member
 		g, _ := d.run.Group(id)
 		c := d.count(g, n)
 		need := int(n.Need)

@@ -133,12 +133,12 @@ func differing(d verification.Data, facts []string) verification.Data {
 	}, [2]string{fieldAnalysis, "false"}, [2]string{fieldDiffers, string(jsontext.Text(facts))})
 }
 
-// doubted returns the data with analysis_ok false.
-func doubted(d verification.Data) verification.Data {
+// withFalse returns the data with a field that is false.
+func withFalse(d verification.Data, field string) verification.Data {
 	return jsontext.Edit(d, func(name string, value []byte) []byte {
-		if name == fieldAnalysis {
+		if name == field {
 			return nil
 		}
 		return value
-	}, [2]string{fieldAnalysis, "false"})
+	}, [2]string{field, "false"})
 }

@@ -88,7 +88,7 @@ func (r *Run) groupDecided(f GroupDecided, at time.Time) {
 	}
 	for _, id := range f.Lacking {
 		r.withStep(id, func(s *Step) {
-			s.Data = unvouched(s.Data)
+			s.Data = withFalse(s.Data, "source_ok")
 			s.flags = flagReasonsOf(s.Data)
 		})
 	}
@@ -97,16 +97,6 @@ func (r *Run) groupDecided(f GroupDecided, at time.Time) {
 		r.reach(Step{Node: f.Node, Type: workflow.NodeCheck, Key: g.Key, Label: g.Label, StartedAt: at})
 		r.withStep(f.Node, func(s *Step) { s.finish(status, f.Data, at) })
 	}
-}
-
-// unvouched returns data with source_ok false.
-func unvouched(d verification.Data) verification.Data {
-	return jsontext.Edit(d, func(name string, value []byte) []byte {
-		if name == "source_ok" {
-			return nil
-		}
-		return value
-	}, [2]string{"source_ok", "false"})
 }
 
 // within reports whether a step is a member of a group, or belongs to an element of it.

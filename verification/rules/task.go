@@ -59,7 +59,7 @@ func (w Wait) Task(now time.Time) Task {
 	case WaitResult:
 		return Task{Kind: TaskCheck}
 	case WaitPoll, WaitCustomer:
-		if w.At.IsZero() { // parked on the customer, and there is nothing to poll
+		if w.Kind == WaitCustomer && w.At.IsZero() { // there is nothing to poll
 			return Task{}
 		}
 		if now.Before(w.At) {
@@ -106,7 +106,7 @@ func (r *Run) scope() workflow.Scope {
 		}
 	}
 	for _, g := range r.Groups {
-		if g.Node == g.Node.InDefinition() {
+		if alone(g.Node) {
 			steps = append(steps, r.groupValues(g))
 		}
 	}

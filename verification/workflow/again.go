@@ -14,8 +14,9 @@ const ResubmitSignal = "human_review_resubmit"
 
 // The bounds of rounds.
 const (
-	DefaultRounds = 3  // Node.MaxRounds by default
-	maxRounds     = 20 // the maximum of Node.MaxRounds
+	DefaultRounds     = 3    // Node.MaxRounds by default
+	MaxNoteToCustomer = 1000 // characters
+	maxRounds         = 20   // the maximum of Node.MaxRounds
 )
 
 // AskAgain sends a run back to a step of its customer. A rule with it is passed over once the customer was asked as often as
@@ -82,7 +83,7 @@ func (v *validator) askAgain(path string, r Rule) {
 	a, at := r.AskAgain, path+".ask_again"
 	v.target(at+".step", a.Step, true)
 	n, ok := v.def.Nodes[a.Step]
-	if ok && v.check(at+".step", n.Asks(), "must be a consent or a customer_input") {
+	if ok && v.check(at+".step", n.Asks() && !n.repeats(), "must be a consent, or a customer_input without for_each") {
 		for i, field := range a.Fields {
 			if _, ok := n.Fields.ByName(field); !ok {
 				v.problem(fmt.Sprintf("%s.fields[%d]", at, i), "the form %s has no field %q%s", a.Step, field, v.hint(func() string {
@@ -99,7 +100,7 @@ func (v *validator) askAgain(path string, r Rule) {
 			}))
 		}
 	}
-	v.length(at+".note", a.Note, 0, maxText)
+	v.length(at+".note", a.Note, 0, MaxNoteToCustomer)
 }
 
 // names returns the names of the fields.

@@ -16,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // askedFor returns why the customer was asked again, and which fields it is about.
@@ -27,8 +28,7 @@ func askedFor(s shell.Session, rec desk.RunRecord, node verification.NodeID, rea
 	var names []string
 	for _, name := range fields {
 		n, _ := rec.Definition.Node(node)
-		field, _ := n.Fields.ByName(name)
-		names = append(names, shell.Isolate(cmp.Or(field.In(s.Lang()).Label, name)))
+		names = append(names, shell.Isolate(cmp.Or(n.Fields.LabelAt(name, s.Lang()), name)))
 	}
 	if len(names) > 0 {
 		all = append(all, s.Say("again.fields", strings.Join(names, ", ")))
@@ -62,7 +62,7 @@ type keptAgain struct {
 
 // againForm returns the form of a run that waits for a verdict.
 func (p verdictPanel) againForm(s shell.Session, rec desk.RunRecord, f queue.Filter, kept keptAgain) againForm {
-	form := againForm{Max: rules.MaxNoteToCustomer, keptAgain: kept}
+	form := againForm{Max: workflow.MaxNoteToCustomer, keptAgain: kept}
 	run := rec.Report.Run
 	if !p.Form || run.Status.Terminal() || rec.Hidden {
 		return form
@@ -130,7 +130,7 @@ func (p *Pages) AskAgain(w http.ResponseWriter, r *http.Request, s shell.Session
 	case err == nil:
 		return p.next(w, r, s, id, "done.asked_again")
 	case errors.Is(err, verification.ErrInvalid):
-		status, kept.Problem = http.StatusUnprocessableEntity, s.Say("again.invalid", rules.MaxNoteToCustomer)
+		status, kept.Problem = http.StatusUnprocessableEntity, s.Say("again.invalid", workflow.MaxNoteToCustomer)
 	case errors.Is(err, rules.ErrNoRounds):
 		kept.Problem = s.Say("again.problem.rounds")
 	case errors.Is(err, verification.ErrConflict), errors.Is(err, verification.ErrNotOpen):
