@@ -4,6 +4,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -90,6 +91,39 @@ func TestAHangingVendorDelaysNoOtherVendor(t *testing.T) {
 	p99 := len(alone) * 99 / 100
 	if beside[p99] > 2*alone[p99] {
 		t.Errorf("p99 beside a hanging vendor = %s, want at most twice the %s without it", beside[p99], alone[p99])
+	}
+}
+
+func TestGroupsOfManyTenantsLeaveCallsToOthers(t *testing.T) {
+	k := enginetest.New(t, func(_ *engine.Ports, o *engine.Options) { o.Calls = 64 })
+	var members []string
+	for n := range workflow.MaxMembers {
+		members = append(members, fmt.Sprint("slow", n))
+		k.Provider.On(members[n], enginetest.Slow(25*time.Second, enginetest.Pass(nil)))
+	}
+	theirs := applyForBystander(t, k, chain("quick"))
+	slow := map[verification.TenantID]verification.RunID{}
+	for n := range 20 { // one tenant may use a quarter of the 32 calls to the provider
+		tenant := verification.TenantID(fmt.Sprintf("00000000-0000-7000-8000-0000000001%02d", n))
+		slow[tenant] = startFor(t, k, tenant, applyFor(t, k, tenant, grouped(asItIs, members...)), engine.StartRequest{ReferenceID: "x"})
+	}
+	k.Settle()
+	run := startFor(t, k, bystander, theirs, engine.StartRequest{ReferenceID: "y"})
+	if got := statusOf(t, k, bystander, run); got != rules.StatusCompleted {
+		t.Errorf("beside groups of 20 tenants, a run with one check is %s, want it completed at once", got)
+	}
+	calls := 0
+	for _, m := range members {
+		calls += len(k.Provider.Calls(m))
+	}
+	if calls != 24 {
+		t.Errorf("calls of members at once = %d, want 24: three quarters of half of 64", calls)
+	}
+	k.Advance(20 * 25 * time.Second)
+	for tenant, run := range slow {
+		if got := statusOf(t, k, tenant, run); got != rules.StatusCompleted {
+			t.Errorf("a run with a group is %s in the end, want completed", got)
+		}
 	}
 }
 

@@ -30,10 +30,16 @@ const bystander verification.TenantID = "00000000-0000-7000-8000-0000000000bb"
 // applyForBystander applies a definition for the bystander.
 func applyForBystander(t *testing.T, k *enginetest.Kit, d workflow.Definition) workflow.Workflow {
 	t.Helper()
-	if err := k.Store.SaveTenant(t.Context(), verification.Tenant{ID: bystander, Name: "Bystander"}); err != nil {
+	return applyFor(t, k, bystander, d)
+}
+
+// applyFor applies a definition for another tenant.
+func applyFor(t *testing.T, k *enginetest.Kit, tenant verification.TenantID, d workflow.Definition) workflow.Workflow {
+	t.Helper()
+	if err := k.Store.SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: "Another"}); err != nil {
 		t.Fatal(err)
 	}
-	applied, err := k.Engine.Apply(t.Context(), bystander, d)
+	applied, err := k.Engine.Apply(t.Context(), tenant, d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 type slots struct {
 	workers   *fair.Limiter // held while the engine works on a run
 	notices   *fair.Limiter // held while the engine works on a notice, but not while it is sent
-	calls     *fair.Limiter // held while a provider is called
+	calls     callSlots     // held while a provider is called
 	providers map[providerKey]providerSlots
 }
 
@@ -23,9 +23,38 @@ type providerKey struct {
 	name   string
 }
 
+// callSlots are slots for calls. Three quarters of them may be used by runs that call several providers at once: such runs
+// that begin together also end together, and in between a run with one call would find no free slot.
+type callSlots struct{ all, together *fair.Limiter }
+
+func newCallSlots(c Config, n, perTenant int) callSlots {
+	s := callSlots{fair.NewLimiter(n, perTenant), fair.NewLimiter(max(1, n*3/4), perTenant)}
+	s.all.OnWait(c.Activity.Leave, c.Activity.Enter)
+	s.together.OnWait(c.Activity.Leave, c.Activity.Enter)
+	return s
+}
+
+// acquire waits for n slots. together is for one of several calls of a run.
+func (s callSlots) acquire(ctx context.Context, t verification.TenantID, n int, together bool) (release func(), err error) {
+	if !together {
+		return s.all.AcquireN(ctx, string(t), n)
+	}
+	ofTogether, err := s.together.AcquireN(ctx, string(t), n)
+	if err != nil {
+		return nil, err
+	}
+	ofAll, err := s.all.AcquireN(ctx, string(t), n)
+	if err != nil {
+		ofTogether()
+		return nil, err
+	}
+	return func() { ofAll(); ofTogether() }, nil
+}
+
 // providerSlots are the limits of one provider.
 type providerSlots struct {
-	*fair.Limiter
+	callSlots
+
 	waitTurn func(context.Context) error // nil for a provider without a rate
 }
 
@@ -33,11 +62,10 @@ func newSlots(c Config) slots {
 	s := slots{
 		workers:   fair.NewLimiter(c.Workers, max(1, c.Workers*3/4)),
 		notices:   fair.NewLimiter(max(1, c.Workers/2), max(1, c.Workers/tenantShare)),
-		calls:     fair.NewLimiter(c.Calls, max(1, c.Calls/tenantShare)),
+		calls:     newCallSlots(c, c.Calls, max(1, c.Calls/tenantShare)),
 		providers: map[providerKey]providerSlots{},
 	}
 	s.notices.OnWait(c.Activity.Leave, c.Activity.Enter)
-	s.calls.OnWait(c.Activity.Leave, c.Activity.Enter)
 	for name, p := range c.Providers {
 		s.providers[providerKey{name: name}] = newProviderSlots(c, "", p)
 	}
@@ -63,8 +91,7 @@ func newProviderSlots(c Config, owner verification.TenantID, p verification.Prov
 	if owner != "" {
 		perTenant = n
 	}
-	s.Limiter = fair.NewLimiter(n, perTenant)
-	s.OnWait(c.Activity.Leave, c.Activity.Enter)
+	s.callSlots = newCallSlots(c, n, perTenant)
 	return s
 }
 
@@ -99,11 +126,11 @@ func (r *Runner) TryCall(t verification.TenantID, provider string, n int) (relea
 		if s.waitTurn != nil {
 			return nil, false
 		}
-		if ofProvider, ok = s.TryAcquireN(string(t), n); !ok {
+		if ofProvider, ok = s.all.TryAcquireN(string(t), n); !ok {
 			return nil, false
 		}
 	}
-	all, ok := r.slots.calls.TryAcquireN(string(t), n)
+	all, ok := r.slots.calls.all.TryAcquireN(string(t), n)
 	if !ok {
 		ofProvider()
 		return nil, false
@@ -122,7 +149,7 @@ func (r *Runner) AcquireCall(j *Job, provider string, n int) (release func(), er
 	j.queued = true
 	ctx := j.ctx
 	r.mu.Unlock()
-	release, err = r.slots.acquire(ctx, j.Ref.Tenant, provider, n)
+	release, err = r.slots.acquire(ctx, j.Ref.Tenant, provider, n, false)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	j.queued = false
@@ -137,14 +164,14 @@ func (r *Runner) AcquireOneOf(ctx context.Context, t verification.TenantID, prov
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.open, cancel)()
-	return r.slots.acquire(ctx, t, provider, n)
+	return r.slots.acquire(ctx, t, provider, n, true)
 }
 
 // acquire waits for slots of the provider, then for its turn, then for slots of all calls.
-func (s slots) acquire(ctx context.Context, t verification.TenantID, provider string, n int) (release func(), err error) {
+func (s slots) acquire(ctx context.Context, t verification.TenantID, provider string, n int, together bool) (release func(), err error) {
 	ofProvider := func() {}
 	if p, known := s.of(t, provider); known {
-		if ofProvider, err = p.AcquireN(ctx, string(t), n); err != nil {
+		if ofProvider, err = p.acquire(ctx, t, n, together); err != nil {
 			return nil, err
 		}
 		if p.waitTurn != nil {
@@ -154,7 +181,7 @@ func (s slots) acquire(ctx context.Context, t verification.TenantID, provider st
 			}
 		}
 	}
-	all, err := s.calls.AcquireN(ctx, string(t), n)
+	all, err := s.calls.acquire(ctx, t, n, together)
 	if err != nil {
 		ofProvider()
 		return nil, err
