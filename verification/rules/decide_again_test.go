@@ -83,6 +83,52 @@ func TestACustomerIsAskedAgain(t *testing.T) {
 	}
 }
 
+// The customer is asked again for one element of a form, and what depends on the form runs again for all of them.
+func TestACustomerIsAskedAgainForAnElement(t *testing.T) {
+	d := rounds()
+	details, pan := d.Nodes["details"], d.Nodes["pan"]
+	details.ForEach, pan.ForEach, pan.With = "input.list", "input.list", verification.Data(`{"of":"${item}"}`)
+	d.Nodes["details"], d.Nodes["pan"] = details, pan
+	j := begin(t, d, `{"list":["a","b","c"]}`).submit(`{"consent_status":"success"}`).submit(`{"name":"A"}`).submit(`{"name":"B"}`).submit(`{"name":"C"}`)
+	all := func() {
+		t.Helper()
+		for n := range 3 {
+			step, _ := j.run.Step(verification.NodeID("pan").Element(n + 1))
+			j.do(rules.RecordResult{Node: step.Node, Dispatch: step.Dispatches, Outcome: verification.OutcomePassed})
+		}
+	}
+	all()
+	j.pass()
+	ask := askAgain("name")
+	ask.Step = "details[2]"
+	j.do(ask)
+	if got := fmt.Sprint(j.run.Wait.Node, " ", j.detail().Action.SignalName, " ", j.detail().Decision); got != "details[2] details_submitted " {
+		t.Errorf("the run waits for %s, want the second element", got)
+	}
+	before := len(j.history)
+	j.submit(`{"name":"Bea"}`)
+	if got, want := flows.Kinds(j.history[before:]), "customer_submitted, group_decided, group_began, dispatched, dispatched, dispatched"; got != want {
+		t.Errorf("after the answer: %s, want %s", got, want)
+	}
+	all()
+	if got := fmt.Sprint(j.run.Wait.Kind, " ", j.detail().Decision); got != "review review" {
+		t.Errorf("the run waits for %s, want a review", got)
+	}
+	for n, want := range []string{`{"name":"A"}`, `{"name":"Bea"}`, `{"name":"C"}`} {
+		if step, _ := j.run.Step(verification.NodeID("details").Element(n + 1)); step.Data.String() != want {
+			t.Errorf("the answer of element %d is %s, want %s", n+1, step.Data, want)
+		}
+	}
+	equal(t, "the fold", rules.Fold(flows.RunID, j.history), j.run)
+	ask.Step = "details"
+	if _, err := j.try(ask); len(flows.FieldsOf(t, err)) != 1 || flows.FieldsOf(t, err)[0].Name != "payload.step" {
+		t.Errorf("asking again for all elements at once: %v, want that the step is refused", err)
+	}
+	if d := j.approve("").detail(); d.Status != rules.StatusCompleted || d.Decision != rules.DecisionApprove {
+		t.Errorf("the run is %s with the decision %q", d.Status, d.Decision)
+	}
+}
+
 // A proposed verdict is dropped, and a later verdict of before counts while the customer is asked.
 func TestAskingAgainDropsAProposal(t *testing.T) {
 	d := rounds()

@@ -206,25 +206,43 @@ func (s *Step) values(node verification.NodeID) workflow.StepValues {
 
 // groupValues returns what expressions read of a group of checks, or of a node with for_each.
 func (r *Run) groupValues(g Group) workflow.StepValues {
-	v := workflow.StepValues{Node: g.Node, Status: string(g.Status), Passed: g.Status == StepPassed, Group: !g.Each, Each: g.Each}
+	v := g.values()
 	if !g.Each {
 		for i := range r.Steps {
-			if s := &r.Steps[i]; groupOf(s.Node) == g.Node && g.onVisit(s) {
-				_, _, member := s.Node.Parts()
+			s := &r.Steps[i]
+			if node, element, member := s.Node.Parts(); member != "" && node == g.Node && element == 0 && g.onVisit(s) {
 				v.Members = append(v.Members, s.values(verification.NodeID(member)))
 			}
 		}
 		return v
 	}
-	for n := range g.Elements {
-		id := g.Node.Element(n + 1)
-		if sub, ok := r.Group(id); ok && sub.began > g.began {
-			v.Items = append(v.Items, r.groupValues(sub))
-		} else if s := r.step(id); g.onVisit(s) {
-			v.Items = append(v.Items, s.values(id))
+	items, began := make([]workflow.StepValues, g.Elements), make([]int, g.Elements) // one for each element
+	for _, sub := range r.Groups {
+		if node, element, _ := sub.Node.Parts(); g.hasElement(node, element) && sub.began > g.began {
+			items[element-1], began[element-1] = sub.values(), sub.began
 		}
 	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		switch node, element, member := s.Node.Parts(); {
+		case !g.hasElement(node, element) || !g.onVisit(s):
+		case member == "":
+			items[element-1] = s.values(s.Node)
+		case s.reached > began[element-1]:
+			items[element-1].Members = append(items[element-1].Members, s.values(verification.NodeID(member)))
+		}
+	}
+	v.Items = slices.DeleteFunc(items, func(item workflow.StepValues) bool { return item.Node == "" })
 	return v
+}
+
+// hasElement reports whether parts of the id of a step are those of an element of a node with for_each.
+func (g Group) hasElement(node verification.NodeID, element int) bool {
+	return node == g.Node && element > 0 && element <= g.Elements
+}
+
+func (g Group) values() workflow.StepValues {
+	return workflow.StepValues{Node: g.Node, Status: string(g.Status), Passed: g.Status == StepPassed, Group: !g.Each, Each: g.Each}
 }
 
 // scopeAt returns what the texts of a step read: with `item` if it belongs to an element.
@@ -250,13 +268,19 @@ func (r *Run) elementChecks(g Group) (checks []Check) {
 		Data   verification.Data   `json:"data,omitzero"`
 	}
 	var items [][]item
-	for n := range g.Elements {
-		id, label := g.Node.Element(n+1), elementLabel(g.Label, n+1, g.Elements)
-		for i := range r.Steps {
-			s := &r.Steps[i]
-			if (s.Node != id && groupOf(s.Node) != id) || s.Type != workflow.NodeCheck || !g.onVisit(s) {
-				continue
+	var elements [][]*Step // the steps of each element
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if node, element, _ := s.Node.Parts(); g.hasElement(node, element) && s.Type == workflow.NodeCheck && g.onVisit(s) {
+			if elements == nil {
+				elements = make([][]*Step, g.Elements)
 			}
+			elements[element-1] = append(elements[element-1], s)
+		}
+	}
+	for n, steps := range elements {
+		label := elementLabel(g.Label, n+1, g.Elements)
+		for _, s := range steps {
 			k := slices.IndexFunc(checks, func(c Check) bool { return c.Key == s.Key })
 			if k < 0 {
 				k = len(checks)
