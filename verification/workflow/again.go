@@ -94,11 +94,11 @@ func (v *validator) askAgain(path string, r Rule) {
 	}
 	v.check(at+".reasons", len(a.Reasons) > 0, "is required: name why the customer is asked again, such as blurred")
 	for i, code := range a.Reasons {
+		path := fmt.Sprintf("%s.reasons[%d]", at, i)
 		if _, ok := v.def.ResubmitReason(code); !ok {
-			v.problem(fmt.Sprintf("%s.reasons[%d]", at, i), "there is no reason %q%s", code, v.hint(func() string {
-				return DidYouMean(code, v.def.ResubmitCodes())
-			}))
+			v.problem(path, "there is no reason %q%s", code, v.hint(func() string { return DidYouMean(code, v.def.ResubmitCodes()) }))
 		}
+		v.check(path, !slices.Contains(a.Reasons[:i], code), "is there twice")
 	}
 	v.length(at+".note", a.Note, 0, MaxNoteToCustomer)
 }

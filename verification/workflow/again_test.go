@@ -53,6 +53,7 @@ func TestEveryProblemOfARuleThatAsksAgain(t *testing.T) {
 		{"a field that is not there", ask(func(a *workflow.AskAgain) { a.Fields = []string{"pann"} }), at + ".ask_again.fields[0]", `the form details has no field "pann"; did you mean pan?`},
 		{"no reason", ask(func(a *workflow.AskAgain) { a.Reasons = nil }), at + ".ask_again.reasons", "is required: name why the customer is asked again, such as blurred"},
 		{"a reason that is not there", ask(func(a *workflow.AskAgain) { a.Reasons = []string{"blured"} }), at + ".ask_again.reasons[0]", `there is no reason "blured"; did you mean blurred?`},
+		{"a reason twice", ask(func(a *workflow.AskAgain) { a.Reasons = []string{"other", "other"} }), at + ".ask_again.reasons[1]", "is there twice"},
 		{"a long note", ask(func(a *workflow.AskAgain) { a.Note += "x" }), at + ".ask_again.note", "must be at most 1000 characters"},
 		{"too many rounds", details(func(n *workflow.Node) { n.MaxRounds = 21 }), "nodes.details.max_rounds", "must be 0 to 20"},
 	})
