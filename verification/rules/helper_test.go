@@ -23,6 +23,8 @@ type journey struct {
 	run     rules.Run
 	history []rules.Event
 	now     time.Time
+	// about is the step that the commands of the matrix about the check are about; empty for the check itself.
+	about verification.NodeID
 	// measured are the measures of all commits of the history.
 	measured []store.Measure
 }

@@ -1,7 +1,9 @@
 package rules_test
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +31,8 @@ or was given. ` + "`completed`, `failed`, `expired` and `cancelled`" + ` are ter
 	writeSituations(t, &b)
 	b.WriteString(`## Every command in every situation
 
-A cell lists the events that the command leads to, in order, or why it is refused. A row is for each of its situations:
+A cell lists the events that the command leads to, in order, or why it is refused. A row is for each of its situations,
+and the last row of a table for all that it does not name:
 
 | word | meaning |
 | --- | --- |
@@ -41,6 +44,13 @@ A cell lists the events that the command leads to, in order, or why it is refuse
 
 The check of these runs is dispatched at most twice and has no fallback. If it does not pass, the run fails. A
 pending result keeps its handle.
+
+In the rows of a group, two members take the place of the check. Both must pass, or one of them where they are called
+one by one and where the group is met without one. What is said of the check is said of one member: of the one that
+has no answer yet, that waits for a poll or a retry, or that was not needed. In the rows of elements, the check or the
+form is there for each of two elements of a list, and what is said is said of the second, or of the form that is open.
+In the rows "checked again in a round" and "back from the last round", the check reads the consent, for which the
+customer may be asked again once.
 
 `)
 	for _, m := range matrices() {
@@ -65,13 +75,13 @@ func writeTransitions(b *strings.Builder, title string, rows []transition) {
 
 func writeSituations(t *testing.T, b *strings.Builder) {
 	t.Helper()
-	b.WriteString("## Situations of a run\n\nThe status and decision in each situation of the tables below.\n\n")
-	row(b, "situation", "status", "decision", "waits on", "error")
-	row(b, "---", "---", "---", "---", "---")
+	b.WriteString("## Situations of a run\n\nThe status and decision in each situation of the tables below, and the steps that the run waits for.\n\n")
+	row(b, "situation", "status", "decision", "waits on", "waits for", "error")
+	row(b, "---", "---", "---", "---", "---", "---")
 	for _, s := range situations() {
 		j := s.reach(t)
 		if j.run.Seq == 0 {
-			row(b, s.name, "", "", "", "")
+			row(b, s.name, "", "", "", "", "")
 			continue
 		}
 		d, action, cause := j.detail(), "", ""
@@ -81,11 +91,15 @@ func writeSituations(t *testing.T, b *strings.Builder) {
 		if d.Error != nil {
 			cause = code(string(d.Error.Code))
 		}
+		var steps []string
+		for _, w := range j.run.AsOf(j.now).Waits() {
+			steps = append(steps, code(string(w.Node))+" ("+string(w.Kind)+")")
+		}
 		decision := "null"
 		if d.Decision != "" {
 			decision = string(d.Decision)
 		}
-		row(b, s.name, code(string(d.Status)), code(decision), action, cause)
+		row(b, s.name, code(string(d.Status)), code(decision), action, strings.Join(steps, ", "), cause)
 	}
 	b.WriteString("\n")
 }
@@ -107,9 +121,13 @@ func writeMatrix(t *testing.T, b *strings.Builder, m matrix) {
 		}
 		same[cells] = append(same[cells], s.name)
 	}
+	most := slices.MaxFunc(order, func(a, b string) int { return cmp.Compare(len(same[a]), len(same[b])) })
 	for _, cells := range order {
-		row(b, strings.Join(same[cells], "; "), cells)
+		if cells != most {
+			row(b, strings.Join(same[cells], "; "), cells)
+		}
 	}
+	row(b, "any other", most)
 	b.WriteString("\n")
 }
 

@@ -175,6 +175,7 @@ func NewLanguage() Language {
 			"reads pan":     passed("pan", true),
 			"reads face":    passed("face", true),
 			"reads details": passed("details", true),
+			"reads consent": passed("consent", true),
 			"breaks": func(workflow.Scope) (bool, map[string]any, error) {
 				return false, nil, errors.New("the value is not there")
 			},
