@@ -58,10 +58,10 @@ func TestNoRunSeesTheChangesOfAnother(t *testing.T) {
 			case 1:
 				kept.keep(r.EvolveAll([]rules.Event{anyEvent(t), anyEvent(t), anyEvent(t)}))
 			case 2:
-				kept.keep(r.AsOf(j.after(nextWait(t, j)).now))
+				kept.keep(r.AsOf(j.after(flows.NextWait(t, j.run, j.now)).now))
 			default:
 				j.run = r
-				if _, after, err := rules.Decide(j.program, r, nextCommand(t, j), j.now); err == nil {
+				if _, after, err := rules.Decide(j.program, r, flows.NextCommand(t, j.program, r), j.now); err == nil {
 					kept.keep(after)
 				}
 			}

@@ -61,7 +61,10 @@ func (v *validator) loops() {
 	onward := map[verification.NodeID][]verification.NodeID{} // the edges between nodes at which no run waits
 	for id, n := range v.def.Nodes {
 		switch n.Type {
-		case NodeCheck, NodeChecks, NodeBranch, NodeEnd:
+		case NodeBranch:
+			n.Rules = slices.DeleteFunc(slices.Clone(n.Rules), func(r Rule) bool { return r.AskAgain != nil }) // they wait, always
+			onward[id] = n.Targets()
+		case NodeCheck, NodeChecks, NodeEnd:
 			onward[id] = n.Targets()
 		case NodeConsent, NodeCustomerInput, NodeReview:
 			if n.When != "" || n.repeats() { // the run may pass it without waiting

@@ -113,6 +113,16 @@ func TestLoopsNeedAStepThatIsNotLeftOut(t *testing.T) {
 	}
 }
 
+// TestARoundIsNoLoop holds that a branch may ask again for a step that has a condition: in a round the run always waits there.
+func TestARoundIsNoLoop(t *testing.T) {
+	d := flows.Company()
+	flows.Edit("details", func(n *workflow.Node) { n.When = "review wanted" })(&d)
+	flows.Edit("homes", func(n *workflow.Node) { n.When = "review wanted" })(&d)
+	if found := problemsOf(t, d); found != nil {
+		t.Errorf("problems: %+v, want none", found)
+	}
+}
+
 func TestMembersAreChecksOfAWorkflow(t *testing.T) {
 	want := []workflow.CheckInfo{{Key: "pan.tax", Label: "PAN: Tax office"}, {Key: "bureau", Label: "PAN: bureau"}, {Key: "face", Label: "Face match"}}
 	d := grouped()

@@ -52,8 +52,10 @@ func (l Language) Condition(text string, d workflow.Declarations) (workflow.Cond
 		return nil, fmt.Errorf("the step %s cannot have run", node)
 	}
 	c, err := named(l.conditions, text)
-	if node, ok := strings.CutPrefix(text, "reads "); ok && err == nil {
-		return reading{c, "steps." + node + ".data.a"}, nil
+	for _, reads := range []string{"reads ", "follows "} {
+		if node, ok := strings.CutPrefix(text, reads); ok && err == nil {
+			return reading{c, "steps." + node + ".data.a"}, nil
+		}
 	}
 	return c, err
 }
@@ -217,8 +219,13 @@ func NewLanguage() Language {
 			},
 		},
 	}
+	always := func(workflow.Scope) (bool, map[string]any, error) { return true, nil, nil }
+	l.conditions["always"] = always
 	for _, node := range []verification.NodeID{"owner", "n0", "n1", "n2", "n3"} {
 		l.conditions["more at "+string(node)] = more(node)
+	}
+	for i := range maxSteps { // they hold, and the step that they are of depends on the other
+		l.conditions["follows "+string(drawnID(i))] = always
 	}
 	return l
 }
