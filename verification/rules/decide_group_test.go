@@ -283,3 +283,92 @@ func TestAListOfOwnersThatIsTooLongIsNotCut(t *testing.T) {
 		t.Errorf("a run without owners is %s with the decision %q, want completed without one", none.Status, none.Decision)
 	}
 }
+
+// fates are what providers, customers and reviewers do, drawn when they are asked first. They do the same in every order.
+type fates struct {
+	t     *rapid.T
+	drawn map[string]string
+}
+
+func (f fates) of(what string, among ...string) string {
+	if _, known := f.drawn[what]; !known {
+		f.drawn[what] = rapid.SampledFrom(among).Draw(f.t, what)
+	}
+	return f.drawn[what]
+}
+
+// next returns what is done about a wait of a run.
+func (f fates) next(r rules.Run, w rules.Wait) rules.Command {
+	s, _ := r.Step(w.Node)
+	visit := fmt.Sprint(w.Node, " visit ", s.Visits)
+	switch w.Kind {
+	case rules.WaitRetry:
+		return rules.Redispatch{}
+	case rules.WaitCustomer:
+		payload := `{"pan":"ABCDE1234F"}`
+		if s.Type == workflow.NodeConsent {
+			payload = consents
+		}
+		return rules.Submit{Signal: w.Signal, Payload: verification.Data(payload)}
+	case rules.WaitReview:
+		if f.of(visit, "approve", "reject", "ask again") == "ask again" {
+			return rules.AskAgain{Reasons: []string{"other"}, By: "asha", Identity: "asha"}
+		}
+		return rules.GiveVerdict{Decision: rules.Decision(f.drawn[visit])}
+	case rules.WaitResult, rules.WaitPoll, rules.WaitNothing:
+	}
+	call := fmt.Sprintf("%s, %s %d, %s", visit, w.Provider, w.ProviderDispatches, w.Kind)
+	outcome := f.of(call, "passed", "passed", "failed", "no_coverage", "inconclusive", "outage", "refused", "pending")
+	if outcome == "outage" || outcome == "refused" {
+		return rules.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Cause: "down", Permanent: outcome == "refused"}
+	}
+	if outcome == "pending" && w.Kind == rules.WaitPoll {
+		outcome = "passed"
+	}
+	data := f.of(call+" data", "", `{"score":1}`, `{"source_ok":false}`)
+	return rules.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: verification.CheckOutcome(outcome), Data: verification.Data(data), Handle: "ticket"}
+}
+
+// The path and the end of a run do not depend on the order in which its checks answer, whatever its definition and history. If no
+// group is decided before all of its members have answered, nothing that a person or a client is told of the run does.
+func TestNoOrderOfAnswersChangesARun(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d, input, f := flows.AnyDefinition(t), string(flows.AnyInput(t)), fates{t, map[string]string{}}
+		d.FourEyes = false
+		cancels := false
+		for _, n := range d.Nodes {
+			cancels = cancels || n.Type == workflow.NodeChecks && n.Order == "" && n.Finish == ""
+		}
+		ends, told := map[string]bool{}, map[string]bool{}
+		for range 3 {
+			j := begin(t, d, input)
+			for i := 0; j.run.Ended == "" && i < 100; i++ {
+				w := rapid.SampledFrom(j.run.Waits()).Draw(t, "next")
+				if w.Kind == rules.WaitRetry && j.now.Before(w.At) {
+					j.now = w.At
+				}
+				c := f.next(j.run, w)
+				if _, err := j.try(c); err != nil {
+					c = rules.GiveVerdict{Decision: rules.DecisionApprove} // there is no round left, or no form
+				}
+				j.do(c)
+			}
+			equal(t, "the fold", rules.Fold(flows.RunID, j.history), j.run)
+			detail, report := j.detail(), j.report()
+			ends[fmt.Sprint(detail.Status, j.run.EndNode, detail.Error, rules.Transitions("", j.history))] = true
+			slices.SortStableFunc(detail.Flags, func(a, b rules.Flag) int { return strings.Compare(string(a.NodeID), string(b.NodeID)) })
+			said := fmt.Sprint(detail.Decision, detail.Flags, detail.Checks)
+			slices.SortStableFunc(report.Cards, func(a, b rules.Card) int { return strings.Compare(string(a.NodeID), string(b.NodeID)) })
+			for _, c := range report.Cards {
+				said += fmt.Sprint("\n", c.NodeID, c.Label, c.Status, c.Reason, c.Dispatches, c.Data, len(c.Visits))
+			}
+			told[said] = true
+		}
+		if len(ends) != 1 {
+			t.Errorf("the run ends in %d ways: %s", len(ends), strings.Join(slices.Collect(maps.Keys(ends)), "\n"))
+		}
+		if len(told) != 1 && !cancels {
+			t.Errorf("%d things are told of the run: %s", len(told), strings.Join(slices.Collect(maps.Keys(told)), "\n---\n"))
+		}
+	})
+}
