@@ -296,7 +296,7 @@ func (r *Run) dispatched(f Dispatched, at time.Time) {
 	}
 	r.setWait(Wait{
 		Kind: WaitResult, Node: f.Node, Number: r.Seq, Since: at,
-		Provider: f.Provider, Dispatch: f.Dispatch, ProviderDispatches: dispatches,
+		Provider: f.Provider, DispatchedAt: at, Dispatch: f.Dispatch, ProviderDispatches: dispatches,
 	})
 	if s := r.step(f.Node); s != nil && s.Visits == f.Visit {
 		r.withStep(f.Node, func(s *Step) { s.Status, s.Dispatches, s.noAnswer = StepRunning, f.Dispatch, "" })

@@ -228,13 +228,15 @@ type Wait struct {
 	Uploads  []verification.Document
 	Uploaded int
 	// Since is when the run parked or, if later, when the customer last opened the
-	// journey. For a check, it is when the provider was last dispatched.
+	// journey. For a check, it is when the provider was last dispatched or, if later, when its customer was led away,
+	// opened the journey or came back.
 	Since time.Time
 	// At is when to poll or to dispatch again.
 	At time.Time
 
 	// The fields below belong to the wait of a check.
 	Provider           string
+	DispatchedAt       time.Time
 	Dispatch           int // the number of the last dispatch: from 1, over all visits of the step
 	ProviderDispatches int // dispatches to this provider on this visit
 	Handle             string

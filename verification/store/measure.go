@@ -161,10 +161,10 @@ func (m *measuring) dispatched(event int, step verification.NodeID) (provider st
 	}
 	for i := range m.before.Beside {
 		if w := &m.before.Beside[i]; w.Node == step {
-			return w.Provider, w.Since
+			return w.Provider, w.DispatchedAt
 		}
 	}
-	return m.before.Wait.Provider, m.before.Wait.Since
+	return m.before.Wait.Provider, m.before.Wait.DispatchedAt
 }
 
 // runAt returns the run before an event.
