@@ -354,6 +354,9 @@ func TestNoOrderOfAnswersChangesARun(t *testing.T) {
 				j.do(c)
 			}
 			equal(t, "the fold", rules.Fold(flows.RunID, j.history), j.run)
+			if j.run.Ended == "" {
+				return // in a loop of reviews
+			}
 			detail, report := j.detail(), j.report()
 			ends[fmt.Sprint(detail.Status, j.run.EndNode, detail.Error, rules.Transitions("", j.history))] = true
 			slices.SortStableFunc(detail.Flags, func(a, b rules.Flag) int { return strings.Compare(string(a.NodeID), string(b.NodeID)) })

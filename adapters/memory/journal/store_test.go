@@ -8,9 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/internal/rig/storereads"
@@ -65,7 +62,7 @@ func sameReads(t interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := gocmp.Diff(before, after, cmpopts.EquateEmpty()); diff != "" {
+	if diff := storereads.Difference(before, after); diff != "" {
 		t.Fatalf("reads of the store that is opened again (-before +after):\n%s", diff)
 	}
 	return len(before)

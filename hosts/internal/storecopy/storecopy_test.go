@@ -2,6 +2,8 @@ package storecopy_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -12,7 +14,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
@@ -130,7 +131,7 @@ func sameReads(t failer, what string, n *storereads.Names, want, got store.Store
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, after, cmpopts.EquateEmpty()); diff != "" {
+	if diff := storereads.Difference(before, after); diff != "" {
 		t.Fatalf("reads of %s (-source +target):\n%s", what, diff)
 	}
 	return len(before)
@@ -178,6 +179,90 @@ func TestACopyReadsLikeItsSource(t *testing.T) {
 			}
 		})
 	}
+}
+
+// everywhere is a store whose appends go to others, too, which must answer them in the same way.
+type everywhere struct {
+	store.Store
+
+	others map[string]store.Store
+}
+
+func (e everywhere) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
+	err := e.Store.Append(ctx, t, id, seq, c)
+	for name, s := range e.others {
+		if other := s.Append(ctx, t, id, seq, c); fmt.Sprint(other) != fmt.Sprint(err) {
+			return fmt.Errorf("%s answers an append of %d events with %v, and the memory with %v", name, len(c.Events), other, err) //nolint:errorlint // not an expected error
+		}
+	}
+	return err
+}
+
+// TestHistoriesReadTheSameOnEveryStore appends histories of random definitions, with groups, elements and rounds, to three stores.
+// All reads of them are equal, and so is what a client is told of each run once it is folded from what is stored.
+func TestHistoriesReadTheSameOnEveryStore(t *testing.T) {
+	d, dir, n := openDatabase(t), t.TempDir(), 0
+	kinds := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		folder := openJournal(t, fmt.Sprint(dir, "/", n))
+		defer func() {
+			if err := folder.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}()
+		others := map[string]store.Store{"the folder": folder, "the database": d.empty(t)}
+		c, first := storereads.NewCaller(), memory.New()
+		c.Use(everywhere{first, others})
+		actions := c.Actions(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"append": actions["append"], "append more": actions["append"], "rewrite": actions["rewrite"],
+		})
+		for name, s := range others {
+			sameReads(t, name, c.Names, first, s)
+		}
+		for i := range storereads.MaxRuns {
+			told := map[string]string{}
+			for name, s := range map[string]store.Store{"the memory": first, "the folder": folder, "the database": d.Store} {
+				told[name] = toldOf(t, s, storereads.RunID(i), kinds)
+			}
+			if told["the folder"] != told["the memory"] || told["the database"] != told["the memory"] {
+				t.Errorf("what is told of a run differs: %v", told)
+			}
+		}
+	})
+	t.Logf("the events: %v", kinds)
+	for _, kind := range []string{"group_began", "group_decided", "no_answer", "skipped", "asked_again", "customer_submitted", "completed"} {
+		if kinds[kind] == 0 {
+			t.Errorf("no history has the event %s: %v", kind, kinds)
+		}
+	}
+}
+
+// toldOf returns what a client is told of a run, and counts the kinds of its events.
+func toldOf(t failer, s store.Store, id verification.RunID, kinds map[string]int) string {
+	t.Helper()
+	history, err := s.Load(context.WithoutCancel(t.Context()), storereads.Tenant, id, 0)
+	if errors.Is(err, verification.ErrNotFound) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range history {
+		kinds[e.Kind()]++
+	}
+	now := history[len(history)-1].At
+	shown := rules.Shown(history)
+	detail, err := json.Marshal(rules.Fold(id, shown).Detail(now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := json.Marshal(rules.MakeReport(id, history, now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(detail) + string(report)
 }
 
 // TestRandomStoresAreCopiedThereAndBack calls a store at random, and copies it to PostgreSQL and

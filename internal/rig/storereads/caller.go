@@ -19,7 +19,7 @@ import (
 const (
 	Tenant   = verification.TenantID("a0000000-0000-7000-8000-000000000001")
 	Workflow = verification.WorkflowID("c0000000-0000-7000-8000-000000000001")
-	maxRuns  = 6
+	MaxRuns  = 6
 )
 
 // RunID returns the id of run number n.
@@ -37,87 +37,29 @@ type Caller struct {
 	now      time.Time
 	work     []store.Work
 	revision int
+	programs map[verification.RunID]workflow.Program // of the runs whose histories are decided by the rules
 }
 
 // NewCaller returns a caller of no store, see Use.
-func NewCaller() *Caller { return &Caller{Noted: Noted{Names: NewNames()}, now: Start()} }
+func NewCaller() *Caller {
+	return &Caller{Noted: Noted{Names: NewNames()}, now: Start(), programs: map[verification.RunID]workflow.Program{}}
+}
 
 // Use makes the calls that follow on a store.
 func (c *Caller) Use(s store.Store) { c.Store, c.work = s, nil }
 
 func (c *Caller) run(t *rapid.T) verification.RunID {
-	return RunID(rapid.IntRange(0, maxRuns-1).Draw(t, "run"))
+	return RunID(rapid.IntRange(0, MaxRuns-1).Draw(t, "run"))
 }
 
 func (c *Caller) ref(t *rapid.T) verification.RunRef {
 	return verification.RunRef{Tenant: Tenant, Run: c.run(t)}
 }
 
-// next returns facts that may follow in a history.
-func next(t *rapid.T, n int) []rules.Fact {
-	if n == 0 {
-		return []rules.Fact{rules.Started{
-			Workflow: Workflow, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: "customer-1",
-		}}
-	}
-	return rapid.SampledFrom([][]rules.Fact{
-		nil,
-		{rules.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: n, Visit: 1, Rescreen: "sanctions"}},
-		{rules.ResultRecorded{Node: "pan", Passed: true, Data: verification.DataOf(map[string]any{"name": "<Zoë>", "n": 1.5}), Screening: &rules.Screening{
-			List: "sanctions", ListVersion: fmt.Sprint(n % 3), Hits: []verification.Hit{{ID: "1", Name: "Zoe", Score: 0.8}},
-		}}},
-		{rules.ReviewAsked{Node: "review", Label: "Review", Reason: "The names differ."}},
-		{rules.VerdictRecorded{Node: "review", Decision: rules.DecisionApprove, By: "Asha", Identity: "asha@example.com"}},
-		{rules.Completed{Node: "done", Outcome: "approved"}},
-		{rules.Cancelled{}},
-		{rules.Held{Reason: "in dispute", By: "Asha", Identity: "asha@example.com"}},
-		{
-			rules.Dispatched{Node: "pan", Key: "pan", Label: "PAN", Provider: "sandbox", Dispatch: n, Visit: 1, Rescreen: "sanctions"},
-			rules.ResultRecorded{Node: "pan", Passed: true, Screening: &rules.Screening{List: "sanctions", ListVersion: fmt.Sprint(n % 3)}},
-			rules.Completed{Node: "done", Outcome: "approved"},
-		},
-	}).Draw(t, "facts")
-}
-
 // SearchKey makes a search key.
 func SearchKey(n int) (k store.SearchKey) {
 	k[0], k[15] = 0xff, byte(n)
 	return k
-}
-
-// append appends to a run, sometimes at a length that is not its own.
-func (c *Caller) append(t *rapid.T) error {
-	id := c.run(t)
-	history, err := c.Load(t.Context(), Tenant, id, 0)
-	if err != nil && !errors.Is(err, verification.ErrNotFound) {
-		return err
-	}
-	seq := len(history)
-	if rapid.IntRange(0, 9).Draw(t, "stale") == 0 {
-		seq++
-	}
-	before := rules.Fold(id, rules.Shown(history))
-	var events []rules.Event
-	for _, f := range next(t, len(history)) {
-		events = append(events, rules.Event{At: c.now, Fact: f})
-	}
-	commit := store.NewCommit(before, before.EvolveAll(events), events, time.UTC)
-	commit.Hold = rapid.SampledFrom([]store.Hold{store.NotHeld, store.Kept, store.Leased}).Draw(t, "hold")
-	switch rapid.IntRange(0, 3).Draw(t, "work") {
-	case 0:
-		if len(history) > 0 && len(events) > 0 {
-			commit.Work = nil
-		}
-	case 1:
-		commit.Work[store.WorkKey{Kind: store.WorkAdvance}] = c.now.Add(time.Minute)
-	case 2:
-		commit.Work[store.WorkKey{Kind: store.WorkAnnounce, Seq: len(history)}] = c.now
-	}
-	if commit.Work != nil && len(history)+len(events) > 0 {
-		commit.Keys = rapid.SampledFrom([][]store.SearchKey{nil, {}, {SearchKey(1)}, {SearchKey(1), SearchKey(2)}}).Draw(t, "keys")
-	}
-	commit.Audit = rapid.SampledFrom([][]store.AuditEntry{nil, {c.entry(t)}}).Draw(t, "audit")
-	return c.Append(t.Context(), Tenant, id, seq, commit)
 }
 
 // entry returns an entry of the audit trail, which may be a count.

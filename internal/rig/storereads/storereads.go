@@ -6,9 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
@@ -270,6 +274,14 @@ func (n *Names) Read(ctx context.Context, s store.Store, pieces Pieces) (map[str
 		add(state, nil, "Piece(%+v)", p)
 	}
 	return all, errors.Join(failed...)
+}
+
+// Difference returns how the results of reads differ; empty if they do not.
+func Difference(before, after map[string]any) string {
+	if reflect.DeepEqual(before, after) { // much faster
+		return ""
+	}
+	return cmp.Diff(before, after, cmpopts.EquateEmpty())
 }
 
 // readLists reads the lists of a tenant: of runs, of the review queue, and of measures.
