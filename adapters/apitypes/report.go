@@ -16,6 +16,7 @@ type Report struct {
 	Workflow   rules.ReportWorkflow `json:"workflow"`
 	Summary    rules.ReportSummary  `json:"summary"`
 	Cards      []Card               `json:"cards"`
+	Groups     []ReportGroup        `json:"groups,omitempty"` // the headings of cards
 	Error      *rules.RunError      `json:"error"`
 	Reviews    []Flag               `json:"reviews,omitempty"`
 	Decision   *rules.Decision      `json:"decision"` // null when no verdict is needed
@@ -63,10 +64,44 @@ type Card struct {
 	// those that are left out.
 	Visits        []CardVisit `json:"visits,omitempty"`
 	VisitsOmitted int         `json:"visits_omitted,omitzero"`
+	// Rounds are the times at which the customer was asked again for the step, oldest first.
+	Rounds []Round `json:"rounds,omitempty"`
 	// Rescreened are the hits that later versions of a list had.
 	Rescreened []rules.HitsFound `json:"rescreened,omitempty"`
 	// Cleared are the hits that the check left out.
 	Cleared []Cleared `json:"cleared,omitempty"`
+}
+
+// ReportGroup is a group of checks, or a node with for_each, that the run has come to.
+type ReportGroup struct {
+	NodeID    verification.NodeID `json:"node_id"`
+	Type      workflow.NodeType   `json:"type"`
+	Label     string              `json:"label"`
+	Status    rules.GroupStatus   `json:"status"`
+	Order     workflow.Order      `json:"order,omitempty"` // of a group of checks, with Need
+	Need      *workflow.Need      `json:"need,omitempty"`
+	Members   []GroupMember       `json:"members,omitempty"`
+	Elements  []GroupMember       `json:"elements,omitempty"` // of a node with for_each
+	StartedAt Timestamp           `json:"started_at"`         // of the last visit
+	DecidedAt Timestamp           `json:"decided_at"`         // null until it is decided
+}
+
+// GroupMember says what a member or an element of a group answered.
+type GroupMember struct {
+	NodeID verification.NodeID `json:"node_id"`
+	Label  string              `json:"label"`
+	Answer rules.MemberAnswer  `json:"answer"`
+}
+
+// Round is a time at which the customer was asked again. It does not say by whom.
+type Round struct {
+	Round      int       `json:"round"`             // 1 for the first
+	Visit      int       `json:"visit"`             // of the step before the round
+	Reasons    []string  `json:"reasons,omitempty"` // codes
+	Fields     []string  `json:"fields,omitempty"`  // none for all
+	Note       string    `json:"note_to_customer,omitempty"`
+	AskedAt    Timestamp `json:"asked_at"`
+	AnsweredAt Timestamp `json:"answered_at"` // null while the customer has not answered
 }
 
 // Cleared is a hit that a check left out, because a reviewer had decided it. It does not say who.
@@ -118,7 +153,7 @@ func NewReport(r rules.Report) Report {
 			RestrictedAt: Timestamp{r.Run.RestrictedAt},
 		},
 		Workflow: r.Workflow, Summary: r.Summary,
-		Cards: convertAll(r.Cards, newCard), Error: r.Error, Reviews: newFlags(r.Flags),
+		Cards: convertAll(r.Cards, newCard), Groups: newGroups(r.Groups), Error: r.Error, Reviews: newFlags(r.Flags),
 		Decision: NewDecision(r.Decision), Notes: r.Notes, ResolvedAt: Timestamp{r.ResolvedAt}, Digest: r.Digest,
 		Proposal: newProposal(r.Proposal), InputCorrections: newCorrections(r.InputCorrections),
 	}
@@ -127,9 +162,41 @@ func NewReport(r rules.Report) Report {
 func newCard(c rules.Card) Card {
 	return Card{
 		NodeID: c.NodeID, Type: c.Type, Key: c.Key, Label: c.Label, Status: c.Status, Reason: c.Reason, Causes: c.Causes,
-		StartedAt: Timestamp{c.StartedAt}, CompletedAt: Timestamp{c.CompletedAt}, Dispatches: c.Dispatches, Data: c.Data, Corrections: newCorrections(c.Corrections),
-		Visits: newVisits(c.Visits), VisitsOmitted: c.VisitsOmitted, Rescreened: withoutDigests(c.Rescreened), Cleared: newCleared(c.Cleared),
+		StartedAt: Timestamp{c.StartedAt}, CompletedAt: Timestamp{c.CompletedAt}, Dispatches: c.Dispatches, Data: c.Data,
+		Corrections: newCorrections(c.Corrections), Visits: newVisits(c.Visits), VisitsOmitted: c.VisitsOmitted,
+		Rounds: newRounds(c.Rounds), Rescreened: withoutDigests(c.Rescreened), Cleared: newCleared(c.Cleared),
 	}
+}
+
+func newGroups(all []rules.ReportGroup) (groups []ReportGroup) {
+	for _, g := range all {
+		group := ReportGroup{
+			NodeID: g.NodeID, Type: g.Type, Label: g.Label, Status: g.Status,
+			StartedAt: Timestamp{g.StartedAt}, DecidedAt: Timestamp{g.DecidedAt},
+		}
+		for _, m := range g.Members {
+			if member := GroupMember(m); g.Each {
+				group.Elements = append(group.Elements, member)
+			} else {
+				group.Members = append(group.Members, member)
+			}
+		}
+		if !g.Each {
+			group.Order, group.Need = g.Order, &g.Need
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+func newRounds(all []rules.Round) (rounds []Round) {
+	for _, r := range all {
+		rounds = append(rounds, Round{
+			Round: r.Round, Visit: r.Visit, Reasons: r.Reasons, Fields: r.Fields, Note: r.Note,
+			AskedAt: Timestamp{r.At}, AnsweredAt: Timestamp{r.AnsweredAt},
+		})
+	}
+	return rounds
 }
 
 // withoutDigests returns hits as the API shows them.

@@ -252,3 +252,22 @@ func TestRecordedDataGoesOutAsItCameIn(t *testing.T) {
 	a.do(http.MethodGet, "/v1/runs/"+string(id), "").says(200, `"data":`+data)
 	a.do(http.MethodGet, "/v1/runs/"+string(id)+"?view=report", "").says(200, `"data":`+data)
 }
+
+func TestAReportHasTheGroupsOfItsRun(t *testing.T) {
+	a := newAPI(t, setup{})
+	members := workflow.Members{{Name: "bureau", Label: "Bureau", Provider: "script"}, {Name: "register", Label: "Register", Provider: "script", When: "has(input.abroad)"}}
+	run := a.started(workflow.Definition{
+		Workflow: "company", Name: "Company", Start: "address",
+		Nodes: map[verification.NodeID]workflow.Node{
+			"address": {Type: workflow.NodeChecks, Label: "Address", Need: 1, Members: members, OnNotMet: "done", Next: "owners"},
+			"owners":  {Type: workflow.NodeCheck, Label: "Owner", Provider: "script", ForEach: "['a', 'b']", Next: "done"},
+			"done":    {Type: workflow.NodeEnd},
+		},
+	})
+	a.Settle()
+	const at = `"2026-01-05T09:00:00Z"`
+	a.do(http.MethodGet, "/v1/runs/"+string(run.ID)+"?view=report", "").says(200, `"groups":[{"node_id":"address","type":"checks","label":"Address","status":"met","order":"together","need":1,`+
+		`"members":[{"node_id":"address.bureau","label":"Bureau","answer":"confirmed"},{"node_id":"address.register","label":"Register","answer":"left_out"}],"started_at":`+at+`,"decided_at":`+at+`},`+
+		`{"node_id":"owners","type":"check","label":"Owner","status":"met",`+
+		`"elements":[{"node_id":"owners[1]","label":"Owner 1 of 2","answer":"confirmed"},{"node_id":"owners[2]","label":"Owner 2 of 2","answer":"confirmed"}],"started_at":`+at+`,"decided_at":`+at+`}]`)
+}

@@ -5,7 +5,6 @@ package httpapi
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -41,7 +40,7 @@ func stepOf(j engine.Journey, language string) apitypes.Step {
 		Number: j.Done + 1, Total: max(j.Total, j.Done+1),
 	}
 	if s.Elements > 0 {
-		step.Label = fmt.Sprintf("%s %d of %d", step.Label, s.Element, s.Elements)
+		step.Label = workflow.ElementLabel(step.Label, s.Element, s.Elements)
 	}
 	if j.Intro != nil {
 		step.Intro = &apitypes.StepIntro{Text: l.in(j.Intro.TextIn, j.Intro.Text), Minutes: j.Intro.Minutes}

@@ -38,6 +38,7 @@ type RunRecord struct {
 	// AskedBefore is what checks were asked on earlier visits that have hits, by VisitAddress.
 	AskedBefore map[string]verification.Data
 	At          time.Time // when it was read
+	ExpiresAt   time.Time // the deadline; zero for never
 	Hold        rules.Hold
 	// Restriction is the last restriction of a run that is restricted: see Report.Run.RestrictedAt.
 	Restriction rules.Restricted
@@ -66,7 +67,7 @@ func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verifi
 		Report: h.Report,
 		Seq:    h.Run.Seq, History: h.Events, Documents: h.Run.Documents, At: h.At,
 		FourEyes: h.Run.Started.FourEyes, Verdict: h.Run.Verdict, Input: h.Run.Started.Input,
-		Hold: h.Run.Hold, Definition: h.Program.Version.Definition, Asked: facts.AskedOf(h.Program, h.Run, t),
+		ExpiresAt: h.Run.Deadline(), Hold: h.Run.Hold, Definition: h.Program.Version.Definition, Asked: facts.AskedOf(h.Program, h.Run, t),
 	}
 	r.Hidden = !h.Run.RedactedAt.IsZero() || !h.Run.RestrictedAt.IsZero() && !inFull
 	for _, e := range h.Events {

@@ -400,13 +400,22 @@ func (t *timeline) submission(f rules.CustomerSubmitted) TimelineKind {
 
 // labelled gives entries the labels of a definition where their history has none.
 func labelled(entries []TimelineEntry, d workflow.Definition) []TimelineEntry {
+	groups := map[verification.NodeID]string{}
 	label := func(node verification.NodeID, to *string) {
-		if n := d.Nodes[node]; *to == string(node) && n.Label != "" {
+		of, element, member := node.Parts()
+		switch n, _ := d.Node(node); {
+		case *to != string(node) || n.Label == "":
+		case member == "":
 			*to = n.Label
+		case element > 0:
+			*to = groups[of.Element(element)] + ": " + n.Label
+		default:
+			*to = d.Label(node)
 		}
 	}
 	for i := range entries {
 		label(entries[i].Node, &entries[i].Label)
+		groups[entries[i].Node] = entries[i].Label
 		label(entries[i].To, &entries[i].ToLabel)
 		n, _ := d.Node(entries[i].Node)
 		if label := n.Fields.LabelAt(entries[i].Field, ""); label != "" {

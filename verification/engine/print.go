@@ -40,7 +40,7 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 	if e.ports.Printer == nil {
 		return nil, verification.Unavailable("report", "reports are not printed here")
 	}
-	program, err := e.program(ctx, programKey{t, h.report.Workflow.ID, h.report.Workflow.VersionHash})
+	program, err := e.program(ctx, h.version(t))
 	if err != nil {
 		return nil, err
 	}

@@ -109,6 +109,13 @@ func (e *Engine) Report(ctx context.Context, t verification.TenantID, id verific
 	if err != nil {
 		return rules.Report{}, err
 	}
+	if len(h.run.Groups) > 0 {
+		program, err := e.program(ctx, h.version(t))
+		if err != nil {
+			return rules.Report{}, err
+		}
+		h.report.Groups = h.run.ReportGroups(program.Version.Definition)
+	}
 	return h.report, nil
 }
 
@@ -118,6 +125,11 @@ type runHistory struct {
 	events []rules.Event
 	report rules.Report
 	at     time.Time
+}
+
+// version is the key of the version that the run executes.
+func (h runHistory) version(t verification.TenantID) programKey {
+	return programKey{t, h.report.Workflow.ID, h.report.Workflow.VersionHash}
 }
 
 // history returns the whole history of a run, and records an expiry that is due: see
@@ -164,7 +176,7 @@ func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef, inFul
 type History struct {
 	Run     rules.Run
 	Events  []rules.Event
-	Report  rules.Report     // with the schemas of the data of its cards
+	Report  rules.Report     // with its groups, and the schemas of the data of its cards
 	Program workflow.Program // the version that the run executes
 	At      time.Time        // when it was read
 
@@ -192,7 +204,7 @@ func (e *Engine) described(ctx context.Context, t verification.TenantID, id veri
 	if err != nil {
 		return History{}, err
 	}
-	program, err := e.program(ctx, programKey{t, h.report.Workflow.ID, h.report.Workflow.VersionHash})
+	program, err := e.program(ctx, h.version(t))
 	if err != nil {
 		return History{}, err
 	}
@@ -205,6 +217,7 @@ func (e *Engine) described(ctx context.Context, t verification.TenantID, id veri
 		h.report.Cards[i].DataSchema = workflow.MergeSchemas(
 			n.Fields.DataSchema(""), describe(n.Provider).Data.Map(), describe(n.Fallback).Data.Map())
 	}
+	h.report.Groups = h.run.ReportGroups(program.Version.Definition)
 	return History{Run: h.run, Events: h.events, Report: h.report, Program: program, At: h.at, Provider: describe}, nil
 }
 

@@ -60,7 +60,9 @@ const maxFinding = 100
 func (r Run) concerns() []Concern {
 	var all []Concern
 	for _, s := range r.Steps {
-		if c, yes := s.concern(); yes {
+		group, _ := r.Group(groupOf(s.Node))
+		spare := group.Status == StepPassed && s.unavailable && !s.flagged() // the group was met without its answer
+		if c, yes := s.concern(); yes && !spare {
 			all = append(all, c)
 		}
 	}

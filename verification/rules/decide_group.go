@@ -267,7 +267,7 @@ func (d *decision) label(id verification.NodeID) string {
 	}
 	g, _ := d.run.Group(node)
 	of := def.Label(node)
-	return elementLabel(of, element, g.Elements) + strings.TrimPrefix(def.Label(id.InDefinition()), of)
+	return workflow.ElementLabel(of, element, g.Elements) + strings.TrimPrefix(def.Label(id.InDefinition()), of)
 }
 
 // confirms returns whether the answer of a member of a group confirms. ok is false if that cannot be told, and the run has

@@ -110,6 +110,10 @@ func (r *Run) evolve(e Event) {
 			if failing := s.flags.withoutAnalysis(); failing.any() {
 				s.Status = StepFailed
 			}
+			if last := len(s.Rounds) - 1; last >= 0 && s.Rounds[last].AnsweredAt.IsZero() {
+				s.Rounds = slices.Clone(s.Rounds)
+				s.Rounds[last].AnsweredAt = e.At
+			}
 		})
 		r.received(SignalReceipt{Request: f.Request, Node: f.Node})
 	case BranchTaken:
@@ -214,7 +218,9 @@ func (r *Run) askedAgain(f AskedAgain, at time.Time) {
 	r.waitsEnd()
 	r.Proposal, r.Assignment = Verdict{}, Assignment{}
 	r.round = round{step: f.Node, from: f.From, began: r.Seq}
-	r.withStep(f.Node, func(s *Step) { s.Rounds = append(slices.Clip(s.Rounds), Round{f, at, s.Visits, s.Data}) })
+	r.withStep(f.Node, func(s *Step) {
+		s.Rounds = append(slices.Clip(s.Rounds), Round{AskedAgain: f, At: at, Visit: s.Visits, Earlier: s.Data})
+	})
 	r.received(SignalReceipt{Request: f.Request, Node: f.Node})
 }
 

@@ -4,7 +4,6 @@ package rules
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -279,7 +278,7 @@ func (r *Run) elementChecks(g Group) (checks []Check) {
 		}
 	}
 	for n, steps := range elements {
-		label := elementLabel(g.Label, n+1, g.Elements)
+		label := workflow.ElementLabel(g.Label, n+1, g.Elements)
 		for _, s := range steps {
 			k := slices.IndexFunc(checks, func(c Check) bool { return c.Key == s.Key })
 			if k < 0 {
@@ -307,9 +306,4 @@ func worse(a, b StepStatus) StepStatus {
 		return StepFailed
 	}
 	return StepPassed
-}
-
-// elementLabel returns the label of an element: that of the node, its number and how many there are. Labels hold no data.
-func elementLabel(label string, n, of int) string {
-	return label + " " + strconv.Itoa(n) + " of " + strconv.Itoa(of)
 }

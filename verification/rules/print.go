@@ -131,6 +131,10 @@ func MakePrint(id verification.RunID, history []Event, now time.Time) Report {
 	for i := range r.Cards {
 		c := &r.Cards[i]
 		nameless(c.Corrections)
+		c.Rounds = slices.Clone(c.Rounds)
+		for j := range c.Rounds {
+			c.Rounds[j].By, c.Rounds[j].Identity = "", ""
+		}
 		for j := range c.Visits {
 			c.Visits[j].Rescreened, c.Visits[j].HitDecisions = nil, nil
 		}
@@ -173,10 +177,12 @@ func (r Run) Print(
 		out.Report = MakeReport(r.ID, history, now)
 		out.Judgements, out.Remarks = judgements(p, history), remarks(history)
 	}
-	schema := p.Version.Definition.InputSchema
+	def := p.Version.Definition
+	out.Groups = r.ReportGroups(def)
+	schema := def.InputSchema
 	out.InputSchema = schema.Map()
 	out.Input = ordered(out.Input, fieldNames(schema, "properties"))
-	out.Consents = Consents(p.Version.Definition, history)
+	out.Consents = Consents(def, history)
 	labels := map[string]string{}
 	for i := range out.Cards {
 		c := &out.Cards[i]

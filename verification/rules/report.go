@@ -28,7 +28,9 @@ type Report struct {
 	Workflow ReportWorkflow
 	Summary  ReportSummary
 	Cards    []Card // in execution order
-	Error    *RunError
+	// Groups are the headings of cards, see Run.ReportGroups. MakeReport and MakePrint leave them out.
+	Groups []ReportGroup `json:"-"`
+	Error  *RunError
 
 	// Flags, Decision, Notes, ResolvedAt, Proposal, Run.Outcome and Run.Data are zero in a printed
 	// report, see MakePrint. Flags has a flag for each flagged step, in execution order.
@@ -106,6 +108,8 @@ type Card struct {
 	// then the oldest.
 	Visits        []CardVisit `json:",omitempty"`
 	VisitsOmitted int         `json:",omitzero"`
+	// Rounds are the times at which the customer was asked again for the step, oldest first.
+	Rounds []Round `json:"-"`
 	// Rescreened are the hits that later versions of a list had, oldest first. They are
 	// never printed; the reason says that there are some.
 	Rescreened []HitsFound
@@ -194,6 +198,7 @@ func (r Run) card(s Step, d Decision) Card {
 		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label, Causes: s.causeNames(),
 		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(),
 		Corrections: r.correctionsOf(s.Node), Rescreened: s.Rescreened, Screening: s.Screening, HitDecisions: last.HitDecisions, Cleared: s.Cleared,
+		Rounds: s.Rounds,
 	}
 	c.Status, c.Sentences = r.cardStatus(s, d)
 	switch {

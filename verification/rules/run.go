@@ -170,7 +170,8 @@ type Round struct {
 	At    time.Time
 	Visit int // of the step before it
 	// Earlier is the answer of that visit.
-	Earlier verification.Data
+	Earlier    verification.Data
+	AnsweredAt time.Time // zero while the customer has not answered
 }
 
 // round is the present round: from which node the run went back to which step, and the length of the history then.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/internal/jsontext"
@@ -176,6 +177,9 @@ func (d Definition) Label(id verification.NodeID) string {
 	m, _ := d.Node(id)
 	return label + ": " + m.Title(id)
 }
+
+// ElementLabel returns the label of an element: that of the node, its number and how many there are. Labels hold no data.
+func ElementLabel(label string, n, of int) string { return fmt.Sprintf("%s %d of %d", label, n, of) }
 
 // step is a check of a definition: a node, or a member of a group, whose label begins with the label of the group.
 type step struct {

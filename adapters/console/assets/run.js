@@ -56,7 +56,7 @@ document.querySelector("[autofocus]")?.focus();
 
 // A link to a step that passed opens its line.
 function openTarget() {
-  const target = document.getElementById(location.hash.slice(1));
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1))); // an element has brackets in its id
   if (target?.matches("details.line")) {
     target.open = true;
   }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/verifyd/verifyd/adapters/console/internal/queue"
 	"github.com/verifyd/verifyd/adapters/console/internal/shell"
@@ -92,8 +91,7 @@ func (p verdictPanel) againForm(s shell.Session, rec desk.RunRecord, f queue.Fil
 		reason, _ := rec.Definition.ResubmitReason(code)
 		form.Reasons = append(form.Reasons, shell.Choice{Value: code, Text: reason.In(s.Lang()).Label, Chosen: slices.Contains(kept.Codes, code)})
 	}
-	if ttl := rec.Definition.RunTTLSeconds; ttl > 0 {
-		ends := run.StartedAt.Add(time.Duration(ttl) * time.Second)
+	if ends := rec.ExpiresAt; !ends.IsZero() {
 		form.Deadline = s.Say("again.deadline", s.At(ends).Text, s.Span(ends.Sub(rec.At)))
 	}
 	form.URL = s.Base + "/runs/" + string(run.ID) + "/again" + f.Query()

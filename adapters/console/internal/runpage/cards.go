@@ -29,8 +29,10 @@ type cardView struct {
 	// were, and Hidden how many are left out; both are empty for none.
 	Visits          []visitView
 	Visited, Hidden string
-	Line            string         // the first values in one line
-	Rounds          []timelineLine // when the customer was asked again for the step
+	Line            string     // the first values in one line
+	Round           *roundView // that asked about this answer, and has none yet
+	Why             string     // why the source was asked after another one
+	Open            bool       // its line under a group is open
 	Hits            []hitView
 	Judged          []verdictView // the decisions on hits that were removed
 	Cleared         []clearedView
@@ -40,6 +42,7 @@ type cardView struct {
 
 	of     workflow.NodeType
 	status rules.CardStatus
+	look   bool // a person should look at it
 }
 
 // allHits returns the hits of all visits.
@@ -84,7 +87,8 @@ type visitView struct {
 	Open   bool // it has a reason
 	Hits   []hitView
 	cardData
-	AllValues string // the title of the values below the hits
+	AllValues string     // the title of the values below the hits
+	Round     *roundView // that asked about the answer of the visit
 }
 
 // documentView is an uploaded file on the run page.
@@ -111,7 +115,7 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 		if !card.CompletedAt.IsZero() {
 			v.At = s.At(card.CompletedAt)
 		}
-		v.of, v.status = card.Type, card.Status
+		v.of, v.status, v.look = card.Type, card.Status, card.Type != workflow.NodeReview && card.Status != rules.CardOK
 		v.Hits, v.Cleared = hitsOf(s, rec, string(card.NodeID), card.Hits(), asked[card.NodeID].With), clearedOf(s, rec, card)
 		v.cardData = p.dataOf(s, rec, card, card.Data)
 		v.Corrected, v.Line = v.Table.corrected(s, card.Corrections), v.Table.line()
@@ -119,11 +123,8 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 		if a, ok := asked[card.NodeID]; ok && !rec.Hidden {
 			v.Asked = tableOf(a.With, a.Schema, nil, s.Message)
 		}
-		for _, e := range rec.Timeline {
-			if e.Kind == desk.TimelineAskedAgain && e.Node == card.NodeID {
-				v.Rounds = append(v.Rounds, lineOf(s, rec, e))
-			}
-		}
+		rounds := roundsOf(s, rec, card)
+		v.Round = rounds[len(card.Visits)+card.VisitsOmitted+1]
 		v.Judged = judgedOf(s, rec, card.NodeID)
 		if hits := len(card.Hits()); hits > 0 && v.Reason != "" {
 			v.Reason = strings.TrimSpace(s.Count("card.hits", hits) + ". " + s.Sentences(withoutHits(card.Sentences)))
@@ -145,7 +146,7 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 			v.Visits = append(v.Visits, visitView{
 				Hits: hitsOf(s, rec, address, visit.Hits(), rec.AskedBefore[address]), AllValues: v.AllValues,
 				Title: title, Badge: cardBadge(s, visit.Status), Reason: s.Sentences(visit.Sentences),
-				At: s.At(visit.CompletedAt), Open: visit.Reason != "", cardData: data,
+				At: s.At(visit.CompletedAt), Open: visit.Reason != "", cardData: data, Round: rounds[visit.Number],
 			})
 		}
 		if n := len(card.Visits) + card.VisitsOmitted; n > 0 {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/verifyd/verifyd/adapters/console/internal/queue"
@@ -88,8 +87,12 @@ func (v runView) correctForm(s shell.Session, rec desk.RunRecord, f queue.Filter
 		}
 	}
 	add(s.Say("run.input"), "", v.Input.Fields)
-	for _, card := range slices.Concat(v.Problems, v.Given, v.Passed) {
-		add(card.Label, card.Node, card.Table.Fields)
+	labels := map[verification.NodeID]string{} // with that of the group
+	for _, card := range rec.Report.Cards {
+		labels[card.NodeID] = card.Label
+	}
+	for _, card := range v.cards {
+		add(labels[card.Node], card.Node, card.Table.Fields)
 	}
 	if s.May(verification.RoleReviewer) && len(form.Groups) > 0 && rec.Report.Run.RedactedAt.IsZero() && rec.Report.Run.RestrictedAt.IsZero() {
 		form.URL = s.Base + "/runs/" + string(v.ID) + "/corrections" + f.Query()

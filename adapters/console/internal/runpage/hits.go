@@ -159,25 +159,23 @@ func hitRows(s shell.Session, asked verification.Data, about rules.Subject, h ve
 // verdict until every hit is decided.
 func (v *runView) decideHits(action string, kept keptVerdict) {
 	total, left := 0, 0
-	for _, cards := range [][]cardView{v.Problems, v.Given, v.Passed} {
-		for _, card := range cards {
-			for _, h := range card.allHits() {
-				if total++; h.Decision == nil {
-					left++
-				}
-				if !v.Verdict.Needed || !v.Verdict.Form {
-					if h.ID == kept.Hit {
-						h.Kept = kept.HitReason
-					}
-					continue
-				}
-				h.Form = &hitForm{
-					Action: action, Node: h.address, List: h.of.List, Entry: h.of.ID, Digest: h.of.Digest,
-					Reason: h.of.Decision.Reason, Max: rules.MaxNotes,
-				}
+	for i := range v.cards {
+		for _, h := range v.cards[i].allHits() {
+			if total++; h.Decision == nil {
+				left++
+			}
+			if !v.Verdict.Needed || !v.Verdict.Form {
 				if h.ID == kept.Hit {
-					h.Form.Reason, h.Form.Problem = kept.HitReason, kept.HitProblem
+					h.Kept = kept.HitReason
 				}
+				continue
+			}
+			h.Form = &hitForm{
+				Action: action, Node: h.address, List: h.of.List, Entry: h.of.ID, Digest: h.of.Digest,
+				Reason: h.of.Decision.Reason, Max: rules.MaxNotes,
+			}
+			if h.ID == kept.Hit {
+				h.Form.Reason, h.Form.Problem = kept.HitReason, kept.HitProblem
 			}
 		}
 	}

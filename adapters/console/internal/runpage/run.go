@@ -72,9 +72,9 @@ type runView struct {
 	Corrected []string   // the corrections of the input that the table does not show
 	Result    dataTable  // what the end computed
 	Correct   correctForm
-	Problems  []cardView // the steps that are flagged or did not pass
-	Given     []cardView // what the customer sent
-	Passed    []cardView // all other steps
+	Problems  []partView // the steps that are flagged or did not pass
+	Given     []partView // what the customer sent
+	Passed    []partView // all other steps
 	Over      bool       // the run needs no verdict: its history is open
 	Branches  []branchView
 	Graph     *shell.Graph // with the path of the run
@@ -86,6 +86,8 @@ type runView struct {
 	Verdict   verdictPanel
 	Desk      deskView
 	Personal  personalView
+
+	cards []cardView // of all parts
 }
 
 // runFact is a name and a value.
@@ -201,8 +203,8 @@ func (p *Pages) runView(s shell.Session, rec desk.RunRecord, f queue.Filter) run
 		v.Signed = p.SignReport != nil
 	}
 	v.Graph = runGraph(s, rec.Definition, rec.History)
-	cards := p.cards(s, rec)
-	v.sort(cards)
+	v.cards = p.cards(s, rec)
+	v.sort(partsOf(s, rec, v.cards))
 	for _, e := range rec.Timeline {
 		v.Timeline = append(v.Timeline, lineOf(s, rec, e))
 		if e.Kind == desk.TimelineBranched || e.Kind == desk.TimelineElse {
@@ -213,22 +215,6 @@ func (p *Pages) runView(s shell.Session, rec desk.RunRecord, f queue.Filter) run
 		}
 	}
 	return v
-}
-
-// sort puts each card in its part of the page. The card of a review has no data: it is left
-// out until it has a verdict.
-func (v *runView) sort(cards []cardView) {
-	for _, card := range cards {
-		switch {
-		case card.of == workflow.NodeReview && card.status == rules.CardNeedsReview:
-		case card.of != workflow.NodeReview && card.status != rules.CardOK:
-			v.Problems = append(v.Problems, card)
-		case card.of == workflow.NodeCustomerInput:
-			v.Given = append(v.Given, card)
-		default:
-			v.Passed = append(v.Passed, card)
-		}
-	}
 }
 
 // pathTitles makes the names of values their titles: they are paths of expressions.
@@ -255,6 +241,10 @@ func runFacts(s shell.Session, rec desk.RunRecord) (facts []runFact) {
 	}
 	if a := rec.Action; a != nil && a.Type == rules.ActionCustomerInput {
 		facts = append(facts, runFact{Label: s.Say("run.waits"), Value: s.Say("run.customer")})
+		if !rec.ExpiresAt.IsZero() {
+			until := s.At(rec.ExpiresAt).Text + " " + s.Zone.String()
+			facts = append(facts, runFact{Label: s.Say("run.left"), Value: s.Say("run.left.until", s.Span(rec.ExpiresAt.Sub(rec.At)), until)})
+		}
 	}
 	return facts
 }

@@ -1,0 +1,185 @@
+// Tests of groups, of the elements of lists and of rounds on the page of a run.
+
+package console_test
+
+import (
+	"html"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/verifyd/verifyd/adapters/enginetest"
+	"github.com/verifyd/verifyd/internal/rig/browser"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
+)
+
+// company is a workflow with a group of checks, one for each owner, and a review.
+func company() workflow.Definition {
+	member := func(name, label, when string) workflow.Member {
+		return workflow.Member{Name: name, Label: label, Provider: "script", When: when}
+	}
+	return workflow.Definition{
+		Workflow: "company", Name: "Company with owners", Start: "details", RunTTLSeconds: 14 * 86400,
+		Nodes: map[verification.NodeID]workflow.Node{
+			"details": {Type: workflow.NodeCustomerInput, Label: "The company", Next: "address", Fields: workflow.InputFields{
+				{Name: "name", Type: workflow.FieldText, Label: "Name of the company", Required: true},
+				{Name: "owners", Type: workflow.FieldGroup, Label: "Owners", Min: new(1.0), Max: new(10.0), Fields: workflow.InputFields{
+					{Name: "name", Type: workflow.FieldText, Label: "Full name", Required: true},
+					{Name: "share", Type: workflow.FieldNumber, Label: "Share in per cent"},
+				}},
+			}},
+			"address": {
+				Type: workflow.NodeChecks, Label: "Proof of address", Need: 2, OnNotMet: "look", Next: "owners",
+				Members: workflow.Members{
+					member("bureau", "Credit bureau", ""), member("register", "Land register", ""), member("utility", "Utility bill", ""),
+					member("abroad", "Register abroad", "steps.details.data.name == 'Abroad'"),
+				},
+			},
+			"owners": {
+				Type: workflow.NodeChecks, Label: "Owner", ForEach: "steps.details.data.?owners.orValue([])", Order: workflow.OrderOneByOne, Need: 1,
+				OnNotMet: "look", Next: "look", Members: workflow.Members{
+					member("bureau", "Credit bureau", ""), member("register", "Register of people", ""), member("consulate", "Consulate", ""),
+				},
+			},
+			"look": {Type: workflow.NodeReview, Label: "Second look", Next: "done"},
+			"done": {Type: workflow.NodeEnd},
+		},
+	}
+}
+
+// owned starts a run of company whose customer has two owners.
+func (d *desk) owned() verification.RunID {
+	d.t.Helper()
+	none := enginetest.Pass(nil)
+	none.Result.Outcome = verification.OutcomeNoCoverage
+	d.Provider.On("owners.bureau", none)
+	d.Provider.On("owners.register", enginetest.Pass(map[string]any{"registered_name": "ASHA RAO", "since": "2011-04-01"}))
+	run := d.begin(d.Apply(company()), "company-1")
+	d.Submit(run, "details_submitted", owners("Acme Trading", "Asha Rao", "Meera Iyr"))
+	d.Settle()
+	return run
+}
+
+// owners is an answer to the form of company.
+func owners(company string, names ...string) map[string]any {
+	var rows []any
+	for _, name := range names {
+		rows = append(rows, map[string]any{"name": name, "share": 50})
+	}
+	return map[string]any{"name": company, "owners": rows}
+}
+
+// again asks the customer of a run again, as asha.
+func (d *desk) again(run verification.RunID) {
+	d.t.Helper()
+	c := rules.AskAgain{
+		Step: "details", Reasons: []string{"blurred"}, Fields: []string{"owners[1].name"}, Note: "Please write the name as on the ID card.",
+		By: "Asha Rao", Identity: "asha",
+	}
+	if _, err := d.Engine.AskAgain(d.t.Context(), enginetest.Tenant, run, c, ""); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// lines returns a part of a page from the id of an element on, without tags and runs of spaces.
+func lines(t testing.TB, page response, id, until string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(page.body, `id="`+id+`"`)
+	part, _, found := strings.Cut(rest, until)
+	if !ok || !found {
+		t.Fatalf("the page has no %s before %s", id, until)
+	}
+	text := regexp.MustCompile(`<svg.*?</svg>|<[^>]*>`).ReplaceAllString("<"+part, " ")
+	text = strings.NewReplacer("\u2068", "", "\u2069", "").Replace(html.UnescapeString(text))
+	return strings.Join(strings.Fields(text), " ")
+}
+
+func TestMembersAndElementsStandUnderTheirGroup(t *testing.T) {
+	d := serve(t)
+	d.Provider.On("address.utility", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
+	run := d.owned()
+	p := d.as(reviewerCalled("asha"))
+	page := p.get("/runs/" + string(run))
+	for id, want := range map[string]string{
+		"step-address": "Proof of address Met 2 of 4 sources must confirm. 2 confirmed; decided on 2026-01-05 09:00. " +
+			"Confirmed Credit bureau Check · 2026-01-05 09:00 Confirmed Land register Check · 2026-01-05 09:00 " +
+			"Not needed Utility bill Check · 2026-01-05 09:00 The answer was not needed. " +
+			"Register abroad was left out: its condition does not hold.",
+		"step-owners": "Owner: 2 OK Made for each of 2 elements. 2 passed; decided on 2026-01-05 09:00. " +
+			"Owner 1 of 2 Met 1 of 3 sources must confirm. They are asked one after the other. 1 confirmed; decided on 2026-01-05 09:00. " +
+			"No coverage Credit bureau Check · 2026-01-05 09:00 The source does not cover this person or company. " +
+			"Confirmed Register of people Registered name: ASHA RAO · Since: 2011-04-01 Check · 2026-01-05 09:00 " +
+			"Asked because Credit bureau does not cover this person or company. Registered name ASHA RAO Since 2011-04-01 " +
+			"Consulate was not asked.",
+	} {
+		if got := lines(t, page, id, "</section>"); got != want {
+			t.Errorf("%s reads\n%s\nwant\n%s", id, got, want)
+		}
+	}
+	wants(t, page, http.StatusOK, `id="step-owners[2].register"`, `<details class="line" id="step-address.utility">`, "!What needs a look", "!"+`<a href="#step-owners`)
+	wants(t, p.get("/runs/"+string(run)+"?lang=hi"), http.StatusOK, "शर्त पूरी", "ज़रूरत नहीं", "!Not needed", "!must confirm")
+}
+
+func TestAGroupThatIsNotMetNeedsALook(t *testing.T) {
+	d := serve(t)
+	d.Provider.On("address.bureau", enginetest.Fail(map[string]any{"reason": "another address"}))
+	d.Provider.On("address.register", enginetest.Refuse())
+	run := d.owned()
+	d.Settle()
+	page := d.as(reviewerCalled("asha")).get("/runs/" + string(run))
+	got := lines(t, page, "problems", "</section>")
+	for _, want := range []string{"What needs a look Proof of address Too few answers", "1 confirmed;", "Not confirmed Credit bureau", "No answer Land register", "Confirmed Utility bill"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page shows\n%s\nwant %q", got, want)
+		}
+	}
+	wants(t, page, http.StatusOK, `<a href="#step-address.bureau"`, "!step-owners")
+}
+
+func TestRoundsStandBetweenTheAnswersOfTheirStep(t *testing.T) {
+	d := serve(t)
+	d.Provider.On("address.utility", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
+	run := d.owned()
+	d.Advance(time.Hour)
+	d.again(run)
+	p := d.as(reviewerCalled("asha"))
+	round := "Round 1: Asha Rao asked the customer again. 2026-01-05 10:00 Reason: The picture is blurred. Fields: Owners 2: Full name Please write the name as on the ID card. "
+	page := p.get("/runs/" + string(run))
+	if got, want := lines(t, page, "step-details", "Name of the company"), "The company OK Customer input · 2026-01-05 09:00 "+round+"The customer has not answered yet."; got != want {
+		t.Errorf("a round without an answer reads\n%s\nwant\n%s", got, want)
+	}
+	wants(t, page, http.StatusOK, "Time left", "13 days, until 2026-01-19 09:00 UTC")
+	d.Advance(30 * time.Minute)
+	d.Submit(run, "details_submitted", owners("Acme Trading", "Asha Rao", "Meera Iyer"))
+	d.Settle()
+	page = p.get("/runs/" + string(run))
+	table := "Name of the company Acme Trading Owners Full name Share in per cent Asha Rao 50 Meera "
+	want := "The company OK Customer input · 2026-01-05 10:30 " + table + "Iyer 50 This is the last visit of the step. There was 1 visit before it. " + round +
+		"The customer answered on 2026-01-05 10:30; the answer is above. Visit 1 OK 2026-01-05 09:00 " + table + "Iyr 50"
+	if got := lines(t, page, "step-details", "</article>"); got != want {
+		t.Errorf("the step with a round reads\n%s\nwant\n%s", got, want)
+	}
+	wants(t, page, http.StatusOK, "!Time left")
+}
+
+func TestGroupsAndRoundsLookRight(t *testing.T) {
+	d := serve(t)
+	d.Provider.On("address.utility", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
+	run := d.owned()
+	d.Advance(time.Hour)
+	d.again(run)
+	tab := d.tab(reviewerCalled("asha"), browser.Options{})
+	open := func() {
+		tab.Wait(`document.querySelectorAll("details").forEach((d) => d.open = !d.matches(".dialog")) || true`)
+	}
+	d.inspectAll(tab, "round-open", "/runs/"+string(run), open)
+	d.Advance(30 * time.Minute)
+	d.Submit(run, "details_submitted", owners("Acme Trading", "Asha Rao", "Meera Iyer"))
+	d.Settle()
+	d.inspectAll(tab, "groups", "/runs/"+string(run), open)
+	d.inspectAll(tab, "groups-closed", "/runs/"+string(run), nil)
+}

@@ -1,0 +1,201 @@
+// Groups on reports: the headings that cards stand under.
+
+package rules
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
+)
+
+// ReportGroup is a group of checks, or a node with for_each, that a run has come to: the heading of the cards of its members
+// and elements.
+type ReportGroup struct {
+	NodeID verification.NodeID // of an element, if the elements are groups
+	Type   workflow.NodeType
+	Label  string
+	Status GroupStatus
+	// Order and Need are those of a group of checks.
+	Order workflow.Order
+	Need  workflow.Need
+	// Each says that the node has for_each. Members are then the elements, and else the members in the order of the file.
+	Each                 bool
+	Members              []GroupMember
+	StartedAt, DecidedAt time.Time // of the last visit; DecidedAt is zero until it is decided
+}
+
+// GroupMember says what a member or an element of a group answered on the last visit of the group.
+type GroupMember struct {
+	NodeID verification.NodeID
+	Label  string // without the label of the group
+	Answer MemberAnswer
+}
+
+// GroupStatus says how a group was decided.
+type GroupStatus string
+
+// The statuses of groups.
+const (
+	GroupOpen        GroupStatus = "open"        // not decided yet
+	GroupMet         GroupStatus = "met"         // enough members confirm, or every element passed
+	GroupNotMet      GroupStatus = "not_met"     // too few can confirm, or an element did not pass
+	GroupUnavailable GroupStatus = "unavailable" // only sources without an answer kept it from being met
+	GroupUnfinished  GroupStatus = "unfinished"  // the run ended before it was decided
+)
+
+// MemberAnswer says what the answer of a member says, or why it has none.
+type MemberAnswer string
+
+// The answers.
+const (
+	AnswerConfirmed    MemberAnswer = "confirmed"
+	AnswerNotConfirmed MemberAnswer = sentenceNotConfirmed
+	AnswerNoCoverage   MemberAnswer = sentenceNoCoverage
+	AnswerInconclusive MemberAnswer = sentenceInconclusive
+	AnswerNone         MemberAnswer = sentenceNoAnswer
+	AnswerNotNeeded    MemberAnswer = sentenceNotNeeded  // it was called, and cancelled once the group was decided
+	AnswerNotCalled    MemberAnswer = "not_called"       // the group was decided before, or is not there yet
+	AnswerLeftOut      MemberAnswer = "left_out"         // its condition did not hold
+	AnswerOpen         MemberAnswer = "open"             // it was called, and has no answer yet
+	AnswerUnfinished   MemberAnswer = sentenceUnfinished // the run ended first
+)
+
+// ReportGroups returns the groups of the run, which has executed the definition, in the order in which it came to them.
+func (r Run) ReportGroups(d workflow.Definition) (all []ReportGroup) {
+	for _, g := range r.Groups {
+		node, _, _ := g.Node.Parts()
+		n := d.Nodes[node]
+		out := ReportGroup{
+			NodeID: g.Node, Type: g.Type, Label: g.Label, Status: g.status(), Each: g.Each, StartedAt: g.StartedAt, DecidedAt: g.DecidedAt,
+		}
+		if g.Each {
+			for i := range g.Elements {
+				id := g.Node.Element(i + 1)
+				out.Members = append(out.Members, GroupMember{id, workflow.ElementLabel(g.Label, i+1, g.Elements), g.answer(&r, id)})
+			}
+		} else {
+			out.Order, out.Need = n.Called(), n.Need
+			for _, m := range n.Members {
+				id := g.Node.Member(m.Name)
+				out.Members = append(out.Members, GroupMember{id, m.Check().Label, g.answer(&r, id)})
+			}
+		}
+		all = append(all, out)
+	}
+	return all
+}
+
+func (g Group) status() GroupStatus {
+	switch {
+	case g.Status == StepRunning:
+		return GroupOpen
+	case g.Status == StepPassed:
+		return GroupMet
+	case g.Unavailable:
+		return GroupUnavailable
+	case g.DecidedAt.IsZero():
+		return GroupUnfinished
+	}
+	return GroupNotMet
+}
+
+// answer returns what a member or an element of the group answered on its last visit.
+func (g Group) answer(r *Run, id verification.NodeID) MemberAnswer {
+	if sub, ok := r.Group(id); ok && sub.began > g.began {
+		return map[GroupStatus]MemberAnswer{
+			GroupOpen: AnswerOpen, GroupMet: AnswerConfirmed, GroupNotMet: AnswerNotConfirmed, GroupUnavailable: AnswerNone, GroupUnfinished: AnswerUnfinished,
+		}[sub.status()]
+	}
+	s := r.step(id)
+	switch {
+	case slices.Contains(g.skipped, id):
+		return AnswerLeftOut
+	case !g.onVisit(s):
+		return AnswerNotCalled
+	case !s.finished() && r.Ended != "":
+		return AnswerUnfinished
+	case !s.finished():
+		return AnswerOpen
+	case s.unavailable, s.cancelled:
+		return MemberAnswer(s.failure())
+	case s.Confirms != nil && *s.Confirms, s.Confirms == nil && s.Status == StepPassed, s.Type == workflow.NodeCustomerInput:
+		return AnswerConfirmed
+	}
+	return AnswerNotConfirmed
+}
+
+// ReportSection is a part of a report: a card that stands alone, or a group and what stands under it.
+type ReportSection struct {
+	Card  *Card        // nil for a group
+	Group *ReportGroup // nil for a card
+	Under []ReportSection
+}
+
+// Sections returns the cards of the report under their groups, each group where its first card is.
+func (r Report) Sections() (all []ReportSection) {
+	groups := map[verification.NodeID]*ReportGroup{}
+	for i := range r.Groups {
+		groups[r.Groups[i].NodeID] = &r.Groups[i]
+	}
+	under := map[verification.NodeID][]*Card{}
+	for i := range r.Cards {
+		c := &r.Cards[i]
+		node, _, _ := c.NodeID.Parts()
+		switch group := groups[node]; {
+		case group == nil:
+			all = append(all, ReportSection{Card: c})
+			continue
+		case under[node] == nil:
+			all = append(all, ReportSection{Group: group})
+		}
+		under[node] = append(under[node], c)
+	}
+	for i := range r.Groups { // those without a card
+		g := &r.Groups[i]
+		if node, _, _ := g.NodeID.Parts(); node != g.NodeID || under[node] != nil {
+			continue
+		}
+		at := slices.IndexFunc(all, func(s ReportSection) bool { return s.Card != nil && s.Card.StartedAt.After(g.StartedAt) })
+		if at < 0 {
+			at = len(all)
+		}
+		all = slices.Insert(all, at, ReportSection{Group: g})
+	}
+	for i := range all {
+		if g := all[i].Group; g != nil {
+			all[i].Under = sectionsUnder(g, groups, under[g.NodeID])
+		}
+	}
+	return all
+}
+
+// sectionsUnder returns what stands under a group: cards, each element after the other.
+func sectionsUnder(g *ReportGroup, groups map[verification.NodeID]*ReportGroup, cards []*Card) (all []ReportSection) {
+	last := 0
+	if g.Each {
+		last = len(g.Members)
+	}
+	for _, c := range cards {
+		_, element, _ := c.NodeID.Parts()
+		last = max(last, element)
+	}
+	for n := range last + 1 {
+		var of []ReportSection
+		for _, c := range cards {
+			if _, element, _ := c.NodeID.Parts(); element == n {
+				of = append(of, ReportSection{Card: c})
+			}
+		}
+		if sub := groups[g.NodeID.Element(n)]; n > 0 && sub != nil {
+			of = []ReportSection{{Group: sub, Under: of}}
+		}
+		all = append(all, of...)
+	}
+	return all
+}
+
+// Under returns the label of a card under the group: without that of the group.
+func (g ReportGroup) Under(c Card) string { return strings.TrimPrefix(c.Label, g.Label+": ") }
