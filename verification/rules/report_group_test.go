@@ -155,7 +155,7 @@ func TestARoundIsOnTheCardOfItsStep(t *testing.T) {
 	}
 }
 
-func TestAMemberWithoutAnAnswerIsNoConcernOfAGroupThatIsMet(t *testing.T) {
+func TestASourceThatAMetGroupDidNotNeedIsNoConcern(t *testing.T) {
 	concerns := func(j *journey) (all []verification.NodeID) {
 		for _, c := range j.report().Concerns {
 			all = append(all, c.NodeID)
