@@ -32,13 +32,17 @@ const (
 	chunkLines = 12
 )
 
-func (l *layout) card(n int, c rules.Card, r rules.Print) section {
+// card is the card of a step, which stands under a group or, for nil, alone.
+func (l *layout) card(n int, c rules.Card, r rules.Print, g *rules.ReportGroup) section {
 	word, t := cardStatus(c.Status)
+	if answer, ok := answerOf(c, g); ok {
+		word, t = answer.word, answer.tone
+	}
 	facts := l.cardFacts(c, r.Sources[c.NodeID], t, r.ForFile)
 	for i := range facts {
 		facts[i].keep = true
 	}
-	body := facts
+	body := append(facts, l.cardRounds(r.Rounds[c.NodeID], len(c.Visits)+c.VisitsOmitted+1, t)...)
 	if strings.TrimSpace(c.Reason) != "" {
 		body = append(body, l.cardReason(c.Reason, t)...)
 	}
@@ -53,7 +57,7 @@ func (l *layout) card(n int, c rules.Card, r rules.Print) section {
 		body = attach(body, l.cardData("Corrections", nil, nil, c.Corrections, t))
 	}
 	body = append(body, l.cardHits(c, r, t)...)
-	body = append(body, l.cardVisits(c, t)...)
+	body = append(body, l.cardVisits(c, r.Rounds[c.NodeID], t)...)
 	return l.framed(n, c.Label, word, t, body)
 }
 
@@ -179,9 +183,14 @@ func (l *layout) cardFacts(c rules.Card, src rules.Source, t tone, forFile bool)
 
 // cardReason is the reason for the status, on a background of its colour.
 func (l *layout) cardReason(reason string, t tone) []block {
+	return cardBox(l.set(reason, limitValue, styleBody(), cardWidth-6), t)
+}
+
+// cardBox is lines on a background.
+func cardBox(lines []typeset.Line, t tone) []block {
 	const pad = 1.3
 	var blocks []block
-	chunks := slices.Collect(slices.Chunk(l.set(reason, limitValue, styleBody(), cardWidth-6), chunkLines))
+	chunks := slices.Collect(slices.Chunk(lines, chunkLines))
 	for i, lines := range chunks {
 		text := newParagraph(3, 0, styleBody(), lines...)
 		if i == 0 {
@@ -201,8 +210,8 @@ func (l *layout) cardReason(reason string, t tone) []block {
 const visitLines = 4
 
 // cardVisits are the earlier visits of a step, the newest first: the number, status and
-// times of each, its reason and its data.
-func (l *layout) cardVisits(c rules.Card, t tone) []block {
+// times of each, its reason and its data. Above each is the round that asked about it.
+func (l *layout) cardVisits(c rules.Card, rounds []rules.PrintedRound, t tone) []block {
 	var blocks []block
 	more := c.VisitsOmitted
 	for i, v := range slices.Backward(c.Visits) {
@@ -210,6 +219,7 @@ func (l *layout) cardVisits(c rules.Card, t tone) []block {
 			more += i + 1
 			break
 		}
+		blocks = append(blocks, l.cardRounds(rounds, v.Number, t)...)
 		blocks = append(blocks, l.visitHeading(v, len(c.Visits)+c.VisitsOmitted+1, t))
 		if strings.TrimSpace(v.Reason) != "" {
 			_, own := cardStatus(v.Status)

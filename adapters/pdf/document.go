@@ -149,15 +149,19 @@ func (s *section) together(i int) int {
 	return n
 }
 
-// following returns the height of the blocks that the next section starts with.
+// following returns the height of the blocks that the next section starts with, and of what they must stay with.
 func following(sections []section) float64 {
 	if len(sections) == 0 {
 		return 0
 	}
 	s := sections[0]
-	need := height(s.blocks[:s.together(0)])
-	if s.ending != nil {
+	n := s.together(0)
+	need := height(s.blocks[:n])
+	switch {
+	case s.ending != nil:
 		need += s.ending.height
+	case n == len(s.blocks) && s.blocks[n-1].keep:
+		need += following(sections[1:])
 	}
 	return need
 }

@@ -99,19 +99,12 @@ func (l *layout) report(ctx context.Context, r rules.Print) ([]section, error) {
 		sections = append(sections, l.input(r))
 	}
 	sections = append(sections, section{blocks: []block{l.sectionHeading("Steps")}})
-	for i, c := range r.Cards {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if i == limitCards {
-			sections = append(sections, l.note(fmt.Sprintf(
-				"%s more steps are not printed here. The report that the API returns has them.",
-				typeset.Thousands(len(r.Cards)-limitCards))))
-			break
-		}
-		sections = append(sections, l.card(i+1, c, r))
+	cards, err := l.cards(ctx, r)
+	if err != nil {
+		return nil, err
 	}
-	if len(r.Cards) == 0 {
+	sections = append(sections, cards...)
+	if len(cards) == 0 {
 		sections = append(sections, l.note("The run finished no step."))
 	}
 	documents, err := l.documentSections(ctx, r.Documents)

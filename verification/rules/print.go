@@ -41,6 +41,8 @@ type Print struct {
 	Consents []Consent
 	// Sources say for each check which provider was asked, and what.
 	Sources map[verification.NodeID]Source
+	// Rounds are, for each step, the times at which its customer was asked again, oldest first.
+	Rounds map[verification.NodeID][]PrintedRound
 	// Documents are the uploads that accepted answers name, in order.
 	Documents []PrintedDocument
 	// Judgements are the verdicts and proposals, oldest first. Only a report for the file
@@ -85,6 +87,12 @@ type Source struct {
 	// sends nothing. It is computed again from the steps of the run.
 	Asked       verification.Data
 	AskedSchema workflow.DataSchema
+}
+
+// PrintedRound is a round with the labels of its reasons and fields. Only a report for the file says who asked.
+type PrintedRound struct {
+	Round
+	ReasonLabels, FieldLabels []string
 }
 
 // PrintedDocument is an upload on a printed report.
@@ -172,7 +180,10 @@ func (r Run) WithoutVerdicts() Run {
 func (r Run) Print(
 	p workflow.Program, history []Event, now time.Time, t verification.TenantID, describe func(name string) verification.ProviderDescription, forFile bool,
 ) Print {
-	out := Print{ForFile: forFile, Report: MakePrint(r.ID, history, now), Input: r.Started.Input, Sources: map[verification.NodeID]Source{}}
+	out := Print{
+		ForFile: forFile, Report: MakePrint(r.ID, history, now), Input: r.Started.Input,
+		Sources: map[verification.NodeID]Source{}, Rounds: map[verification.NodeID][]PrintedRound{},
+	}
 	if forFile {
 		out.Report = MakeReport(r.ID, history, now)
 		out.Judgements, out.Remarks = judgements(p, history), remarks(history)
@@ -202,6 +213,9 @@ func (r Run) Print(
 		for j := range c.Visits {
 			c.Visits[j].Data = ordered(c.Visits[j].Data, order)
 		}
+		for _, round := range c.Rounds {
+			out.Rounds[c.NodeID] = append(out.Rounds[c.NodeID], printedRound(def, n, round))
+		}
 		if c.Type == workflow.NodeCheck {
 			out.Sources[c.NodeID] = r.source(p, history, t, n, *c, describe)
 		}
@@ -210,6 +224,18 @@ func (r Run) Print(
 		out.Documents = append(out.Documents, PrintedDocument{Document: d, Label: labels[d.Field]})
 	}
 	return out
+}
+
+func printedRound(d workflow.Definition, n workflow.Node, r Round) PrintedRound {
+	p := PrintedRound{Round: r}
+	for _, code := range r.Reasons {
+		reason, _ := d.ResubmitReason(code)
+		p.ReasonLabels = append(p.ReasonLabels, cmp.Or(reason.Label, code))
+	}
+	for _, field := range r.Fields {
+		p.FieldLabels = append(p.FieldLabels, cmp.Or(n.Fields.LabelAt(field, ""), field))
+	}
+	return p
 }
 
 // Consents returns the customer's answers to consents, oldest first, with the texts of the

@@ -150,3 +150,20 @@ func TestAPrintForTheFileHasTheReasonInWords(t *testing.T) {
 		}
 	}
 }
+
+func TestAPrintHasGroupsAndRoundsInWords(t *testing.T) {
+	j := atReview(t).do(askAgain("name")).cancel()
+	for forFile, by := range map[bool]string{false: "", true: "asha"} {
+		p := printed(j, verification.ProviderDescription{}, forFile)
+		want := []rules.PrintedRound{{ReasonLabels: []string{"The picture is blurred."}, FieldLabels: []string{"name"}}}
+		want[0].Round = p.Cards[1].Rounds[0]
+		equal(t, "the rounds", p.Rounds["details"], want)
+		if want[0].By != by {
+			t.Errorf("for the file %t: the round is by %q, want %q", forFile, want[0].By, by)
+		}
+	}
+	met := answered(t, group{1, []string{"passed"}}, "", "", 0).cancel()
+	if got := printed(met, verification.ProviderDescription{}, false).Groups; len(got) != 1 || got[0].Status != rules.GroupMet {
+		t.Errorf("the groups are %+v, want one that is met", got)
+	}
+}

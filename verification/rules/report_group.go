@@ -199,3 +199,20 @@ func sectionsUnder(g *ReportGroup, groups map[verification.NodeID]*ReportGroup, 
 
 // Under returns the label of a card under the group: without that of the group.
 func (g ReportGroup) Under(c Card) string { return strings.TrimPrefix(c.Label, g.Label+": ") }
+
+// Before returns the member that was asked before member i of a group that asks one after the other. ok is false for the first
+// one, for one that was not called on the last visit, and for any other group.
+func (g ReportGroup) Before(i int) (m GroupMember, ok bool) {
+	if g.Order != workflow.OrderOneByOne || !g.Members[i].Called() {
+		return m, false
+	}
+	for _, m := range slices.Backward(g.Members[:i]) {
+		if m.Called() {
+			return m, true
+		}
+	}
+	return m, false
+}
+
+// Called reports whether the member was called on the last visit of its group.
+func (m GroupMember) Called() bool { return m.Answer != AnswerLeftOut && m.Answer != AnswerNotCalled }

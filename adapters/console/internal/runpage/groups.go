@@ -102,7 +102,7 @@ func partOf(s shell.Session, section rules.ReportSection, in *rules.ReportGroup,
 		}
 	}
 	for _, m := range g.Members {
-		if !shown[m.NodeID] && (m.Answer == rules.AnswerOpen || !called(m)) { // any other one has a card
+		if !shown[m.NodeID] && (m.Answer == rules.AnswerOpen || !m.Called()) { // any other one has a card
 			v.Absent = append(v.Absent, s.Say("group.absent."+string(m.Answer), shell.Isolate(m.Label)))
 		}
 	}
@@ -119,23 +119,15 @@ func (v *cardView) stand(s shell.Session, g *rules.ReportGroup, c rules.Card) {
 	if i < 0 || g.Each {
 		return
 	}
-	if !called(g.Members[i]) { // the card is of an earlier visit
+	if !g.Members[i].Called() { // the card is of an earlier visit
 		return
 	}
 	if !flagged {
 		v.Badge = answerBadge(s, g.Members[i].Answer)
 	}
-	for _, before := range slices.Backward(g.Members[:i]) {
-		if g.Order == workflow.OrderOneByOne && called(before) {
-			v.Why = s.Say("group.after."+string(before.Answer), shell.Isolate(before.Label))
-			return
-		}
+	if before, ok := g.Before(i); ok {
+		v.Why = s.Say("group.after."+string(before.Answer), shell.Isolate(before.Label))
 	}
-}
-
-// called reports whether a member was called on the last visit of its group.
-func called(m rules.GroupMember) bool {
-	return m.Answer != rules.AnswerLeftOut && m.Answer != rules.AnswerNotCalled
 }
 
 // decided says how a group was decided, and when.

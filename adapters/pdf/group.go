@@ -1,0 +1,203 @@
+// Groups: the headings of cards, and the times at which a customer was asked again.
+
+package pdf
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/johnfercher/maroto/v2/pkg/core"
+
+	"github.com/verifyd/verifyd/internal/typeset"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
+)
+
+// cards returns the cards of a report under the headings of their groups. It checks the context between cards.
+func (l *layout) cards(ctx context.Context, r rules.Print) (sections []section, err error) {
+	n := 0
+	var add func(all []rules.ReportSection, in *rules.ReportGroup) error
+	add = func(all []rules.ReportSection, in *rules.ReportGroup) error {
+		for _, s := range all {
+			switch {
+			case n == limitCards:
+				return nil
+			case s.Group != nil:
+				sections = append(sections, l.group(*s.Group, len(s.Under) > 0))
+				if err := add(s.Under, s.Group); err != nil {
+					return err
+				}
+			case ctx.Err() != nil:
+				return ctx.Err()
+			default:
+				n++
+				sections = append(sections, l.card(n, *s.Card, r, in))
+			}
+		}
+		return nil
+	}
+	if err := add(r.Sections(), nil); err != nil {
+		return nil, err
+	}
+	if more := len(r.Cards) - n; more > 0 {
+		sections = append(sections, l.note(typeset.Thousands(more)+" more steps are not printed here. The report that the API returns has them."))
+	}
+	return sections, nil
+}
+
+// group is the heading of a group: what is needed, how it was decided, and what each member answered. It stays with what is under
+// it, if there is anything.
+func (l *layout) group(g rules.ReportGroup, under bool) section {
+	const badgeWidth, top = 46.0, 2.2
+	st := styleHeading()
+	st.ink = inkAccent
+	title := g.Label
+	if g.Each {
+		title = fmt.Sprintf(fromLeft+"%s: %d", g.Label, len(g.Members))
+	}
+	word, t := groupStatus(g)
+	name := newParagraph(0, top, st, l.name(title, st, contentWidth-badgeWidth, limitNameLines)...)
+	text := newParagraph(0, 0.4, styleKey(), l.set(l.groupText(g), limitValue, styleKey(), contentWidth)...)
+	blocks := []block{
+		newBlock(name.bottom()+0.6,
+			column(contentWidth-badgeWidth, name), column(badgeWidth, l.newBadge(badgeWidth, top+(st.Leading()-5)/2, word, t, 1))),
+		newBlock(hairline, filled(contentWidth, inkAccent)),
+		newBlock(text.bottom()+0.8, column(contentWidth, text)),
+	}
+	for i, m := range g.Members {
+		if g.Each {
+			break // each has a heading or a card
+		}
+		label := newParagraph(0, 0, styleCell(), l.name(m.Label, styleCell(), cardKeyWidth-2, limitNameLines)...)
+		answer := newParagraph(0, 0, styleCell(), l.set(answerText(g, i), limitValue, styleCell(), contentWidth-cardKeyWidth)...)
+		blocks = append(blocks, newBlock(max(label.bottom(), answer.bottom())+0.5, column(cardKeyWidth, label), column(contentWidth-cardKeyWidth, answer)))
+	}
+	blocks = append(blocks, space(2.5))
+	for i := range blocks {
+		blocks[i].keep = under || i < len(blocks)-1
+	}
+	return section{blocks: blocks}
+}
+
+func groupStatus(g rules.ReportGroup) (string, tone) {
+	switch g.Status {
+	case rules.GroupMet:
+		if g.Each {
+			return cardStatus(rules.CardOK)
+		}
+		return "MET", toneGood()
+	case rules.GroupNotMet:
+		if g.Each {
+			return cardStatus(rules.CardFailed)
+		}
+		return "NOT MET", toneBad()
+	case rules.GroupUnavailable:
+		return "TOO FEW ANSWERS", toneBad()
+	case rules.GroupUnfinished:
+		return "UNFINISHED", toneBad()
+	case rules.GroupOpen:
+	}
+	return "OPEN", toneNeutral()
+}
+
+// groupText says what a group needs, and how it was decided.
+func (l *layout) groupText(g rules.ReportGroup) string {
+	confirmed := 0
+	for _, m := range g.Members {
+		if m.Answer == rules.AnswerConfirmed {
+			confirmed++
+		}
+	}
+	text, verb := fmt.Sprintf("%d of %d sources must confirm.", int(g.Need), len(g.Members)), "confirmed"
+	switch {
+	case g.Each && g.Type == workflow.NodeCustomerInput:
+		text, verb = "The customer is asked for each element.", "answered"
+	case g.Each:
+		text, verb = "Made for each element.", "passed"
+	case g.Need == workflow.NeedAll:
+		text = "All sources must confirm."
+	}
+	if g.Order == workflow.OrderOneByOne {
+		text += " They are asked one after the other."
+	}
+	if !g.DecidedAt.IsZero() {
+		text += fmt.Sprintf(" %d %s; decided %s.", confirmed, verb, l.time(g.DecidedAt))
+	}
+	return text
+}
+
+// answerText says what a member answered and, in a waterfall, why it was asked.
+func answerText(g rules.ReportGroup, i int) string {
+	text := map[rules.MemberAnswer]string{
+		rules.AnswerConfirmed: "Confirmed.", rules.AnswerNotConfirmed: "Did not confirm.",
+		rules.AnswerNoCoverage: "Does not cover this person or company.", rules.AnswerInconclusive: "What it found decides nothing.",
+		rules.AnswerNone: "Gave no answer.", rules.AnswerNotNeeded: "Its answer was not needed.", rules.AnswerNotCalled: "Not asked.",
+		rules.AnswerLeftOut: "Left out: its condition does not hold.", rules.AnswerOpen: "No answer yet.",
+		rules.AnswerUnfinished: "The run ended before it was finished.",
+	}
+	because := map[rules.MemberAnswer]string{
+		rules.AnswerConfirmed: "confirmed, and more must", rules.AnswerNotConfirmed: "did not confirm",
+		rules.AnswerNoCoverage: "does not cover this person or company", rules.AnswerInconclusive: "found nothing that decides",
+		rules.AnswerNone: "gave no answer",
+	}
+	said := text[g.Members[i].Answer]
+	if before, ok := g.Before(i); ok && because[before.Answer] != "" {
+		said += " Asked because " + before.Label + " " + because[before.Answer] + "."
+	}
+	return said
+}
+
+// answerBadge is the badge of a member.
+type answerBadge struct {
+	word string
+	tone tone
+}
+
+// answerOf returns the badge of the card of a member that was called and is not flagged.
+func answerOf(c rules.Card, g *rules.ReportGroup) (answerBadge, bool) {
+	if g == nil || g.Each || len(c.Causes) > 0 {
+		return answerBadge{}, false
+	}
+	i := slices.IndexFunc(g.Members, func(m rules.GroupMember) bool { return m.NodeID == c.NodeID })
+	if i < 0 {
+		return answerBadge{}, false
+	}
+	badge, ok := map[rules.MemberAnswer]answerBadge{
+		rules.AnswerConfirmed: {"CONFIRMED", toneGood()}, rules.AnswerNotConfirmed: {"NOT CONFIRMED", toneBad()},
+		rules.AnswerNoCoverage: {"NO COVERAGE", toneNeutral()}, rules.AnswerInconclusive: {"INCONCLUSIVE", toneNeutral()},
+		rules.AnswerNone: {"NO ANSWER", toneNeutral()}, rules.AnswerNotNeeded: {"NOT NEEDED", toneNeutral()},
+		rules.AnswerOpen: {"NO ANSWER YET", toneNeutral()}, rules.AnswerUnfinished: {"UNFINISHED", toneBad()},
+	}[g.Members[i].Answer]
+	return badge, ok
+}
+
+// cardRounds are the rounds that asked about the answer of a visit.
+func (l *layout) cardRounds(all []rules.PrintedRound, visit int, t tone) (blocks []block) {
+	for _, r := range all {
+		if r.Visit != visit {
+			continue
+		}
+		text := fmt.Sprintf("Round %d: the customer was asked again on %s", r.Round.Round, l.time(r.At))
+		if r.By != "" {
+			text += " by " + r.By
+		}
+		text += ".\nWhy: " + strings.Join(r.ReasonLabels, " ")
+		if len(r.FieldLabels) > 0 {
+			text += "\nFields: " + strings.Join(r.FieldLabels, ", ")
+		}
+		if r.Note != "" {
+			text += "\nNote to the customer: " + r.Note
+		}
+		if text += "\nThe customer did not answer."; !r.AnsweredAt.IsZero() {
+			text = strings.TrimSuffix(text, "did not answer.") + "answered on " + l.time(r.AnsweredAt) + "."
+		}
+		above := cardRow(t, 2.4, []core.Col{column(cardWidth)}...)
+		above.keep = true
+		box := cardBox(l.paragraphs(text, limitValue, styleBody(), cardWidth-6), tone{t.dark, toneCaution().pale})
+		box[len(box)-1].keep = true
+		blocks = append(append(blocks, above), box...)
+	}
+	return blocks
+}

@@ -1,0 +1,127 @@
+package pdf_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
+)
+
+// company is a report with a form that the customer was asked for again, a group of checks, and a waterfall for each of so many
+// owners.
+func company(owners int) rules.Print {
+	r := sample()
+	at := func(node, label, data string, status rules.CardStatus, reason string) rules.Card {
+		return rules.Card{
+			NodeID: verification.NodeID(node), Type: workflow.NodeCheck, Label: label, Status: status, Reason: reason,
+			StartedAt: at(150), CompletedAt: at(152), Dispatches: 1, Data: verification.Data(data),
+		}
+	}
+	r.Cards = r.Cards[:2]
+	details := &r.Cards[1]
+	details.Label, details.Data = "The company", verification.Data(`{"name":"Acme Trading","owners":[{"name":"Asha Rao","share":50},{"name":"Meera Iyer","share":50}]}`)
+	details.Visits = []rules.CardVisit{visit(1, rules.CardOK, "", `{"name":"Acme Trading","owners":[{"name":"Asha Rao","share":50},{"name":"Meera Iyr","share":50}]}`)}
+	r.Rounds = map[verification.NodeID][]rules.PrintedRound{"details": {{
+		Round: rules.Round{
+			AskedAgain: rules.AskedAgain{Round: 1, Note: "Please write the name as on the ID card.", By: "Asha Rao"}, At: details.StartedAt, Visit: 1,
+			AnsweredAt: details.CompletedAt,
+		},
+		ReasonLabels: []string{"The answer differs from the document."}, FieldLabels: []string{"Owners 2: Name"},
+	}}}
+	r.Cards = append(r.Cards,
+		at("address.bureau", "Proof of address: Credit bureau", `{"confidence":0.97}`, rules.CardOK, ""),
+		at("address.register", "Proof of address: Land register", `{"plot":"MH-12/7"}`, rules.CardOK, ""),
+		at("address.utility", "Proof of address: Utility bill", "", rules.CardFailed, "The answer was not needed."))
+	each := rules.ReportGroup{NodeID: "owners", Type: workflow.NodeChecks, Label: "Owner", Each: true, Status: rules.GroupMet, StartedAt: r.Run.StartedAt, DecidedAt: r.Run.CompletedAt}
+	r.Groups = []rules.ReportGroup{{
+		NodeID: "address", Type: workflow.NodeChecks, Label: "Proof of address", Status: rules.GroupMet, Order: workflow.OrderTogether, Need: 2,
+		StartedAt: r.Run.StartedAt, DecidedAt: r.Run.CompletedAt,
+		Members: []rules.GroupMember{
+			{NodeID: "address.bureau", Label: "Credit bureau", Answer: rules.AnswerConfirmed},
+			{NodeID: "address.register", Label: "Land register", Answer: rules.AnswerConfirmed},
+			{NodeID: "address.utility", Label: "Utility bill", Answer: rules.AnswerNotNeeded},
+			{NodeID: "address.abroad", Label: "Register abroad", Answer: rules.AnswerLeftOut},
+		},
+	}}
+	for i := range owners {
+		element := verification.NodeID("owners").Element(i + 1)
+		label := workflow.ElementLabel("Owner", i+1, owners)
+		each.Members = append(each.Members, rules.GroupMember{NodeID: element, Label: label, Answer: rules.AnswerConfirmed})
+		r.Groups = append(r.Groups, rules.ReportGroup{
+			NodeID: element, Type: workflow.NodeChecks, Label: label, Status: rules.GroupMet, Order: workflow.OrderOneByOne, Need: 1,
+			StartedAt: each.StartedAt, DecidedAt: each.DecidedAt,
+			Members: []rules.GroupMember{
+				{NodeID: element.Member("bureau"), Label: "Credit bureau", Answer: rules.AnswerNoCoverage},
+				{NodeID: element.Member("register"), Label: "Register of people", Answer: rules.AnswerConfirmed},
+				{NodeID: element.Member("consulate"), Label: "Consulate", Answer: rules.AnswerNotCalled},
+			},
+		})
+		r.Cards = append(r.Cards,
+			at(string(element)+".bureau", label+": Credit bureau", "", rules.CardFailed, "The source does not cover this person or company."),
+			at(string(element)+".register", label+": Register of people", `{"registered_name":"ASHA RAO","since":"2011-04-01"}`, rules.CardOK, ""))
+	}
+	r.Groups = append(r.Groups, each)
+	r.Digest = fmt.Sprintf("%064d", owners)
+	return r
+}
+
+func TestCardsArePrintedUnderTheirGroup(t *testing.T) {
+	doc := render(t, plain(t), company(2))
+	check(t, doc)
+	got, at := text(t, doc), 0
+	for _, want := range []string{
+		"Round 1: the customer was asked again on", "by Asha Rao", "Why: The answer differs from the document.", "Fields: Owners 2: Name",
+		"Note to the customer: Please write the name as on the ID card.", "The customer answered on", "Visit 1 of 2\n", "Meera Iyr",
+		"Proof of address\nMET\n2 of 4 sources must confirm. 2 confirmed; decided", "Utility bill\nIts answer was not needed.\n",
+		"Register abroad\nLeft out: its condition does not hold.\n", "3.\nProof of address: Credit bureau\nCONFIRMED\n",
+		"Proof of address: Utility bill\nNOT NEEDED\n", "Owner: 2\nOK\nMade for each element. 2 passed; decided",
+		"Owner 1 of 2\nMET\n1 of 3 sources must confirm. They are asked one after the other.", "Credit bureau\nDoes not cover this person or company.\n",
+		"Register of people\nConfirmed. Asked because Credit bureau does not cover this person or company.\n", "Consulate\nNot asked.\n",
+		"6.\nOwner 1 of 2: Credit bureau\nNO COVERAGE\n", "Owner 2 of 2\nMET\n", "9.\nOwner 2 of 2: Register of people\nCONFIRMED\n",
+	} {
+		i := strings.Index(got[at:], want)
+		if i < 0 {
+			t.Fatalf("the document does not show %q after the things before it:\n%s", want, got)
+		}
+		at += i
+	}
+}
+
+// Whatever is above it, a heading is on the page of the heading or the card below it.
+func TestTheHeadingOfAGroupIsOnThePageOfItsFirstCard(t *testing.T) {
+	for owners := range 12 {
+		r := company(owners + 1)
+		r.Cards[0].Reason = strings.Repeat("Another line of a long reason, which moves all that follows.\n", 3*owners)
+		doc := render(t, plain(t), r)
+		check(t, doc)
+		pages := map[string]int{}
+		for _, s := range read(t, doc) {
+			pages[s.text] = max(pages[s.text], s.page)
+		}
+		same := [][2]string{
+			{"Proof of address", "Proof of address: Credit bureau"}, {fmt.Sprintf("Owner: %d", owners+1), fmt.Sprintf("Owner 1 of %d", owners+1)},
+		}
+		for i := range owners + 1 {
+			label := workflow.ElementLabel("Owner", i+1, owners+1)
+			same = append(same, [2]string{label, label + ": Credit bureau"})
+		}
+		for _, pair := range same {
+			if pages[pair[0]] != pages[pair[1]] || pages[pair[0]] == 0 {
+				t.Errorf("%d owners: %q is on page %d and %q on page %d", owners+1, pair[0], pages[pair[0]], pair[1], pages[pair[1]])
+			}
+		}
+	}
+}
+
+func TestAGroupWithoutCardsIsPrinted(t *testing.T) {
+	r := company(0)
+	r.Groups[0].Status, r.Groups[0].Members[0].Answer = rules.GroupUnavailable, rules.AnswerNone
+	doc := render(t, plain(t), r)
+	check(t, doc)
+	if got := text(t, doc); !strings.Contains(got, "Owner: 0\nOK\n") || !strings.Contains(got, "Proof of address\nTOO FEW ANSWERS\n") {
+		t.Errorf("the document does not show the groups:\n%s", got)
+	}
+}
