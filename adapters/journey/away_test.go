@@ -3,6 +3,7 @@ package journey_test
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 // bank is a provider that leads customers to a bank. What they bring back is its result.
 type bank struct {
 	verification.Poller
+	signIn  string
 	returns int
 }
 
@@ -27,7 +29,7 @@ func (b *bank) ReceiveReturn(_ context.Context, r verification.PollRequest, para
 	case "approved":
 		return verification.CheckResult{Outcome: verification.OutcomePassed, Data: map[string]any{"handle": r.Handle}}, nil
 	case "cancelled":
-		return verification.CheckResult{Outcome: verification.OutcomeRedirect, Redirect: signIn, Handle: r.Handle}, nil
+		return verification.CheckResult{Outcome: verification.OutcomeRedirect, Redirect: b.signIn, Handle: r.Handle}, nil
 	case "soon":
 		return verification.CheckResult{Outcome: verification.OutcomePending}, nil
 	}
@@ -37,33 +39,42 @@ func (b *bank) ReceiveReturn(_ context.Context, r verification.PollRequest, para
 const signIn = "https://login.bank.example/sign-in"
 
 // atBank serves a run whose customer is to go to the bank, and returns the address that the bank sends it back to.
-func atBank(t *testing.T) (*customer, *bank, string) {
+func atBank(t *testing.T, changes ...enginetest.Change) (*customer, *bank, string) {
 	t.Helper()
+	return ledTo(t, signIn, changes...)
+}
+
+func ledTo(t *testing.T, signIn string, changes ...enginetest.Change) (*customer, *bank, string) {
+	t.Helper()
+	to, err := url.Parse(signIn)
+	if err != nil {
+		t.Fatal(err)
+	}
 	keys, err := token.NewKeys()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bank{}
-	s := serve(t, func(p *engine.Ports, _ *engine.Options) {
+	b := &bank{signIn: signIn}
+	s := serve(t, append([]enginetest.Change{func(p *engine.Ports, _ *engine.Options) {
 		b.Poller, _ = p.Providers["script"].(verification.Poller)
 		p.Callbacks, p.Providers["script"] = token.NewLinks(keys), b
-	})
+	}}, changes...)...)
 	s.Provider.On("bank", enginetest.Lead(signIn, "ticket", time.Hour), enginetest.Pass(nil))
 	c := s.begin(workflow.Definition{
 		Workflow: "bank", Name: "Bank", Start: "bank",
 		Nodes: map[verification.NodeID]workflow.Node{
 			"bank": {
 				Type: workflow.NodeCheck, Label: "Bank account", Text: "Sign in at **your bank**.", Provider: "script", Key: "bank",
-				RedirectHosts: []string{"login.bank.example"}, Next: "done",
+				RedirectHosts: []string{to.Hostname()}, Next: "done",
 			},
 			"done": {Type: workflow.NodeEnd},
 		},
 	}, "")
-	back, ok := strings.CutPrefix(s.Provider.Calls("bank")[0].ReturnURL, "http://journey.example")
-	if !ok || !strings.HasPrefix(back, "/journey/back/") {
-		t.Fatalf("the return URL is %q", back)
+	_, state, ok := strings.Cut(s.Provider.Calls("bank")[0].ReturnURL, "/journey/back/")
+	if !ok {
+		t.Fatalf("the return URL is %q", s.Provider.Calls("bank")[0].ReturnURL)
 	}
-	return c, b, s.server.URL + back
+	return c, b, s.server.URL + "/journey/back/" + state
 }
 
 func (c *customer) status() rules.Status { return c.Run(c.run).Status }
@@ -71,34 +82,121 @@ func (c *customer) status() rules.Status { return c.Run(c.run).Status }
 func TestACustomerGoesToABankAndComesBack(t *testing.T) {
 	c, b, back := atBank(t)
 	page := c.get()
-	for _, want := range []string{"Bank account", "<strong>your bank</strong>", `href="` + signIn + `"`, "Continue at login.bank.example", `rel="noreferrer"`} {
+	for _, want := range []string{"Bank account", "<strong>your bank</strong>", `href="` + signIn + `"`, "<bdi>login.bank.example</bdi>", `rel="noreferrer"`} {
 		if page.status != http.StatusOK || !strings.Contains(page.body, want) {
 			t.Errorf("the page (%d) lacks %s:\n%s", page.status, want, page.body)
 		}
 	}
-	at := *c
-	bringing := func(query string) response { at.link = back + query; return at.get() }
+	home := known(t, page)
 	for _, query := range []string{"", "?result=forged", "?result=cancelled"} {
-		got := bringing(query)
-		if got.status != http.StatusSeeOther || c.status() != rules.StatusInProgress || !strings.Contains(c.get().body, signIn) {
-			t.Errorf("%q leads with %d to %s, want the page with its button", query, got.status, got.header.Get("Location"))
+		if to := c.back(back+query, home); to != c.link || c.status() != rules.StatusInProgress || !strings.Contains(c.get().body, signIn) {
+			t.Errorf("%q leads to %s, want the page with its button", query, to)
 		}
 	}
-	got := bringing("?result=approved")
-	if to := got.header.Get("Location"); got.status != http.StatusSeeOther || !strings.HasPrefix(to, "../") ||
-		!strings.HasSuffix(c.link, strings.TrimPrefix(to, "..")) {
-		t.Errorf("the return leads with %d to %q, want the link %s", got.status, to, c.link)
+	if to := c.back(back+"?result=approved", home); to != c.link {
+		t.Errorf("the return leads to %q, want the link %s", to, c.link)
 	}
 	c.Settle()
 	if c.status() != rules.StatusCompleted {
 		t.Fatalf("after the return the run is %s", c.status())
 	}
 	before := b.returns
-	if again := bringing("?result=cancelled"); again.status != http.StatusSeeOther || b.returns != before {
-		t.Errorf("the back button leads with %d, and the provider was asked %d times more", again.status, b.returns-before)
+	if to := c.back(back+"?result=cancelled", home); to != c.link || b.returns != before {
+		t.Errorf("the back button leads to %s, and the provider was asked %d times more", to, b.returns-before)
 	}
-	if strings.Contains(s(c), "approved") || strings.Contains(s(c), signIn) {
-		t.Errorf("the log has what the customer brought back: %s", s(c))
+	for _, secret := range []string{"approved", signIn, c.link[strings.LastIndex(c.link, "/")+1:], back[strings.LastIndex(back, "/")+1:]} {
+		if strings.Contains(s(c), secret) {
+			t.Errorf("the log has %s: %s", secret, s(c))
+		}
+	}
+}
+
+// known returns the header with the cookie of a page.
+func known(t *testing.T, page response) string {
+	t.Helper()
+	cookie, err := http.ParseSetCookie(page.header.Get("Set-Cookie"))
+	if err != nil {
+		t.Fatalf("the page sets no cookie: %v", err)
+	}
+	return cookie.Name + "=" + cookie.Value
+}
+
+// back follows a return to where it leads a browser with this cookie: the link, or else the text of the page that stays.
+func (c *customer) back(url, cookie string) string {
+	c.t.Helper()
+	return c.done(c.do(http.MethodGet, url, "", nil, "Cookie", cookie), url, cookie)
+}
+
+func (c *customer) done(got response, returned, cookie string) string {
+	c.t.Helper()
+	for range 2 {
+		at, err := url.Parse(returned)
+		if err != nil || got.status != http.StatusSeeOther {
+			c.t.Fatalf("%s has the status %d: %v", returned, got.status, err)
+		}
+		if at, err = at.Parse(got.header.Get("Location")); err != nil {
+			c.t.Fatal(err)
+		}
+		if returned = at.String(); !strings.Contains(returned, "/back/") {
+			return returned
+		}
+		if got = c.do(http.MethodGet, returned, "", nil, "Cookie", cookie); got.status == http.StatusOK {
+			return got.body
+		}
+	}
+	c.t.Fatalf("%s leads on to %s", returned, got.header.Get("Location"))
+	return ""
+}
+
+// The vendor and its log have the return URL, too.
+func TestAReturnOpensTheJourneyOfItsBrowserOnly(t *testing.T) {
+	c, _, back := atBank(t)
+	other := c.begin(onboarding(), "")
+	home := known(t, c.get())
+	name, _, _ := strings.Cut(home, "=")
+	token := func(link string) string { return link[strings.LastIndex(link, "/")+1:] }
+	for what, cookie := range map[string]string{
+		"no": "", "an empty": name + "=", "a forged": name + "=" + token(back), "another run's": name + "=" + token(other.link),
+		"another name's": "away=" + token(c.link), "a long": name + "=" + strings.Repeat("x", 2000), "an escaped": name + "=%zz?%zz",
+	} {
+		page := c.back(back+"?result=cancelled", cookie)
+		if !strings.Contains(page, "go back to the page where you started") || !strings.Contains(page, "– Test</title>") || strings.Contains(page, token(c.link)) ||
+			strings.Contains(page, signIn) || strings.Contains(page, "Bank account") {
+			t.Errorf("with %s cookie a return shows %s", what, page)
+		}
+	}
+	c.language = "hi"
+	if page := c.back(back, ""); !strings.Contains(page, "धन्यवाद") || !strings.Contains(page, `href="?lang=en"`) {
+		t.Errorf("in Hindi a return shows %s", page)
+	}
+	c.back(back+"?result=approved", "")
+	c.Settle()
+	if c.status() != rules.StatusCompleted {
+		t.Errorf("after a return without the cookie the run is %s", c.status())
+	}
+}
+
+// A browser sends no Lax cookie with the post of another site, and sends it with the request that a redirect of ours leads to.
+func TestAReturnThatIsPostedIsOneReturn(t *testing.T) {
+	c, b, back := atBank(t)
+	at := *c
+	at.link += "?lang=hi"
+	home := known(t, at.get())
+	got := c.do(http.MethodPost, back, "application/x-www-form-urlencoded", strings.NewReader("result=soon"), "Origin", "https://login.bank.example", "Sec-Fetch-Site", "cross-site")
+	if to := c.done(got, back, home); to != c.link+"?lang=hi&sent" || b.returns != 1 {
+		t.Errorf("a post leads to %s after %d returns, want one, and the link in the language that was chosen", to, b.returns)
+	}
+}
+
+func TestTheCookieOfAPageIsForReturnsOnly(t *testing.T) {
+	for public, want := range map[string]http.Cookie{
+		"http://journey.example": {Path: "/journey/back/"}, "https://acme.example/verify": {Path: "/verify/journey/back/", Secure: true},
+	} {
+		c, _, _ := atBank(t, func(_ *engine.Ports, o *engine.Options) { o.PublicURL = public })
+		cookie, err := http.ParseSetCookie(c.get().header.Get("Set-Cookie"))
+		if err != nil || !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != want.Path || cookie.Secure != want.Secure || cookie.Domain != "" {
+			t.Errorf("below %s the cookie is %+v, %v", public, cookie, err)
+		}
 	}
 }
 
@@ -106,11 +204,7 @@ func s(c *customer) string { return c.log.String() }
 
 func TestAReturnHasTheProviderPolled(t *testing.T) {
 	c, _, back := atBank(t)
-	at := *c
-	at.link = back + "?result=soon"
-	if got := at.get(); got.status != http.StatusSeeOther {
-		t.Fatalf("the return has the status %d", got.status)
-	}
+	c.back(back+"?result=soon", "")
 	c.Settle()
 	if calls := c.Provider.Calls("bank"); c.status() != rules.StatusCompleted || len(calls) != 2 || calls[1].Handle != "ticket" {
 		t.Errorf("the run is %s after the calls %+v", c.status(), calls)
@@ -120,10 +214,12 @@ func TestAReturnHasTheProviderPolled(t *testing.T) {
 func TestAStateThatWasNotSignedIsNotFound(t *testing.T) {
 	c, b, back := atBank(t)
 	for _, state := range []string{"", "x", c.link[strings.LastIndex(c.link, "/")+1:]} {
-		at := *c
-		at.link = back[:strings.LastIndex(back, "/")+1] + state
-		if got := at.get(); got.status != http.StatusNotFound || b.returns != 0 {
-			t.Errorf("%s: status %d, want 404", state, got.status)
+		for _, rest := range []string{"", "/done"} {
+			at := *c
+			at.link = back[:strings.LastIndex(back, "/")+1] + state + rest
+			if got := at.get(); got.status != http.StatusNotFound || b.returns != 0 {
+				t.Errorf("%s: status %d, want 404", state+rest, got.status)
+			}
 		}
 	}
 	if _, err := c.Engine.Submit(t.Context(), enginetest.Tenant, c.run, engine.SubmitRequest{

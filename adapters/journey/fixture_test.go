@@ -71,7 +71,7 @@ func (s *site) begin(d workflow.Definition, redirect string) *customer {
 	if r.Action == nil {
 		s.t.Fatalf("run = %+v, want a link", r)
 	}
-	return &customer{site: s, run: r.ID, link: s.server.URL + strings.TrimPrefix(r.Action.URL, "http://journey.example")}
+	return &customer{site: s, run: r.ID, link: s.server.URL + r.Action.URL[strings.LastIndex(r.Action.URL, "/journey/"):]}
 }
 
 // data returns the recorded data of a step.

@@ -42,7 +42,7 @@ type site struct {
 	origin   *http.CrossOriginProtection
 }
 
-// Handler returns a handler for {path}/{token}, {path}/back/ and {path}/assets/, where {path}
+// Handler returns a handler for {path}/{token}, {path}/back/{state} and {path}/assets/, where {path}
 // is the path that it is mounted at. Log lines name the run, and the request id that the
 // caller has set as X-Request-Id on the response. If the ResponseWriter is a RunLogger, the
 // handler tells it the run of the request.
@@ -77,6 +77,7 @@ func Handler(e *engine.Engine, log *slog.Logger) (http.Handler, error) {
 	r.Post("/{token}/opened", s.opened)
 	r.Get("/back/{state}", s.back)
 	r.Post("/back/{state}", s.back)
+	read("/back/{state}/done", s.comeBack)
 	return r, nil
 }
 
@@ -103,11 +104,16 @@ func (s *site) open(w http.ResponseWriter, r *http.Request) (visitor, engine.Jou
 	v.tenant = j.Tenant
 	if id := j.Run.ID; id != "" {
 		v.log = v.log.With("run", id)
-		if l, ok := w.(RunLogger); ok {
-			l.LogRun(id)
-		}
+		logRun(w, id)
 	}
 	return v, j, err
+}
+
+// logRun names the run of a request in its log lines; an empty id is none.
+func logRun(w http.ResponseWriter, id verification.RunID) {
+	if l, ok := w.(RunLogger); ok && id != "" {
+		l.LogRun(id)
+	}
 }
 
 // show writes the page for the current state of the run.
@@ -124,6 +130,7 @@ func (s *site) show(w http.ResponseWriter, r *http.Request) {
 	case j.Step == nil:
 		s.write(w, http.StatusOK, "wait", waitPage(v, j))
 	case j.Step.Away != nil:
+		remember(w, v, j)
 		s.write(w, http.StatusOK, "away", awayPage(v, j))
 	case j.Step.Type == workflow.NodeConsent && r.URL.Query().Has(markDecline):
 		s.write(w, http.StatusOK, "decline", declinePage(v, j))

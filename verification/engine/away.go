@@ -47,31 +47,44 @@ func (s *session) returnURL() (string, error) {
 	return s.opt.PublicURL + returnPath + token, nil
 }
 
-// ReceiveReturn takes the parameters that a customer brought back, and returns the token of the journey's link, where the
-// customer goes on, with the id of the run. A return of an earlier dispatch, a repeated one, and one that the provider refuses
-// change nothing: the journey shows the run as it is now. ErrNotFound is returned for an invalid token.
-func (e *Engine) ReceiveReturn(ctx context.Context, token string, parameters map[string]string) (link string, id verification.RunID, err error) {
-	if e.ports.Callbacks == nil {
-		return "", "", verification.NotFound("journey")
-	}
-	target, err := e.ports.Callbacks.OpenReturn(token)
+// ReceiveReturn takes the parameters that a customer brought back. A return of an earlier dispatch, a repeated one, and one
+// that the provider refuses change nothing. ErrNotFound is returned for an invalid token. An error of a known run has its id.
+func (e *Engine) ReceiveReturn(ctx context.Context, token string, parameters map[string]string) (verification.RunID, error) {
+	target, err := returnTarget(e.ports.Callbacks, token)
 	if err != nil {
-		return "", "", verification.NotFound("journey")
+		return "", err
 	}
 	s, err := e.open(ctx, target.RunRef)
 	if err != nil {
-		return "", target.Run, err
-	}
-	link, err = e.ports.Links.SignLink(verification.Link{RunRef: s.ref, WaitNumber: target.WaitNumber, ExpiresAt: s.run.Deadline()})
-	if err != nil {
-		return "", target.Run, err
+		return target.Run, err
 	}
 	if w := s.run.Wait; w.Away() && w.Number == target.WaitNumber {
 		if err = s.back(ctx, parameters); err != nil {
 			s.notBack(err)
 		}
 	}
-	return link, target.Run, nil
+	return target.Run, nil
+}
+
+// OpenReturn returns the run of the token of a return URL, and its tenant. ErrNotFound is returned for an invalid token.
+func (e *Engine) OpenReturn(ctx context.Context, token string) (verification.RunID, verification.Tenant, error) {
+	target, err := returnTarget(e.ports.Callbacks, token)
+	if err != nil {
+		return "", verification.Tenant{}, err
+	}
+	tenant, err := e.store.Tenant(ctx, target.Tenant)
+	return target.Run, tenant, err
+}
+
+func returnTarget(signer verification.CallbackSigner, token string) (verification.CallbackTarget, error) {
+	if signer == nil {
+		return verification.CallbackTarget{}, verification.NotFound("journey")
+	}
+	target, err := signer.OpenReturn(token)
+	if err != nil {
+		return target, verification.NotFound("journey")
+	}
+	return target, nil
 }
 
 // notBack logs that a return was not carried out. The customer can go again, and the provider may be polled.

@@ -107,6 +107,7 @@ func start(ctx context.Context) (*Browser, error) {
 		chromedp.Flag("disable-extensions", true),
 		chromedp.Flag("disable-component-extensions-with-background-pages", true),
 		chromedp.Flag("disable-field-trial-config", true),
+		chromedp.Flag("disable-back-forward-cache", true), // chromedp loses a page that is shown again from it
 		chromedp.Flag("disable-features", unneeded),
 		chromedp.Flag("disable-breakpad", true),
 		chromedp.Flag("hide-scrollbars", true),
