@@ -43,7 +43,7 @@ func useCases() map[string]string {
 		"Queue": list, "Review": list, "QueueStats": list, "Deliveries": list, "Rejection": program,
 		"Redeliver": program, "Workflows": program, "Workflow": program, "Versions": program, "Version": program,
 		"Authenticate": program, "UseSignInLink": program, "TenantName": program, "Searches": program, "SearchKeys": program, "RescreenPasses": program,
-		"Serve": host, "Serving": host, "Close": host, "Wake": host, "Leaves": host, "Within": host, "ReceiveCallback": host, "ReceiveReturn": customer, "RecordHits": host,
+		"Serve": host, "Serving": host, "Close": host, "Wake": host, "Leaves": host, "Within": host, "ReceiveCallback": host, "ReceiveReturn": customer, "OpenReturn": customer, "RecordHits": host,
 		"ApplyErasures": host, "RemoveDocuments": host, "PendingRedactions": host, "RetentionDue": host, "RetentionPlan": program, "KeptUntil": program,
 	}
 }
