@@ -19,7 +19,7 @@ import (
 func isStep(n workflow.Node) bool { return n.IsStep() }
 
 func asksCustomer(n workflow.Node) bool {
-	return n.Type == workflow.NodeConsent || n.Type == workflow.NodeCustomerInput
+	return n.Type == workflow.NodeConsent || n.Type == workflow.NodeCustomerInput || len(n.RedirectHosts) > 0
 }
 
 // step returns a name of the workflow for which is returns true.
@@ -87,6 +87,8 @@ func (r *caseReader) answers(c *Case, e entry, p path) {
 			return d
 		case n.Type == workflow.NodeConsent:
 			r.problem(t.at, at, "must be success, declined, or the payload of the signal")
+		case n.Type == workflow.NodeCheck:
+			r.problem(t.at, at, "must be an object with what the vendor adds to the return URL, such as {}")
 		default:
 			r.problem(t.at, at, "must be an object with the fields of the form")
 		}
@@ -139,7 +141,7 @@ func (r *caseReader) results(c *Case, e entry, p path) {
 func (r *caseReader) result(t *tree, p path) Result {
 	found := Result{Outcome: "passed"}
 	if text, ok := t.scalar.(string); ok {
-		outcomes := []string{"passed", "failed", "no_coverage", "inconclusive", "pending", "unavailable", "error"}
+		outcomes := []string{"passed", "failed", "no_coverage", "inconclusive", "redirect", "pending", "unavailable", "error"}
 		if found.Outcome = text; !slices.Contains(outcomes, text) {
 			r.problem(t.at, p, "must be one of %s%s", strings.Join(outcomes, ", "), workflow.DidYouMean(text, outcomes))
 		}
@@ -152,11 +154,16 @@ func (r *caseReader) result(t *tree, p path) Result {
 			found.Outcome, _ = e.value.scalar.(string)
 		case "data":
 			found.Data = r.data(e.value, at)
+		case "url":
+			found.URL, _ = e.value.scalar.(string)
 		case "after":
 			found.After = r.duration(e.value, at)
 		}
 	}
-	if decided := !slices.Contains([]string{"pending", "unavailable", "error"}, found.Outcome); !decided && (found.Data != nil || found.After > 0) {
+	if found.URL != "" && found.Outcome != "redirect" {
+		r.problem(t.at, p, "a result that is %s has no url", found.Outcome)
+	}
+	if decided := !slices.Contains([]string{"redirect", "pending", "unavailable", "error"}, found.Outcome); !decided && (found.Data != nil || found.After > 0) {
 		r.problem(t.at, p, "a result that is %s has no data and no after", found.Outcome)
 	}
 	return found

@@ -53,8 +53,9 @@ type Line[T any] struct {
 
 // Result is what a source answers to one call.
 type Result struct {
-	// Outcome is passed, failed, no_coverage, inconclusive, pending, unavailable or error.
+	// Outcome is passed, failed, no_coverage, inconclusive, redirect, pending, unavailable or error.
 	Outcome string
+	URL     string // where a redirect leads; empty for the first of the redirect_hosts
 	Data    verification.Data
 	After   time.Duration // until then the result is pending
 }

@@ -71,7 +71,7 @@ func playCase(ctx context.Context, def workflow.Definition, hosts tryHosts, c de
 	s := &stage{played: p, def: def, clock: clock.NewManual(c.Start), used: used, taken: map[string]int{}, turned: map[int]bool{}}
 	s.script = &script{
 		stage: s, calls: map[string]int{}, late: map[string]lateResult{},
-		rests: map[verification.NodeID]bool{}, polls: map[verification.NodeID]time.Time{}, replies: map[int]time.Time{},
+		rests: map[verification.NodeID]bool{}, away: map[verification.NodeID]scriptLine{}, polls: map[verification.NodeID]time.Time{}, replies: map[int]time.Time{},
 	}
 	store, made := memory.New(), 0
 	var err error
@@ -198,6 +198,9 @@ func (s *stage) move(ctx context.Context, h engine.History) (moved bool, err err
 			}
 			return true, nil
 		}
+		if w.Away() && !s.script.restsAt(w.Node) {
+			return s.pass(ctx, h.Run.Waits())
+		}
 		s.waiting = s.missingAnswer(step)
 	case rules.WaitReview:
 		if d, ok := s.turn(w); ok {
@@ -271,6 +274,9 @@ func (s *stage) missingAnswer(id verification.NodeID) string {
 			form = "an object"
 		}
 	}
+	if n.Type == workflow.NodeCheck {
+		return missingReturn(id)
+	}
 	if visits := s.taken["answers "+string(id)]; visits > 0 {
 		return fmt.Sprintf("the customer's answer to %s, visit %d: give answers.%s a list with one answer for each visit", id, visits+1, id)
 	}
@@ -279,12 +285,15 @@ func (s *stage) missingAnswer(id verification.NodeID) string {
 
 // take counts one more line of a step, if there are lines left of n.
 func (s *stage) take(use string, id verification.NodeID, n int) bool {
-	key := use + " " + string(id)
-	if s.taken[key] >= n {
-		return false
+	left := s.left(use, id, n)
+	if left {
+		s.taken[use+" "+string(id)]++
 	}
-	s.taken[key]++
-	return true
+	return left
+}
+
+func (s *stage) left(use string, id verification.NodeID, n int) bool {
+	return s.taken[use+" "+string(id)] < n
 }
 
 // turn returns how much time passes before a wait ends.

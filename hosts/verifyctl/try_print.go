@@ -99,7 +99,7 @@ func stepLines(e rules.Event) []string {
 	case rules.ResultPending:
 		return step(f.Node, "pending", nil)
 	case rules.Redirected:
-		return step(f.Node, "the customer is led away", nil)
+		return step(f.Node, "the customer is led to "+hostOf(f.URL), nil)
 	case rules.Returned:
 		return step(f.Node, "the customer came back", nil)
 	case rules.PollFailed:

@@ -25,18 +25,21 @@ type script struct {
 	lists *screening.Lists // nil for none
 
 	mu       sync.Mutex
-	calls    map[string]int                    // so far, by the name in results
-	late     map[string]lateResult             // by idempotency key
-	rests    map[verification.NodeID]bool      // the checks whose last result stays pending
-	polls    map[verification.NodeID]time.Time // when a check is polled
-	replies  map[int]time.Time                 // when a provider that sleeps replies, by number
-	sleeps   int                               // so far
+	calls    map[string]int                     // so far, by the name in results
+	late     map[string]lateResult              // by idempotency key
+	rests    map[verification.NodeID]bool       // the checks whose last result stays pending, or leads the customer away
+	away     map[verification.NodeID]scriptLine // where customers are who will come back
+	polls    map[verification.NodeID]time.Time  // when a check is polled
+	replies  map[int]time.Time                  // when a provider that sleeps replies, by number
+	sleeps   int                                // so far
 	problems []verification.FieldError
 }
 
+type scriptLine = definition.Line[definition.Result]
+
 // lateResult is a result that is pending until a time.
 type lateResult struct {
-	line definition.Line[definition.Result]
+	line scriptLine
 	at   time.Time
 }
 
@@ -72,7 +75,7 @@ func (s *script) sleep(ctx context.Context, d time.Duration) error {
 // polledAt notes when a pending result is polled. The history does not tell: a poll that is still
 // pending is no event.
 func (s *script) polledAt(id verification.NodeID, r verification.CheckResult) {
-	if r.Outcome == verification.OutcomePending {
+	if r.Outcome == verification.OutcomePending || r.Outcome == verification.OutcomeRedirect {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		n, _ := s.stage.def.Node(id)
@@ -135,9 +138,9 @@ func (s *script) takeProblems() {
 }
 
 // next returns the result of the next call of a check; false if the case has none.
-func (s *script) next(r verification.CheckRequest) (line definition.Line[definition.Result], ok bool) {
+func (s *script) next(r verification.CheckRequest) (line scriptLine, ok bool) {
 	var name string
-	var all []definition.Line[definition.Result]
+	var all []scriptLine
 	for _, name = range []string{string(r.Node), string(r.Node.InDefinition()), r.Key} {
 		if all, ok = s.stage.Results[name]; ok {
 			break
@@ -151,7 +154,10 @@ func (s *script) next(r verification.CheckRequest) (line definition.Line[definit
 	i := min(s.calls[name], len(all)-1)
 	s.calls[name]++
 	s.stage.used[all[i].Field] = true
-	s.rests[r.Node] = i == len(all)-1 && all[i].Value.Outcome == "pending"
+	s.rests[r.Node] = i == len(all)-1 && slices.Contains([]string{"pending", "redirect"}, all[i].Value.Outcome)
+	if all[i].Value.Outcome == "redirect" {
+		s.away[r.Node] = all[i]
+	}
 	return all[i], true
 }
 
@@ -191,7 +197,7 @@ func (p scripted) check(ctx context.Context, r verification.CheckRequest) (verif
 	case p.local != nil && (p.name != screening.ProviderName || p.script.searches(r)):
 		return p.local.Check(ctx, r)
 	}
-	return p.result(r, definition.Line[definition.Result]{
+	return p.result(r, scriptLine{
 		Field: p.script.stage.field("results." + string(r.Node)), Value: definition.Result{Outcome: "passed"},
 	})
 }
@@ -206,6 +212,9 @@ func (p scripted) poll(ctx context.Context, r verification.PollRequest) (verific
 		}
 		return p.result(r.CheckRequest, late.line)
 	}
+	if line, ok := p.script.awaits(r.Node); ok {
+		return p.answer(r.CheckRequest, line)
+	}
 	if line, ok := p.script.next(r.CheckRequest); ok {
 		return p.answer(r.CheckRequest, line)
 	}
@@ -217,7 +226,7 @@ func (p scripted) poll(ctx context.Context, r verification.PollRequest) (verific
 }
 
 // answer returns a result of the script, or that it is pending if it takes time.
-func (p scripted) answer(r verification.CheckRequest, line definition.Line[definition.Result]) (verification.CheckResult, error) {
+func (p scripted) answer(r verification.CheckRequest, line scriptLine) (verification.CheckResult, error) {
 	if line.Value.After == 0 {
 		return p.result(r, line)
 	}
@@ -237,13 +246,15 @@ const forever = 100 * 366 * 24 * time.Hour
 
 // result returns a result of the script. A result that the provider could not give is a problem of
 // the case.
-func (p scripted) result(r verification.CheckRequest, line definition.Line[definition.Result]) (verification.CheckResult, error) {
+func (p scripted) result(r verification.CheckRequest, line scriptLine) (verification.CheckResult, error) {
 	switch line.Value.Outcome {
 	case "pending":
 		if p.script.restsAt(r.Node) {
 			return pendingUntil(forever), nil
 		}
 		return pendingUntil(0), nil
+	case "redirect":
+		return p.redirect(r, line), nil
 	case "unavailable":
 		return verification.CheckResult{}, verification.Permanent(errors.New("unavailable, as the case says"))
 	case "error":

@@ -24,6 +24,7 @@ func TestTryPrintsWhatBecameOfTheCases(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	const file = "workflow try testdata/try/onboarding.yaml"
 	const groups = "workflow try testdata/try/groups.yaml --cases testdata/try/groups-cases.yaml"
+	const away = "workflow try testdata/try/away.yaml --cases testdata/try/"
 	for _, tt := range []struct{ name, args string }{
 		{"bare", file},
 		{"ok", file + " --cases testdata/try/cases.yaml"},
@@ -44,6 +45,9 @@ func TestTryPrintsWhatBecameOfTheCases(t *testing.T) {
 		{"ends-case", "workflow try testdata/try/ends.yaml --cases testdata/try/ends-cases.yaml --case portugal"},
 		{"again", "workflow try testdata/try/again.yaml --cases testdata/try/again-cases.yaml"},
 		{"again-case", "workflow try testdata/try/again.yaml --cases testdata/try/again-cases.yaml --case reviewer"},
+		{"away", away + "away-cases.yaml --need-all"},
+		{"away-steps", away + "away-cases.yaml --case comes_back --case stays_away --case cancels_once --case answer_late --case no_answer --case elsewhere"},
+		{"away-failing", away + "away-failing.yaml"},
 		{"no-case", file + " --cases testdata/try/cases.yaml --case declned"},
 		{"no-cases", file + " --case declined"},
 		{"no-file", file + " --cases testdata/none.yaml"},
