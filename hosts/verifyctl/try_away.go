@@ -19,6 +19,13 @@ func (s *script) awaits(id verification.NodeID) (line scriptLine, ok bool) {
 	return line, ok && s.stage.left("answers", id, len(s.stage.Answers[id]))
 }
 
+// stays notes whether the customer of a local provider is away: only a return goes on.
+func (s *script) stays(id verification.NodeID, r verification.CheckResult) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rests[id] = r.Outcome == verification.OutcomeRedirect
+}
+
 // ReceiveReturn has the provider polled at once: the next poll reports what follows the redirect.
 func (p scripted) ReceiveReturn(ctx context.Context, r verification.PollRequest, parameters map[string]string) (verification.CheckResult, error) {
 	p.script.mu.Lock()

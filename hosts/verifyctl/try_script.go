@@ -195,7 +195,9 @@ func (p scripted) check(ctx context.Context, r verification.CheckRequest) (verif
 	case ok:
 		return p.answer(r, line)
 	case p.local != nil && (p.name != screening.ProviderName || p.script.searches(r)):
-		return p.local.Check(ctx, r)
+		result, err := p.local.Check(ctx, r)
+		p.script.stays(r.Node, result)
+		return result, err
 	}
 	return p.result(r, scriptLine{
 		Field: p.script.stage.field("results." + string(r.Node)), Value: definition.Result{Outcome: "passed"},

@@ -2,7 +2,7 @@
 // that a client can test every path of a workflow.
 //
 // The script of a check is input.sandbox.<check key>: "pass" (the default),
-// "fail", "no_coverage", "inconclusive", "unavailable", "flaky:N", "slow:500ms" or "pending:N", or an object
+// "fail", "no_coverage", "inconclusive", "unavailable", "flaky:N", "slow:500ms", "pending:N" or "redirect:URL", or an object
 // {"outcome": ..., "data": {...}} with one of these and the step's data.
 package sandbox
 
@@ -17,7 +17,8 @@ import (
 )
 
 // Provider returns the scripted results. It keeps no state between calls, so one
-// host can continue where another stopped. It implements verification.Poller.
+// host can continue where another stopped. It implements verification.Poller and
+// verification.ReturnReceiver.
 type Provider struct {
 	sleep func(ctx context.Context, d time.Duration) error
 }
@@ -52,23 +53,50 @@ func (p *Provider) Check(ctx context.Context, r verification.CheckRequest) (veri
 		}
 	case kindPending:
 		return s.pending(s.times), nil
+	case kindRedirect:
+		return s.leads(r.ReturnURL), nil
 	case kindPass:
 	}
 	return s.passed(), nil
 }
 
 // Poll returns the result of a check whose script is "pending:N": poll number N
-// passes.
+// passes. The customer of "redirect:URL" stays away until the return.
 func (p *Provider) Poll(_ context.Context, r verification.PollRequest) (verification.CheckResult, error) {
 	s, err := readScript(r.Input, r.Key)
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
+	}
+	if s.kind == kindRedirect {
+		return s.leads(r.ReturnURL), nil
 	}
 	remaining, err := strconv.Atoi(r.Handle)
 	if err != nil || s.kind != kindPending || remaining < 1 || remaining > s.times {
 		return verification.CheckResult{}, verification.Permanent(errors.New(r.Key + " has no pending result with this handle"))
 	}
 	return s.pending(remaining - 1), nil
+}
+
+// ReceiveReturn returns a result that failed if there is a parameter error, and else one that passed.
+func (p *Provider) ReceiveReturn(_ context.Context, r verification.PollRequest, parameters map[string]string) (verification.CheckResult, error) {
+	s, err := readScript(r.Input, r.Key)
+	if err != nil {
+		return verification.CheckResult{}, verification.Permanent(err)
+	}
+	result := s.passed()
+	if parameters["error"] != "" {
+		result.Outcome = verification.OutcomeFailed
+	}
+	return result, nil
+}
+
+// leads returns a result that leads the customer to the URL of the script, with the return URL in its query.
+func (s script) leads(back string) verification.CheckResult {
+	to := *s.to
+	q := to.Query()
+	q.Set("return_url", back)
+	to.RawQuery = q.Encode()
+	return verification.CheckResult{Outcome: verification.OutcomeRedirect, Redirect: to.String(), PollAfter: time.Hour}
 }
 
 // pending returns a pending result while polls remain, then one that passed.

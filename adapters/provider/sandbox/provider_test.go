@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"testing"
 	"time"
@@ -15,7 +16,10 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-var _ verification.Poller = (*sandbox.Provider)(nil)
+var _ interface {
+	verification.Poller
+	verification.ReturnReceiver
+} = (*sandbox.Provider)(nil)
 
 // naps is a sleep that takes no time and records the durations.
 type naps []time.Duration
@@ -100,10 +104,10 @@ func TestEachScriptIsPlayed(t *testing.T) {
 
 func TestABadScriptIsAPermanentErrorThatNamesTheProblem(t *testing.T) {
 	for _, tt := range []struct{ script, want string }{
-		{`""`, `is "": it must be pass, fail, no_coverage, inconclusive, unavailable, flaky:N, slow:T or pending:N`},
-		{`"passed"`, `is "passed": it must be pass, fail, no_coverage, inconclusive, unavailable, flaky:N, slow:T or pending:N`},
-		{`"PASS"`, `is "PASS": it must be pass, fail, no_coverage, inconclusive, unavailable, flaky:N, slow:T or pending:N`},
-		{`" pass"`, `is " pass": it must be pass, fail, no_coverage, inconclusive, unavailable, flaky:N, slow:T or pending:N`},
+		{`""`, `is "": it must be pass, fail, no_coverage, inconclusive, unavailable, flaky:N, slow:T, pending:N or redirect:URL`},
+		{`"passed"`, `is "passed": it must be pass, fail, no_coverage, inconclusive, unavailable, flaky:N, slow:T, pending:N or redirect:URL`},
+		{`"PASS"`, `is "PASS": it must be pass, fail, no_coverage, inconclusive, unavailable, flaky:N, slow:T, pending:N or redirect:URL`},
+		{`" pass"`, `is " pass": it must be pass, fail, no_coverage, inconclusive, unavailable, flaky:N, slow:T, pending:N or redirect:URL`},
 		{`"pass:1"`, `is "pass:1": pass takes no number`},
 		{`"fail:"`, `is "fail:": fail takes no number`},
 		{`"no_coverage:1"`, `is "no_coverage:1": no_coverage takes no number`},
@@ -115,10 +119,11 @@ func TestABadScriptIsAPermanentErrorThatNamesTheProblem(t *testing.T) {
 		{`"flaky:99999999999"`, `is "flaky:99999999999": write flaky:N with a whole number, such as flaky:2`},
 		{`"pending:two"`, `is "pending:two": write pending:N with a whole number, such as pending:2`},
 		{`"pending:1:2"`, `is "pending:1:2": write pending:N with a whole number, such as pending:2`},
+		{`"redirect:/login"`, `is "redirect:/login": write redirect:URL with an absolute URL, such as redirect:https://login.bank.example/`},
 		{`"slow"`, `is "slow": write slow:T with a time, such as slow:500ms`},
 		{`"slow:5"`, `is "slow:5": write slow:T with a time, such as slow:500ms`},
 		{`"slow:-1s"`, `is "slow:-1s": write slow:T with a time, such as slow:500ms`},
-		{`"` + fmt.Sprintf("%0100d", 0) + `"`, `is "0000000000000000000000000000000000000000...": it must be pass, fail, no_coverage, inconclusive, unavailable, flaky:N, slow:T or pending:N`},
+		{`"` + fmt.Sprintf("%0100d", 0) + `"`, `is "0000000000000000000000000000000000000000...": it must be pass, fail, no_coverage, inconclusive, unavailable, flaky:N, slow:T, pending:N or redirect:URL`},
 		{`null`, "must be a string or an object"},
 		{`true`, "must be a string or an object"},
 		{`3`, "must be a string or an object"},
@@ -127,7 +132,7 @@ func TestABadScriptIsAPermanentErrorThatNamesTheProblem(t *testing.T) {
 		{`{"data":{"a":1}}`, "must have an outcome that is a string"},
 		{`{"outcome":null}`, "must have an outcome that is a string"},
 		{`{"outcome":{"outcome":"pass"}}`, "must have an outcome that is a string"},
-		{`{"outcome":"maybe"}`, `is "maybe": it must be pass, fail, no_coverage, inconclusive, unavailable, flaky:N, slow:T or pending:N`},
+		{`{"outcome":"maybe"}`, `is "maybe": it must be pass, fail, no_coverage, inconclusive, unavailable, flaky:N, slow:T, pending:N or redirect:URL`},
 		{`{"outcome":"pass","data":"text"}`, "must have data that is an object"},
 		{`{"outcome":"pass","data":[1]}`, "must have data that is an object"},
 		{`{"outcome":"pass","dta":{}}`, `has the unknown field "dta": it may have outcome and data`},
@@ -297,5 +302,24 @@ func BenchmarkCheck(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestACustomerIsLedAwayUntilTheReturn(t *testing.T) {
+	const back = "https://verify.example/journey/back/4711"
+	r := request(`{"outcome":"redirect:https://login.bank.example/?step=1","data":{"iban":"DE00"}}`)
+	r.ReturnURL = back
+	p, poll := sandbox.New(new(naps).sleep), verification.PollRequest{CheckRequest: r}
+	first, err := p.Check(t.Context(), r)
+	if err != nil || first.Outcome != verification.OutcomeRedirect || first.Redirect != "https://login.bank.example/?return_url="+url.QueryEscape(back)+"&step=1" {
+		t.Errorf("the check leads to %+v, %v", first, err)
+	}
+	if again, err := p.Poll(t.Context(), poll); err != nil || again.Outcome != first.Outcome || again.Redirect != first.Redirect {
+		t.Errorf("a poll leads to %+v, %v, want the same", again, err)
+	}
+	for parameters, want := range map[string]string{"": `passed {"iban":"DE00"}`, "error": `failed {"iban":"DE00"}`, "code": `passed {"iban":"DE00"}`} {
+		if got := oneLine(p.ReceiveReturn(t.Context(), poll, map[string]string{parameters: "x"})); got != want {
+			t.Errorf("a return with %q reports %s, want %s", parameters, got, want)
+		}
 	}
 }

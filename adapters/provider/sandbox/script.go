@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,9 +25,10 @@ const (
 	kindNoCoverage   kind = "no_coverage"
 	kindInconclusive kind = "inconclusive"
 	kindUnavailable  kind = "unavailable"
-	kindFlaky        kind = "flaky"   // :N
-	kindSlow         kind = "slow"    // :duration
-	kindPending      kind = "pending" // :N
+	kindFlaky        kind = "flaky"    // :N
+	kindSlow         kind = "slow"     // :duration
+	kindPending      kind = "pending"  // :N
+	kindRedirect     kind = "redirect" // :URL
 )
 
 // script defines the result of one check.
@@ -34,6 +36,7 @@ type script struct {
 	kind  kind
 	times int            // errors of kindFlaky, polls of kindPending
 	wait  time.Duration  // of kindSlow
+	to    *url.URL       // of kindRedirect
 	data  map[string]any // the step's data; its numbers are json.Number
 }
 
@@ -144,8 +147,13 @@ func parseText(text string) (script, error) {
 			return script{}, fmt.Errorf("is %s: write slow:T with a time, such as slow:500ms", quote(text))
 		}
 		return s, nil
+	case kindRedirect:
+		if s.to, err = url.Parse(value); err != nil || s.to.Host == "" {
+			return script{}, fmt.Errorf("is %s: write redirect:URL with an absolute URL, such as redirect:https://login.bank.example/", quote(text))
+		}
+		return s, nil
 	}
-	return script{}, fmt.Errorf("is %s: it must be pass, fail, no_coverage, inconclusive, unavailable, flaky:N, slow:T or pending:N", quote(text))
+	return script{}, fmt.Errorf("is %s: it must be pass, fail, no_coverage, inconclusive, unavailable, flaky:N, slow:T, pending:N or redirect:URL", quote(text))
 }
 
 // quote returns the quoted beginning of a text from the input.
