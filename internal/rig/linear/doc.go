@@ -2,7 +2,7 @@
 // that they are answered as if each took effect at one time between its call and
 // its return.
 //
-// Clients on several hosts submit signals and verdicts, cancel, read, list and
+// Clients on several hosts submit signals and verdicts, ask the customer again, cancel, read, list and
 // wake hosts, while the deadline of the run passes. A [History] is the requests, their
 // responses and their times. A [Plan] is a small model of a run, written from the
 // text of the contract and not from package verification. Porcupine then searches

@@ -5,6 +5,7 @@ package linear
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -33,9 +34,11 @@ func Draw(r *rand.Rand, hosts int) Trial {
 	}
 	if t.Plan.Flakes == 0 {
 		t.Plan.Shape = pick(r, Single, Single, Group, Elements)
+		details := t.Plan.index(func(s Step) bool { return s.Kind == Details })
+		t.Plan.Depends = details >= 0 && details < t.Plan.index(func(s Step) bool { return s.Kind == Check }) && r.IntN(3) > 0
 	}
-	d := drawer{Rand: r, plan: t.Plan, hosts: hosts, cancel: 2, turn: 2}
-	if r.IntN(2) == 0 {
+	d := drawer{Rand: r, plan: t.Plan, hosts: hosts, cancel: 2, turn: 2, asks: t.Plan.asks() && r.IntN(4) > 0}
+	if r.IntN(2) == 0 && !d.asks {
 		d.cancel = 0.2 + 0.8*r.Float64()
 	}
 	if r.IntN(2) == 0 {
@@ -43,6 +46,9 @@ func Draw(r *rand.Rand, hosts int) Trial {
 	}
 	clients := 6 + r.IntN(5)
 	each := 40 / clients
+	if d.asks { // the run lasts longer
+		each = 64 / clients
+	}
 	for c := range clients {
 		var ops []Input
 		if c < 2 { // at the same time; the first of them advances the clock later
@@ -89,6 +95,7 @@ type drawer struct {
 	plan         Plan
 	hosts        int
 	cancel, turn float64 // the fraction of the trial after which they may be drawn
+	asks         bool    // a reviewer mostly asks the customer again
 	verdicts     int
 }
 
@@ -98,8 +105,10 @@ func (d *drawer) draw(done float64) Input {
 	switch n := d.IntN(100); {
 	case n < 30:
 		d.signal(&in, done)
-	case n < 40:
+	case n < 40 && (!d.asks || d.IntN(5) == 0):
 		d.verdict(&in)
+	case n < 45 && d.asks:
+		d.ask(&in)
 	case n < 62:
 		in.Op = OpRead
 	case n < 70:
@@ -134,14 +143,32 @@ func (d *drawer) start() Input {
 func (d *drawer) signal(in *Input, done float64) {
 	path := d.plan.Path
 	at := int(done*float64(len(path))) + d.IntN(3) - 1
+	if d.asks && d.IntN(2) == 0 { // of a customer who is asked again
+		at = d.IntN(len(path))
+	}
 	switch s := path[min(max(at, 0), len(path)-1)]; s.Kind {
 	case Review:
-		d.verdict(in)
+		if d.asks && d.IntN(4) > 0 {
+			d.ask(in)
+		} else {
+			d.verdict(in)
+		}
 	case Check:
 		in.Op = OpRead
 	case Consent, Details:
 		in.Op, in.Signal = OpSubmit, s.Signal()
 		in.Payload = pick(d.Rand, Good, Good, Declined, Bad)
+	}
+}
+
+// ask asks the customer again: mostly for a step of his.
+func (d *drawer) ask(in *Input) {
+	in.Op = OpAskAgain
+	if steps := slices.DeleteFunc(slices.Clone(d.plan.Path), func(s Step) bool { return !s.customer() }); len(steps) > 0 {
+		in.Step = pick(d.Rand, steps...).Name
+	}
+	if d.IntN(3) == 0 {
+		in.Step = pick(d.Rand, "", "pan", "nothing")
 	}
 }
 

@@ -67,7 +67,7 @@ func (d EngineHost) Do(ctx context.Context, in Input) (Output, error) {
 		return Output{Answer: Done}, nil
 	case OpPassLease, OpAdvance, OpSettled, OpShown:
 		return Output{}, fmt.Errorf("no host can %s", in.Op)
-	case OpSubmit, OpVerdict, OpCancel, OpRead, OpReport:
+	case OpSubmit, OpVerdict, OpAskAgain, OpCancel, OpRead, OpReport:
 	}
 	run := d.Run.known()
 	if run == "" {
@@ -103,6 +103,12 @@ func (d EngineHost) operate(ctx context.Context, run verification.RunID, in Inpu
 			Decision: rules.Decision(in.Decision), Notes: in.Notes,
 		}, "")
 		out.Answer, out.Decision = r.Result, string(r.Decision)
+	case OpAskAgain:
+		var r engine.SignalResult
+		r, err = d.Engine.AskAgain(ctx, d.Tenant, run, rules.AskAgain{
+			Step: verification.NodeID(in.Step), Reasons: []string{"blurred"}, By: "asha", Identity: "asha",
+		}, "")
+		out.Answer = r.Result
 	case OpCancel:
 		var v rules.RunView
 		v, err = d.Engine.Cancel(ctx, d.Tenant, run)
@@ -154,6 +160,8 @@ func refused(out Output, err error) (Output, error) {
 		return Output{Answer: NotOpen}, nil
 	case errors.Is(err, verification.ErrInvalid):
 		return Output{Answer: Invalid}, nil
+	case errors.Is(err, rules.ErrNoRounds):
+		return Output{Answer: NoRounds}, nil
 	case errors.Is(err, verification.ErrConflict) && errors.As(err, &e):
 		for _, s := range rules.Statuses() {
 			if strings.Contains(e.Message, "is "+string(s)) {

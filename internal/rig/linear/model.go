@@ -16,6 +16,10 @@ type state struct {
 	started  bool
 	settled  bool   // a start has returned, so that no other is in flight
 	at       int    // the current step; len(Path) after the last one
+	furthest int    // the last step that was reached so far
+	round    int    // 1 and the step for which the customer was asked again last, until the run is in review again
+	rounds   [5]int // how often he was asked again, by step
+	checks   int    // how often the check was begun
 	ended    string // the terminal status; empty while the run is live
 	declined bool   // consent was refused
 	past     bool   // the deadline has passed, also for a run that is started now
@@ -89,9 +93,54 @@ func (p Plan) current(s state) Step {
 
 // advance moves the run to its next step, or completes it at a time.
 func (p Plan) advance(s *state, at span) {
-	if s.at++; s.at == len(p.Path) {
+	for s.at++; p.stays(*s); s.at++ { // what was answered before is left as it is
+	}
+	if s.at == len(p.Path) {
 		s.ended, s.completed = "completed", at
 	}
+	p.arrive(s)
+}
+
+// arrive: the run is at a step.
+func (p Plan) arrive(s *state) {
+	s.furthest = max(s.furthest, s.at)
+	switch p.current(*s).Kind {
+	case Check:
+		s.checks++
+	case Review:
+		s.round = 0
+	case Consent, Details:
+	}
+}
+
+// stays reports whether the run goes past the current step in a round: it is finished, and does not depend on what the customer
+// was asked again. Each review is asked again.
+func (p Plan) stays(s state) bool {
+	if s.round == 0 || s.at >= s.furthest {
+		return false
+	}
+	asked := p.Path[s.round-1].Kind
+	return p.Path[s.at].Kind != Review && (p.Path[s.at].Kind != Check || !p.Depends || asked != Details)
+}
+
+// ask: a reviewer sends a run that is in review back to a step that its customer has answered, as often as the workflow allows.
+func (p Plan) ask(s *state, in Input, out Output) bool {
+	if !s.live() || p.current(*s).Kind != Review {
+		return out.Answer == NotOpen
+	}
+	i := p.index(func(step Step) bool { return step.Name == in.Step })
+	if in.Step == "" { // the last form
+		i = p.index(func(step Step) bool { return step.Kind == Details })
+	}
+	switch {
+	case i < 0 || i >= s.furthest || !p.Path[i].customer():
+		return out.Answer == Invalid
+	case s.rounds[i] == maxRounds:
+		return out.Answer == NoRounds
+	}
+	s.rounds[i]++
+	s.round, s.at = i+1, i
+	return out.Answer == Delivered
 }
 
 // step runs one operation on the model and reports whether the output is allowed.
@@ -113,7 +162,7 @@ func (p Plan) step(s *state, in Input, out Output) bool {
 		if !s.started {
 			return out.Answer == Done && !out.Listed
 		}
-	case OpShown, OpSubmit, OpVerdict, OpCancel, OpRead, OpReport:
+	case OpShown, OpSubmit, OpVerdict, OpAskAgain, OpCancel, OpRead, OpReport:
 		if !s.started {
 			return out.Answer == NotFound
 		}
@@ -129,6 +178,7 @@ func (p Plan) start(s *state, out Output) bool {
 	}
 	if !s.started {
 		s.started = true
+		p.arrive(s)
 		p.expire(s)
 	}
 	return out.Answer == Done && out.Started+ttl.Microseconds() == p.Deadline
@@ -148,6 +198,8 @@ func (p Plan) operate(s *state, in Input, out Output) bool {
 		return p.submit(s, in, out)
 	case OpVerdict:
 		return p.verdict(s, in, out)
+	case OpAskAgain:
+		return p.ask(s, in, out)
 	case OpCancel:
 		return p.cancel(s, out)
 	case OpRead, OpReport, OpShown:
@@ -236,7 +288,7 @@ func (p Plan) shows(s *state, by Op, out Output) bool {
 		}
 		if by == OpReport && !settled {
 			want.NeedsReview = len(flags)
-			if !s.live() && at.Kind == Review {
+			if !s.live() && slices.Contains(flags, at.Name) {
 				want.NeedsReview-- // the run ended during this step
 			}
 		}
@@ -253,13 +305,15 @@ func (p Plan) shows(s *state, by Op, out Output) bool {
 	case OpReport:
 		switch c := p.check(*s); {
 		case c == "failed" && s.ended != "failed": // the run ended during the check
-			want.Dispatches = min(got.Dispatches, p.parts()+p.Flakes)
+			want.Dispatches = min(got.Dispatches, p.parts()*s.checks+p.Flakes)
 		case c == "passed" || c == "failed":
-			want.Dispatches = p.parts() + p.Flakes
-		case c == "running": // the cards of some parts
+			want.Dispatches = p.parts()*s.checks + p.Flakes
+		case c == "running" && s.checks == 1: // the cards of some parts
 			want.Dispatches = min(got.Dispatches, p.parts()-1)
+		case c == "running": // the cards of before, too
+			want.Dispatches = max(p.parts()*(s.checks-1)+p.Flakes, min(got.Dispatches, p.parts()*s.checks+p.Flakes))
 		}
-	case OpStart, OpSettled, OpShown, OpSubmit, OpVerdict, OpCancel, OpList, OpWake, OpPassLease, OpAdvance:
+	case OpStart, OpSettled, OpShown, OpSubmit, OpVerdict, OpAskAgain, OpCancel, OpList, OpWake, OpPassLease, OpAdvance:
 	}
 	if max(got.Resolved, got.Completed) > max(out.To, p.Deadline) || !s.completed.shows(got.Completed) {
 		return false
@@ -293,8 +347,8 @@ func (p Plan) decision(s state) string {
 // review.
 func (p Plan) flags(s state) (flags []string) {
 	for i, step := range p.Path {
-		flagged := i <= s.at && step.Kind == Review ||
-			i < s.at && (step.Kind == Consent && s.declined || step.Kind == Check && p.Flakes > 0)
+		flagged := i <= s.furthest && step.Kind == Review ||
+			i < s.furthest && (step.Kind == Consent && s.declined || step.Kind == Check && p.Flakes > 0)
 		if flagged {
 			flags = append(flags, step.Name)
 		}
@@ -304,11 +358,11 @@ func (p Plan) flags(s state) (flags []string) {
 
 // check returns the status of the check, or "" before it.
 func (p Plan) check(s state) string {
-	i := slices.IndexFunc(p.Path, func(step Step) bool { return step.Kind == Check })
+	i := p.index(func(step Step) bool { return step.Kind == Check })
 	switch {
-	case i < 0 || s.at < i:
+	case i < 0 || s.furthest < i:
 		return ""
-	case s.at > i:
+	case s.at != i:
 		return "passed"
 	case !s.live():
 		return "failed"

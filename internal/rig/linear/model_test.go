@@ -27,6 +27,10 @@ func verdict(decision, notes, answer string) step {
 	}
 }
 
+func ask(name, answer string) step {
+	return step{linear.Input{Op: linear.OpAskAgain, Step: name}, linear.Output{Answer: answer}}
+}
+
 func cancel(answer string, completed int64) step {
 	out := linear.Output{Answer: answer}
 	if answer == linear.Done {
@@ -112,7 +116,39 @@ func rows() []row {
 		{"expired on a review is no matter of the link", false, paths["review"], []step{agreed, advance(), read(expired)}},
 		{"an end is taken back", false, paths["form"], []step{advance(), read(expired), read(linear.View{Status: "cancelled", Completed: 15})}},
 	}
-	return slices.Concat(plain, startRows(paths, atConsent, expired), verdictRows(paths, agreed, atReview))
+	return slices.Concat(plain, startRows(paths, atConsent, expired), verdictRows(paths, agreed, atReview), roundRows(agreed, atReview))
+}
+
+// roundRows are histories of runs whose customer is asked again.
+func roundRows(agreed step, atReview linear.View) []row {
+	consent, details := linear.Step{Name: "consent", Kind: linear.Consent}, linear.Step{Name: "details", Kind: linear.Details}
+	review, second := linear.Step{Name: "review", Kind: linear.Review}, linear.Step{Name: "second", Kind: linear.Review}
+	one, two := []linear.Step{consent, review}, []linear.Step{consent, details, review, second}
+	asked := ask("consent", linear.Delivered)
+	inRound := linear.View{Status: "in_progress", Action: "customer_input", Signal: "consent_submitted", Linked: true, Flags: "review"}
+	judged, filled := verdict("approve", "fine", linear.Delivered), submit("details_submitted", linear.Good, linear.Delivered)
+	later := inRound
+	later.Decision, later.Notes, later.Resolved, later.Flags = "approve", "fine", 35, "review second"
+	unjudged := later
+	unjudged.Decision, unjudged.Notes, unjudged.Resolved = "", "", 0
+	return []row{
+		{"a customer is asked again, and answers", true, one, []step{agreed, asked, read(inRound), agreed, read(atReview)}},
+		{"a run that was asked again is still in review", false, one, []step{agreed, asked, read(atReview)}},
+		{"a run that was asked again is in the queue", false, one, []step{agreed, asked, list("", "review", linear.View{Status: "in_progress", Action: "customer_input", Signal: "consent_submitted", Linked: true})}},
+		{"a customer is asked again twice at once", true, one, []step{agreed, asked, ask("consent", linear.NotOpen)}},
+		{"both of two that ask again are told that they did", false, one, []step{agreed, asked, asked}},
+		{"a verdict while the customer is asked", true, one, []step{agreed, asked, verdict("approve", "", linear.NotOpen)}},
+		{"a verdict is delivered while the customer is asked", false, one, []step{agreed, asked, verdict("approve", "", linear.Delivered)}},
+		{"the rounds are used up", true, one, []step{agreed, asked, agreed, ask("consent", linear.NoRounds), read(atReview)}},
+		{"a round too many", false, one, []step{agreed, asked, agreed, asked}},
+		{"what was not asked again stays answered", true, two, []step{agreed, filled, asked, agreed, judged}},
+		{"what was not asked again is asked, too", false, two, []step{agreed, filled, asked, agreed, filled}},
+		{"an answer of a round is lost", false, two, []step{agreed, filled, asked, agreed, read(inRound)}},
+		{"the newest verdict counts in a round", true, two, []step{agreed, filled, judged, asked, read(later)}},
+		{"a round takes the verdict back", false, two, []step{agreed, filled, judged, asked, read(unjudged)}},
+		{"a customer is asked for a step to come", true, two, []step{agreed, filled, ask("second", linear.Invalid), ask("nothing", linear.Invalid)}},
+		{"a run that is over is asked again", false, one, []step{agreed, cancel(linear.Done, 25), asked}},
+	}
 }
 
 func startRows(paths map[string][]linear.Step, atConsent, expired linear.View) []row {

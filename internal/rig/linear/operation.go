@@ -13,9 +13,10 @@ type Op string
 
 // The operations.
 const (
-	OpStart     Op = "start"   // always with the same idempotency key
-	OpSubmit    Op = "submit"  // by the customer
-	OpVerdict   Op = "verdict" // by a reviewer
+	OpStart     Op = "start"     // always with the same idempotency key
+	OpSubmit    Op = "submit"    // by the customer
+	OpVerdict   Op = "verdict"   // by a reviewer
+	OpAskAgain  Op = "ask again" // by a reviewer, of the customer
 	OpCancel    Op = "cancel"
 	OpRead      Op = "read"
 	OpReport    Op = "report"
@@ -38,6 +39,7 @@ type Input struct {
 	Op       Op
 	Host     int
 	Signal   string
+	Step     string // for which the customer is asked again
 	Payload  Payload
 	Decision string // of a verdict; or the filter of a list
 	Notes    string
@@ -83,6 +85,7 @@ const (
 	NotFound  = "not found" // the run has not been started
 	InFlight  = "in flight" // of a start: another one is in flight
 	Conflict  = "conflict: "
+	NoRounds  = "no rounds" // the customer was asked again as often as the workflow allows
 )
 
 // View is a run as an operation returns it. Times are in microseconds of Unix time;
@@ -120,7 +123,7 @@ func (i Input) Describe(o Output) string {
 // String returns the operation for the picture of a history.
 func (i Input) String() string {
 	words := []string{fmt.Sprintf("%d", i.Host), string(i.Op)}
-	for _, w := range []string{i.Signal, string(i.Payload), i.Status, i.Decision, i.Notes} {
+	for _, w := range []string{i.Signal, i.Step, string(i.Payload), i.Status, i.Decision, i.Notes} {
 		if w != "" {
 			words = append(words, w)
 		}

@@ -4,6 +4,7 @@ package linear
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -35,6 +36,8 @@ type Plan struct {
 	Script string
 	// Shape says what the check is; a group and elements have three parts, which are called together.
 	Shape Shape
+	// Depends is set if the check depends on the details, so that it is made again if the customer is asked again for them.
+	Depends bool
 	// Fails is set if the check fails, which ends the run.
 	Fails bool
 	// Flakes is the number of failed dispatches before the check completes.
@@ -86,6 +89,17 @@ func (s Step) Signal() string {
 // customer reports whether the step waits for the customer.
 func (s Step) customer() bool { return s.Kind == Consent || s.Kind == Details }
 
+// maxRounds is how often the customer may be asked again for a step.
+const maxRounds = 1
+
+// asks reports whether a reviewer may ask the customer again for something.
+func (p Plan) asks() bool {
+	return slices.ContainsFunc(p.Path, Step.customer) && slices.ContainsFunc(p.Path, func(s Step) bool { return s.Kind == Review })
+}
+
+// index returns the place of a step on the path, by its name or else its kind; -1 if it is not there.
+func (p Plan) index(is func(Step) bool) int { return slices.IndexFunc(p.Path, is) }
+
 // Paths returns the paths of trials.
 func Paths() [][]Step {
 	consent, details := Step{"consent", Consent}, Step{"details", Details}
@@ -96,6 +110,8 @@ func Paths() [][]Step {
 		{consent, review, pan, Step{"second", Review}, details},
 		{consent, details, pan},
 		{pan, details}, // a start may wait for the check
+		{details, pan, review},
+		{details, review},
 	}
 }
 
@@ -113,14 +129,17 @@ func (p Plan) Definition(name string) workflow.Definition {
 		}
 		switch s.Kind {
 		case Consent:
-			n.Type, n.Text, n.OnDeclined = workflow.NodeConsent, "We will check who you are.", workflow.TargetNext
+			n.Type, n.Text, n.OnDeclined, n.MaxRounds = workflow.NodeConsent, "We will check who you are.", workflow.TargetNext, maxRounds
 		case Details:
-			n.Type = workflow.NodeCustomerInput
+			n.Type, n.MaxRounds = workflow.NodeCustomerInput, maxRounds
 			n.Fields = workflow.InputFields{{Name: "pan", Type: workflow.FieldText, Required: true}}
 		case Check:
 			n.Type, n.Provider, n.TimeoutSeconds = workflow.NodeCheck, "sandbox", 600
 			n.Retry = &workflow.Retry{MaxDispatches: 5, BackoffSeconds: 0.002}
 			n.Poll = &workflow.Poll{IntervalSeconds: 0.002}
+			if p.Depends {
+				n.With = verification.Data(`{"pan":"${steps.details.data.pan}"}`)
+			}
 			switch p.Shape {
 			case Single:
 			case Elements:
@@ -129,7 +148,7 @@ func (p Plan) Definition(name string) workflow.Definition {
 				group := workflow.Node{Type: workflow.NodeChecks, Next: n.Next}
 				for _, name := range []string{"a", "b", "c"} {
 					group.Members = append(group.Members, workflow.Member{
-						Name: name, Key: name, Provider: n.Provider, TimeoutSeconds: n.TimeoutSeconds, Retry: n.Retry, Poll: n.Poll,
+						Name: name, Key: name, Provider: n.Provider, TimeoutSeconds: n.TimeoutSeconds, Retry: n.Retry, Poll: n.Poll, With: n.With,
 					})
 				}
 				n = group
