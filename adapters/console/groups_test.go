@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
@@ -42,7 +44,7 @@ func company() workflow.Definition {
 			"owners": {
 				Type: workflow.NodeChecks, Label: "Owner", ForEach: "steps.details.data.?owners.orValue([])", Order: workflow.OrderOneByOne, Need: 1,
 				OnNotMet: "look", Next: "look", Members: workflow.Members{
-					member("bureau", "Credit bureau", ""), member("register", "Register of people", ""), member("consulate", "Consulate", ""),
+					member("bureau", "Credit bureau", ""), member("embassy", "Embassy", "item.?share.orValue(0.0) > 90.0"), member("register", "Register of people", ""), member("consulate", "Consulate", ""),
 				},
 			},
 			"look": {Type: workflow.NodeReview, Label: "Second look", Next: "done"},
@@ -110,17 +112,19 @@ func TestMembersAndElementsStandUnderTheirGroup(t *testing.T) {
 			"Not needed Utility bill Check · 2026-01-05 09:00 The answer was not needed. " +
 			"Register abroad was left out: its condition does not hold.",
 		"step-owners": "Owner: 2 OK Made for each of 2 elements. 2 passed; decided on 2026-01-05 09:00. " +
-			"Owner 1 of 2 Met 1 of 3 sources must confirm. They are asked one after the other. 1 confirmed; decided on 2026-01-05 09:00. " +
+			"Owner 1 of 2 Met 1 of 4 sources must confirm. They are asked one after the other. 1 confirmed; decided on 2026-01-05 09:00. " +
 			"No coverage Credit bureau Check · 2026-01-05 09:00 The source does not cover this person or company. " +
 			"Confirmed Register of people Registered name: ASHA RAO · Since: 2011-04-01 Check · 2026-01-05 09:00 " +
 			"Asked because Credit bureau does not cover this person or company. Registered name ASHA RAO Since 2011-04-01 " +
-			"Consulate was not asked.",
+			"Embassy was left out: its condition does not hold. Consulate was not asked.",
 	} {
 		if got := lines(t, page, id, "</section>"); got != want {
 			t.Errorf("%s reads\n%s\nwant\n%s", id, got, want)
 		}
 	}
 	wants(t, page, http.StatusOK, `id="step-owners[2].register"`, `<details class="line" id="step-address.utility">`, "!What needs a look", "!"+`<a href="#step-owners`)
+	wants(t, page, http.StatusOK, "\u2068Proof of address: Register abroad\u2069: the condition of the step did not hold", // the timeline
+		"\u2068Owner 2 of 2: Embassy\u2069: the condition of the step did not hold")
 	wants(t, p.get("/runs/"+string(run)+"?lang=hi"), http.StatusOK, "शर्त पूरी", "ज़रूरत नहीं", "!Not needed", "!must confirm")
 }
 
@@ -164,6 +168,38 @@ func TestRoundsStandBetweenTheAnswersOfTheirStep(t *testing.T) {
 		t.Errorf("the step with a round reads\n%s\nwant\n%s", got, want)
 	}
 	wants(t, page, http.StatusOK, "!Time left")
+}
+
+// The register of the address failed most often, so the bureau beside it stands above the other group.
+func TestTheNumbersOfMembersStandTogether(t *testing.T) {
+	d := serve(t)
+	w := d.Apply(company())
+	none := enginetest.Fail(nil)
+	d.Provider.On("address.register", none)
+	d.Provider.On("address.utility", enginetest.Slow(time.Second, enginetest.Pass(nil)))
+	d.Provider.On("owners.register", none)
+	for range 2 {
+		run := d.begin(w, "company-1")
+		d.Submit(run, "details_submitted", owners("Acme Trading", "Asha Rao"))
+		d.Advance(time.Second)
+		d.Settle()
+		d.Provider.On("owners.register", enginetest.Pass(nil))
+		d.Provider.On("owners.bureau", none)
+	}
+	want := [][]string{
+		{"check", "results", "not_passed", "hits"},
+		{"address.register", "2", "2", "0"},
+		{"address.bureau", "2", "0", "0"},
+		{"address.utility", "2", "0", "0"},
+		{"owners.bureau", "2", "1", "0"},
+		{"owners.register", "1", "0", "0"},
+	}
+	query := "?from=2026-01-05&to=2026-01-05&workflow=" + string(w.ID)
+	if diff := gocmp.Diff(want, rows(t, d.as(reviewer(verification.RoleAdmin)).get("/numbers/checks.csv"+query))); diff != "" {
+		t.Errorf("the checks (-want +got):\n%s", diff)
+	}
+	tab := d.tab(reviewer(verification.RoleAdmin), browser.Options{})
+	d.inspectAll(tab, "numbers-groups", "/numbers"+query, nil)
 }
 
 func TestGroupsAndRoundsLookRight(t *testing.T) {

@@ -79,8 +79,19 @@ func checkNumbers(current workflow.Definition, found measured) []CheckNumbers {
 	for _, c := range checks {
 		all = append(all, *c)
 	}
-	slices.SortFunc(all, func(a, b CheckNumbers) int {
+	most := map[verification.NodeID]CheckNumbers{} // of the members of each group
+	for _, c := range all {
+		group, _, _ := c.Node.Parts()
+		m := most[group]
+		most[group] = CheckNumbers{Node: group, Failed: max(m.Failed, c.Failed), Hits: max(m.Hits, c.Hits)}
+	}
+	order := func(a, b CheckNumbers) int {
 		return cmp.Or(b.Failed-a.Failed, b.Hits-a.Hits, cmp.Compare(a.Node, b.Node))
+	}
+	slices.SortFunc(all, func(a, b CheckNumbers) int { // the members of a group stand together
+		groupA, _, _ := a.Node.Parts()
+		groupB, _, _ := b.Node.Parts()
+		return cmp.Or(order(most[groupA], most[groupB]), order(a, b))
 	})
 	return all
 }

@@ -43,7 +43,8 @@ type Numbers struct {
 	// Reviewers are the reviewers who gave verdicts, the most verdicts first; none unless the
 	// query selects them.
 	Reviewers []ReviewerNumbers
-	// Checks are the checks with a result or with hits, those that failed most often first.
+	// Checks are the checks with a result or with hits, those that failed most often first. The members of a group of checks
+	// stand together.
 	Checks []CheckNumbers
 	// RunsWithHits counts the runs whose first hits were found on these days.
 	RunsWithHits int
