@@ -202,6 +202,21 @@ func TestTheNumbersOfMembersStandTogether(t *testing.T) {
 	d.inspectAll(tab, "numbers-groups", "/numbers"+query, nil)
 }
 
+func TestAReviewerAsksForOneRow(t *testing.T) {
+	d := serve(t)
+	run := d.owned()
+	path, asha := "/runs/"+string(run), d.as(reviewerCalled("asha"))
+	page := asha.get(path)
+	wants(t, page, http.StatusOK, `value="details owners"`, `value="details owners[1].name"`, "Owners 2: Full name", "!details owners[2]")
+	seq := between(t, page.body, `action="/console`+path+`/again"`, `name="seq" value="`)
+	ask := func(reason string) response {
+		return asha.post(path+"/again", "step", "details", "reason", reason, "field", "details owners[1].name", "seq", seq, "reference", "company-1", "note_to_customer", "")
+	}
+	wants(t, ask("none"), http.StatusUnprocessableEntity, "<details open>", `value="details owners[1].name" checked`)
+	wants(t, ask("blurred"), http.StatusSeeOther)
+	wants(t, asha.get(path), http.StatusOK, "Fields: \u2068Owners 2: Full name\u2069")
+}
+
 func TestGroupsAndRoundsLookRight(t *testing.T) {
 	d := serve(t)
 	d.Provider.On("address.utility", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
@@ -217,5 +232,8 @@ func TestGroupsAndRoundsLookRight(t *testing.T) {
 	d.Submit(run, "details_submitted", owners("Acme Trading", "Asha Rao", "Meera Iyer"))
 	d.Settle()
 	d.inspectAll(tab, "groups", "/runs/"+string(run), open)
+	d.inspectAll(tab, "again-rows", "/runs/"+string(run), func() {
+		tab.Wait(`document.querySelectorAll("details.again, details.again details").forEach((d) => d.open = true) || true`)
+	})
 	d.inspectAll(tab, "groups-closed", "/runs/"+string(run), nil)
 }

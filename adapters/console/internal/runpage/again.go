@@ -48,8 +48,15 @@ type againForm struct {
 // againStep is a step that the customer has answered.
 type againStep struct {
 	shell.Choice
-	Legend string         // of the fields
-	Fields []shell.Choice // the Value is the node, a space, and the field; none for a consent
+	Legend string       // of the fields
+	Fields []againField // none for a consent
+}
+
+// againField is a field, whose Value is the node, a space, and the place of the field.
+type againField struct {
+	shell.Choice
+	Rows []shell.Choice // the fields in the rows that the customer sent, if it is a group
+	Open bool           // one of them is chosen
 }
 
 // keptAgain is what a refused form contained, and why it was refused.
@@ -73,11 +80,21 @@ func (p verdictPanel) againForm(s shell.Session, rec desk.RunRecord, f queue.Fil
 		}
 		step := againStep{Choice: shell.Choice{Value: string(card.NodeID), Text: card.Label, Chosen: kept.Step == string(card.NodeID)}}
 		step.Legend = s.Say("again.concerns", shell.Isolate(card.Label))
-		for _, field := range n.Fields {
-			value := step.Value + " " + field.Name
-			step.Fields = append(step.Fields, shell.Choice{
-				Value: value, Text: cmp.Or(field.In(s.Lang()).Label, field.Name), Chosen: slices.Contains(kept.Concerns, value),
-			})
+		choice := func(place string) shell.Choice {
+			value := step.Value + " " + place
+			return shell.Choice{Value: value, Text: cmp.Or(n.Fields.LabelAt(place, s.Lang()), place), Chosen: slices.Contains(kept.Concerns, value)}
+		}
+		sent := card.Data.Map()
+		for _, f := range n.Fields {
+			field := againField{Choice: choice(f.Name)}
+			rows, _ := sent[f.Name].([]any)
+			for i := range rows {
+				for _, inRow := range f.Fields {
+					field.Rows = append(field.Rows, choice(workflow.Place(f.Name, i, inRow.Name)))
+				}
+			}
+			field.Open = slices.ContainsFunc(field.Rows, func(c shell.Choice) bool { return c.Chosen })
+			step.Fields = append(step.Fields, field)
 		}
 		form.Steps = append(form.Steps, step)
 	}
