@@ -62,11 +62,13 @@ func TestTryPrintsWhatBecameOfTheCases(t *testing.T) {
 	}
 }
 
-func TestTheCasesOfTheDemoReachAllOfItsWorkflow(t *testing.T) {
-	got := transcript(t.Context(), strings.Fields("workflow try ../verifyd/demo/individual-onboarding.yaml --need-all --bootstrap ../verifyd/demo/bootstrap.yaml"+
-		" --cases ../verifyd/demo/cases/individual-onboarding.yaml")...)
-	if !strings.Contains(got, "17 cases: 17 ok, 0 failed; nodes and edges not reached: 0\n") || !strings.HasSuffix(got, "exit 0\n") {
-		t.Error(got)
+func TestTheCasesOfTheDemoReachAllOfItsWorkflows(t *testing.T) {
+	for name, cases := range map[string]string{"individual-onboarding": "17 cases: 17 ok", "bank-account": "8 cases: 8 ok"} {
+		got := transcript(t.Context(), strings.Fields("workflow try ../verifyd/demo/"+name+".yaml --need-all --bootstrap ../verifyd/demo/bootstrap.yaml"+
+			" --cases ../verifyd/demo/cases/"+name+".yaml")...)
+		if !strings.Contains(got, cases+", 0 failed; nodes and edges not reached: 0\n") || !strings.HasSuffix(got, "exit 0\n") {
+			t.Error(got)
+		}
 	}
 }
 

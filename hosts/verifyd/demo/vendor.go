@@ -1,4 +1,4 @@
-// Vendor: a stub of a registry that has its results later.
+// Vendor: a stub of a registry that has its results later, and of a bank.
 
 package demo
 
@@ -28,11 +28,16 @@ import (
 // PANs that begin with ZZZ are not registered, and ABCPK4321K is Ravi Kumar's. Any
 // other PAN belongs to the person of the request: the name is spelt as registries
 // do, in capitals and with the last word first.
+//
+// It is a bank, too, with a page on which a customer shares who holds an account. A restart of the
+// bank forgets what customers pressed, and they are asked again.
 type Vendor struct {
 	Token string // of the header Authorization: Bearer
 	Hook  string // the key of the signatures
 	Clock verification.Clock
 	Log   *slog.Logger
+
+	bank bank
 }
 
 // reportAfter is the time between a request and its callback.
@@ -52,16 +57,25 @@ type result struct {
 	Name   string `json:"name,omitempty"`
 }
 
-// ServeHTTP accepts POST /v1/holders, and responds to POST /v1/holders/result with the result.
+// ServeHTTP accepts POST /v1/holders, and responds to POST /v1/holders/result with the result. The bank is at
+// /v1/sign-ins, and its page at /sign-in/.
 func (v *Vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	const maxBody = 64 << 10
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	if strings.HasPrefix(r.URL.Path, signInPage) {
+		v.bank.page(w, r)
+		return
+	}
 	var wanted lookup
-	accepts, tells := r.URL.Path == "/v1/holders", r.URL.Path == "/v1/holders/result"
-	switch raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); {
-	case !accepts && !tells || r.Method != http.MethodPost:
+	accepts, tells, post := r.URL.Path == "/v1/holders", r.URL.Path == "/v1/holders/result", r.Method == http.MethodPost
+	banks := post && r.URL.Path == signIns || r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, signIns+"/")
+	switch raw, err := io.ReadAll(r.Body); {
+	case !banks && (!accepts && !tells || !post):
 		w.WriteHeader(http.StatusNotFound)
 	case subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+v.Token)) == 0:
 		w.WriteHeader(http.StatusUnauthorized)
+	case banks && err == nil:
+		v.bank.serve(w, r, raw)
 	case err != nil || json.Unmarshal(raw, &wanted) != nil || wanted.PAN == "" || accepts && wanted.Notify == "":
 		w.WriteHeader(http.StatusBadRequest)
 	case tells:
@@ -85,11 +99,16 @@ func (q lookup) holder() result {
 	case q.PAN == "ABCPK4321K":
 		return result{"FOUND", "KUMAR RAVI"}
 	}
-	words := strings.Fields(strings.ToUpper(q.Name))
+	return result{"FOUND", registered(q.Name)}
+}
+
+// registered returns a name as registries spell it.
+func registered(name string) string {
+	words := strings.Fields(strings.ToUpper(name))
 	if last := len(words) - 1; last > 0 {
 		words = slices.Insert(words[:last], 0, words[last])
 	}
-	return result{"FOUND", strings.Join(words, " ")}
+	return strings.Join(words, " ")
 }
 
 // report posts the result of a request.

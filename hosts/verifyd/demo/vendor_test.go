@@ -31,6 +31,12 @@ func TestTheVendorAcceptsOnlyItsToken(t *testing.T) {
 		{http.MethodGet, "/v1/holders/result", "token", "", http.StatusNotFound},
 		{http.MethodGet, "/v1/holders", "token", "", http.StatusNotFound},
 		{http.MethodPost, "/v1/other", "token", complete, http.StatusNotFound},
+		{http.MethodPost, "/v1/sign-ins", "token", `{"name":"Asha Rao","return_to":"http://127.0.0.1:1/back"}`, http.StatusOK},
+		{http.MethodPost, "/v1/sign-ins", "other", `{"name":"Asha Rao","return_to":"http://127.0.0.1:1/back"}`, http.StatusUnauthorized},
+		{http.MethodPost, "/v1/sign-ins", "token", `{"name":"Asha Rao"}`, http.StatusBadRequest},
+		{http.MethodGet, "/v1/sign-ins/e30", "token", "", http.StatusBadRequest},
+		{http.MethodPut, "/v1/sign-ins", "token", "", http.StatusNotFound},
+		{http.MethodGet, "/sign-in/e30", "", "", http.StatusNotFound},
 	} {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(t.Context(), tc.method, tc.path, strings.NewReader(tc.body))

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ func demoFile(t *testing.T, old, next string) map[string]string {
 	vendor := httptest.NewServer(&demo.Vendor{Token: token, Hook: hook, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(vendor.Close)
 	dir := t.TempDir()
-	for _, name := range []string{"bootstrap.yaml", "business-records.yaml", "individual-onboarding.yaml", "fictional-list.csv"} {
+	for _, name := range []string{"bootstrap.yaml", "bank-account.yaml", "business-records.yaml", "individual-onboarding.yaml", "fictional-list.csv"} {
 		raw, err := demo.Read(name, strings.TrimPrefix(vendor.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)
@@ -134,6 +135,52 @@ func TestTheDemosCustomerNeedsNoJavaScript(t *testing.T) {
 		t.Errorf("last page = %s, want that a person looks at the answers", page)
 	}
 	wantOnePhoto(t, blobs)
+}
+
+// The return URL and the link are secrets of the customer's browser: the log has neither.
+func TestTheDemosCustomerSignsInAtABank(t *testing.T) {
+	s := serveHost(t, map[string]string{"VERIFYD_LOG_LEVEL": "debug"})
+	b := browser.Start(t)
+	for press, outcome := range map[string]string{"share": "accepted", "cancel": "not_shared"} {
+		r := s.run("POST", s.api+"/v1/workflows/0191f3c0-0000-7000-8000-000000000003/runs", `{"reference_id":"person-22"}`)
+		tab := b.Open(t, browser.Options{})
+		tab.Go(r.Action.URL)
+		tab.Fill("#f-name", "Asha Rao")
+		tab.Press(onto)
+		tab.See("a.button[href*='/sign-in/']")
+		if text := tab.Text(); !strings.Contains(text, "Sign in at your bank") || !strings.Contains(text, "127.0.0.1:") {
+			t.Errorf("the page that leads to the bank = %s", text)
+		}
+		tab.Press("a.button[href*='/sign-in/']")
+		tab.See("button[value=share]")
+		tab.Shoot(filepath.Join("..", "..", "..", ".build", "journey", "bank.png"))
+		if found := tab.Violations(browser.AllRules); found != "" {
+			t.Errorf("axe finds on the bank's page:\n%s", found)
+		}
+		tab.Back()
+		tab.Press("a.button[href*='/sign-in/']")
+		tab.Press("button[value=" + press + "]")
+		tab.See(".end")
+		if text := tab.Text(); !strings.Contains(text, "Thank you, you are done") {
+			t.Errorf("after the return the page = %s", text)
+		}
+		_, report, _ := s.call("GET", s.api+"/v1/runs/"+r.ID+"?view=report", "")
+		if !strings.Contains(string(report), `"outcome":"`+outcome+`"`) {
+			t.Errorf("after %s the report = %s", press, report)
+		}
+		link := r.Action.URL[strings.LastIndex(r.Action.URL, "/")+1:]
+		if strings.Contains(s.stderr.String(), link) {
+			t.Error("the log has the token of the link")
+		}
+	}
+	log := s.stderr.String()
+	_, log, _ = strings.Cut(log, "openapi.yaml.") // the end of what the demo prints
+	if !strings.Contains(log, "route=/journey/back/{state}/done") {
+		t.Error("the log has no line about a return")
+	}
+	if regexp.MustCompile(`/back/[^{]|sign-in/|return_to|access_denied|=shared`).MatchString(log) {
+		t.Errorf("the log has a return: %s", log)
+	}
 }
 
 // wantOnePhoto looks for JPEGs in the folder of uploads.
