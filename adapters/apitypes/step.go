@@ -12,10 +12,11 @@ import (
 type Step struct {
 	SignalName string              `json:"signal_name"` // delivers the answer
 	NodeID     verification.NodeID `json:"node_id"`
-	Type       workflow.NodeType   `json:"type"` // consent or customer_input
+	Type       workflow.NodeType   `json:"type"` // consent, customer_input, or a check that leads the customer away
 	Label      string              `json:"label"`
-	Text       string              `json:"text,omitempty"`    // Markdown
-	Optional   bool                `json:"optional,omitzero"` // the customer may opt out
+	Text       string              `json:"text,omitempty"`         // Markdown
+	Redirect   string              `json:"redirect_url,omitempty"` // where a check leads the customer
+	Optional   bool                `json:"optional,omitzero"`      // the customer may opt out
 	// Number counts the steps of the customer from 1, and Total is how many there are as far as it
 	// is known.
 	Number int `json:"number"`

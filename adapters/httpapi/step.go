@@ -39,6 +39,9 @@ func stepOf(j engine.Journey, language string) apitypes.Step {
 		Label: cmp.Or(l.in(s.LabelIn, s.Label), j.Workflow), Text: l.in(s.TextIn, s.Text), Optional: s.Optional,
 		Number: j.Done + 1, Total: max(j.Total, j.Done+1),
 	}
+	if s.Away != nil {
+		step.Redirect = s.Away.URL
+	}
 	if s.Elements > 0 {
 		step.Label = workflow.ElementLabel(step.Label, s.Element, s.Elements)
 	}

@@ -108,6 +108,22 @@ func TestTheStepIsTheOneThatIsOpen(t *testing.T) {
 	a.do(http.MethodPost, step, "{}").header("Allow", "GET, HEAD").says(405, "Method Not Allowed")
 }
 
+func TestTheStepSaysWhereACheckLeadsTheCustomer(t *testing.T) {
+	a := newAPI(t, setup{})
+	a.Provider.On("bank", enginetest.Lead("https://login.bank.example/?id=1&x=2", "ticket", time.Hour))
+	id := a.started(workflow.Definition{Workflow: "bank", Name: "Bank", Start: "bank", Nodes: map[verification.NodeID]workflow.Node{
+		"bank": {
+			Type: workflow.NodeCheck, Label: "Your bank", Text: "Sign in.", Provider: "script", RedirectHosts: []string{"login.bank.example"}, Next: "done",
+		},
+		"done": {Type: workflow.NodeEnd},
+	}}).ID
+	step := "/v1/runs/" + string(id) + "/step"
+	a.do(http.MethodGet, step, "").is(200, `{"signal_name":"bank_returned","node_id":"bank","type":"check","label":"Your bank","text":"Sign in.",`+
+		`"redirect_url":"https://login.bank.example/?id=1&x=2","number":1,"total":1}`)
+	a.do(http.MethodPost, "/v1/signals/"+string(id)+"/bank_returned", `{"payload":{"code":1}}`).says(400, `"field":"payload.code","message":"must be a string"`)
+	a.do(http.MethodPost, "/v1/signals/"+string(id)+"/bank_returned", `{"payload":{"code":"1"}}`).says(200, "signal_delivered")
+}
+
 func TestReadingAStepIsNoActivityOfTheCustomer(t *testing.T) {
 	a := newAPI(t, setup{})
 	run := a.started(journey())
