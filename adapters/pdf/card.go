@@ -34,10 +34,7 @@ const (
 
 // card is the card of a step, which stands under a group or, for nil, alone.
 func (l *layout) card(n int, c rules.Card, r rules.Print, g *rules.ReportGroup) section {
-	word, t := cardStatus(c.Status)
-	if answer, ok := answerOf(c, g); ok {
-		word, t = answer.word, answer.tone
-	}
+	word, t := badgeOf(c, g)
 	facts := l.cardFacts(c, r.Sources[c.NodeID], t, r.ForFile)
 	for i := range facts {
 		facts[i].keep = true
@@ -220,9 +217,9 @@ func (l *layout) cardVisits(c rules.Card, rounds []rules.PrintedRound, t tone) [
 			break
 		}
 		blocks = append(blocks, l.cardRounds(rounds, v.Number, t)...)
-		blocks = append(blocks, l.visitHeading(v, len(c.Visits)+c.VisitsOmitted+1, t))
+		blocks = append(blocks, l.visitHeading(c, v, t))
 		if strings.TrimSpace(v.Reason) != "" {
-			_, own := cardStatus(v.Status)
+			_, own := visitBadge(c, v)
 			blocks = append(blocks, l.cardReason(v.Reason, tone{t.dark, own.pale})...)
 		}
 		if table := l.cardData(dataTitle(c.Type), v.Data, c.DataSchema, nil, t); c.Type != workflow.NodeReview && len(table) > 0 {
@@ -238,11 +235,11 @@ func (l *layout) cardVisits(c rules.Card, rounds []rules.PrintedRound, t tone) [
 	return blocks
 }
 
-// visitHeading is the strip with the number, the times and the status of a visit, of so many.
-func (l *layout) visitHeading(v rules.CardVisit, of int, t tone) block {
+// visitHeading is the strip with the number, the times and the status of an earlier visit.
+func (l *layout) visitHeading(c rules.Card, v rules.CardVisit, t tone) block {
 	const above, height, badgeWidth = 2.4, 7.2, 36.0
-	word, own := cardStatus(v.Status)
-	name := l.word("Visit "+typeset.Thousands(v.Number)+" of "+typeset.Thousands(of), styleStrong())
+	word, own := visitBadge(c, v)
+	name := l.word("Visit "+typeset.Thousands(v.Number)+" of "+typeset.Thousands(len(c.Visits)+c.VisitsOmitted+1), styleStrong())
 	facts := "Started " + l.time(v.StartedAt)
 	if !v.CompletedAt.IsZero() {
 		facts += "   Completed " + l.time(v.CompletedAt)

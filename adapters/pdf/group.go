@@ -47,6 +47,17 @@ func (l *layout) cards(ctx context.Context, r rules.Print) (sections []section, 
 	return sections, nil
 }
 
+// inOrder adds the cards of sections in the order in which they are printed.
+func inOrder(cards []rules.Card, all []rules.ReportSection) []rules.Card {
+	for _, s := range all {
+		if s.Card != nil {
+			cards = append(cards, *s.Card)
+		}
+		cards = inOrder(cards, s.Under)
+	}
+	return cards
+}
+
 // group is the heading of a group: what is needed, how it was decided, and what each member answered. It stays with what is under
 // it, if there is anything.
 func (l *layout) group(g rules.ReportGroup, under bool) section {
@@ -149,28 +160,38 @@ func answerText(g rules.ReportGroup, i int) string {
 	return said
 }
 
-// answerBadge is the badge of a member.
-type answerBadge struct {
-	word string
-	tone tone
+// badgeOf returns the badge of a card. A member of a group that was called and is not flagged has what its answer says.
+func badgeOf(c rules.Card, g *rules.ReportGroup) (string, tone) {
+	if g != nil && !g.Each && len(c.Causes) == 0 {
+		if i := slices.IndexFunc(g.Members, func(m rules.GroupMember) bool { return m.NodeID == c.NodeID }); i >= 0 && g.Members[i].Called() {
+			return answerWord(g.Members[i].Answer)
+		}
+	}
+	return cardStatus(c.Status)
 }
 
-// answerOf returns the badge of the card of a member that was called and is not flagged.
-func answerOf(c rules.Card, g *rules.ReportGroup) (answerBadge, bool) {
-	if g == nil || g.Each || len(c.Causes) > 0 {
-		return answerBadge{}, false
+// visitBadge returns the badge of an earlier visit.
+func visitBadge(c rules.Card, v rules.CardVisit) (string, tone) {
+	if why := c.Lacks(v); why != "" {
+		return answerWord(why)
 	}
-	i := slices.IndexFunc(g.Members, func(m rules.GroupMember) bool { return m.NodeID == c.NodeID })
-	if i < 0 {
-		return answerBadge{}, false
+	return cardStatus(v.Status)
+}
+
+func answerWord(a rules.MemberAnswer) (string, tone) {
+	t := toneNeutral()
+	switch a {
+	case rules.AnswerConfirmed:
+		t = toneGood()
+	case rules.AnswerNotConfirmed, rules.AnswerUnfinished:
+		t = toneBad()
+	case rules.AnswerNone:
+		return "NO ANSWER", t
+	case rules.AnswerOpen:
+		return "NO ANSWER YET", t
+	case rules.AnswerNoCoverage, rules.AnswerInconclusive, rules.AnswerNotNeeded, rules.AnswerNotCalled, rules.AnswerLeftOut:
 	}
-	badge, ok := map[rules.MemberAnswer]answerBadge{
-		rules.AnswerConfirmed: {"CONFIRMED", toneGood()}, rules.AnswerNotConfirmed: {"NOT CONFIRMED", toneBad()},
-		rules.AnswerNoCoverage: {"NO COVERAGE", toneNeutral()}, rules.AnswerInconclusive: {"INCONCLUSIVE", toneNeutral()},
-		rules.AnswerNone: {"NO ANSWER", toneNeutral()}, rules.AnswerNotNeeded: {"NOT NEEDED", toneNeutral()},
-		rules.AnswerOpen: {"NO ANSWER YET", toneNeutral()}, rules.AnswerUnfinished: {"UNFINISHED", toneBad()},
-	}[g.Members[i].Answer]
-	return badge, ok
+	return strings.ToUpper(strings.ReplaceAll(string(a), "_", " ")), t
 }
 
 // cardRounds are the rounds that asked about the answer of a visit.

@@ -24,6 +24,7 @@ func company(owners int) rules.Print {
 	details := &r.Cards[1]
 	details.Label, details.Data = "The company", verification.Data(`{"name":"Acme Trading","owners":[{"name":"Asha Rao","share":50},{"name":"Meera Iyer","share":50}]}`)
 	details.Visits = []rules.CardVisit{visit(1, rules.CardOK, "", `{"name":"Acme Trading","owners":[{"name":"Asha Rao","share":50},{"name":"Meera Iyr","share":50}]}`)}
+	again := rules.CardVisit{Number: 1, Status: rules.CardFailed, Reason: "The answer was not needed.", Sentences: []rules.Sentence{{Key: "not_needed"}}}
 	r.Rounds = map[verification.NodeID][]rules.PrintedRound{"details": {{
 		Round: rules.Round{
 			AskedAgain: rules.AskedAgain{Round: 1, Note: "Please write the name as on the ID card.", By: "Asha Rao"}, At: details.StartedAt, Visit: 1,
@@ -35,6 +36,7 @@ func company(owners int) rules.Print {
 		at("address.bureau", "Proof of address: Credit bureau", `{"confidence":0.97}`, rules.CardOK, ""),
 		at("address.register", "Proof of address: Land register", `{"plot":"MH-12/7"}`, rules.CardOK, ""),
 		at("address.utility", "Proof of address: Utility bill", "", rules.CardFailed, "The answer was not needed."))
+	r.Cards[4].Visits = []rules.CardVisit{again}
 	each := rules.ReportGroup{NodeID: "owners", Type: workflow.NodeChecks, Label: "Owner", Each: true, Status: rules.GroupMet, StartedAt: r.Run.StartedAt, DecidedAt: r.Run.CompletedAt}
 	r.Groups = []rules.ReportGroup{{
 		NodeID: "address", Type: workflow.NodeChecks, Label: "Proof of address", Status: rules.GroupMet, Order: workflow.OrderTogether, Need: 2,
@@ -69,7 +71,9 @@ func company(owners int) rules.Print {
 }
 
 func TestCardsArePrintedUnderTheirGroup(t *testing.T) {
-	doc := render(t, plain(t), company(2))
+	r := company(2)
+	r.Cards[6], r.Cards[7] = r.Cards[7], r.Cards[6] // the second owner was asked about before the first one had an answer
+	doc := render(t, plain(t), r)
 	check(t, doc)
 	got, at := text(t, doc), 0
 	for _, want := range []string{
@@ -77,7 +81,7 @@ func TestCardsArePrintedUnderTheirGroup(t *testing.T) {
 		"Note to the customer: Please write the name as on the ID card.", "The customer answered on", "Visit 1 of 2\n", "Meera Iyr",
 		"Proof of address\nMET\n2 of 4 sources must confirm. 2 confirmed; decided", "Utility bill\nIts answer was not needed.\n",
 		"Register abroad\nLeft out: its condition does not hold.\n", "3.\nProof of address: Credit bureau\nCONFIRMED\n",
-		"Proof of address: Utility bill\nNOT NEEDED\n", "Owner: 2\nOK\nMade for each element. 2 passed; decided",
+		"Proof of address: Utility bill\nNOT NEEDED\n", "Visit 1 of 2\n", "NOT NEEDED\n", "Owner: 2\nOK\nMade for each element. 2 passed; decided",
 		"Owner 1 of 2\nMET\n1 of 3 sources must confirm. They are asked one after the other.", "Credit bureau\nDoes not cover this person or company.\n",
 		"Register of people\nConfirmed. Asked because Credit bureau does not cover this person or company.\n", "Consulate\nNot asked.\n",
 		"6.\nOwner 1 of 2: Credit bureau\nNO COVERAGE\n", "Owner 2 of 2\nMET\n", "9.\nOwner 2 of 2: Register of people\nCONFIRMED\n",

@@ -99,6 +99,7 @@ func (l *layout) report(ctx context.Context, r rules.Print) ([]section, error) {
 		sections = append(sections, l.input(r))
 	}
 	sections = append(sections, section{blocks: []block{l.sectionHeading("Steps")}})
+	r.Cards = inOrder(nil, r.Sections()) // the annex numbers them alike
 	cards, err := l.cards(ctx, r)
 	if err != nil {
 		return nil, err

@@ -216,3 +216,16 @@ func (g ReportGroup) Before(i int) (m GroupMember, ok bool) {
 
 // Called reports whether the member was called on the last visit of its group.
 func (m GroupMember) Called() bool { return m.Answer != AnswerLeftOut && m.Answer != AnswerNotCalled }
+
+// Lacks returns why an earlier visit of a member of a group has no answer that counts; empty if it has one, or was flagged, and for
+// any other step.
+func (c Card) Lacks(v CardVisit) MemberAnswer {
+	if _, _, member := c.NodeID.Parts(); member == "" || len(v.Sentences) != 1 {
+		return ""
+	}
+	switch a := MemberAnswer(v.Sentences[0].Key); a { //nolint:exhaustive // no other answer is a sentence of a visit
+	case AnswerNoCoverage, AnswerInconclusive, AnswerNone, AnswerNotNeeded:
+		return a
+	}
+	return ""
+}

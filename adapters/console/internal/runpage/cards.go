@@ -142,10 +142,14 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 			for i := range data.Documents {
 				data.Documents[i].Label += " · " + title
 			}
+			badge := cardBadge(s, visit.Status)
+			if why := card.Lacks(visit); why != "" {
+				badge = answerBadge(s, why)
+			}
 			address := rules.VisitAddress(card.NodeID, visit.Number)
 			v.Visits = append(v.Visits, visitView{
 				Hits: hitsOf(s, rec, address, visit.Hits(), rec.AskedBefore[address]), AllValues: v.AllValues,
-				Title: title, Badge: cardBadge(s, visit.Status), Reason: s.Sentences(visit.Sentences),
+				Title: title, Badge: badge, Reason: s.Sentences(visit.Sentences),
 				At: s.At(visit.CompletedAt), Open: visit.Reason != "", cardData: data, Round: rounds[visit.Number],
 			})
 		}
