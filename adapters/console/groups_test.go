@@ -123,6 +123,9 @@ func TestMembersAndElementsStandUnderTheirGroup(t *testing.T) {
 		}
 	}
 	wants(t, page, http.StatusOK, `id="step-owners[2].register"`, `<details class="line" id="step-address.utility">`, "!What needs a look", "!"+`<a href="#step-owners`)
+	if members, elements := strings.Count(page.body, ` depth-2">`), strings.Count(page.body, ` depth-1">`); members != 12 || elements != 10 {
+		t.Errorf("the timeline has %d lines of elements and members, and %d of members of elements", elements, members)
+	}
 	wants(t, page, http.StatusOK, "\u2068Proof of address: Register abroad\u2069: the condition of the step did not hold", // the timeline
 		"\u2068Owner 2 of 2: Embassy\u2069: the condition of the step did not hold")
 	wants(t, p.get("/runs/"+string(run)+"?lang=hi"), http.StatusOK, "शर्त पूरी", "ज़रूरत नहीं", "!Not needed", "!must confirm")

@@ -17,6 +17,7 @@ type timelineLine struct {
 	Text   string
 	Detail string // what a person or a program wrote; may be empty
 	Notes  []string
+	Depth  int // 1 for a member or an element, 2 for a member of an element
 }
 
 // branchView is where a branch led.
@@ -30,7 +31,14 @@ type branchView struct {
 
 // lineOf returns the line of an entry.
 func lineOf(s shell.Session, rec desk.RunRecord, e desk.TimelineEntry) timelineLine {
+	_, element, member := e.Node.Parts()
 	l := timelineLine{At: s.At(e.At), Text: happened(s, e), Tone: toneOf(e.Kind), Detail: e.Text}
+	if element > 0 {
+		l.Depth++
+	}
+	if member != "" {
+		l.Depth++
+	}
 	if len(e.Sentences) > 0 {
 		l.Detail = s.Sentences(e.Sentences)
 	}
