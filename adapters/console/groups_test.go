@@ -79,7 +79,7 @@ func owners(company string, names ...string) map[string]any {
 func (d *desk) again(run verification.RunID) {
 	d.t.Helper()
 	c := rules.AskAgain{
-		Step: "details", Reasons: []string{"blurred"}, Fields: []string{"owners[1].name"}, Note: "Please write the name as on the ID card.",
+		Step: "details", Reasons: []string{"does_not_match"}, Fields: []string{"owners[1].name"}, Note: "Please write the name as on the ID card.",
 		By: "Asha Rao", Identity: "asha",
 	}
 	if _, err := d.Engine.AskAgain(d.t.Context(), enginetest.Tenant, run, c, ""); err != nil {
@@ -154,7 +154,7 @@ func TestRoundsStandBetweenTheAnswersOfTheirStep(t *testing.T) {
 	d.Advance(time.Hour)
 	d.again(run)
 	p := d.as(reviewerCalled("asha"))
-	round := "Round 1: Asha Rao asked the customer again. 2026-01-05 10:00 Reason: The picture is blurred. Fields: Owners 2: Full name Please write the name as on the ID card. "
+	round := "Round 1: Asha Rao asked the customer again. 2026-01-05 10:00 Reason: The answers do not match the document. Fields: Owners 2: Full name Please write the name as on the ID card. "
 	page := p.get("/runs/" + string(run))
 	if got, want := lines(t, page, "step-details", "Name of the company"), "The company OK Customer input · 2026-01-05 09:00 "+round+"The customer has not answered yet."; got != want {
 		t.Errorf("a round without an answer reads\n%s\nwant\n%s", got, want)
