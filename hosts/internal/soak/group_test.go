@@ -9,24 +9,20 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
-// groupSection ends the bootstrap file with a workflow of a group of three members and a step for each of three elements,
-// and the vendor that they call.
-const groupSection = `
-      - workflow: grouped
-        id: 0191f3c0-0000-7000-8000-00000000000f
-        name: Grouped
+// groupWorkflow is a workflow of a group of three members and a step for each of three elements.
+const groupWorkflow = `
         start: address
         nodes:
           address:
@@ -37,16 +33,26 @@ const groupSection = `
               utility: {provider: registry, timeout_seconds: 60, with: {hold: "${input.hold}"}}
             next: owners
           owners: {type: check, provider: registry, timeout_seconds: 60, with: {hold: "${input.hold}"}, for_each: "['x', 'y', 'z']", next: done}
-          done: {type: end}
-providers:
-  registry:
-    type: rest
-    base_url: %s
-    limits: {timeout_seconds: 60}
-    request: {path: /checks, headers: {Idempotency-Key: "${request.idempotency_key}"}, json: {hold: "${with.hold}"}}
-    response:
-      passed: response.body.result == 'VALID'
-`
+          done: {type: end}`
+
+// roundWorkflow is a workflow whose customer is asked again: the group and the elements read what he types, and another check
+// does not.
+const roundWorkflow = `
+        start: details
+        nodes:
+          details: {type: customer_input, fields: {pan: {type: text, required: true}}, next: address}
+          address:
+            type: checks
+            members:
+              bureau: {provider: registry, timeout_seconds: 60, with: {hold: "${input.hold}", pan: "${steps.details.data.pan}"}}
+              register: {provider: registry, timeout_seconds: 60, with: {hold: "${input.hold}", pan: "${steps.details.data.pan}"}}
+            next: owners
+          owners:
+            {type: check, provider: registry, timeout_seconds: 60, for_each: "['x', 'y', 'z']", next: court,
+             with: {hold: "${input.hold}", pan: "${steps.details.data.pan}"}}
+          court: {type: check, provider: registry, timeout_seconds: 60, with: {hold: "${input.hold}"}, next: review}
+          review: {type: review, next: done}
+          done: {type: end}`
 
 // counting is a vendor that counts the requests for each idempotency key.
 type counting struct {
@@ -91,7 +97,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, `{"result":"VALID"}`)
+	_, _ = io.WriteString(w, `{"result":"VALID","order":1}`)
 }
 
 // kill kills a host while it waits for a call of a run, and returns the keys in flight.
@@ -105,8 +111,8 @@ func (c *counting) kill(ctx context.Context, t *testing.T, h *host, run string) 
 		t.Errorf("the call to hold did not come")
 	}
 	time.Sleep(500 * time.Millisecond) //nolint:forbidigo // real processes: the answers that came before are saved
+	c.release(run)
 	c.mu.Lock()
-	of.over = true
 	inFlight := map[string]bool{}
 	for key := range of.asked {
 		inFlight[key] = !of.answered[key]
@@ -118,20 +124,17 @@ func (c *counting) kill(ctx context.Context, t *testing.T, h *host, run string) 
 	return inFlight
 }
 
+// release has the vendor hold no further call of a run.
+func (c *counting) release(run string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of(run).over = true
+}
+
 func TestKillsDuringAGroupCallNobodyTwice(t *testing.T) {
 	t.Parallel()
 	vendor := &counting{runs: map[string]*counted{}}
-	server := httptest.NewServer(vendor)
-	t.Cleanup(server.Close)
-	s := newSite(t, steady.get(t), "group", 1)
-	raw, err := os.ReadFile(s.bootstrap)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(s.bootstrap, append(raw, fmt.Sprintf(groupSection, server.URL)...), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s.migrate(t)
+	s := newRegistrySite(t, "group", groupWorkflow, vendor)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	second := s.serve(t, "api,worker")
@@ -149,16 +152,104 @@ func TestKillsDuringAGroupCallNobodyTwice(t *testing.T) {
 		if decided(ended) != rules.DecisionNone {
 			t.Errorf("killed at call %d: the decision is %s, want none", i+1, decided(ended))
 		}
-		vendor.mu.Lock()
-		asked := vendor.of(run).asked
-		if len(asked) != calls {
-			t.Errorf("killed at call %d: the vendor was asked for %q, want %d keys", i+1, slices.Sorted(maps.Keys(asked)), calls)
+		vendor.calledOnce(t, fmt.Sprintf("killed at call %d", i+1), run, inFlight[run], []string{
+			"address.bureau/1", "address.register/1", "address.utility/1", "owners[1]/1", "owners[2]/1", "owners[3]/1",
+		})
+	}
+}
+
+// calledOnce fails the test unless the vendor was called for each dispatch of a run, and once but for those in flight.
+func (c *counting) calledOnce(t *testing.T, name, run string, inFlight map[string]bool, want []string) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	asked := c.of(run).asked
+	for _, dispatch := range want {
+		if n := asked[run+"/"+dispatch]; n != 1 && (n != 2 || !inFlight[run+"/"+dispatch]) {
+			t.Errorf("%s: the vendor was called %d times for %s; in flight were %v", name, n, dispatch, inFlight)
 		}
-		for key, n := range asked {
-			if n > 1 && !inFlight[run][key] || !strings.HasSuffix(key, "/1") {
-				t.Errorf("killed at call %d: %s was asked for %d times; in flight were %v", i+1, key, n, inFlight[run])
+	}
+	if len(asked) != len(want) {
+		t.Errorf("%s: the vendor was called for %q, want %q", name, slices.Sorted(maps.Keys(asked)), want)
+	}
+}
+
+// person is the customer and the reviewer of a run: the one answers, the other asks again once and then approves.
+type person struct {
+	run    verification.RunID
+	asked  bool // the customer was asked again
+	leaves bool // when he has just been
+}
+
+// act does what the run waits for until it has ended, until the people leave, or until the context is done.
+func (p *person) act(ctx context.Context, c *client.Client) (ended apitypes.RunDetail, err error) {
+	for {
+		r, err := c.WaitForRun(ctx, p.run, client.Resting)
+		if err != nil || client.Ended(r) {
+			return r, err
+		}
+		switch {
+		case r.ActionRequired.Type == rules.ActionCustomerInput:
+			_, err = c.DeliverSignal(ctx, p.run, client.Signal{Name: r.ActionRequired.SignalName, Payload: map[string]string{"pan": "ABCDE1234F"}})
+		case p.asked:
+			_, err = c.GiveVerdict(ctx, p.run, client.Verdict{Decision: rules.DecisionApprove})
+		default:
+			p.asked = true
+			if _, err = c.AskAgain(ctx, p.run, client.AskAgain{Step: "details", Reasons: []string{"other"}}); p.leaves {
+				return r, err
 			}
 		}
-		vendor.mu.Unlock()
+		if err != nil {
+			return r, err
+		}
+	}
+}
+
+// The hosts are killed at each call of two rounds, and once when the customer has just been asked again.
+func TestKillsDuringARoundCallNobodyTwice(t *testing.T) {
+	t.Parallel()
+	vendor := &counting{runs: map[string]*counted{}}
+	s := newRegistrySite(t, "round", roundWorkflow, vendor)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	second := s.serve(t, "api,worker")
+	want := []string{
+		"address.bureau/1", "address.register/1", "owners[1]/1", "owners[2]/1", "owners[3]/1", "court/1",
+		"address.bureau/2", "address.register/2", "owners[1]/2", "owners[2]/2", "owners[3]/2",
+	}
+	var people []*person
+	inFlight := map[verification.RunID]map[string]bool{}
+	for hold := 1; hold <= len(want)+1; hold++ {
+		h := s.serve(t, "api,worker")
+		p := &person{run: start(t, h, workflowID("f"), "person-1", map[string]any{"hold": hold}).ID, leaves: hold > len(want)}
+		people = append(people, p)
+		onFirst, leave := context.WithCancel(ctx)
+		left := make(chan struct{})
+		go func() {
+			defer close(left)
+			if r, err := p.act(onFirst, h.api); err != nil && onFirst.Err() == nil || client.Ended(r) {
+				t.Errorf("before the kill: the run is %s, %v", r.Status, err)
+			}
+		}()
+		if p.leaves {
+			<-left
+			vendor.release(string(p.run))
+			if err := h.Kill(); err != nil {
+				t.Error(err)
+			}
+		} else {
+			inFlight[p.run] = vendor.kill(ctx, t, h, string(p.run))
+		}
+		leave()
+		<-left
+		p.leaves = false
+	}
+	for i, p := range people {
+		name := fmt.Sprintf("killed at call %d", i+1)
+		ended, err := p.act(ctx, second.api)
+		if err != nil || ended.Status != rules.StatusCompleted || decided(ended) != rules.DecisionApprove {
+			t.Errorf("%s: the run is %s with the decision %q, %v; want it approved", name, ended.Status, decided(ended), err)
+		}
+		vendor.calledOnce(t, name, string(p.run), inFlight[p.run], want)
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -17,25 +15,12 @@ import (
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
-// vendorSection ends the bootstrap file with a workflow and the vendor that it calls.
-const vendorSection = `
-      - workflow: vendor
-        id: 0191f3c0-0000-7000-8000-00000000000f
-        name: Vendor
+// vendorWorkflow is a workflow of one check.
+const vendorWorkflow = `
         start: registry
         nodes:
-          registry: {type: check, provider: registry, timeout_seconds: 60, next: done}
-          done: {type: end}
-providers:
-  registry:
-    type: rest
-    base_url: %s
-    limits: {timeout_seconds: 60}
-    request: {path: /checks, headers: {Idempotency-Key: "${request.idempotency_key}"}, json: {}}
-    response:
-      passed: response.body.result == 'VALID'
-      data: {order: {value: response.body.order, type: integer}}
-`
+          registry: {type: check, provider: registry, timeout_seconds: 60, with: {hold: 0}, next: done}
+          done: {type: end}`
 
 // orders is a vendor that takes an order for each idempotency key and leaves the first
 // request without an answer.
@@ -64,17 +49,7 @@ func (o *orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestAVendorIsCalledAgainWithTheSameKeyAfterAKill(t *testing.T) {
 	t.Parallel()
 	vendor := &orders{called: make(chan struct{}, 1)}
-	server := httptest.NewServer(vendor)
-	t.Cleanup(server.Close)
-	s := newSite(t, steady.get(t), "vendor", 1)
-	raw, err := os.ReadFile(s.bootstrap)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(s.bootstrap, append(raw, fmt.Sprintf(vendorSection, server.URL)...), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s.migrate(t)
+	s := newRegistrySite(t, "vendor", vendorWorkflow, vendor)
 	first, second := s.serve(t, "api,worker"), s.serve(t, "api,worker")
 	for range 2 { // which lack the vendor, and may take the run of the dead host first
 		s.serve(t, "api,worker", "VERIFYD_BOOTSTRAP=")
