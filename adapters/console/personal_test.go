@@ -271,7 +271,7 @@ func TestThePagesAboutPersonalDataLookRight(t *testing.T) {
 	tab.See(".danger")
 	inspectIn(t, tab, "redact-confirm", looks())
 	tab.Press(".danger")
-	tab.See("td .badge")
+	tab.Wait(`document.readyState === "complete" && !document.querySelector(".danger") && document.body.textContent.includes("The run is live")`)
 	inspectIn(t, tab, "redact-done", looks())
 	if got := d.Run(asha); !got.RedactedAt.IsZero() {
 		t.Errorf("a run that needs a verdict is redacted at %v", got.RedactedAt)
