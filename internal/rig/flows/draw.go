@@ -117,6 +117,7 @@ func (r drawer) node(i int) workflow.Node {
 			}})
 		}
 		return n
+	case workflow.NodeCheck, workflow.NodeEnd:
 	}
 	n := CheckNode(label, next)
 	n.ForEach, n.When, n.OnFailed, n.OnUnavailable = r.each(), r.when("when"), r.target(i, "on failed"), r.target(i, "on unavailable")
