@@ -372,7 +372,7 @@ func (r *Run) reach(s Step) {
 			old.before = old.ListVersion()
 			old.Visits++
 			old.Status, old.Data, old.Screening, old.CompletedAt = StepRunning, nil, nil, time.Time{}
-			old.Confirms, old.noAnswer, old.cancelled = nil, "", false
+			old.Confirms, old.noAnswer, old.cancelled, old.Rescreen = nil, "", false, s.Rescreen
 			old.Reason, old.VisitedAt, old.reached, old.Dispatches = s.Reason, s.StartedAt, r.Seq, s.Dispatches
 		})
 		return

@@ -82,6 +82,9 @@ func (r *Run) groupDecided(f GroupDecided, at time.Time) {
 			r.withStep(w.Node, func(s *Step) {
 				s.finish(StepFailed, nil, at)
 				s.cancelled = true
+				if s.Visits == 1 { // nothing was searched for that a later list could change
+					s.Rescreen = ""
+				}
 			})
 		}
 	}

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -72,6 +73,21 @@ func TestARunThatDoesNotCompleteOrDoesNotAskNamesNoList(t *testing.T) {
 		if got := commitOf(j, 0).Screened; j.run.Ended == "" || got != nil {
 			t.Errorf("%s: %s with the lists %v, want an end without lists", name, j.run.Ended, got)
 		}
+	}
+}
+
+// Of a group that was met without it, a member has searched nothing that a later list could change.
+func TestAMemberWhoseAnswerWasNotNeededIsNotScreenedAgain(t *testing.T) {
+	d := grouped("", 1)
+	flows.Edit("pan", func(n *workflow.Node) {
+		for i, list := range []string{"peps", "sanctions"} { // of the bureau and the register
+			n.Members[i].Rescreen = &workflow.Rescreen{List: list, Every: workflow.RescreenOnChange}
+		}
+	})(&d)
+	j := begin(t, d, "").submit(consents).answer("pan.register", verification.OutcomePassed)
+	want := []rules.ScreenedList{{List: "sanctions"}}
+	if got := j.run.ScreenedLists(); j.run.Ended == "" || !slices.Equal(got, want) {
+		t.Errorf("the run is %q with the lists %v, want the end and %v", j.run.Ended, got, want)
 	}
 }
 
