@@ -77,7 +77,7 @@ func TestARunThatDoesNotCompleteOrDoesNotAskNamesNoList(t *testing.T) {
 }
 
 // Of a group that was met without it, a member has searched nothing that a later list could change.
-func TestAMemberWhoseAnswerWasNotNeededIsNotScreenedAgain(t *testing.T) {
+func TestAMemberThatWasNotNeededIsNotScreenedAgain(t *testing.T) {
 	d := grouped("", 1)
 	flows.Edit("pan", func(n *workflow.Node) {
 		for i, list := range []string{"peps", "sanctions"} { // of the bureau and the register
