@@ -89,12 +89,13 @@ func (e *Engine) eraseRun(ctx context.Context, w store.Work) error {
 	limited, cancel := context.WithTimeout(ctx, e.opt.Lease/2)
 	defer cancel()
 	again, err := e.erase(limited, w)
-	switch {
-	case err != nil && ctx.Err() != nil:
+	for attempt := 1; errors.Is(err, verification.ErrConflict) && attempt < maxSaves; attempt++ { // the run was changed meanwhile
+		again, err = e.erase(limited, w)
+	}
+	if err != nil && ctx.Err() != nil {
 		return err
-	case errors.Is(err, verification.ErrConflict): // somebody changed the run meanwhile: it is read again at once
-		again = e.now()
-	case err != nil:
+	}
+	if err != nil {
 		log.Warn("data beside the store not removed; it is later", "error", err)
 		again = e.now().Add(eraseAgain)
 	}

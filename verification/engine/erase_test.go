@@ -3,10 +3,12 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +88,34 @@ func TestARedactionIsCompleteOnceAllIsGone(t *testing.T) {
 	k.Advance(time.Hour)
 	if after := k.Run(run); after.Seq != again.Seq || !after.RedactedAt.Equal(redacted.RedactedAt) {
 		t.Errorf("asked again: %+v, before %+v", after, again)
+	}
+}
+
+// A change of the run meanwhile has it read again at once. A conflict that stays is logged, and is tried again in a minute.
+func TestARemovalThatMeetsAChangeIsTriedAgain(t *testing.T) {
+	for _, row := range []struct{ conflicts, attempts int }{{1, 2}, {9, 10}, {10, 11}} {
+		var log bytes.Buffer
+		k, runs := withRuns(t, holding, func(_ *engine.Ports, o *engine.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		run := lived(t, k, "Asha")
+		redacted := redact(t, k, run)
+		save, attempts := runs.AppendFunc, 0
+		runs.AppendFunc = func(ctx context.Context, tenant verification.TenantID, id verification.RunID, after int, c store.Commit) error {
+			if len(c.Events) > 0 && c.Events[0].Kind() == "erased" {
+				if attempts++; attempts <= row.conflicts {
+					return store.HistoryChanged()
+				}
+			}
+			return save(ctx, tenant, id, after, c)
+		}
+		k.Advance(11 * time.Minute)
+		waits := row.attempts > 10
+		if at := k.Run(run).ErasedAt; at.IsZero() != waits || strings.Contains(log.String(), "it is later") != waits {
+			t.Errorf("%d conflicts: complete at %v, and the log has %s", row.conflicts, at, log.String())
+		}
+		k.Advance(time.Minute)
+		if at := k.Run(run).ErasedAt; !at.After(redacted.RedactedAt) || attempts != row.attempts {
+			t.Errorf("%d conflicts: complete at %v after %d attempts, want %d", row.conflicts, at, attempts, row.attempts)
+		}
 	}
 }
 
