@@ -76,16 +76,34 @@ func TestARunThatDoesNotCompleteOrDoesNotAskNamesNoList(t *testing.T) {
 	}
 }
 
+// searching has the bureau search peps and the register sanctions.
+func searching(n *workflow.Node) {
+	for i, list := range []string{"peps", "sanctions"} {
+		n.Members[i].Rescreen = &workflow.Rescreen{List: list, Every: workflow.RescreenOnChange}
+	}
+}
+
 // Of a group that was met without it, a member has searched nothing that a later list could change.
 func TestAMemberThatWasNotNeededIsNotScreenedAgain(t *testing.T) {
 	d := grouped("", 1)
-	flows.Edit("pan", func(n *workflow.Node) {
-		for i, list := range []string{"peps", "sanctions"} { // of the bureau and the register
-			n.Members[i].Rescreen = &workflow.Rescreen{List: list, Every: workflow.RescreenOnChange}
-		}
-	})(&d)
+	flows.Edit("pan", searching)(&d)
 	j := begin(t, d, "").submit(consents).answer("pan.register", verification.OutcomePassed)
 	want := []rules.ScreenedList{{List: "sanctions"}}
+	if got := j.run.ScreenedLists(); j.run.Ended == "" || !slices.Equal(got, want) {
+		t.Errorf("the run is %q with the lists %v, want the end and %v", j.run.Ended, got, want)
+	}
+}
+
+// What a member has searched for on an earlier visit of its group is screened again, and so is what it searches for on a later one.
+func TestEachVisitOfAMemberIsScreenedAgain(t *testing.T) {
+	d := grouped("", 1)
+	flows.Edit("pan", searching)(&d)
+	flows.Edit("pan", func(n *workflow.Node) { n.When = "reads consent" })(&d)
+	j := begin(t, d, `{"review":true}`).submit(consents).answer("pan.register", verification.OutcomePassed)
+	ask := askAgain()
+	ask.Step = "consent"
+	j.do(ask).submit(consents).answer("pan.bureau", verification.OutcomePassed).approve("")
+	want := []rules.ScreenedList{{List: "peps"}, {List: "sanctions"}}
 	if got := j.run.ScreenedLists(); j.run.Ended == "" || !slices.Equal(got, want) {
 		t.Errorf("the run is %q with the lists %v, want the end and %v", j.run.Ended, got, want)
 	}
