@@ -115,12 +115,6 @@ func groupStatus(g rules.ReportGroup) (string, tone) {
 
 // groupText says what a group needs, and how it was decided.
 func (l *layout) groupText(g rules.ReportGroup) string {
-	confirmed := 0
-	for _, m := range g.Members {
-		if m.Answer == rules.AnswerConfirmed {
-			confirmed++
-		}
-	}
 	text, verb := fmt.Sprintf("%d of %d sources must confirm.", int(g.Need), len(g.Members)), "confirmed"
 	switch {
 	case g.Each && g.Type == workflow.NodeCustomerInput:
@@ -134,7 +128,7 @@ func (l *layout) groupText(g rules.ReportGroup) string {
 		text += " They are asked one after the other."
 	}
 	if !g.DecidedAt.IsZero() {
-		text += fmt.Sprintf(" %d %s; decided %s.", confirmed, verb, l.time(g.DecidedAt))
+		text += fmt.Sprintf(" %d %s; decided %s.", g.Confirmed(), verb, l.time(g.DecidedAt))
 	}
 	return text
 }

@@ -60,9 +60,12 @@ const maxFinding = 100
 func (r Run) concerns() []Concern {
 	var all []Concern
 	for _, s := range r.Steps {
-		group, _ := r.Group(groupOf(s.Node))
-		spare := group.Status == StepPassed && s.unavailable && !s.flagged() // the group was met without its answer
-		if c, yes := s.concern(); yes && !spare {
+		c, yes := s.concern()
+		if yes && s.unavailable && !s.flagged() {
+			group, _ := r.Group(groupOf(s.Node))
+			yes = group.Status != StepPassed // else the group was met without its answer
+		}
+		if yes {
 			all = append(all, c)
 		}
 	}

@@ -174,27 +174,33 @@ func (r Report) Sections() (all []ReportSection) {
 
 // sectionsUnder returns what stands under a group: cards, each element after the other.
 func sectionsUnder(g *ReportGroup, groups map[verification.NodeID]*ReportGroup, cards []*Card) (all []ReportSection) {
+	of := map[int][]ReportSection{} // by element; 0 for the members of a group that is none
 	last := 0
 	if g.Each {
 		last = len(g.Members)
 	}
 	for _, c := range cards {
 		_, element, _ := c.NodeID.Parts()
-		last = max(last, element)
+		of[element], last = append(of[element], ReportSection{Card: c}), max(last, element)
 	}
 	for n := range last + 1 {
-		var of []ReportSection
-		for _, c := range cards {
-			if _, element, _ := c.NodeID.Parts(); element == n {
-				of = append(of, ReportSection{Card: c})
-			}
-		}
 		if sub := groups[g.NodeID.Element(n)]; n > 0 && sub != nil {
-			of = []ReportSection{{Group: sub, Under: of}}
+			all = append(all, ReportSection{Group: sub, Under: of[n]})
+		} else {
+			all = append(all, of[n]...)
 		}
-		all = append(all, of...)
 	}
 	return all
+}
+
+// Confirmed returns how many members confirmed, or how many elements passed.
+func (g ReportGroup) Confirmed() (n int) {
+	for _, m := range g.Members {
+		if m.Answer == AnswerConfirmed {
+			n++
+		}
+	}
+	return n
 }
 
 // Under returns the label of a card under the group: without that of the group.

@@ -135,12 +135,6 @@ func decided(s shell.Session, g rules.ReportGroup) string {
 	if g.DecidedAt.IsZero() || len(g.Members) == 0 {
 		return ""
 	}
-	confirmed := 0
-	for _, m := range g.Members {
-		if m.Answer == rules.AnswerConfirmed {
-			confirmed++
-		}
-	}
 	key := "group.decided"
 	switch {
 	case g.Type == workflow.NodeCustomerInput:
@@ -148,7 +142,7 @@ func decided(s shell.Session, g rules.ReportGroup) string {
 	case g.Each:
 		key = "group.passed"
 	}
-	return s.Count(key, confirmed, s.At(g.DecidedAt).Text)
+	return s.Count(key, g.Confirmed(), s.At(g.DecidedAt).Text)
 }
 
 func groupBadge(s shell.Session, g rules.ReportGroup) web.Badge {
