@@ -87,8 +87,8 @@ func (s *site) back(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// comeBack leads the browser that has shown the page of the step to its link. Any other one, such as that of a bank's app, sees a page
-// that says where to go on: the vendor has the return URL, too, and must not see the journey.
+// comeBack redirects the browser that showed the page of the step to its link. Another browser, such as one that a bank's app opens,
+// shows a page that says where to go on: the vendor has the return URL, too, and must not see the journey.
 func (s *site) comeBack(w http.ResponseWriter, r *http.Request) {
 	v, state := s.visitor(w, r), chi.URLParam(r, "state")
 	if len(state) > maxToken {

@@ -199,7 +199,7 @@ func (e everywhere) Append(ctx context.Context, t verification.TenantID, id veri
 }
 
 // TestHistoriesReadTheSameOnEveryStore appends histories of random definitions, with groups, elements and rounds, to three stores.
-// All reads of them are equal, and so is what a client is told of each run once it is folded from what is stored.
+// Every read returns the same from each store, and so do the run, its report and its checks, folded from the stored events.
 func TestHistoriesReadTheSameOnEveryStore(t *testing.T) {
 	d, dir, n := openDatabase(t), t.TempDir(), 0
 	kinds := map[string]int{}
@@ -227,7 +227,7 @@ func TestHistoriesReadTheSameOnEveryStore(t *testing.T) {
 				told[name] = toldOf(t, s, storereads.RunID(i), kinds)
 			}
 			if told["the folder"] != told["the memory"] || told["the database"] != told["the memory"] {
-				t.Errorf("what is told of a run differs: %v", told)
+				t.Errorf("the runs, reports and checks differ: %v", told)
 			}
 		}
 	})

@@ -87,7 +87,7 @@ func (v runView) correctForm(s shell.Session, rec desk.RunRecord, f queue.Filter
 		}
 	}
 	add(s.Say("run.input"), "", v.Input.Fields)
-	labels := map[verification.NodeID]string{} // with that of the group
+	labels := map[verification.NodeID]string{} // of the cards: a card under a group shows less
 	for _, card := range rec.Report.Cards {
 		labels[card.NodeID] = card.Label
 	}
